@@ -8,7 +8,7 @@ use std::error::Error;
 
 use tessera_proxy::address::{DialAddress, ListenAddress};
 use tessera_proxy::dial::{DialOptions, Dialler};
-use tessera_proxy::gate::{Admitted, Gate, GateLimits};
+use tessera_proxy::gate::{AdmittedClient, Gate, GateLimits};
 use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::pump::{End, pump};
 use tessera_tokio::ResetOnClose;
@@ -40,8 +40,8 @@ async fn relay(
     }
 }
 
-async fn serve(client: Admitted, gate: Gate, dialler: Dialler) {
-    let Admitted { mut socket, handshake, peer, .. } = client;
+async fn serve(client: AdmittedClient, gate: Gate, dialler: Dialler) {
+    let AdmittedClient { mut socket, handshake, peer, .. } = client;
     let mut backend = match dialler.dial().await {
         Ok(backend) => gate.time(backend),
         Err(error) => {

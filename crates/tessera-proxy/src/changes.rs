@@ -6,9 +6,9 @@ use crate::logging::tracing;
 
 /// A reload that is loaded but not applied yet. Dropping it changes nothing.
 #[must_use = "it is in use only when it is exchanged"]
-pub struct Prepared<'e, C>(Box<dyn FnOnce() -> C + 'e>);
+pub struct PreparedReload<'e, C>(Box<dyn FnOnce() -> C + 'e>);
 
-impl<'e, C> Prepared<'e, C> {
+impl<'e, C> PreparedReload<'e, C> {
     /// Creates a reload from the function that applies it. That can't fail, and returns what has changed.
     pub fn new(exchange: impl FnOnce() -> C + 'e) -> Self {
         Self(Box::new(exchange))
@@ -21,7 +21,7 @@ impl<'e, C> Prepared<'e, C> {
 }
 
 /// A section with keys that can't change while the process runs, listed by [`lasting!`](crate::lasting).
-pub trait Lasting: Clone {
+pub trait LastingKeys: Clone {
     /// Resets those keys of `wanted` to their values here, and returns the names of those that differed.
     fn keep(&self, wanted: &mut Self) -> Vec<String>;
 }
@@ -30,7 +30,7 @@ pub trait Lasting: Clone {
 #[macro_export]
 macro_rules! lasting {
     ($section:ident: $($key:ident),+) => {
-        impl $crate::changes::Lasting for $section {
+        impl $crate::changes::LastingKeys for $section {
             fn keep(&self, wanted: &mut Self) -> Vec<String> {
                 use $crate::changes::put_back;
                 let keys = [$(put_back(stringify!($key), &self.$key, &mut wanted.$key)),+];
@@ -53,21 +53,21 @@ pub fn put_back<'n, T: Clone + PartialEq>(
 
 /// Changes that wait for a restart, as an operator would write them: `[server.postgres] listen`.
 #[derive(Debug, Default)]
-pub struct Waiting(pub Vec<String>);
+pub struct PendingChanges(pub Vec<String>);
 
-impl Waiting {
+impl PendingChanges {
     /// Reverts a key, or a whole section, of this name.
     pub fn keep<T: Clone + PartialEq>(&mut self, name: &str, running: &T, wanted: &mut T) {
         self.0.extend(put_back(name, running, wanted).map(str::to_owned));
     }
 
     /// Reverts the keys of the section `[name]` that can't change.
-    pub fn keep_in<S: Lasting>(&mut self, name: &str, running: &S, wanted: &mut S) {
+    pub fn keep_in<S: LastingKeys>(&mut self, name: &str, running: &S, wanted: &mut S) {
         self.0.extend(running.keep(wanted).iter().map(|key| format!("[{name}] {key}")));
     }
 
     /// Reverts all sections `[role.NAME]`: none can be added or removed, and some of their keys can't change.
-    pub fn keep_all<S: Lasting>(
+    pub fn keep_all<S: LastingKeys>(
         &mut self,
         role: &str,
         running: &BTreeMap<String, S>,

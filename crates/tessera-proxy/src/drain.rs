@@ -23,7 +23,7 @@ use tokio::time::timeout;
 /// assert_eq!(drained.to_string(), "1 connection was cut, 0 ended in time");
 /// # }
 /// ```
-pub async fn drain(connections: &mut JoinSet<()>, limit: Duration) -> Drained {
+pub async fn drain(connections: &mut JoinSet<()>, limit: Duration) -> DrainSummary {
     while connections.try_join_next().is_some() {}
     let before = connections.len();
     let all = async { while connections.join_next().await.is_some() {} };
@@ -31,12 +31,12 @@ pub async fn drain(connections: &mut JoinSet<()>, limit: Duration) -> Drained {
     let _ = timeout(limit, all).await;
     let cut = connections.len();
     connections.shutdown().await;
-    Drained { ended: before - cut, cut }
+    DrainSummary { ended: before - cut, cut }
 }
 
 /// The fate of the connections that were open when draining began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drained {
+pub struct DrainSummary {
     /// Connections that ended by themselves.
     pub ended: usize,
     /// Connections that were cut.
@@ -44,7 +44,7 @@ pub struct Drained {
 }
 
 /// A sentence for the log.
-impl fmt::Display for Drained {
+impl fmt::Display for DrainSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cut {
             0 => f.write_str("all connections ended in time"),
@@ -70,7 +70,7 @@ mod tests {
     async fn it_is_over_as_soon_as_all_connections_have_ended() {
         let (mut connections, started) = (connections(1..=5), Instant::now());
         let drained = drain(&mut connections, LIMIT).await;
-        assert_eq!(drained, Drained { ended: 5, cut: 0 });
+        assert_eq!(drained, DrainSummary { ended: 5, cut: 0 });
         assert_eq!(started.elapsed(), Duration::from_secs(5));
         assert_eq!(drained.to_string(), "all connections ended in time");
     }
@@ -79,7 +79,7 @@ mod tests {
     async fn what_is_left_after_the_limit_is_cut_and_told() {
         let (mut connections, started) = (connections([1, 31, 1000]), Instant::now());
         let drained = drain(&mut connections, LIMIT).await;
-        assert_eq!(drained, Drained { ended: 1, cut: 2 });
+        assert_eq!(drained, DrainSummary { ended: 1, cut: 2 });
         assert_eq!(started.elapsed(), LIMIT);
         assert!(connections.is_empty());
         assert_eq!(drained.to_string(), "2 connections were cut, 1 ended in time");

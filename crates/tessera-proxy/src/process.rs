@@ -34,7 +34,7 @@ pub struct ProcessOptions {
 
 /// What a product gets at its start.
 #[non_exhaustive]
-pub struct Beginning<'a> {
+pub struct StartContext<'a> {
     /// Sockets that a supervisor passed.
     pub inherited: &'a mut InheritedSockets,
     /// Where it registers its metrics.
@@ -43,7 +43,7 @@ pub struct Beginning<'a> {
     pub health: &'a Health,
 }
 
-impl<'a> Beginning<'a> {
+impl<'a> StartContext<'a> {
     /// Creates it for a product inside another kind of process, such as a demonstration.
     pub fn new(
         inherited: &'a mut InheritedSockets,
@@ -55,7 +55,7 @@ impl<'a> Beginning<'a> {
 }
 
 /// A product that accepts connections.
-pub trait Running: Send + Sync + 'static {
+pub trait RunningProduct: Send + Sync + 'static {
     /// The condition of readiness, as operators read it: `tunnels`.
     const CONDITION: &'static str;
 
@@ -85,9 +85,9 @@ pub trait Running: Send + Sync + 'static {
 ///
 /// # Errors
 /// If it can't start, or fails to shut down in order.
-pub fn run<R: Running>(
+pub fn run<R: RunningProduct>(
     options: ProcessOptions,
-    start: impl AsyncFnOnce(Beginning<'_>) -> Result<R, ProgramError>,
+    start: impl AsyncFnOnce(StartContext<'_>) -> Result<R, ProgramError>,
 ) -> Result<(), ProgramError> {
     // Before any thread starts: it changes the environment.
     let mut inherited = InheritedSockets::from_env()?;
@@ -113,7 +113,8 @@ pub fn run<R: Running>(
 
         // A failure up to here leaves nothing to undo.
         let admin = bind_admin(options.admin.as_ref(), &mut inherited)?;
-        let beginning = Beginning { inherited: &mut inherited, metrics: &metrics, health: &health };
+        let beginning =
+            StartContext { inherited: &mut inherited, metrics: &metrics, health: &health };
         let product = Arc::new(start(beginning).await?);
         for name in inherited.names() {
             tracing::warn!("the socket {name} was handed over, but no `listen` names it");
@@ -127,7 +128,7 @@ pub fn run<R: Running>(
 }
 
 /// Serves until shutdown is requested.
-async fn serve<R: Running>(
+async fn serve<R: RunningProduct>(
     product: Arc<R>,
     options: &ProcessOptions,
     admin: Admin,
@@ -168,7 +169,7 @@ async fn serve<R: Running>(
 }
 
 /// Reloads at each SIGHUP.
-async fn reload_on<R: Running>(
+async fn reload_on<R: RunningProduct>(
     mut hangups: Hangups,
     product: &Arc<R>,
     confinement: &Confinement,

@@ -101,9 +101,9 @@ async fn idle_pumps_hold_no_buffers() {
 }
 
 /// Accepts this many bytes, discards them, then accepts no more.
-struct Takes(usize);
+struct LimitedSink(usize);
 
-impl AsyncWrite for Takes {
+impl AsyncWrite for LimitedSink {
     fn poll_write(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -148,7 +148,8 @@ async fn no_plaintext_stays_in_memory() {
     let mut cx = Context::from_waker(Waker::noop());
     for takes in [1000, usize::MAX] {
         let (a, b) = (Marks(&mark, 100_000), Marks(&mark, 3));
-        let mut waits = Box::pin(pump(join(a, Takes(usize::MAX)), join(b, Takes(takes))));
+        let mut waits =
+            Box::pin(pump(join(a, LimitedSink(usize::MAX)), join(b, LimitedSink(takes))));
         assert!(waits.as_mut().poll(&mut cx).is_pending());
         let held = mark.count();
         if takes == 1000 {

@@ -1,6 +1,6 @@
 //! Which changes of a configuration must wait for a restart.
 
-use tessera_proxy::changes::Waiting;
+use tessera_proxy::changes::PendingChanges;
 use tessera_proxy::lasting;
 
 use crate::config::{Configuration, Listen, Local};
@@ -9,8 +9,8 @@ lasting!(Local: fqdn, plmns);
 lasting!(Listen: sbi, n32c, n32f);
 
 /// Resets settings that can't change while the process runs to their running values, and returns them.
-pub(crate) fn keep(running: &Configuration, wanted: &mut Configuration) -> Waiting {
-    let mut waiting = Waiting::default();
+pub(crate) fn keep(running: &Configuration, wanted: &mut Configuration) -> PendingChanges {
+    let mut waiting = PendingChanges::default();
     waiting.keep_in("process", &running.process, &mut wanted.process);
     waiting.keep_in("local", &running.local, &mut wanted.local);
     waiting.keep_in("listen", &running.listen, &mut wanted.listen);

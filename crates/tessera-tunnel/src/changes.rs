@@ -1,12 +1,12 @@
 //! Settings of a new configuration that take effect only after a restart.
 
-use tessera_proxy::changes::Waiting;
+use tessera_proxy::changes::PendingChanges;
 
 use crate::config::Tunnels;
 
 /// Resets settings that can't change while the process runs to their current values, and returns them.
-pub(crate) fn keep(running: &Tunnels, wanted: &mut Tunnels) -> Waiting {
-    let mut waiting = Waiting::default();
+pub(crate) fn keep(running: &Tunnels, wanted: &mut Tunnels) -> PendingChanges {
+    let mut waiting = PendingChanges::default();
     waiting.keep_in("process", &running.process, &mut wanted.process);
     waiting.keep_all("server", &running.server, &mut wanted.server);
     waiting.keep_all("client", &running.client, &mut wanted.client);

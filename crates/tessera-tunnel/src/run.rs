@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tessera_kit::ProgramError;
 use tessera_proxy::logging::tracing;
-use tessera_proxy::process::{self, Beginning, ProcessOptions, Running};
+use tessera_proxy::process::{self, ProcessOptions, RunningProduct, StartContext};
 
 use crate::config::Tunnels;
 use crate::load::{Loaded, Source};
@@ -43,7 +43,7 @@ impl RunningProcess {
     async fn start(
         source: Source,
         loaded: Loaded,
-        beginning: Beginning<'_>,
+        beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         let metrics = Metrics::register(beginning.metrics);
         let tunnels = RunningTunnels::start(&loaded.tunnels, beginning.inherited, metrics).await;
@@ -52,7 +52,7 @@ impl RunningProcess {
     }
 }
 
-impl Running for RunningProcess {
+impl RunningProduct for RunningProcess {
     const CONDITION: &'static str = "tunnels";
 
     fn tell(&self) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tessera_proxy::http::body::{Body, BodyLimits};
-use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tokio::net::TcpListener;
 
 use crate::RUNTIME;
@@ -62,8 +62,13 @@ impl Function {
                     };
                     let body = BodyLimits { max_len: u64::MAX, idle: Duration::from_secs(60) };
                     let options = Arc::new(ServerOptions { body, ..ServerOptions::default() });
-                    serve(Accepted::plaintext(socket), options, service, std::future::pending())
-                        .await;
+                    serve(
+                        AcceptedConnection::plaintext(socket),
+                        options,
+                        service,
+                        std::future::pending(),
+                    )
+                    .await;
                 });
             }
         });

@@ -13,7 +13,7 @@ use tessera_proxy::address::DialAddress;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
-use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
@@ -119,7 +119,8 @@ async fn accept(listener: TcpListener, arrivals: Arc<Mutex<Vec<Instant>>>) {
         tokio::spawn(async move {
             let service = async |request: Request<Body>| answer(request, &arrivals).await;
             let options = Arc::new(ServerOptions::default());
-            serve(Accepted::plaintext(socket), options, service, std::future::pending()).await;
+            serve(AcceptedConnection::plaintext(socket), options, service, std::future::pending())
+                .await;
         });
     }
 }

@@ -25,9 +25,9 @@ use tokio::net::TcpStream;
 use tokio::runtime;
 use tokio::task::JoinSet;
 
-type Anything<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+type BoxResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-fn main() -> Anything {
+fn main() -> BoxResult {
     let mut arguments = std::env::args().skip(1);
     let by_pool = arguments.next().is_none_or(|which| which == "pool");
     let in_flight = arguments.next().map_or(Ok(40), |count| count.parse())?;
@@ -54,7 +54,7 @@ enum Client {
 }
 
 impl Client {
-    async fn new(by_pool: bool, address: SocketAddr) -> Anything<Self> {
+    async fn new(by_pool: bool, address: SocketAddr) -> BoxResult<Self> {
         if by_pool {
             let connect = Arc::new(Plaintext::default());
             let options = PoolOptions { connections: 1, ..PoolOptions::default() };
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Returns the number of calls.
-    async fn load(&self, in_flight: usize, time: Duration) -> Anything<u64> {
+    async fn load(&self, in_flight: usize, time: Duration) -> BoxResult<u64> {
         let end = Instant::now() + time;
         let mut callers = JoinSet::new();
         for _ in 0..in_flight {
@@ -79,7 +79,7 @@ impl Client {
                     client.call().await?;
                     calls += 1;
                 }
-                Anything::Ok(calls)
+                BoxResult::Ok(calls)
             });
         }
         let mut calls = 0;
@@ -89,7 +89,7 @@ impl Client {
         Ok(calls)
     }
 
-    async fn call(&mut self) -> Anything {
+    async fn call(&mut self) -> BoxResult {
         let request = Request::post("http://peer.example/nausf-auth/v1/ue-authentications")
             .header("content-type", "application/json")
             .header("accept", "application/json,application/problem+json")
@@ -113,7 +113,7 @@ impl Client {
 }
 
 /// Returns this thread's CPU time, as counted by Linux.
-fn cpu() -> Anything<Duration> {
+fn cpu() -> BoxResult<Duration> {
     let line = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanos = line.split(' ').next().and_then(|nanos| nanos.parse().ok());
     Ok(Duration::from_nanos(nanos.unwrap_or(0)))

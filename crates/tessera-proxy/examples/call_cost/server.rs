@@ -15,9 +15,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpListener;
 use tokio::runtime;
 
-use crate::Anything;
+use crate::BoxResult;
 
-pub fn start() -> Anything<SocketAddr> {
+pub fn start() -> BoxResult<SocketAddr> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let ended = serve(&tell);
@@ -26,7 +26,7 @@ pub fn start() -> Anything<SocketAddr> {
     Ok(told.recv()?)
 }
 
-fn serve(tell: &mpsc::Sender<SocketAddr>) -> Anything {
+fn serve(tell: &mpsc::Sender<SocketAddr>) -> BoxResult {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;

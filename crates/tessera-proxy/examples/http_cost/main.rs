@@ -21,13 +21,13 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tokio::net::TcpListener;
 use tokio::runtime;
 
-type Anything = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+type BoxResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-fn main() -> Anything {
+fn main() -> BoxResult {
     let mut arguments = std::env::args().skip(1);
     let ours = arguments.next().is_none_or(|which| which == "ours");
     let in_flight = arguments.next().map_or(Ok(40), |count| count.parse())?;
@@ -59,7 +59,7 @@ fn cpu(task: &str) -> std::io::Result<Duration> {
     Ok(Duration::from_nanos(nanos.unwrap_or(0)))
 }
 
-fn server(ours: bool, address: &mpsc::Sender<(SocketAddr, String)>) -> Anything {
+fn server(ours: bool, address: &mpsc::Sender<(SocketAddr, String)>) -> BoxResult {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -72,7 +72,13 @@ fn server(ours: bool, address: &mpsc::Sender<(SocketAddr, String)>) -> Anything 
             if ours {
                 let options = options.clone();
                 tokio::spawn(async move {
-                    serve(Accepted::plaintext(socket), options, echo, std::future::pending()).await
+                    serve(
+                        AcceptedConnection::plaintext(socket),
+                        options,
+                        echo,
+                        std::future::pending(),
+                    )
+                    .await
                 });
             } else {
                 let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());

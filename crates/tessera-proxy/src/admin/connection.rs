@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Served;
-use super::places::Waiting;
+use super::AdminState;
+use super::places::IdleMark;
 use super::request::{LONGEST, Refusal, Request, parse};
 use super::response::{Response, answer, refuse};
 
@@ -23,8 +23,8 @@ const END: Duration = Duration::from_secs(1);
 /// Answers requests, one after the other, to the end of the connection.
 pub(super) async fn serve(
     mut io: impl AsyncRead + AsyncWrite + Unpin,
-    served: &Served,
-    waiting: &Waiting,
+    served: &AdminState,
+    waiting: &IdleMark,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(asked) = next(&mut io, &mut buffer).await? {
@@ -115,8 +115,8 @@ mod tests {
     async fn connect(room: usize) -> (DuplexStream, Places) {
         let (peer, io) = duplex(room);
         let mut places = Places::new(1);
-        let serve = |waiting: std::sync::Arc<Waiting>| async move {
-            let _ = serve(io, &Served::default(), &waiting).await;
+        let serve = |waiting: std::sync::Arc<IdleMark>| async move {
+            let _ = serve(io, &AdminState::default(), &waiting).await;
         };
         places.give(serve).await;
         (peer, places)
@@ -177,8 +177,8 @@ mod tests {
         let mut peers = Vec::new();
         for _ in 0..3 {
             let (peer, io) = duplex(1024);
-            let serve = |waiting: std::sync::Arc<Waiting>| async move {
-                let _ = serve(io, &Served::default(), &waiting).await;
+            let serve = |waiting: std::sync::Arc<IdleMark>| async move {
+                let _ = serve(io, &AdminState::default(), &waiting).await;
             };
             places.give(serve).await;
             peers.push(peer);

@@ -95,12 +95,12 @@ macro_rules! label {
 }
 
 /// A counter for each value of a label. Counting takes no lock.
-pub struct Labelled<L> {
+pub struct CounterFamily<L> {
     counters: Box<[Counter]>,
     label: std::marker::PhantomData<L>,
 }
 
-impl<L: Label> Labelled<L> {
+impl<L: Label> CounterFamily<L> {
     /// Creates all its series, starting at 0: a missing series could not be distinguished from an event that never
     /// happened.
     #[must_use]
@@ -126,9 +126,9 @@ impl<L: Label> Labelled<L> {
 }
 
 /// Counts one in a gauge until dropped.
-pub struct Held(Gauge);
+pub struct GaugeGuard(Gauge);
 
-impl Held {
+impl GaugeGuard {
     /// Adds one.
     #[must_use]
     pub fn new(gauge: &Gauge) -> Self {
@@ -137,7 +137,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.dec();
     }

@@ -20,11 +20,11 @@ use tokio::task::yield_now;
 pub use prometheus_client;
 
 pub use self::health::{Condition, Health};
-pub use self::labelled::{Counters, Families, Gauges, Held, Label, Labelled, Labels};
+pub use self::labelled::{CounterFamily, Counters, Families, GaugeGuard, Gauges, Label, Labels};
 pub use self::metrics::Metrics;
 pub use self::routes::{Answer, Routes};
 
-use self::places::{Places, Waiting};
+use self::places::{IdleMark, Places};
 
 /// The most connections at a time.
 const CONNECTIONS: usize = 64;
@@ -73,12 +73,12 @@ pub async fn serve_with<F: Future>(
 where
     F::Output: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let served = Arc::new(Served { metrics, health, routes });
+    let served = Arc::new(AdminState { metrics, health, routes });
     let mut places = Places::new(CONNECTIONS);
     loop {
         let io = accept().await;
         let served = served.clone();
-        let serve = |waiting: Arc<Waiting>| async move {
+        let serve = |waiting: Arc<IdleMark>| async move {
             // An error of one client concerns no other.
             let _ = connection::serve(io, &served, &waiting).await;
         };
@@ -90,7 +90,7 @@ where
 
 /// The state behind all answers.
 #[derive(Default)]
-struct Served {
+struct AdminState {
     metrics: Metrics,
     health: Health,
     routes: Routes,

@@ -8,13 +8,13 @@ use tokio::task::{AbortHandle, JoinSet};
 /// The open connections. A new one replaces the one that has waited longest for its request.
 pub(super) struct Places {
     most: usize,
-    taken: Vec<(AbortHandle, Arc<Waiting>)>,
+    taken: Vec<(AbortHandle, Arc<IdleMark>)>,
     tasks: JoinSet<()>,
     turns: Arc<AtomicU64>,
 }
 
 /// Since when a connection waits for its peer's request.
-pub(super) struct Waiting {
+pub(super) struct IdleMark {
     /// An ever-increasing number.
     since: AtomicU64,
     turns: Arc<AtomicU64>,
@@ -32,7 +32,7 @@ impl Places {
     /// Gives a connection a place and a task. Dropping the future loses only this connection.
     pub(super) async fn give<F: Future<Output = ()> + Send + 'static>(
         &mut self,
-        serve: impl FnOnce(Arc<Waiting>) -> F,
+        serve: impl FnOnce(Arc<IdleMark>) -> F,
     ) {
         while self.tasks.try_join_next().is_some() {}
         self.taken.retain(|(task, _)| !task.is_finished());
@@ -47,14 +47,14 @@ impl Places {
         }
         // The replaced ones end at once.
         while self.tasks.len() >= self.most && self.tasks.join_next().await.is_some() {}
-        let waiting = Arc::new(Waiting { since: AtomicU64::new(0), turns: self.turns.clone() });
+        let waiting = Arc::new(IdleMark { since: AtomicU64::new(0), turns: self.turns.clone() });
         waiting.begins();
         let task = self.tasks.spawn(serve(waiting.clone()));
         self.taken.push((task, waiting));
     }
 }
 
-impl Waiting {
+impl IdleMark {
     pub(super) fn begins(&self) {
         self.since.store(self.turns.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }

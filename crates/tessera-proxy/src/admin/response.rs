@@ -1,8 +1,8 @@
 //! Answers of the admin port.
 
-use super::Served;
+use super::AdminState;
 use super::request::{Refusal, Request};
-use super::routes::{Answer, Found};
+use super::routes::{Answer, RouteMatch};
 
 /// An answer, ready to write.
 pub(super) struct Response {
@@ -14,8 +14,8 @@ pub(super) struct Response {
 /// OpenMetrics 1.0.0, "Content Negotiation". Clients that don't know it can read it as Prometheus' older format.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(super) fn answer(request: &Request, served: &Served) -> Response {
-    let Served { metrics, health, routes } = served;
+pub(super) fn answer(request: &Request, served: &AdminState) -> Response {
+    let AdminState { metrics, health, routes } = served;
     let own = |answer| if request.is_post { None } else { Some(answer) };
     let answer = match request.path.as_str() {
         "/metrics" => own(Answer { status: "200 OK", kind: OPEN_METRICS, body: metrics.text() }),
@@ -26,15 +26,15 @@ pub(super) fn answer(request: &Request, served: &Served) -> Response {
             reasons => Answer::line("503 Service Unavailable", reasons.join("\n")),
         }),
         path => match routes.find(request.is_post, path) {
-            Found::Answer(answer) => Some(answer),
+            RouteMatch::Answer(answer) => Some(answer),
             // A POST elsewhere is refused, whether the path exists or not.
-            Found::Nothing if !request.is_post => Some(nowhere(served)),
-            Found::OtherMethod if !request.is_post => {
+            RouteMatch::Nothing if !request.is_post => Some(nowhere(served)),
+            RouteMatch::OtherMethod if !request.is_post => {
                 let text = "use POST here";
                 let answer = Answer::line("405 Method Not Allowed", text);
                 return written(answer, "Allow: POST\r\n", request.is_head, request.keeps);
             }
-            Found::OtherMethod | Found::Nothing => None,
+            RouteMatch::OtherMethod | RouteMatch::Nothing => None,
         },
     };
     match answer {
@@ -43,7 +43,7 @@ pub(super) fn answer(request: &Request, served: &Served) -> Response {
     }
 }
 
-fn nowhere(served: &Served) -> Answer {
+fn nowhere(served: &AdminState) -> Answer {
     let further: Vec<_> = served.routes.paths().collect();
     match further.as_slice() {
         [] => Answer::not_found("this port serves /metrics, /healthz and /readyz"),

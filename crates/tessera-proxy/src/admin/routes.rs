@@ -74,7 +74,7 @@ impl Answer {
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// The result of looking up a path.
-pub(super) enum Found {
+pub(super) enum RouteMatch {
     Answer(Answer),
     /// The path exists for the other method.
     OtherMethod,
@@ -118,14 +118,14 @@ impl Routes {
         self
     }
 
-    pub(super) fn find(&self, is_post: bool, path: &str) -> Found {
-        let mut found = Found::Nothing;
+    pub(super) fn find(&self, is_post: bool, path: &str) -> RouteMatch {
+        let mut found = RouteMatch::Nothing;
         for route in &self.0 {
             let Some(segment) = segment(route.path, path) else { continue };
             if route.is_post == is_post {
-                return Found::Answer((route.handler)(segment));
+                return RouteMatch::Answer((route.handler)(segment));
             }
-            found = Found::OtherMethod;
+            found = RouteMatch::OtherMethod;
         }
         found
     }
@@ -172,13 +172,13 @@ mod tests {
             .get("/peers/{}", |name| Answer::json(name))
             .post("/peers/{}/drain", |name| Answer::accepted(name));
         assert!(
-            matches!(routes.find(false, "/peers/a"), Found::Answer(it) if it == Answer::json("a"))
+            matches!(routes.find(false, "/peers/a"), RouteMatch::Answer(it) if it == Answer::json("a"))
         );
         assert!(
-            matches!(routes.find(true, "/peers/a/drain"), Found::Answer(it) if it.body == "a\n")
+            matches!(routes.find(true, "/peers/a/drain"), RouteMatch::Answer(it) if it.body == "a\n")
         );
-        assert!(matches!(routes.find(true, "/peers/a"), Found::OtherMethod));
-        assert!(matches!(routes.find(false, "/peers/a/drain"), Found::OtherMethod));
-        assert!(matches!(routes.find(false, "/nothing"), Found::Nothing));
+        assert!(matches!(routes.find(true, "/peers/a"), RouteMatch::OtherMethod));
+        assert!(matches!(routes.find(false, "/peers/a/drain"), RouteMatch::OtherMethod));
+        assert!(matches!(routes.find(false, "/nothing"), RouteMatch::Nothing));
     }
 }

@@ -65,9 +65,9 @@ fn scaled(text: &str, factor: impl Fn(&str) -> Option<u128>) -> Option<u128> {
 }
 
 /// Accepts a number or a text.
-struct AnyTime;
+struct DurationVisitor;
 
-impl Visitor<'_> for AnyTime {
+impl Visitor<'_> for DurationVisitor {
     type Value = Seconds;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,7 +95,7 @@ impl Visitor<'_> for AnyTime {
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyTime)
+        deserializer.deserialize_any(DurationVisitor)
     }
 }
 
@@ -130,9 +130,9 @@ impl FromStr for ByteLength {
     }
 }
 
-struct AnyLength;
+struct LengthVisitor;
 
-impl Visitor<'_> for AnyLength {
+impl Visitor<'_> for LengthVisitor {
     type Value = ByteLength;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,7 +155,7 @@ impl Visitor<'_> for AnyLength {
 
 impl<'de> Deserialize<'de> for ByteLength {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyLength)
+        deserializer.deserialize_any(LengthVisitor)
     }
 }
 
@@ -195,13 +195,13 @@ impl From<PathBuf> for FilePath {
 
 impl<'de> Deserialize<'de> for FilePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(AnyPath)
+        deserializer.deserialize_str(PathVisitor)
     }
 }
 
-struct AnyPath;
+struct PathVisitor;
 
-impl Visitor<'_> for AnyPath {
+impl Visitor<'_> for PathVisitor {
     type Value = FilePath;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

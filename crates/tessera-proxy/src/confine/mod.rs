@@ -18,8 +18,8 @@ pub use self::needs::{Needs, explain};
 /// What a process may still do. Open files stay open, listeners included.
 ///
 /// Landlock confines the calling thread and those it starts later; Linux 7.0 confines all. So enforce it before a
-/// runtime's threads start; [`Enforced::threads_outside`] counts threads that it missed. Afterwards no program can be
-/// executed, not even this one. What the process reads about the machine (such as its control group's number of
+/// runtime's threads start; [`Enforcement::threads_outside`] counts threads that it missed. Afterwards no program can
+/// be executed, not even this one. What the process reads about the machine (such as its control group's number of
 /// processors) it must read before; the same holds for creating [`Metrics`](crate::admin::Metrics).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
@@ -45,7 +45,7 @@ pub struct TcpPorts {
 /// What the kernel enforces of a [`Confinement`], with a sentence for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Enforced {
+pub struct Enforcement {
     /// Only the listed files can be reached.
     pub files: bool,
     /// TCP ports are restricted too, if the confinement lists any.
@@ -64,7 +64,7 @@ impl Confinement {
     ///
     /// # Errors
     /// If a path doesn't exist, or a kernel that has Landlock fails. Then nothing is confined.
-    pub fn enforce(&self) -> Result<Enforced, ProgramError> {
+    pub fn enforce(&self) -> Result<Enforcement, ProgramError> {
         // Report unreadable paths before anything else.
         let mut rules = Vec::new();
         for (paths, access) in [(&self.read, READ), (&self.write, READ | WRITE)] {
@@ -109,7 +109,7 @@ impl Confinement {
         created.all_threads(true)?.restrict_self()
     }
 
-    fn enforced(&self, status: &RestrictionStatus, threads: usize) -> Enforced {
+    fn enforced(&self, status: &RestrictionStatus, threads: usize) -> Enforcement {
         let abi = match status.landlock {
             LandlockStatus::Available { effective_abi, .. } => effective_abi,
             _ => ABI::Unsupported,
@@ -124,7 +124,7 @@ impl Confinement {
             (ABI::V6, true, "signals and abstract sockets"),
         ];
         let missing = parts.into_iter().filter(|(since, asked, _)| *asked && abi < *since);
-        Enforced {
+        Enforcement {
             files,
             tcp: asks_tcp && abi >= ABI::V4,
             processes: abi >= ABI::V6,
@@ -173,7 +173,7 @@ fn threads() -> usize {
     threads.and_then(|count| count.trim().parse().ok()).unwrap_or(1)
 }
 
-impl fmt::Display for Enforced {
+impl fmt::Display for Enforcement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.files {
             return f.write_str(

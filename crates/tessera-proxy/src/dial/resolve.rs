@@ -21,19 +21,19 @@ use crate::address::HostPort;
 pub(super) struct Resolver {
     name: Arc<HostPort>,
     lookup: Arc<Lookup>,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<LookupState>>,
 }
 
 type Lookup = dyn Fn(&HostPort) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 #[derive(Default)]
-struct Known {
-    found: Option<Found>,
+struct LookupState {
+    found: Option<ResolvedAddresses>,
     /// The current or last look-up.
     under_way: Option<watch::Receiver<Option<Answer>>>,
 }
 
-struct Found {
+struct ResolvedAddresses {
     addresses: Vec<SocketAddr>,
     when: Instant,
 }
@@ -79,7 +79,7 @@ impl Resolver {
     }
 
     /// Returns the current look-up, or starts one.
-    fn look_up(&self, known: &mut Known) -> watch::Receiver<Option<Answer>> {
+    fn look_up(&self, known: &mut LookupState) -> watch::Receiver<Option<Answer>> {
         if let Some(under_way) = &known.under_way
             && under_way.borrow().is_none()
             // Its thread may have ended with its runtime.
@@ -93,7 +93,8 @@ impl Resolver {
         spawn_blocking(move || {
             let answer = resolver.ask().map_err(|error| (error.kind(), error.to_string()));
             if let Ok(addresses) = &answer {
-                let found = Found { addresses: addresses.clone(), when: Instant::now() };
+                let found =
+                    ResolvedAddresses { addresses: addresses.clone(), when: Instant::now() };
                 resolver.known().found = Some(found);
             }
             tell.send_replace(Some(answer));
@@ -114,7 +115,7 @@ impl Resolver {
         Ok(addresses)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, LookupState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

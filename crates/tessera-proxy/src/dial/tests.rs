@@ -27,12 +27,12 @@ fn refused() -> SocketAddr {
 }
 
 /// A full accept queue: the kernel drops SYNs.
-struct Silent {
+struct FullQueue {
     address: SocketAddr,
     _queue: (RawSocket, Vec<RawSocket>),
 }
 
-impl Silent {
+impl FullQueue {
     fn new() -> Self {
         let listener = RawSocket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         listener.bind(&SocketAddr::from(([127, 0, 0, 3], 0)).into()).unwrap();
@@ -56,7 +56,7 @@ fn told(dialler: &Dialler, tried: Vec<Attempt>) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_dead_address_costs_its_share_once_and_the_next_is_taken() {
-    let (silent, refused) = (Silent::new(), refused());
+    let (silent, refused) = (FullQueue::new(), refused());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let alive = listener.local_addr().unwrap();
     let dialler = dialler("db.example:1");
@@ -76,7 +76,7 @@ async fn a_dead_address_costs_its_share_once_and_the_next_is_taken() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_names_each_address_and_comes_at_the_deadline() {
-    let (silent, refused) = (Silent::new(), refused());
+    let (silent, refused) = (FullQueue::new(), refused());
     let dialler = dialler("db.example:1");
     let began = Instant::now();
     let tried = dialler.dial_each(vec![refused, silent.address], in_six_seconds()).await;

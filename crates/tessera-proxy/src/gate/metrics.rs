@@ -17,11 +17,11 @@ use crate::admin::Labels;
 #[derive(Clone)]
 pub struct Gates {
     prefix: &'static str,
-    watched: Arc<Mutex<Vec<Watched>>>,
+    watched: Arc<Mutex<Vec<MonitoredGate>>>,
 }
 
 /// A gate, with its later refusals.
-struct Watched {
+struct MonitoredGate {
     labels: Labels,
     gate: Gate,
     refused: Vec<(&'static str, Counter)>,
@@ -39,7 +39,7 @@ impl Gates {
     pub fn watch(&self, labels: &Labels, gate: Gate, refused: Vec<(&'static str, Counter)>) {
         let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|watched| watched.labels != *labels);
-        all.push(Watched { labels: labels.clone(), gate, refused });
+        all.push(MonitoredGate { labels: labels.clone(), gate, refused });
     }
 }
 
@@ -83,7 +83,7 @@ impl Collector for Gates {
     }
 }
 
-impl Watched {
+impl MonitoredGate {
     fn refused(&self, now: &GateCounts) -> Vec<(Labels, Value)> {
         let own = [
             // Its address has too many connections.

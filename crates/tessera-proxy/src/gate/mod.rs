@@ -34,7 +34,7 @@ pub struct Gate {
 
 /// An admitted client; nothing was read from it.
 #[non_exhaustive]
-pub struct Admitted {
+pub struct AdmittedClient {
     /// Its connection, which holds its place until dropped.
     pub socket: ClientSocket<Socket>,
     /// Drop it when the handshake is complete, or the client is identified otherwise.
@@ -70,7 +70,7 @@ impl Gate {
     }
 
     /// Waits for the next client to admit; errors of the system don't end it. Dropping the future loses no client.
-    pub async fn accept(&self, listener: &Listener) -> Admitted {
+    pub async fn accept(&self, listener: &Listener) -> AdmittedClient {
         self.accept_as(listener, Origin::from).await
     }
 
@@ -80,7 +80,7 @@ impl Gate {
         &self,
         listener: &Listener,
         origin: impl Fn(Peer) -> Origin,
-    ) -> Admitted {
+    ) -> AdmittedClient {
         loop {
             let vacancy = self.places.vacancy().await;
             let (socket, peer) = self.places.accept(|| listener.accept()).await;
@@ -89,7 +89,7 @@ impl Gate {
                 continue;
             }
             if let Ok((socket, handshake)) = vacancy.admit(socket, origin) {
-                return Admitted { socket, handshake, peer };
+                return AdmittedClient { socket, handshake, peer };
             }
         }
     }

@@ -103,7 +103,9 @@ async fn the_clients_of_a_load_balancer_have_their_own_limits() {
     let client = Origin::from(std::net::IpAddr::from([192, 0, 2, 1]));
     let admitted: Vec<_> = all
         .iter_mut()
-        .map(|(_, Admitted { socket, handshake, .. })| gate.admit_as(socket, handshake, client))
+        .map(|(_, AdmittedClient { socket, handshake, .. })| {
+            gate.admit_as(socket, handshake, client)
+        })
         .collect();
     assert_eq!(admitted, [true, true, false, false, false]);
     let counts = gate.counts();
@@ -118,7 +120,7 @@ async fn a_client_that_does_not_read_is_reset() {
     limits.places.write = 5 * SECOND;
     let gate = Gate::new(limits);
     let mut client = TcpStream::connect(address).await.unwrap();
-    let Admitted { mut socket, .. } = gate.accept(&listener).await;
+    let AdmittedClient { mut socket, .. } = gate.accept(&listener).await;
     let error = loop {
         if let Err(error) = socket.write_all(&[0; 100_000]).await {
             break error;

@@ -43,14 +43,14 @@ impl Default for ListenOptions {
 /// A listener on all sockets of one [`ListenAddress`]. The files of its Unix sockets are removed when it is dropped.
 #[derive(Debug)]
 pub struct Listener {
-    sockets: Vec<Listening>,
+    sockets: Vec<ListeningSocket>,
     /// The socket to poll first next time, so that a busy one doesn't starve the others.
     first: AtomicUsize,
     fast_open_lacks: Option<io::Error>,
 }
 
 #[derive(Debug)]
-enum Listening {
+enum ListeningSocket {
     Tcp(TcpListener),
     Unix {
         listener: UnixListener,
@@ -114,8 +114,8 @@ impl Listener {
     /// Returns its TCP addresses, with the actual port if 0 was requested.
     pub fn local_addrs(&self) -> io::Result<Vec<SocketAddr>> {
         let tcp = self.sockets.iter().filter_map(|socket| match socket {
-            Listening::Tcp(listener) => Some(listener.local_addr()),
-            Listening::Unix { .. } => None,
+            ListeningSocket::Tcp(listener) => Some(listener.local_addr()),
+            ListeningSocket::Unix { .. } => None,
         });
         tcp.collect()
     }
@@ -127,7 +127,7 @@ impl Listener {
 
     fn take_data_in_syns(&self) -> io::Result<()> {
         for socket in &self.sockets {
-            if let Listening::Tcp(listener) = socket {
+            if let ListeningSocket::Tcp(listener) = socket {
                 accept_on(listener, PENDING)?;
             }
         }
@@ -135,7 +135,7 @@ impl Listener {
     }
 }
 
-impl Listening {
+impl ListeningSocket {
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(Socket, Peer)>> {
         match self {
             Self::Tcp(listener) => listener
@@ -149,7 +149,7 @@ impl Listening {
 }
 
 /// Listens on every address: an IPv6 socket that accepts IPv4 too, or an IPv4 socket if the system has no IPv6.
-fn everywhere(port: u16, options: ListenOptions) -> io::Result<Listening> {
+fn everywhere(port: u16, options: ListenOptions) -> io::Result<ListeningSocket> {
     match bind_tcp((Ipv6Addr::UNSPECIFIED, port).into(), options) {
         Err(error) if has_no_ipv6(&error) => {
             bind_tcp((Ipv4Addr::UNSPECIFIED, port).into(), options)
@@ -162,11 +162,11 @@ fn everywhere(port: u16, options: ListenOptions) -> io::Result<Listening> {
 fn bind_all(
     addresses: impl Iterator<Item = SocketAddr>,
     options: ListenOptions,
-) -> io::Result<Vec<Listening>> {
-    let mut bound = Vec::<Listening>::new();
+) -> io::Result<Vec<ListeningSocket>> {
+    let mut bound = Vec::<ListeningSocket>::new();
     let mut lacks = None;
     for mut address in addresses {
-        if let Some(Listening::Tcp(first)) = bound.first() {
+        if let Some(ListeningSocket::Tcp(first)) = bound.first() {
             // With port 0, all use the port of the first.
             address.set_port(first.local_addr()?.port());
         }
@@ -188,7 +188,7 @@ fn has_no_ipv6(error: &io::Error) -> bool {
     error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == ErrorKind::AddrNotAvailable
 }
 
-fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Listening> {
+fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<ListeningSocket> {
     let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
         // The other addresses of a name may be IPv4.
@@ -201,16 +201,19 @@ fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Listening
     from_tcp(socket.into())
 }
 
-fn from_tcp(listener: std::net::TcpListener) -> io::Result<Listening> {
+fn from_tcp(listener: std::net::TcpListener) -> io::Result<ListeningSocket> {
     listener.set_nonblocking(true)?;
     // On Linux its connections inherit the options.
     prepare(SockRef::from(&listener));
-    Ok(Listening::Tcp(TcpListener::from_std(listener)?))
+    Ok(ListeningSocket::Tcp(TcpListener::from_std(listener)?))
 }
 
-fn from_unix(listener: unix_net::UnixListener, file: Option<SocketFile>) -> io::Result<Listening> {
+fn from_unix(
+    listener: unix_net::UnixListener,
+    file: Option<SocketFile>,
+) -> io::Result<ListeningSocket> {
     listener.set_nonblocking(true)?;
-    Ok(Listening::Unix { listener: UnixListener::from_std(listener)?, _file: file })
+    Ok(ListeningSocket::Unix { listener: UnixListener::from_std(listener)?, _file: file })
 }
 
 fn cannot_listen(address: &ListenAddress, error: &io::Error) -> ProgramError {

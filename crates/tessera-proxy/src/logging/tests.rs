@@ -190,9 +190,9 @@ fn of_lines_that_are_left_out_one_line_a_second_tells() {
 }
 
 /// A reader that takes lines at its own pace.
-struct Slow(SyncSender<Vec<u8>>);
+struct SlowReader(SyncSender<Vec<u8>>);
 
-impl Write for Slow {
+impl Write for SlowReader {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let sent = self.0.send(line.to_vec());
         sent.map(|()| line.len()).map_err(|_| io::ErrorKind::BrokenPipe.into())
@@ -205,7 +205,7 @@ impl Write for Slow {
 
 fn slow(format: LogFormat) -> (Log, impl Subscriber + Send + Sync, Receiver<Vec<u8>>) {
     let (sender, reader) = sync_channel(0);
-    let (log, subscriber) = log_to(Slow(sender), LogOptions::new(format)).unwrap();
+    let (log, subscriber) = log_to(SlowReader(sender), LogOptions::new(format)).unwrap();
     (log, subscriber, reader)
 }
 

@@ -5,7 +5,7 @@ use std::net::{SocketAddrV4, SocketAddrV6};
 use ppp::v2;
 
 use super::checksum::crc32c;
-use super::error::{HeaderError, LooksLike};
+use super::error::{DetectedProtocol, HeaderError};
 use super::{Addresses, Command, FIXED, Header, MAX_UNIQUE_ID, PREFIX, Tls, kind};
 
 impl Header {
@@ -15,7 +15,7 @@ impl Header {
             return Err(HeaderError::Truncated { received: bytes.len() });
         };
         if !bytes.starts_with(PREFIX) {
-            return Err(HeaderError::NotAHeader { looks_like: LooksLike::Unknown });
+            return Err(HeaderError::NotAHeader { looks_like: DetectedProtocol::Unknown });
         }
         let len = FIXED + usize::from(u16::from_be_bytes([*high, *low]));
         if bytes.len() < len {

@@ -23,7 +23,7 @@ pub enum HeaderError {
     /// Something else was received.
     NotAHeader {
         /// What it looks like.
-        looks_like: LooksLike,
+        looks_like: DetectedProtocol,
     },
     /// A version other than 2, or a command unknown to version 2.
     UnknownVersion(u8),
@@ -43,7 +43,7 @@ pub enum HeaderError {
 /// What was received instead of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LooksLike {
+pub enum DetectedProtocol {
     /// A header of version 1.
     Version1,
     /// A ClientHello: the sender is not a proxy, or its `send-proxy-v2` is off.
@@ -63,13 +63,13 @@ impl fmt::Display for HeaderError {
             Self::Truncated { received } => {
                 write!(f, "the connection ended after {received} bytes of its PROXY header")
             }
-            Self::NotAHeader { looks_like: LooksLike::Version1 } => f.write_str(
+            Self::NotAHeader { looks_like: DetectedProtocol::Version1 } => f.write_str(
                 "a PROXY header of version 1, but only version 2 is accepted (HAProxy: send-proxy-v2)",
             ),
-            Self::NotAHeader { looks_like: LooksLike::Tls } => f.write_str(
+            Self::NotAHeader { looks_like: DetectedProtocol::Tls } => f.write_str(
                 "TLS without a PROXY header before it (HAProxy sends one with send-proxy-v2)",
             ),
-            Self::NotAHeader { looks_like: LooksLike::Unknown } => {
+            Self::NotAHeader { looks_like: DetectedProtocol::Unknown } => {
                 f.write_str("not a PROXY header")
             }
             Self::UnknownVersion(byte) => {

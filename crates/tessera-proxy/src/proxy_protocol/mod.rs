@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 
 use ppp::v2::PROTOCOL_PREFIX as PREFIX;
 
-pub use self::error::{HeaderError, LooksLike};
+pub use self::error::{DetectedProtocol, HeaderError};
 pub use self::read::{HeaderLimits, read_header};
 pub use self::trusted::{Network, NetworkError, TrustedNetworks};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::timeout;
 
-use super::error::{HeaderError, LooksLike};
+use super::error::{DetectedProtocol, HeaderError};
 use super::{FIXED, Header, PREFIX};
 
 /// Limits on a header.
@@ -58,13 +58,15 @@ async fn read<R: AsyncRead + Unpin>(io: &mut R, limit: usize) -> Result<Header, 
     Header::parse(&header)
 }
 
-fn looks_like(begin: &[u8]) -> LooksLike {
+fn looks_like(begin: &[u8]) -> DetectedProtocol {
     const VERSION_1: &[u8] = b"PROXY ";
     match begin {
         // handshake(22), and any legacy_record_version.
-        [22] | [22, 3, ..] => LooksLike::Tls,
-        _ if begin.starts_with(VERSION_1) || VERSION_1.starts_with(begin) => LooksLike::Version1,
-        _ => LooksLike::Unknown,
+        [22] | [22, 3, ..] => DetectedProtocol::Tls,
+        _ if begin.starts_with(VERSION_1) || VERSION_1.starts_with(begin) => {
+            DetectedProtocol::Version1
+        }
+        _ => DetectedProtocol::Unknown,
     }
 }
 

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::Doing;
+use super::PumpOperation;
 use super::scratch::{Rest, Scratch};
 
 /// The progress of one direction.
@@ -45,7 +45,7 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Fault {
     /// Reading from one side, or writing to the other.
-    pub(super) doing: Doing,
+    pub(super) doing: PumpOperation,
     pub(super) error: io::Error,
 }
 
@@ -101,10 +101,12 @@ impl Direction {
             }
             let count = match scratch.poll_read(from, cx) {
                 Poll::Pending => return self.flush(to, cx),
-                Poll::Ready(Err(error)) => return Err(Fault { doing: Doing::Reading, error }),
+                Poll::Ready(Err(error)) => {
+                    return Err(Fault { doing: PumpOperation::Reading, error });
+                }
                 Poll::Ready(Ok(0)) if was_reset => {
                     let error = io::ErrorKind::ConnectionReset.into();
-                    return Err(Fault { doing: Doing::Reading, error });
+                    return Err(Fault { doing: PumpOperation::Reading, error });
                 }
                 Poll::Ready(Ok(0)) => {
                     self.state = State::Ending;
@@ -181,7 +183,7 @@ impl Direction {
 }
 
 fn writing(error: io::Error) -> Fault {
-    Fault { doing: Doing::Writing, error }
+    Fault { doing: PumpOperation::Writing, error }
 }
 
 /// After this many bytes the other direction and other tasks get their turn: a fraction of a millisecond of work.

@@ -67,9 +67,9 @@ where
     A: AsyncRead + AsyncWrite + Unpin,
     B: AsyncRead + AsyncWrite + Unpin,
 {
-    type Output = Pumped;
+    type Output = PumpSummary;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Pumped> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<PumpSummary> {
         let Self { a, b, state, last_words } = self.get_mut();
         if last_words.is_none() {
             let end = ready!(state.poll(a, b, cx));
@@ -93,7 +93,7 @@ where
 
 /// The result of a [`pump`].
 #[derive(Debug)]
-pub struct Pumped {
+pub struct PumpSummary {
     /// Bytes from `a` that `b` accepted.
     pub a_to_b: u64,
     /// Bytes from `b` that `a` accepted.
@@ -123,7 +123,7 @@ pub enum End {
         /// The side that failed.
         side: Side,
         /// The operation that failed.
-        doing: Doing,
+        doing: PumpOperation,
         /// The error.
         error: io::Error,
     },
@@ -140,7 +140,7 @@ pub enum Side {
 
 /// An operation of a [`pump`] on a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub enum PumpOperation {
     /// Reading from it.
     Reading,
     /// Writing to it, or shutting it down.
@@ -214,7 +214,7 @@ impl State {
             // A task without budget finds nothing to read, even if there is data.
             Step::Waiting if !coop::has_budget_remaining() => None,
             Step::Done | Step::Blocked => None,
-            Step::Failed(fault) if self.deaf.is_none() && fault.doing == Doing::Writing => {
+            Step::Failed(fault) if self.deaf.is_none() && fault.doing == PumpOperation::Writing => {
                 self.deaf = Some((from.other(), fault.error));
                 None
             }
@@ -224,7 +224,7 @@ impl State {
             // All that it sent was read, or can't be delivered. The first failure is the reason.
             Step::Waiting | Step::Failed(_) => {
                 let (side, error) = self.deaf.take()?;
-                Some(End::Failed { side, doing: Doing::Writing, error })
+                Some(End::Failed { side, doing: PumpOperation::Writing, error })
             }
         }
     }
@@ -237,8 +237,8 @@ impl State {
         self.deaf.as_ref().is_some_and(|(deaf, error)| *deaf == side && error.kind() == reset)
     }
 
-    fn pumped(&self, end: End) -> Pumped {
-        Pumped { a_to_b: self.a_to_b.count, b_to_a: self.b_to_a.count, end }
+    fn pumped(&self, end: End) -> PumpSummary {
+        PumpSummary { a_to_b: self.a_to_b.count, b_to_a: self.b_to_a.count, end }
     }
 
     fn deaf_side(&self) -> Option<Side> {

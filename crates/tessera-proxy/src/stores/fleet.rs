@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::config::{EtcdSection, Fleet, FleetVault, SitesSection};
-use super::receipts::OfVault;
+use super::receipts::VaultReceipts;
 use super::{CAPACITY, epoch_keys};
 use crate::address::ListenAddress;
 
@@ -118,7 +118,7 @@ impl FleetStores {
     pub(super) fn receipts(&self) -> Arc<dyn Receipts> {
         match &self.one_time_keys {
             OneTimeKeys::Etcd { vault, .. } => vault.clone(),
-            OneTimeKeys::Sites(sites) => Arc::new(OfVault(sites.site.clone())),
+            OneTimeKeys::Sites(sites) => Arc::new(VaultReceipts(sites.site.clone())),
         }
     }
 

@@ -23,7 +23,7 @@ use tokio::task::spawn_blocking;
 
 pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection, StoresSection};
 use self::fleet::FleetStores;
-use self::receipts::OfVault;
+use self::receipts::VaultReceipts;
 
 /// The stores of one server.
 #[derive(Clone)]
@@ -36,15 +36,15 @@ pub struct Stores {
     pub receipts: Arc<dyn Receipts>,
     /// Answers questions that remote stores defer.
     pub answers: Option<Arc<dyn Answers>>,
-    kept: Kept,
+    kept: MaintainedStores,
 }
 
 /// The reloaded keys of stores, not in use yet.
-pub struct LoadedAgain(Option<Vec<EpochKey>>);
+pub struct ReloadedKeys(Option<Vec<EpochKey>>);
 
 /// State that needs periodic maintenance.
 #[derive(Clone)]
-enum Kept {
+enum MaintainedStores {
     Memory { ring: Arc<RotatingRing>, vault: Arc<MemoryVault> },
     State(Arc<ServerState>),
     Fleet(Arc<FleetStores>),
@@ -115,9 +115,9 @@ impl Stores {
         Self {
             tickets: ring.clone(),
             vault: vault.clone(),
-            receipts: Arc::new(OfVault(vault.clone())),
+            receipts: Arc::new(VaultReceipts(vault.clone())),
             answers: None,
-            kept: Kept::Memory { ring, vault },
+            kept: MaintainedStores::Memory { ring, vault },
         }
     }
 
@@ -125,9 +125,9 @@ impl Stores {
         Self {
             tickets: state.ring(),
             vault: state.vault(),
-            receipts: Arc::new(OfVault(state.vault())),
+            receipts: Arc::new(VaultReceipts(state.vault())),
             answers: None,
-            kept: Kept::State(state),
+            kept: MaintainedStores::State(state),
         }
     }
 
@@ -137,7 +137,7 @@ impl Stores {
             vault: fleet.vault(),
             receipts: fleet.receipts(),
             answers: Some(fleet.answers()),
-            kept: Kept::Fleet(Arc::new(fleet)),
+            kept: MaintainedStores::Fleet(Arc::new(fleet)),
         }
     }
 
@@ -145,22 +145,24 @@ impl Stores {
     /// configurations.
     pub fn vault_name(&self) -> Option<String> {
         match &self.kept {
-            Kept::Fleet(fleet) => fleet.vault_name().map(|life| hex::encode(&life.vault)),
-            Kept::Memory { .. } | Kept::State(_) => None,
+            MaintainedStores::Fleet(fleet) => {
+                fleet.vault_name().map(|life| hex::encode(&life.vault))
+            }
+            MaintainedStores::Memory { .. } | MaintainedStores::State(_) => None,
         }
     }
 
     /// Reloads the epoch keys of a fleet from their file, without applying them yet.
-    pub fn load_again(&self) -> Result<LoadedAgain, ProgramError> {
+    pub fn load_again(&self) -> Result<ReloadedKeys, ProgramError> {
         match &self.kept {
-            Kept::Fleet(fleet) => fleet.load_again().map(LoadedAgain),
-            Kept::Memory { .. } | Kept::State(_) => Ok(LoadedAgain(None)),
+            MaintainedStores::Fleet(fleet) => fleet.load_again().map(ReloadedKeys),
+            MaintainedStores::Memory { .. } | MaintainedStores::State(_) => Ok(ReloadedKeys(None)),
         }
     }
 
     /// Applies reloaded keys. Keys that left their file are destroyed.
-    pub fn exchange(&self, loaded: LoadedAgain) {
-        if let (Kept::Fleet(fleet), Some(keys)) = (&self.kept, loaded.0) {
+    pub fn exchange(&self, loaded: ReloadedKeys) {
+        if let (MaintainedStores::Fleet(fleet), Some(keys)) = (&self.kept, loaded.0) {
             fleet.exchange(keys);
         }
     }
@@ -179,13 +181,13 @@ impl Stores {
 
     async fn keep(&self) -> Result<(), ProgramError> {
         match &self.kept {
-            Kept::Memory { ring, vault } => {
+            MaintainedStores::Memory { ring, vault } => {
                 ring.keep(unix());
                 vault.purge(unix());
                 Ok(())
             }
-            Kept::State(state) => keep_state(state.clone()).await,
-            Kept::Fleet(fleet) => {
+            MaintainedStores::State(state) => keep_state(state.clone()).await,
+            MaintainedStores::Fleet(fleet) => {
                 fleet.purge();
                 match fleet.state() {
                     Some(state) => keep_state(state).await,
@@ -198,9 +200,9 @@ impl Stores {
     /// Saves loaded state for the next start, after a failed one: it exists nowhere else. Blocks.
     pub fn give_back(&self) {
         let state = match &self.kept {
-            Kept::Memory { .. } => None,
-            Kept::State(state) => Some(state.clone()),
-            Kept::Fleet(fleet) => fleet.state(),
+            MaintainedStores::Memory { .. } => None,
+            MaintainedStores::State(state) => Some(state.clone()),
+            MaintainedStores::Fleet(fleet) => fleet.state(),
         };
         state.iter().for_each(give_back);
     }
@@ -212,9 +214,9 @@ impl Stores {
     /// If it can't be written: it is lost then.
     pub async fn close(&self) -> Result<(), ProgramError> {
         let state = match &self.kept {
-            Kept::Memory { .. } => None,
-            Kept::State(state) => Some(state.clone()),
-            Kept::Fleet(fleet) => {
+            MaintainedStores::Memory { .. } => None,
+            MaintainedStores::State(state) => Some(state.clone()),
+            MaintainedStores::Fleet(fleet) => {
                 fleet.close().await;
                 fleet.state()
             }

@@ -10,9 +10,9 @@ use tessera::resume::{Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret,
 /// None is ever `done`: a proxy knows which bytes it passed to its backend, not what the backend did with them. A taken
 /// flight stays `taken, not done`, even if the backend's connection broke before the first byte. A backend that needs
 /// exactly-once stores the flight's name with its effect; a tunnel sends it the name (`send-proxy-identity`).
-pub(super) struct OfVault<V: ?Sized>(pub(super) Arc<V>);
+pub(super) struct VaultReceipts<V: ?Sized>(pub(super) Arc<V>);
 
-impl<V: Vault + ?Sized> Receipts for OfVault<V> {
+impl<V: Vault + ?Sized> Receipts for VaultReceipts<V> {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
         match self.0.take(&TakeSecret::new(question.handle, TakePurpose::Burn, question.unix)) {
             Reply::Now(taken) => Reply::Now(Receipt::of(&taken, false)),

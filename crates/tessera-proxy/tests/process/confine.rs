@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use tessera_proxy::confine::{Confinement, Enforced, TcpPorts};
+use tessera_proxy::confine::{Confinement, Enforcement, TcpPorts};
 
 use crate::child;
 
@@ -31,7 +31,7 @@ fn confinement(directory: &Path) -> Confinement {
 }
 
 /// Whether this kernel confines; if not, prints why the test is skipped.
-fn has_landlock(enforced: &Enforced) -> bool {
+fn has_landlock(enforced: &Enforcement) -> bool {
     println!("{enforced}");
     enforced.files
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tessera_kit::{ProgramError, files};
 use tessera_proxy::confine::Confinement;
 use tessera_proxy::logging::LogFormat;
-use tessera_proxy::process::{self, ProcessOptions, Running};
+use tessera_proxy::process::{self, ProcessOptions, RunningProduct};
 
 use crate::child;
 
@@ -50,7 +50,7 @@ fn child_reloads() {
 /// Its first reload fails.
 struct Product(AtomicU32);
 
-impl Running for Product {
+impl RunningProduct for Product {
     const CONDITION: &'static str = "product";
 
     fn tell(&self) {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tessera_proxy::proxy_protocol::{
-    Addresses, Command, Header, HeaderError, HeaderLimits, LooksLike, MAX_UNIQUE_ID, Network,
-    NetworkError, Tls, TrustedNetworks, read_header,
+    Addresses, Command, DetectedProtocol, Header, HeaderError, HeaderLimits, MAX_UNIQUE_ID,
+    Network, NetworkError, Tls, TrustedNetworks, read_header,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::time::{Instant, sleep};
@@ -174,13 +174,13 @@ async fn every_broken_byte_has_an_answer() {
 
 #[tokio::test]
 async fn what_comes_instead_of_a_header_is_told() {
-    let cases: [(&[u8], LooksLike); 6] = [
-        (b"PROXY TCP4 192.0.2.7 198.51.100.1 1 2\r\n", LooksLike::Version1),
-        (b"PROXY UNKNOWN\r\n", LooksLike::Version1),
-        (&[22, 3, 1, 2, 0, 1], LooksLike::Tls),
-        (b"GET / HTTP/1.1\r\n\r\n", LooksLike::Unknown),
-        (b"\r\n\r\nhello", LooksLike::Unknown),
-        (b"PRI * HTTP/2.0\r\n\r\n", LooksLike::Unknown),
+    let cases: [(&[u8], DetectedProtocol); 6] = [
+        (b"PROXY TCP4 192.0.2.7 198.51.100.1 1 2\r\n", DetectedProtocol::Version1),
+        (b"PROXY UNKNOWN\r\n", DetectedProtocol::Version1),
+        (&[22, 3, 1, 2, 0, 1], DetectedProtocol::Tls),
+        (b"GET / HTTP/1.1\r\n\r\n", DetectedProtocol::Unknown),
+        (b"\r\n\r\nhello", DetectedProtocol::Unknown),
+        (b"PRI * HTTP/2.0\r\n\r\n", DetectedProtocol::Unknown),
     ];
     for (bytes, expected) in cases {
         let Err(HeaderError::NotAHeader { looks_like }) = read(bytes).await else { panic!() };

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -94,7 +94,8 @@ async fn accept(listener: TcpListener, executions: Arc<Executions>) {
                 answer(&parts.method, path, parts.uri.query().unwrap_or_default())
             };
             let options = Arc::new(ServerOptions::default());
-            serve(Accepted::plaintext(socket), options, service, std::future::pending()).await;
+            serve(AcceptedConnection::plaintext(socket), options, service, std::future::pending())
+                .await;
         });
     }
 }

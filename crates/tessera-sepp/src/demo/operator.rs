@@ -11,7 +11,7 @@ use tessera_kit::ProgramError;
 use tessera_proxy::admin::{self, Health};
 use tessera_proxy::demo::{Files, failed as stage_failed};
 use tessera_proxy::listen::InheritedSockets;
-use tessera_proxy::process::{Beginning, Running};
+use tessera_proxy::process::{RunningProduct, StartContext};
 use tokio::time::{Instant, sleep};
 
 use crate::load::Loaded;
@@ -62,7 +62,7 @@ impl Operator {
         let loaded = Loaded::read(&path)?;
         let (registry, health) = (admin::Metrics::new(), Health::new());
         let mut inherited = InheritedSockets::default();
-        let beginning = Beginning::new(&mut inherited, &registry, &health);
+        let beginning = StartContext::new(&mut inherited, &registry, &health);
         let sepp = RunningSepp::start(&path, loaded, beginning).await?;
         Ok(Self { sepp: Arc::new(sepp), registry, path })
     }

@@ -16,7 +16,7 @@ use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
 use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::registry::Unit;
-use tessera_proxy::admin::{self, Counters, Families, Gauges, Label, Labelled, Labels};
+use tessera_proxy::admin::{self, CounterFamily, Counters, Families, Gauges, Label, Labels};
 use tessera_proxy::certificates::{CertificateEnd, CertificateGauges};
 use tessera_proxy::gate::{Gate, Gates};
 
@@ -63,10 +63,10 @@ struct Inner {
     reachable: Gauges,
     tls_handshakes: Counters,
     tls_durations: Vec<Durations>,
-    early_data: Vec<Labelled<EarlyDataResult>>,
+    early_data: Vec<CounterFamily<EarlyDataResult>>,
     early_requests: Counters,
     repeated: Counters,
-    tickets: Labelled<TicketResult>,
+    tickets: CounterFamily<TicketResult>,
     requests: Counters,
     request_durations: Vec<Durations>,
     rejects: Counters,
@@ -74,11 +74,11 @@ struct Inner {
     rate_limited: Counters,
     certificates: CertificateGauges,
     nrf: Gauges,
-    reloads: Labelled<Result>,
+    reloads: CounterFamily<Result>,
     gates: Gates,
     peers: RwLock<HashMap<Fqdn, Arc<PeerMetrics>>>,
     /// For handshakes that failed before the peer was known.
-    unknown: Vec<Labelled<Result>>,
+    unknown: Vec<CounterFamily<Result>>,
 }
 
 impl Metrics {
@@ -119,11 +119,11 @@ impl Metrics {
                 .collect(),
             early_data: Mode::ALL
                 .iter()
-                .map(|mode| Labelled::new(&early_data, &by_mode(mode)))
+                .map(|mode| CounterFamily::new(&early_data, &by_mode(mode)))
                 .collect(),
             early_requests: counters("early_requests", "Requests that were sent in a first flight"),
             repeated: counters("repeated_requests", "Requests that were sent again"),
-            tickets: Labelled::new(
+            tickets: CounterFamily::new(
                 &counters("ticket_consume", "One-time keys that were requested, by result"),
                 &Labels::new(),
             ),
@@ -140,7 +140,7 @@ impl Metrics {
             rate_limited: counters("ratelimited", "Requests and connections beyond a rate"),
             certificates: CertificateGauges::register(&families),
             nrf: gauges("nrf_registered", "Whether this SEPP is registered at its NRF"),
-            reloads: Labelled::new(&counters("reload", "Reloads, by result"), &Labels::new()),
+            reloads: CounterFamily::new(&counters("reload", "Reloads, by result"), &Labels::new()),
             gates,
             peers: RwLock::default(),
         }))
@@ -206,7 +206,7 @@ pub struct PeerMetrics {
     all: Arc<Inner>,
     labels: Labels,
     state: Gauge,
-    handshakes: Vec<Labelled<Result>>,
+    handshakes: Vec<CounterFamily<Result>>,
     early_requests: Counter,
     repeated: Counter,
     requests: Requests,
@@ -319,11 +319,11 @@ fn of_peer(peer: &str) -> Labels {
     vec![("peer", peer.to_owned())]
 }
 
-fn by_modes(family: &Counters, labels: &Labels) -> Vec<Labelled<Result>> {
+fn by_modes(family: &Counters, labels: &Labels) -> Vec<CounterFamily<Result>> {
     let of_mode = |mode: &Mode| {
         let mut labels = labels.clone();
         labels.push((Mode::KEY, mode.name().to_owned()));
-        Labelled::new(family, &labels)
+        CounterFamily::new(family, &labels)
     };
     Mode::ALL.iter().map(of_mode).collect()
 }

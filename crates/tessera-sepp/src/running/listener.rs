@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use http::Request;
 use tessera::handshake::EarlyDataStatus;
 use tessera_kit::clock::unix;
-use tessera_proxy::drain::{Drained, drain};
-use tessera_proxy::gate::{Admitted, Gate};
+use tessera_proxy::drain::{DrainSummary, drain};
+use tessera_proxy::gate::{AdmittedClient, Gate};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{Accepted, KeepAlive, ServerOptions, keep, serve};
+use tessera_proxy::http::server::{AcceptedConnection, KeepAlive, ServerOptions, keep, serve};
 use tessera_proxy::listen::Listener;
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::{Peer, Socket};
@@ -46,7 +46,7 @@ pub(super) struct Listening {
 
 impl Listening {
     /// Accepts until shutdown. Open connections then have `limit` to finish.
-    pub(super) async fn run(self, listener: Listener, limit: Duration) -> Drained {
+    pub(super) async fn run(self, listener: Listener, limit: Duration) -> DrainSummary {
         let mut connections = JoinSet::new();
         let mut ending = self.shared.ending.subscribe();
         let mut end = pin!(async move { drop(ending.wait_for(|ending| *ending).await) });
@@ -71,8 +71,8 @@ impl Listening {
         drain(&mut connections, limit).await
     }
 
-    async fn connection(self, admitted: Admitted) {
-        let Admitted { socket, handshake, peer, .. } = admitted;
+    async fn connection(self, admitted: AdmittedClient) {
+        let AdmittedClient { socket, handshake, peer, .. } = admitted;
         let address = match peer {
             Peer::Tcp(address) => address.to_string(),
             Peer::Local => "local".to_owned(),
@@ -80,12 +80,12 @@ impl Listening {
         let ended = match &self.service {
             Service::Functions(None) => {
                 drop(handshake);
-                Box::pin(self.functions(Accepted::plaintext(socket))).await
+                Box::pin(self.functions(AcceptedConnection::plaintext(socket))).await
             }
             Service::Functions(Some(acceptor)) => match acceptor.accept(socket).await {
                 Ok(stream) => {
                     drop(handshake);
-                    Box::pin(self.functions(Accepted::tls(stream))).await
+                    Box::pin(self.functions(AcceptedConnection::tls(stream))).await
                 }
                 Err(error) => Err(Refused::Handshake(error)),
             },
@@ -107,7 +107,7 @@ impl Listening {
         }
     }
 
-    async fn functions<IO>(&self, accepted: Accepted<IO>) -> Result<String, Refused>
+    async fn functions<IO>(&self, accepted: AcceptedConnection<IO>) -> Result<String, Refused>
     where
         IO: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
     {
@@ -158,7 +158,7 @@ impl Listening {
             answer
         };
         let ends = shared.until_gone(connected);
-        let ended = Box::pin(serve(Accepted::tls(stream), options, service, ends)).await;
+        let ended = Box::pin(serve(AcceptedConnection::tls(stream), options, service, ends)).await;
         Ok(format!("{peer}: {}", ended.cause))
     }
 

@@ -25,7 +25,7 @@ use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
-use tessera_proxy::process::{Beginning, Running};
+use tessera_proxy::process::{RunningProduct, StartContext};
 use tessera_proxy::stores::Stores;
 use tessera_tokio::Acceptor;
 use tokio::runtime::Handle;
@@ -71,7 +71,7 @@ impl RunningSepp {
     pub(crate) async fn start(
         file: &Path,
         loaded: Loaded,
-        beginning: Beginning<'_>,
+        beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         let configuration = &loaded.configuration;
         let (mut stores, found) =
@@ -95,7 +95,7 @@ impl RunningSepp {
         configuration: &Configuration,
         stores: Stores,
         metrics: Metrics,
-        beginning: Beginning<'_>,
+        beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         for warning in configuration.warnings() {
             tracing::warn!("{warning}");
@@ -187,7 +187,7 @@ impl RunningSepp {
     }
 }
 
-impl Running for RunningSepp {
+impl RunningProduct for RunningSepp {
     const CONDITION: &'static str = "listeners";
 
     fn tell(&self) {

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use tessera::resume::Verdict;
 use tessera_proxy::http::body::BodyError;
-use tessera_proxy::http::client::{CallError, CallErrorKind, Sent};
+use tessera_proxy::http::client::{CallError, CallErrorKind, Delivery};
 
 use super::look::of_body;
 use crate::sbi::errors::{Problem, problems};
@@ -25,8 +25,8 @@ pub(crate) fn problem(error: &CallError) -> Problem {
         CallErrorKind::Unreachable => problems::UNREACHABLE,
         CallErrorKind::DeadlineExceeded => problems::TIMED_OUT,
         // The other end refused it without executing it.
-        CallErrorKind::Reset(_) if error.sent == Sent::Nothing => problems::BAD_ANSWER,
-        _ if error.sent == Sent::Nothing => problems::UNREACHABLE,
+        CallErrorKind::Reset(_) if error.sent == Delivery::Nothing => problems::BAD_ANSWER,
+        _ if error.sent == Delivery::Nothing => problems::UNREACHABLE,
         _ => problems::PERHAPS_PROCESSED,
     };
     let known = match verdict(error) {

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera_proxy::http::client::{CallError, CallErrorKind, Sent};
+use tessera_proxy::http::client::{CallError, CallErrorKind, Delivery};
 use tessera_proxy::http::deadline::Deadline;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -62,7 +62,7 @@ impl Sepp {
             CallErrorKind::Unreachable => true,
             // An address failed. Without a source, the deadline may have been short, or the peer's function slow.
             CallErrorKind::DeadlineExceeded => {
-                error.sent == Sent::Nothing && error.source().is_some()
+                error.sent == Delivery::Nothing && error.source().is_some()
             }
             _ => false,
         };

@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tessera::resume::SingleUseRegister;
 use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, trust};
-use tessera_proxy::changes::Prepared;
+use tessera_proxy::changes::PreparedReload;
 use tessera_proxy::stores::Stores;
 use tessera_tokio::Acceptor;
 use tessera_vault::MemoryRegister;
@@ -98,7 +98,7 @@ impl N32Tls {
     pub fn prepare(
         &self,
         configuration: &Configuration,
-    ) -> Result<Prepared<'_, Vec<Fqdn>>, ProgramError> {
+    ) -> Result<PreparedReload<'_, Vec<Fqdn>>, ProgramError> {
         let files = Files::load(configuration)?;
         let stores = self.stores.load_again()?;
         let reconnecting = Reconnecting { stores: &self.stores, register: &self.register };
@@ -110,7 +110,7 @@ impl N32Tls {
         for peer in files.known.iter() {
             peers.insert(peer.fqdn.clone(), parts.to(peer)?);
         }
-        Ok(Prepared::new(move || {
+        Ok(PreparedReload::new(move || {
             self.stores.exchange(stores);
             self.exchange(choices, peers, files)
         }))

@@ -15,7 +15,7 @@ use tessera_proxy::config::Document;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
-use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tessera_proxy::stores::{Stores, StoresSection};
 use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
@@ -202,8 +202,13 @@ impl Sepp {
                 async move {
                     let service = |request| sepp.sbi(request);
                     let options = Arc::new(ServerOptions::default());
-                    serve(Accepted::plaintext(socket), options, service, std::future::pending())
-                        .await;
+                    serve(
+                        AcceptedConnection::plaintext(socket),
+                        options,
+                        service,
+                        std::future::pending(),
+                    )
+                    .await;
                 }
             })),
             tokio::spawn(terminate(n32c, tls.n32c().unwrap().clone(), &relay, &tls)),
@@ -259,7 +264,7 @@ fn terminate(
             let Ok(connected) = tls.standing().identify(stream.facts()) else { return };
             let service = |request| sepp.n32(&connected, request);
             let options = Arc::new(ServerOptions::default());
-            serve(Accepted::tls(stream), options, service, std::future::pending()).await;
+            serve(AcceptedConnection::tls(stream), options, service, std::future::pending()).await;
         }
     })
 }
@@ -310,7 +315,7 @@ impl Function {
                     },
                     ..ServerOptions::default()
                 };
-                let accepted = Accepted::plaintext(socket);
+                let accepted = AcceptedConnection::plaintext(socket);
                 serve(accepted, Arc::new(options), service, std::future::pending()).await;
             }
         }));

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use tessera_proxy::gate::Admitted;
+use tessera_proxy::gate::AdmittedClient;
 use tessera_proxy::pump::{self, Side, pump};
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientSocket, FirstFlight, ResetOnClose, TimedSocket};
@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use super::Tunnel;
 use super::carrier::Carrier;
 use super::verdict::{Ended, Judgement, ServerState};
-use crate::metrics::Held;
+use crate::metrics::GaugeGuard;
 
 /// A program's connection. Dropping it early cuts it, so that the program sees an irregular end.
 pub(super) struct Connection {
@@ -21,11 +21,14 @@ pub(super) struct Connection {
     local: ClientSocket<Socket>,
     server: Option<Carrier<TimedSocket<Socket>>>,
     has_ended: bool,
-    _active: Held,
+    _active: GaugeGuard,
 }
 
 impl Connection {
-    pub(super) fn new(tunnel: Arc<Tunnel>, Admitted { socket, peer, .. }: Admitted) -> Self {
+    pub(super) fn new(
+        tunnel: Arc<Tunnel>,
+        AdmittedClient { socket, peer, .. }: AdmittedClient,
+    ) -> Self {
         let _active = tunnel.metrics.active();
         Self { tunnel, peer, local: socket, server: None, has_ended: false, _active }
     }

@@ -9,7 +9,7 @@ use tessera::handshake::Checked;
 use tessera::resume::ExternalPsk;
 use tessera_kit::live::{Changes, LiveTarget};
 use tessera_kit::{ProgramError, SettingFile, names};
-use tessera_proxy::changes::Prepared;
+use tessera_proxy::changes::PreparedReload;
 use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_tokio::{Connector, FileSessionStore, Limits, MemorySessionStore, SessionStore};
@@ -65,7 +65,10 @@ impl ClientEnd {
     ///
     /// # Errors
     /// If a file can't be used.
-    pub fn prepare(&self, section: ClientSection) -> Result<Prepared<'_, Changes>, ProgramError> {
+    pub fn prepare(
+        &self,
+        section: ClientSection,
+    ) -> Result<PreparedReload<'_, Changes>, ProgramError> {
         let tunnel = &*self.tunnel;
         let mut psks = Vec::new();
         let load = || {
@@ -75,7 +78,7 @@ impl ClientEnd {
         };
         let failed = |_: &_| tunnel.metrics.reloads.count(ReloadResult::Failed);
         let prepared = self.live.prepare(load).inspect_err(failed)?;
-        Ok(Prepared::new(move || {
+        Ok(PreparedReload::new(move || {
             *tunnel.server.psks.lock().unwrap_or_else(PoisonError::into_inner) = psks;
             let changes = prepared.exchange();
             tunnel.metrics.reloads.count(ReloadResult::Reloaded);
@@ -91,7 +94,7 @@ impl ClientEnd {
     /// # Errors
     /// If a file can't be used; nothing has changed then.
     pub fn reload(&self, section: ClientSection) -> Result<Changes, ProgramError> {
-        self.prepare(section).map(Prepared::exchange)
+        self.prepare(section).map(PreparedReload::exchange)
     }
 }
 

@@ -23,7 +23,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tessera_kit::live::LiveTarget;
-use tessera_proxy::drain::{Drained, drain};
+use tessera_proxy::drain::{DrainSummary, drain};
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
 use tessera_proxy::socket::Socket;
@@ -67,7 +67,7 @@ impl ClientEnd {
         listener: Listener,
         end: impl Future<Output = ()>,
         limit: Duration,
-    ) -> Drained {
+    ) -> DrainSummary {
         let tunnel = &self.tunnel;
         if self.spare > 0 {
             let pool = || SparePool::new(tunnel.server.clone(), self.spare, tunnel.metrics.clone());

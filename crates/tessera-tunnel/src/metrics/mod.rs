@@ -13,8 +13,8 @@ use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tessera_proxy::admin::prometheus_client::registry::Unit;
+pub use tessera_proxy::admin::{CounterFamily, GaugeGuard, Label};
 use tessera_proxy::admin::{Counters, Families, Gauges, Labels};
-pub use tessera_proxy::admin::{Held, Label, Labelled};
 use tessera_proxy::certificates::CertificateGauges;
 pub use tessera_proxy::certificates::CertificateKind;
 use tessera_proxy::gate::{Gate, Gates};
@@ -101,23 +101,23 @@ impl Metrics {
     pub fn tunnel(&self, name: &str, role: Role) -> Arc<TunnelMetrics> {
         let labels = labels(name, role);
         Arc::new(TunnelMetrics {
-            connections: Labelled::new(&self.connections, &labels),
+            connections: CounterFamily::new(&self.connections, &labels),
             active: self.active.get_or_create_owned(&labels),
             refused_proxy_headers: Counter::default(),
             gates: self.gates.clone(),
             labels: labels.clone(),
-            handshakes: Labelled::new(&self.handshakes, &labels),
+            handshakes: CounterFamily::new(&self.handshakes, &labels),
             handshake_duration: self.handshake_duration.get_or_create_owned(&labels),
-            early_data: Labelled::new(&self.early_data, &labels),
+            early_data: CounterFamily::new(&self.early_data, &labels),
             early_data_bytes: self.early_data_bytes.get_or_create_owned(&labels),
-            dials: Labelled::new(&self.dials, &labels),
+            dials: CounterFamily::new(&self.dials, &labels),
             dial_duration: self.dial_duration.get_or_create_owned(&labels),
             sent_bytes: self.sent_bytes.get_or_create_owned(&labels),
             received_bytes: self.received_bytes.get_or_create_owned(&labels),
-            reloads: Labelled::new(&self.reloads, &labels),
+            reloads: CounterFamily::new(&self.reloads, &labels),
             spare: (role == Role::Client).then(|| SpareMetrics {
                 connections: self.spare.get_or_create_owned(&labels),
-                events: Labelled::new(&self.spare_events, &labels),
+                events: CounterFamily::new(&self.spare_events, &labels),
             }),
         })
     }
@@ -126,34 +126,34 @@ impl Metrics {
 /// The metrics of one end of one tunnel. Only durations take a lock.
 pub struct TunnelMetrics {
     /// Connections that ended.
-    pub connections: Labelled<Outcome>,
+    pub connections: CounterFamily<Outcome>,
     active: Gauge,
     /// At a server: connections closed because their PROXY header was missing, malformed or not trusted.
     pub refused_proxy_headers: Counter,
     gates: Gates,
     labels: Labels,
     /// TLS handshakes; [`handshake`](Self::handshake) counts one from the engine's facts.
-    pub handshakes: Labelled<HandshakeKind>,
+    pub handshakes: CounterFamily<HandshakeKind>,
     handshake_duration: Histogram,
     /// Flights with early data.
-    pub early_data: Labelled<EarlyDataVerdict>,
+    pub early_data: CounterFamily<EarlyDataVerdict>,
     /// Bytes accepted as early data.
     pub early_data_bytes: Counter,
     /// Connections to the server or to the backend; [`dialled`](Self::dialled) counts one with its duration.
-    pub dials: Labelled<DialResult>,
+    pub dials: CounterFamily<DialResult>,
     dial_duration: Histogram,
     /// Application bytes into TLS.
     pub sent_bytes: Counter,
     /// Application bytes out of TLS.
     pub received_bytes: Counter,
     /// Reloads of certificates and keys.
-    pub reloads: Labelled<ReloadResult>,
+    pub reloads: CounterFamily<ReloadResult>,
     spare: Option<SpareMetrics>,
 }
 
 struct SpareMetrics {
     connections: Gauge,
-    events: Labelled<SpareEvent>,
+    events: CounterFamily<SpareEvent>,
 }
 
 impl TunnelMetrics {
@@ -171,14 +171,14 @@ impl TunnelMetrics {
 
     /// Counts a connection as open until the returned value is dropped.
     #[must_use]
-    pub fn active(&self) -> Held {
-        Held::new(&self.active)
+    pub fn active(&self) -> GaugeGuard {
+        GaugeGuard::new(&self.active)
     }
 
     /// Counts a spare connection as open until the returned value is dropped. A server has none.
     #[must_use]
-    pub fn spare(&self) -> Option<Held> {
-        self.spare.as_ref().map(|spare| Held::new(&spare.connections))
+    pub fn spare(&self) -> Option<GaugeGuard> {
+        self.spare.as_ref().map(|spare| GaugeGuard::new(&spare.connections))
     }
 
     /// Counts an event of a spare connection. A server has none.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera_proxy::drain::{Drained, drain};
+use tessera_proxy::drain::{DrainSummary, drain};
 use tessera_proxy::listen::Listener;
 use tessera_proxy::socket::Peer;
 use tessera_tokio::Origin;
@@ -20,7 +20,7 @@ pub(super) async fn serve(
     listener: Listener,
     end: impl Future<Output = ()>,
     limit: Duration,
-) -> Drained {
+) -> DrainSummary {
     let mut connections = JoinSet::new();
     let mut end = pin!(end);
     loop {

@@ -9,9 +9,9 @@ use std::task::{Poll, ready};
 use std::time::Instant;
 
 use tessera::handshake::EarlyDataStatus;
-use tessera_proxy::gate::Admitted;
+use tessera_proxy::gate::AdmittedClient;
 use tessera_proxy::proxy_protocol::{Addresses, Command, HeaderLimits, read_header};
-use tessera_proxy::pump::{self, Pumped, Side, pump};
+use tessera_proxy::pump::{self, PumpSummary, Side, pump};
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientSocket, HandshakePlace, Origin, ResetOnClose, TimedSocket};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
@@ -23,7 +23,7 @@ use super::backend::{self, Between};
 use super::carrier::Carrier;
 use super::ended::{Ended, Story};
 use super::{Settings, Shared};
-use crate::metrics::{EarlyDataVerdict, Held};
+use crate::metrics::{EarlyDataVerdict, GaugeGuard};
 
 /// A client's connection. Dropping it early cuts it, so that the backend sees an irregular end.
 pub(super) struct Connection {
@@ -36,13 +36,13 @@ pub(super) struct Connection {
     client: Option<Carrier>,
     backend: Option<TimedSocket<Socket>>,
     has_ended: bool,
-    _active: Held,
+    _active: GaugeGuard,
 }
 
 impl Connection {
     /// Boxed: a future that takes it by value would reserve room for it twice.
-    pub(super) fn new(shared: Arc<Shared>, admitted: Admitted) -> Box<Self> {
-        let Admitted { socket, handshake, peer, .. } = admitted;
+    pub(super) fn new(shared: Arc<Shared>, admitted: AdmittedClient) -> Box<Self> {
+        let AdmittedClient { socket, handshake, peer, .. } = admitted;
         let between = Between {
             client: match peer {
                 Peer::Tcp(address) => Some(address),
@@ -209,7 +209,7 @@ impl Connection {
         backend.write_all(&bytes).await.map_err(Ended::Backend)
     }
 
-    async fn pump(&mut self) -> Option<Pumped> {
+    async fn pump(&mut self) -> Option<PumpSummary> {
         let mut reloads = self.shared.reloads.subscribe();
         let (client, backend) = (self.client.as_mut()?, self.backend.as_mut()?);
         Some(until_ready(pin!(pump(client, backend)), &mut reloads).await)

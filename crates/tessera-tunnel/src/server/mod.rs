@@ -37,7 +37,7 @@ use tessera_kit::ProgramError;
 use tessera_kit::live::LiveTarget;
 use tessera_kit::state::StateContents;
 use tessera_proxy::dial::{DialOptions, Dialler};
-use tessera_proxy::drain::Drained;
+use tessera_proxy::drain::DrainSummary;
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::listen::{ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
@@ -135,7 +135,7 @@ impl ServerEnd {
         listener: Listener,
         end: impl Future<Output = ()>,
         drain: Duration,
-    ) -> Result<Drained, ProgramError> {
+    ) -> Result<DrainSummary, ProgramError> {
         let shared = &self.shared;
         let drained = tokio::select! {
             drained = accept::serve(shared, listener, end, drain) => drained,

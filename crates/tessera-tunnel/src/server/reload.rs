@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use tessera_kit::ProgramError;
 use tessera_kit::live::Changes;
-use tessera_proxy::changes::{Lasting as _, Prepared};
+use tessera_proxy::changes::{LastingKeys as _, PreparedReload};
 
 use super::{ServerEnd, Settings};
 use crate::config::ServerSection;
@@ -18,7 +18,10 @@ impl ServerEnd {
     ///
     /// # Errors
     /// If something can't be loaded, or a change needs a restart.
-    pub fn prepare(&self, section: ServerSection) -> Result<Prepared<'_, Changes>, ProgramError> {
+    pub fn prepare(
+        &self,
+        section: ServerSection,
+    ) -> Result<PreparedReload<'_, Changes>, ProgramError> {
         let failed = |_: &_| self.shared.metrics.reloads.count(ReloadResult::Failed);
         self.load(section).inspect_err(failed)
     }
@@ -28,10 +31,10 @@ impl ServerEnd {
     /// # Errors
     /// If something can't be loaded, or a change needs a restart. Nothing has changed then.
     pub fn reload(&self, section: ServerSection) -> Result<Changes, ProgramError> {
-        self.prepare(section).map(Prepared::exchange)
+        self.prepare(section).map(PreparedReload::exchange)
     }
 
-    fn load(&self, section: ServerSection) -> Result<Prepared<'_, Changes>, ProgramError> {
+    fn load(&self, section: ServerSection) -> Result<PreparedReload<'_, Changes>, ProgramError> {
         let shared = &*self.shared;
         let kept = shared.settings().section.keep(&mut section.clone());
         // An end by itself, without confinement, can change its backend.
@@ -44,7 +47,7 @@ impl ServerEnd {
         let stores = shared.stores.load_again()?;
         let tls = shared.live.prepare(|| tls::server(&shared.name, &section, &shared.stores))?;
         let settings = Arc::new(Settings::new(section));
-        Ok(Prepared::new(move || {
+        Ok(PreparedReload::new(move || {
             let changes = tls.exchange();
             shared.stores.exchange(stores);
             *shared.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::header::CONTENT_TYPE;
 use http::{Request, Response};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tessera_test_peers::{Directory, free_port};
 
 use crate::program::{P256, Pki, tessera};
@@ -146,7 +146,7 @@ pub(crate) async fn udm() -> SocketAddr {
             let options = options.clone();
             tokio::spawn(async move {
                 let forever = std::future::pending();
-                serve(Accepted::plaintext(socket), options, answer, forever).await
+                serve(AcceptedConnection::plaintext(socket), options, answer, forever).await
             });
         }
     });

@@ -26,7 +26,7 @@ pub(super) trait Source {
 }
 
 /// A body from a peer, limited in length and time.
-pub(super) struct Limited<S> {
+pub(super) struct LimitedBody<S> {
     source: S,
     /// Bytes that may still arrive.
     left: u64,
@@ -42,7 +42,7 @@ pub(super) struct Limited<S> {
     drops_trailers: bool,
 }
 
-impl<S: Source> Limited<S> {
+impl<S: Source> LimitedBody<S> {
     pub(super) fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
         let BodyLimits { max_len, idle } = limits;
         let (waits_since, timer, place, drops_trailers) = (None, None, None, false);

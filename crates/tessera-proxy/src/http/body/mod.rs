@@ -15,7 +15,7 @@ use http::HeaderMap;
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 
-use self::limited::{Http2, Limited};
+use self::limited::{Http2, LimitedBody};
 use super::place::Place;
 
 /// The body of a request or a response: nothing, bytes in memory, or what a peer is sending, within limits. Trailers
@@ -44,8 +44,8 @@ enum Kind {
     Full(Bytes),
     Trailers(Box<HeaderMap>),
     FullWithTrailers(Bytes, Box<HeaderMap>),
-    Hyper(Limited<Incoming>),
-    Http2(Limited<Http2>),
+    Hyper(LimitedBody<Incoming>),
+    Http2(LimitedBody<Http2>),
 }
 
 impl Body {
@@ -73,7 +73,7 @@ impl Body {
         if http_body::Body::is_end_stream(&incoming) {
             return Self::empty();
         }
-        Self(Kind::Hyper(Limited::new(incoming, limits, whole)))
+        Self(Kind::Hyper(LimitedBody::new(incoming, limits, whole)))
     }
 
     /// Wraps a body from a peer on an HTTP/2 stream, of the announced `length`; sets `whole`, if given, when all was
@@ -87,7 +87,7 @@ impl Body {
         if whole.is_none() && stream.is_end_stream() {
             return Self::empty();
         }
-        Self(Kind::Http2(Limited::new(Http2::new(stream, length), limits, whole)))
+        Self(Kind::Http2(LimitedBody::new(Http2::new(stream, length), limits, whole)))
     }
 
     /// Drops its trailers, also those that are yet to arrive.

@@ -15,7 +15,7 @@ pub struct CallError {
     /// What went wrong.
     pub kind: CallErrorKind,
     /// Whether the server may have executed it.
-    pub sent: Sent,
+    pub sent: Delivery,
     /// The server's verdict on the early data that carried the call; [`Verdict::Unknown`] without an answer. `None` if
     /// the call was not in early data, or the early data was accepted.
     pub verdict: Option<FlightVerdict>,
@@ -48,7 +48,7 @@ pub enum CallErrorKind {
 
 /// How much of a call the server may have received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sent {
+pub enum Delivery {
     /// Nothing that it executes: resending can't execute the call twice.
     Nothing,
     /// All of it: the call may have been executed.
@@ -65,13 +65,13 @@ pub struct FlightVerdict {
 }
 
 impl CallError {
-    pub(super) fn new(kind: CallErrorKind, sent: Sent) -> Self {
+    pub(super) fn new(kind: CallErrorKind, sent: Delivery) -> Self {
         Self { kind, sent, verdict: None, source: None }
     }
 
     /// Creates an error for a call of which nothing was sent.
     pub(super) fn unsent(kind: CallErrorKind) -> Self {
-        Self::new(kind, Sent::Nothing)
+        Self::new(kind, Delivery::Nothing)
     }
 
     pub(super) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
@@ -125,8 +125,8 @@ impl fmt::Display for CallError {
             write!(f, "; verdict {verdict:?}")?;
         }
         f.write_str(match self.sent {
-            Sent::Nothing => "; nothing was executed",
-            Sent::Maybe => "; it may have been executed",
+            Delivery::Nothing => "; nothing was executed",
+            Delivery::Maybe => "; it may have been executed",
         })?;
         match &self.source {
             Some(source) => write!(f, ": {source}"),

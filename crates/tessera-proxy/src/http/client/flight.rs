@@ -11,12 +11,12 @@ use crate::socket::Socket;
 /// The first flight of a connection whose stream belongs to another task.
 #[derive(Default)]
 pub(super) struct Flight {
-    known: Mutex<Known>,
+    known: Mutex<FlightOutcome>,
     facts: OnceLock<Facts>,
 }
 
 #[derive(Default)]
-struct Known {
+struct FlightOutcome {
     outcome: EarlyDataOutcome,
     error: Option<FirstFlightError>,
 }
@@ -61,7 +61,7 @@ impl Flight {
         self.facts.get()
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, look: impl FnOnce(&mut FlightOutcome) -> T) -> T {
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

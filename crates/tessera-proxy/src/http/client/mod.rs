@@ -29,7 +29,7 @@ mod status;
 pub use self::addresses::{Addresses, Srv, SrvError, Target};
 pub use self::call::{Answer, Call, Early};
 pub use self::connect::{Connect, Connecting, Plaintext, Protocol, Tls, Transport};
-pub use self::error::{CallError, CallErrorKind, FlightVerdict, Sent};
+pub use self::error::{CallError, CallErrorKind, Delivery, FlightVerdict};
 pub use self::options::PoolOptions;
 pub use self::pool::Pool;
 pub use self::status::{AddressStatus, Counts, PoolStatus};

@@ -3,11 +3,11 @@
 use http::{Request, StatusCode};
 
 use super::call::{Call, Early};
-use super::error::{CallError, CallErrorKind, Sent};
+use super::error::{CallError, CallErrorKind, Delivery};
 use crate::http::body::Body;
 
 /// The attempts at a call.
-pub(super) struct Tries {
+pub(super) struct Attempts {
     early: Early,
     repeatable: bool,
     /// Attempts that were surely not executed.
@@ -16,7 +16,7 @@ pub(super) struct Tries {
     pub(super) resent: bool,
 }
 
-impl Tries {
+impl Attempts {
     pub(super) fn new(call: &Call) -> Self {
         Self { early: call.early, repeatable: call.repeatable, refused: 0, resent: false }
     }
@@ -43,13 +43,13 @@ impl Tries {
             return false;
         }
         match error.sent {
-            Sent::Nothing => {
+            Delivery::Nothing => {
                 self.refused += 1;
                 self.refused <= MOST_REFUSALS
             }
             // The server would reset an unwanted call again.
-            Sent::Maybe if matches!(error.kind, CallErrorKind::Reset(_)) => false,
-            Sent::Maybe => self.repeatable && !std::mem::replace(&mut self.resent, true),
+            Delivery::Maybe if matches!(error.kind, CallErrorKind::Reset(_)) => false,
+            Delivery::Maybe => self.repeatable && !std::mem::replace(&mut self.resent, true),
         }
     }
 
@@ -80,9 +80,9 @@ mod tests {
     use super::*;
     use crate::http::deadline::Deadline;
 
-    fn tries(repeatable: bool) -> Tries {
+    fn tries(repeatable: bool) -> Attempts {
         let call = Call { repeatable, ..Call::until(Deadline::after(Default::default())).early() };
-        Tries::new(&call)
+        Attempts::new(&call)
     }
 
     const ALL: [CallErrorKind; 9] = [
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_may_have_been_executed_is_sent_once_more_at_most_and_only_if_repeatable() {
         for kind in ALL {
-            let error = CallError::new(kind, Sent::Maybe);
+            let error = CallError::new(kind, Delivery::Maybe);
             assert!(!tries(false).again_after(&error), "{error}");
             let mut tries = tries(true);
             let once =

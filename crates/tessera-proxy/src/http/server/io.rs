@@ -9,13 +9,13 @@ use tessera_tokio::{Stall, StreamUse, TrackedStream, Tracker};
 use tokio::io::ReadBuf;
 use tokio::time::Instant;
 
-use super::ended::StalledWrite;
+use super::connection_summary::StalledWrite;
 
 /// A stream with a time limit on writes.
-pub(super) type Io<S> = TrackedStream<S, Writes>;
+pub(super) type Io<S> = TrackedStream<S, WriteState>;
 
 /// The bytes that were already read, and the time limit on writes.
-pub(super) struct Writes {
+pub(super) struct WriteState {
     prefix: Bytes,
     stall: Duration,
     /// Since when a write is blocked.
@@ -23,13 +23,13 @@ pub(super) struct Writes {
     timer: Stall,
 }
 
-impl Writes {
+impl WriteState {
     pub(super) fn new(prefix: Bytes, stall: Duration) -> Self {
         Self { prefix, stall, blocked: None, timer: Stall::default() }
     }
 }
 
-impl<S> Tracker<S> for Writes {
+impl<S> Tracker<S> for WriteState {
     fn precede(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
         if self.prefix.is_empty() {
             return false;

@@ -20,7 +20,7 @@
 //!
 //! use http::{Request, Response};
 //! use tessera_proxy::http::body::Body;
-//! use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+//! use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 //! use tokio::net::TcpListener;
 //! use tokio::sync::watch;
 //!
@@ -37,7 +37,7 @@
 //!             let drain = async move {
 //!                 let _ = ending.wait_for(|ending| *ending).await;
 //!             };
-//!             let ended = serve(Accepted::plaintext(socket), options, hello, drain).await;
+//!             let ended = serve(AcceptedConnection::plaintext(socket), options, hello, drain).await;
 //!             tracing::debug!("{} requests: {}", ended.requests, ended.cause);
 //!         });
 //!     }
@@ -48,11 +48,11 @@
 
 mod admit;
 mod alarm;
-mod ended;
+mod connection_summary;
+mod held_value;
 mod http1;
 mod http2;
 mod io;
-mod kept;
 mod options;
 mod preface;
 
@@ -63,15 +63,15 @@ use http::{Request, Response};
 use tessera_tokio::{HandshakeWatch, ServerStream};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use self::ended::{Cause, Ended};
-use self::io::{Io, Writes};
-pub use self::kept::keep;
+pub use self::connection_summary::{Cause, ConnectionSummary};
+pub use self::held_value::keep;
+use self::io::{Io, WriteState};
 pub use self::options::{Early, EarlyRule, KeepAlive, Refusal, ServerOptions};
 pub use self::preface::Protocol;
 use super::body::Body;
 
 /// A client's connection, before anything was read.
-pub struct Accepted<IO> {
+pub struct AcceptedConnection<IO> {
     /// The stream.
     pub io: IO,
     /// The protocol.
@@ -80,14 +80,14 @@ pub struct Accepted<IO> {
     pub watch: Option<HandshakeWatch>,
 }
 
-impl<IO> Accepted<IO> {
+impl<IO> AcceptedConnection<IO> {
     /// Wraps a connection without TLS.
     pub fn plaintext(io: IO) -> Self {
         Self { io, protocol: Protocol::Detect, watch: None }
     }
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin> Accepted<ServerStream<IO>> {
+impl<IO: AsyncRead + AsyncWrite + Unpin> AcceptedConnection<ServerStream<IO>> {
     /// Wraps a TLS connection, with the protocol that ALPN chose. Requests received before the handshake is complete
     /// are marked and checked.
     pub fn tls(mut io: ServerStream<IO>) -> Self {
@@ -104,17 +104,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Accepted<ServerStream<IO>> {
 /// takes longer than [`ServerOptions::request_time`]. It is polled on the connection's task: run long computations
 /// elsewhere. Dropping the returned future cuts the connection.
 pub async fn serve<IO, S, F>(
-    accepted: Accepted<IO>,
+    accepted: AcceptedConnection<IO>,
     options: Arc<ServerOptions>,
     service: S,
     drain: impl Future<Output = ()>,
-) -> Ended
+) -> ConnectionSummary
 where
     IO: AsyncRead + AsyncWrite + Unpin,
     S: Fn(Request<Body>) -> F,
     F: Future<Output = Response<Body>>,
 {
-    let Accepted { mut io, protocol, watch } = accepted;
+    let AcceptedConnection { mut io, protocol, watch } = accepted;
     let mut drain = std::pin::pin!(drain);
     let found = tokio::select! {
         biased;
@@ -123,9 +123,9 @@ where
     };
     let (protocol, prefix) = match found {
         Ok(found) => found,
-        Err(cause) => return Ended { requests: 0, cause },
+        Err(cause) => return ConnectionSummary { requests: 0, cause },
     };
-    let io = Io { stream: io, tracker: Writes::new(prefix, options.stall_time) };
+    let io = Io { stream: io, tracker: WriteState::new(prefix, options.stall_time) };
     if protocol == Protocol::Http2 {
         http2::serve(io, watch, options, service, drain).await
     } else {

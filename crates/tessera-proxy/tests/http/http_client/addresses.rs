@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tessera_proxy::address::DialAddress;
-use tessera_proxy::http::client::{CallErrorKind, PoolOptions, Sent, Target};
+use tessera_proxy::http::client::{CallErrorKind, Delivery, PoolOptions, Target};
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::raw::{RawServer, Then, call, get, ok, pool_to, within};
+use super::raw::{RawServer, ServerStep, call, get, ok, pool_to, within};
 
 async fn answering() -> RawServer {
-    RawServer::start(|seen| Then::write(ok(seen.stream))).await
+    RawServer::start(|seen| ServerStep::write(ok(seen.stream))).await
 }
 
 /// Returns a closed port.
@@ -71,7 +71,7 @@ async fn without_any_address_that_listens_calls_fail_and_say_why() {
     let pool = pool_to(&[closed().await, closed().await], PoolOptions::default());
     for _ in 0..2 {
         let error = pool.call(get(), call().repeatable()).await.unwrap_err();
-        assert_eq!((error.kind, error.sent), (CallErrorKind::Unreachable, Sent::Nothing));
+        assert_eq!((error.kind, error.sent), (CallErrorKind::Unreachable, Delivery::Nothing));
         assert!(error.to_string().contains("refused"), "{error}");
     }
     let error = pool_to(&[], PoolOptions::default()).call(get(), call()).await.unwrap_err();
@@ -93,7 +93,7 @@ async fn a_call_waits_for_the_only_address_that_failed_a_moment_ago() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let listener = TcpListener::bind(place).await.unwrap();
-        RawServer::on(listener, &[], |seen| Then::write(ok(seen.stream)))
+        RawServer::on(listener, &[], |seen| ServerStep::write(ok(seen.stream)))
     });
     assert_eq!(port(&answer.unwrap()), place.port());
     assert_eq!(pool.status().counts.failed, 1);
@@ -145,7 +145,7 @@ async fn calls_leave_an_address_that_is_taken_away() {
 /// A server dies with open calls: a PING detects it, and the calls move elsewhere.
 #[tokio::test]
 async fn a_connection_whose_server_says_nothing_is_given_up() {
-    let silent = RawServer::start(|_| Then::silence()).await;
+    let silent = RawServer::start(|_| ServerStep::silence()).await;
     let second = answering().await;
     let options = PoolOptions {
         keep_alive: Duration::from_millis(100),
@@ -156,7 +156,7 @@ async fn a_connection_whose_server_says_nothing_is_given_up() {
     let (lost, repeated) =
         tokio::join!(pool.call(get(), call()), pool.call(get(), call().repeatable()));
     let error = lost.unwrap_err();
-    assert_eq!((error.kind, error.sent), (CallErrorKind::ConnectionLost, Sent::Maybe));
+    assert_eq!((error.kind, error.sent), (CallErrorKind::ConnectionLost, Delivery::Maybe));
     let answer = repeated.unwrap();
     assert!(answer.resent);
     assert_eq!(port(&answer), second.address.port());

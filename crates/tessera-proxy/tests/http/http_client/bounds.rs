@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tessera_proxy::http::client::{CallErrorKind, PoolOptions, Sent};
+use tessera_proxy::http::client::{CallErrorKind, Delivery, PoolOptions};
 use tokio::task::JoinSet;
 
 use super::raw::{
-    MAX_CONCURRENT_STREAMS, RawServer, Then, call, get, ok, ok_and_more, pool_to, within,
+    MAX_CONCURRENT_STREAMS, RawServer, ServerStep, call, get, ok, ok_and_more, pool_to, within,
 };
 
 fn small() -> PoolOptions {
@@ -20,8 +20,8 @@ async fn held() -> (RawServer, Arc<AtomicBool>) {
     let answers = Arc::<AtomicBool>::default();
     let told = answers.clone();
     let server = RawServer::start(move |seen| match told.load(Ordering::SeqCst) {
-        true => Then::write(ok(seen.stream)),
-        false => Then::nothing(),
+        true => ServerStep::write(ok(seen.stream)),
+        false => ServerStep::nothing(),
     })
     .await;
     (server, answers)
@@ -40,7 +40,7 @@ async fn no_more_connections_and_streams_and_waiting_calls_than_allowed() {
     while let Some(error) = calls.join_next().await {
         let error = error.unwrap();
         match (error.kind, error.sent) {
-            (CallErrorKind::Busy, Sent::Nothing) => busy += 1,
+            (CallErrorKind::Busy, Delivery::Nothing) => busy += 1,
             (CallErrorKind::DeadlineExceeded, sent) => late[sent as usize] += 1,
             _ => panic!("{error}"),
         }
@@ -52,7 +52,7 @@ async fn no_more_connections_and_streams_and_waiting_calls_than_allowed() {
 
 #[tokio::test]
 async fn a_place_that_becomes_free_goes_to_a_call_that_waits() {
-    let server = RawServer::start(|seen| Then::write(ok(seen.stream))).await;
+    let server = RawServer::start(|seen| ServerStep::write(ok(seen.stream))).await;
     let options = PoolOptions { connections: 1, streams: 2, ..PoolOptions::default() };
     let pool = pool_to(&[server.address], options);
     let mut calls = JoinSet::new();
@@ -71,7 +71,7 @@ async fn a_place_that_becomes_free_goes_to_a_call_that_waits() {
 #[tokio::test]
 async fn a_server_that_allows_one_stream_gets_one_at_a_time() {
     let server = RawServer::with_settings(&[(MAX_CONCURRENT_STREAMS, 1)], |seen| {
-        Then::write(ok(seen.stream))
+        ServerStep::write(ok(seen.stream))
     })
     .await;
     let options = PoolOptions { connections: 1, ..PoolOptions::default() };
@@ -86,7 +86,7 @@ async fn a_server_that_allows_one_stream_gets_one_at_a_time() {
 #[tokio::test]
 async fn a_server_that_allows_no_stream_lets_calls_wait_until_their_deadline() {
     let server =
-        RawServer::with_settings(&[(MAX_CONCURRENT_STREAMS, 0)], |_| Then::nothing()).await;
+        RawServer::with_settings(&[(MAX_CONCURRENT_STREAMS, 0)], |_| ServerStep::nothing()).await;
     let pool = pool_to(&[server.address], small());
     for _ in 0..3 {
         let error = pool.call(get(), within(100)).await.unwrap_err();
@@ -97,7 +97,7 @@ async fn a_server_that_allows_no_stream_lets_calls_wait_until_their_deadline() {
 
 #[tokio::test]
 async fn a_response_keeps_its_place_until_its_body_has_ended() {
-    let server = RawServer::start(|seen| Then::write(ok_and_more(seen.stream))).await;
+    let server = RawServer::start(|seen| ServerStep::write(ok_and_more(seen.stream))).await;
     let pool = pool_to(&[server.address], small());
     let answer = pool.call(get(), call()).await.unwrap();
     assert_eq!(pool.status().in_use, 1);
@@ -120,7 +120,7 @@ async fn a_call_that_is_given_up_frees_its_place() {
 
 #[tokio::test]
 async fn connections_are_kept_warm_and_replaced() {
-    let server = RawServer::start(|seen| Then::close(ok(seen.stream))).await;
+    let server = RawServer::start(|seen| ServerStep::close(ok(seen.stream))).await;
     let options = PoolOptions { warm: 2, ..PoolOptions::default() };
     let pool = pool_to(&[server.address], options);
     while pool.status().connections < 2 {
@@ -155,7 +155,7 @@ async fn another_connection_is_opened_before_the_first_is_full() {
 
 #[tokio::test]
 async fn connections_that_are_idle_or_old_end() {
-    let server = RawServer::start(|seen| Then::write(ok(seen.stream))).await;
+    let server = RawServer::start(|seen| ServerStep::write(ok(seen.stream))).await;
     let short = Duration::from_millis(30);
     let quick = PoolOptions { keep_alive: Duration::from_millis(10), ..PoolOptions::default() };
     let idle = pool_to(&[server.address], PoolOptions { idle: short, ..quick.clone() });

@@ -8,11 +8,11 @@ use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use tessera_proxy::http::client::{
-    CallErrorKind, Plaintext, Pool, PoolOptions, Protocol, Sent, Srv,
+    CallErrorKind, Delivery, Plaintext, Pool, PoolOptions, Protocol, Srv,
 };
 use tokio::net::{TcpListener, UdpSocket};
 
-use super::raw::{RawServer, Then, call, get, ok};
+use super::raw::{RawServer, ServerStep, call, get, ok};
 
 /// A record: priority, weight, port, and a target of one label, or none for the root.
 type Record = (u16, u16, u16, &'static str);
@@ -75,7 +75,7 @@ async fn pool_of(records: Vec<Record>) -> (Pool, Arc<AtomicUsize>) {
 
 #[tokio::test]
 async fn a_service_is_found_by_its_name_and_the_next_host_where_the_first_is_down() {
-    let server = RawServer::start(|seen| Then::write(ok(seen.stream))).await;
+    let server = RawServer::start(|seen| ServerStep::write(ok(seen.stream))).await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let open = server.address.port();
     let (pool, asked) =
@@ -93,7 +93,7 @@ async fn a_service_that_does_not_exist_or_is_not_offered_is_an_error_at_once() {
     for records in [vec![], vec![(0, 0, 0, "")]] {
         let (pool, _) = pool_of(records).await;
         let error = pool.call(get(), call()).await.unwrap_err();
-        assert_eq!((error.kind, error.sent), (CallErrorKind::Unreachable, Sent::Nothing));
+        assert_eq!((error.kind, error.sent), (CallErrorKind::Unreachable, Delivery::Nothing));
         assert!(error.to_string().contains("_n32c._tcp.peer.example"), "{error}");
     }
 }

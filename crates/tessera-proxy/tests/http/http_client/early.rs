@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use tessera::resume::{Absence, Verdict};
-use tessera_proxy::http::client::{CallErrorKind, PoolOptions, Sent};
+use tessera_proxy::http::client::{CallErrorKind, Delivery, PoolOptions};
 use tokio::task::JoinSet;
 
 use super::raw::{call, within};
@@ -198,7 +198,7 @@ async fn after_used_and_unknown_only_a_repeatable_call_is_sent_once_more() {
                     let error = answered.unwrap_err();
                     assert_eq!(error.kind, CallErrorKind::EarlyDataRefused, "{error}");
                     let told = error.verdict.unwrap();
-                    assert_eq!((error.sent, told.verdict), (Sent::Maybe, verdict));
+                    assert_eq!((error.sent, told.verdict), (Delivery::Maybe, verdict));
                     assert!(told.flight.is_some());
                     assert_eq!((site.times("/call"), counts.resent), (0, 0));
                 }
@@ -282,7 +282,7 @@ async fn a_deadline_in_flight_says_that_nobody_knows_and_names_the_flight() {
         site.holds.send_replace(true);
         let pool = site.pool(PoolOptions::default());
         let error = pool.call(get("/early"), within(300).early()).await.unwrap_err();
-        assert_eq!((error.kind, error.sent), (CallErrorKind::DeadlineExceeded, Sent::Maybe));
+        assert_eq!((error.kind, error.sent), (CallErrorKind::DeadlineExceeded, Delivery::Maybe));
         let told = error.verdict.unwrap();
         assert_eq!(told.verdict, Verdict::Unknown);
         assert!(told.flight.is_some());

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera_proxy::address::DialAddress;
-use tessera_proxy::http::client::{CallErrorKind, Plaintext, Pool, PoolOptions, Protocol, Sent};
+use tessera_proxy::http::client::{
+    CallErrorKind, Delivery, Plaintext, Pool, PoolOptions, Protocol,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -108,7 +110,7 @@ async fn what_a_server_says_wrongly_is_an_error_and_no_second_try() {
     for answer in [&b"HTTP/1.1 200"[..], b"SSH-2.0-server\r\n\r\n"] {
         let (pool, mut told) = answering(answer, true).await;
         let error = pool.call(post(b"x"), call()).await.unwrap_err();
-        assert_eq!((error.kind, error.sent), (CallErrorKind::ConnectionLost, Sent::Maybe));
+        assert_eq!((error.kind, error.sent), (CallErrorKind::ConnectionLost, Delivery::Maybe));
         assert!(told.recv().await.is_some() && told.try_recv().is_err());
     }
 }
@@ -118,7 +120,7 @@ async fn a_call_that_is_late_costs_its_connection_alone() {
     let (pool, mut told) = answering(b"", false).await;
     for nth in 0..2 {
         let error = pool.call(get(), within(50)).await.unwrap_err();
-        assert_eq!((error.kind, error.sent), (CallErrorKind::DeadlineExceeded, Sent::Maybe));
+        assert_eq!((error.kind, error.sent), (CallErrorKind::DeadlineExceeded, Delivery::Maybe));
         assert_eq!(told.recv().await.unwrap().0, nth);
     }
 }

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// What a server does after a request's head.
-pub struct Then {
+pub struct ServerStep {
     pub write: Vec<u8>,
     pub next: Next,
 }
@@ -30,7 +30,7 @@ pub enum Next {
     Silence,
 }
 
-impl Then {
+impl ServerStep {
     pub fn write(write: Vec<u8>) -> Self {
         Self { write, next: Next::GoOn }
     }
@@ -50,29 +50,31 @@ impl Then {
 
 /// A request: the number of its connection, in order of arrival, and its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct RequestPosition {
     pub connection: usize,
     pub stream: u32,
 }
 
-type Script = dyn Fn(Seen) -> Then + Send + Sync;
+type Script = dyn Fn(RequestPosition) -> ServerStep + Send + Sync;
 
 /// A server, and what it received.
 pub struct RawServer {
     pub address: SocketAddr,
-    pub seen: Arc<Mutex<Vec<Seen>>>,
+    pub seen: Arc<Mutex<Vec<RequestPosition>>>,
     pub connections: Arc<AtomicUsize>,
 }
 
 impl RawServer {
-    pub async fn start(script: impl Fn(Seen) -> Then + Send + Sync + 'static) -> Self {
+    pub async fn start(
+        script: impl Fn(RequestPosition) -> ServerStep + Send + Sync + 'static,
+    ) -> Self {
         Self::with_settings(&[], script).await
     }
 
     /// With these SETTINGS: identifiers and values.
     pub async fn with_settings(
         settings: &[(u16, u32)],
-        script: impl Fn(Seen) -> Then + Send + Sync + 'static,
+        script: impl Fn(RequestPosition) -> ServerStep + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         Self::on(listener, settings, script)
@@ -82,11 +84,11 @@ impl RawServer {
     pub fn on(
         listener: TcpListener,
         settings: &[(u16, u32)],
-        script: impl Fn(Seen) -> Then + Send + Sync + 'static,
+        script: impl Fn(RequestPosition) -> ServerStep + Send + Sync + 'static,
     ) -> Self {
         let address = listener.local_addr().unwrap();
         let (seen, connections) =
-            (Arc::<Mutex<Vec<Seen>>>::default(), Arc::<AtomicUsize>::default());
+            (Arc::<Mutex<Vec<RequestPosition>>>::default(), Arc::<AtomicUsize>::default());
         let script: Arc<Script> = Arc::new(script);
         let mut payload = Vec::new();
         for (id, value) in settings {
@@ -123,7 +125,7 @@ async fn serve(
     mut socket: TcpStream,
     connection: usize,
     hello: &[u8],
-    seen: &Mutex<Vec<Seen>>,
+    seen: &Mutex<Vec<RequestPosition>>,
     script: &Script,
 ) -> std::io::Result<()> {
     let mut preface = [0; 24];
@@ -139,7 +141,7 @@ async fn serve(
             SETTINGS if flags & ACK == 0 => socket.write_all(&frame(SETTINGS, ACK, 0, b"")).await?,
             PING if flags & ACK == 0 => socket.write_all(&frame(PING, ACK, 0, &payload)).await?,
             HEADERS => {
-                let request = Seen { connection, stream: u32::from_be_bytes(stream) };
+                let request = RequestPosition { connection, stream: u32::from_be_bytes(stream) };
                 seen.lock().unwrap().push(request);
                 let then = script(request);
                 socket.write_all(&then.write).await?;

@@ -2,18 +2,18 @@
 
 use http::Request;
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::{CallErrorKind, PoolOptions, Sent};
+use tessera_proxy::http::client::{CallErrorKind, Delivery, PoolOptions};
 
 use super::raw::{
-    CANCEL, INTERNAL_ERROR, REFUSED_STREAM, RawServer, Then, call, get, go_away, ok, ok_and_more,
-    pool_to, post, reset, within,
+    CANCEL, INTERNAL_ERROR, REFUSED_STREAM, RawServer, ServerStep, call, get, go_away, ok,
+    ok_and_more, pool_to, post, reset, within,
 };
 
 #[tokio::test]
 async fn a_refused_stream_is_sent_again() {
     let server = RawServer::start(|seen| match seen.stream {
-        1 => Then::write(reset(1, REFUSED_STREAM)),
-        stream => Then::write(ok(stream)),
+        1 => ServerStep::write(reset(1, REFUSED_STREAM)),
+        stream => ServerStep::write(ok(stream)),
     })
     .await;
     let pool = pool_to(&[server.address], PoolOptions::default());
@@ -26,18 +26,19 @@ async fn a_refused_stream_is_sent_again() {
 
 #[tokio::test]
 async fn a_server_that_refuses_each_stream_is_an_error_after_some() {
-    let server = RawServer::start(|seen| Then::write(reset(seen.stream, REFUSED_STREAM))).await;
+    let server =
+        RawServer::start(|seen| ServerStep::write(reset(seen.stream, REFUSED_STREAM))).await;
     let pool = pool_to(&[server.address], PoolOptions::default());
     let error = pool.call(post(b"x"), call()).await.unwrap_err();
-    assert_eq!((error.kind, error.sent), (CallErrorKind::Reset(REFUSED_STREAM), Sent::Nothing));
+    assert_eq!((error.kind, error.sent), (CallErrorKind::Reset(REFUSED_STREAM), Delivery::Nothing));
     assert_eq!(server.requests(), 4);
 }
 
 #[tokio::test]
 async fn streams_above_the_last_of_a_goaway_are_sent_on_another_connection() {
     let server = RawServer::start(|seen| match seen.connection {
-        0 => Then::write(go_away(0, 0)),
-        _ => Then::write(ok(seen.stream)),
+        0 => ServerStep::write(go_away(0, 0)),
+        _ => ServerStep::write(ok(seen.stream)),
     })
     .await;
     let pool = pool_to(&[server.address], PoolOptions::default());
@@ -49,8 +50,8 @@ async fn streams_above_the_last_of_a_goaway_are_sent_on_another_connection() {
 #[tokio::test]
 async fn a_call_below_the_last_stream_of_a_goaway_gets_its_answer_and_the_next_goes_elsewhere() {
     let server = RawServer::start(|seen| match seen.connection {
-        0 => Then::write([go_away(seen.stream, 0), ok(seen.stream)].concat()),
-        _ => Then::write(ok(seen.stream)),
+        0 => ServerStep::write([go_away(seen.stream, 0), ok(seen.stream)].concat()),
+        _ => ServerStep::write(ok(seen.stream)),
     })
     .await;
     let pool = pool_to(&[server.address], PoolOptions::default());
@@ -67,9 +68,9 @@ async fn what_may_have_been_executed_is_sent_again_only_where_it_is_repeatable()
     for with_go_away in [false, true] {
         for repeatable in [false, true] {
             let server = RawServer::start(move |seen| match seen.connection {
-                0 if with_go_away => Then::close(go_away(seen.stream, INTERNAL_ERROR)),
-                0 => Then::close(Vec::new()),
-                _ => Then::write(ok(seen.stream)),
+                0 if with_go_away => ServerStep::close(go_away(seen.stream, INTERNAL_ERROR)),
+                0 => ServerStep::close(Vec::new()),
+                _ => ServerStep::write(ok(seen.stream)),
             })
             .await;
             let pool = pool_to(&[server.address], PoolOptions::default());
@@ -80,7 +81,10 @@ async fn what_may_have_been_executed_is_sent_again_only_where_it_is_repeatable()
                 assert_eq!((server.requests(), pool.status().counts.resent), (2, 1));
             } else {
                 let error = answered.unwrap_err();
-                assert_eq!((error.kind, error.sent), (CallErrorKind::ConnectionLost, Sent::Maybe));
+                assert_eq!(
+                    (error.kind, error.sent),
+                    (CallErrorKind::ConnectionLost, Delivery::Maybe)
+                );
                 assert_eq!(server.requests(), 1);
             }
         }
@@ -89,20 +93,21 @@ async fn what_may_have_been_executed_is_sent_again_only_where_it_is_repeatable()
 
 #[tokio::test]
 async fn a_repeatable_call_is_sent_twice_and_no_more() {
-    let server = RawServer::start(|_| Then::close(Vec::new())).await;
+    let server = RawServer::start(|_| ServerStep::close(Vec::new())).await;
     let pool = pool_to(&[server.address], PoolOptions::default());
     let error = pool.call(get(), call().repeatable()).await.unwrap_err();
-    assert_eq!(error.sent, Sent::Maybe);
+    assert_eq!(error.sent, Delivery::Maybe);
     assert_eq!(server.requests(), 2);
 }
 
 #[tokio::test]
 async fn a_reset_with_another_code_is_an_error_even_where_it_is_repeatable() {
     for code in [CANCEL, INTERNAL_ERROR] {
-        let server = RawServer::start(move |seen| Then::write(reset(seen.stream, code))).await;
+        let server =
+            RawServer::start(move |seen| ServerStep::write(reset(seen.stream, code))).await;
         let pool = pool_to(&[server.address], PoolOptions::default());
         let error = pool.call(get(), call().repeatable()).await.unwrap_err();
-        assert_eq!((error.kind, error.sent), (CallErrorKind::Reset(code), Sent::Maybe));
+        assert_eq!((error.kind, error.sent), (CallErrorKind::Reset(code), Delivery::Maybe));
         assert_eq!(server.requests(), 1);
         assert_eq!(server.connections(), 1);
     }
@@ -112,39 +117,40 @@ async fn a_reset_with_another_code_is_an_error_even_where_it_is_repeatable() {
 #[tokio::test]
 async fn the_error_of_a_second_try_tells_what_the_first_may_have_done() {
     let server = RawServer::start(|seen| match seen.connection {
-        0 => Then::close(Vec::new()),
-        _ => Then::nothing(),
+        0 => ServerStep::close(Vec::new()),
+        _ => ServerStep::nothing(),
     })
     .await;
     let pool = pool_to(&[server.address], PoolOptions::default());
     let error = pool.call(get(), within(500).repeatable()).await.unwrap_err();
-    assert_eq!((error.kind, error.sent), (CallErrorKind::DeadlineExceeded, Sent::Maybe));
+    assert_eq!((error.kind, error.sent), (CallErrorKind::DeadlineExceeded, Delivery::Maybe));
     assert_eq!(server.requests(), 2);
 }
 
 #[tokio::test]
 async fn a_body_that_is_still_coming_is_not_sent_again() {
     // A streamed body: that of another server's response.
-    let source = RawServer::start(|seen| Then::write(ok_and_more(seen.stream))).await;
+    let source = RawServer::start(|seen| ServerStep::write(ok_and_more(seen.stream))).await;
     let from = pool_to(&[source.address], PoolOptions::default());
     let coming = from.call(get(), call()).await.unwrap().response.into_body();
-    let server = RawServer::start(|seen| Then::write(reset(seen.stream, REFUSED_STREAM))).await;
+    let server =
+        RawServer::start(|seen| ServerStep::write(reset(seen.stream, REFUSED_STREAM))).await;
     let pool = pool_to(&[server.address], PoolOptions::default());
     let request = Request::post("http://peer.example/x").body(coming).unwrap();
     let error = pool.call(request, call()).await.unwrap_err();
-    assert_eq!((error.kind, error.sent), (CallErrorKind::Reset(REFUSED_STREAM), Sent::Nothing));
+    assert_eq!((error.kind, error.sent), (CallErrorKind::Reset(REFUSED_STREAM), Delivery::Nothing));
     assert_eq!(server.requests(), 1);
 }
 
 #[tokio::test]
 async fn what_can_not_be_sent_is_an_error_of_the_caller() {
-    let server = RawServer::start(|seen| Then::write(ok(seen.stream))).await;
+    let server = RawServer::start(|seen| ServerStep::write(ok(seen.stream))).await;
     let pool = pool_to(&[server.address], PoolOptions::default());
     let nameless = Request::get("/x").body(Body::empty()).unwrap();
     let tunnel = Request::connect("peer.example:1").body(Body::empty()).unwrap();
     for request in [nameless, tunnel] {
         let error = pool.call(request, call()).await.unwrap_err();
-        assert_eq!((error.kind, error.sent), (CallErrorKind::InvalidRequest, Sent::Nothing));
+        assert_eq!((error.kind, error.sent), (CallErrorKind::InvalidRequest, Delivery::Nothing));
     }
     // Fields of the connection it came from are dropped, and are no error.
     let mut request =

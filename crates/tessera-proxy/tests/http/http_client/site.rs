@@ -35,12 +35,12 @@ pub enum Fate {
     Unavailable,
 }
 
-struct Fated {
+struct FatedVault {
     vault: MemoryVault,
     fate: Arc<Mutex<Fate>>,
 }
 
-impl Vault for Fated {
+impl Vault for FatedVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.vault.put(put)
     }
@@ -99,7 +99,7 @@ impl SessionStore for Sessions {
 
 /// A request as the server executed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Executed {
+pub struct ExecutedRequest {
     pub path: String,
     /// The number of its connection, in order of arrival.
     pub connection: usize,
@@ -116,7 +116,7 @@ pub struct Site {
     pub holds: watch::Sender<bool>,
     /// What each connection's client sent, as seen by the relay.
     pub sent: Arc<Mutex<Vec<Vec<u8>>>>,
-    pub executed: watch::Sender<Vec<Executed>>,
+    pub executed: watch::Sender<Vec<ExecutedRequest>>,
 }
 
 pub const H1: &[&[u8]] = &[b"http/1.1"];
@@ -133,7 +133,7 @@ impl Site {
         (client.policy.tickets, server.policy.tickets) = (tickets, tickets);
         client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         let fate = Arc::new(Mutex::new(Fate::Taken));
-        let vault = Fated { vault: MemoryVault::new(1000), fate: fate.clone() };
+        let vault = FatedVault { vault: MemoryVault::new(1000), fate: fate.clone() };
         server.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(Arc::new(vault)));
         let (holds, executed) = (watch::Sender::new(false), watch::Sender::new(Vec::new()));
         let served = serve(server, executed.clone()).await;
@@ -217,7 +217,7 @@ pub fn get(path: &str) -> Request<Body> {
     Request::get(uri).body(Body::empty()).unwrap()
 }
 
-async fn serve(config: ServerConfig, executed: watch::Sender<Vec<Executed>>) -> SocketAddr {
+async fn serve(config: ServerConfig, executed: watch::Sender<Vec<ExecutedRequest>>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let acceptor = Acceptor::new(config.checked().unwrap());
@@ -248,12 +248,12 @@ async fn serve(config: ServerConfig, executed: watch::Sender<Vec<Executed>>) -> 
 async fn execute(
     request: Request<Incoming>,
     connection: usize,
-    executed: watch::Sender<Vec<Executed>>,
+    executed: watch::Sender<Vec<ExecutedRequest>>,
 ) -> Result<Response<Body>, Infallible> {
     let path = request.uri().path().to_owned();
     let is_first = !executed.borrow().iter().any(|executed| executed.path == path);
     let is_too_early = is_first && path == "/too-early";
-    executed.send_modify(|all| all.push(Executed { path, connection }));
+    executed.send_modify(|all| all.push(ExecutedRequest { path, connection }));
     let body = request.into_body().collect().await.unwrap();
     let trailers = body.trailers().cloned();
     let body = Body::from(Collected { data: body.to_bytes(), trailers });

@@ -8,7 +8,7 @@ use tessera_proxy::http::body::{Body, BodyError, BodyLimits, Collected};
 use tessera_proxy::http::client::{CallErrorKind, PoolOptions};
 
 use super::raw::{
-    INITIAL_WINDOW_SIZE, RawServer, Then, call, data, get, ok, ok_and_more, pool_to, within,
+    INITIAL_WINDOW_SIZE, RawServer, ServerStep, call, data, get, ok, ok_and_more, pool_to, within,
 };
 use super::site::{H1, H2, Site};
 use tessera_interop::SERVER_NAME;
@@ -40,7 +40,7 @@ async fn a_body_that_comes_is_passed_on() {
             data(seen.stream, b"one ", false),
             data(seen.stream, b"two", true),
         ];
-        Then::write(parts.concat())
+        ServerStep::write(parts.concat())
     })
     .await;
     let from = pool_to(&[source.address], PoolOptions::default());
@@ -97,8 +97,8 @@ async fn dropped_trailers_end_a_body_in_memory_and_one_that_arrives() {
 #[tokio::test]
 async fn a_window_of_zero_holds_a_call_no_longer_than_its_deadline() {
     let server = RawServer::with_settings(&[(INITIAL_WINDOW_SIZE, 0)], |seen| match seen.stream {
-        1 => Then::write(ok(1)),
-        _ => Then::nothing(),
+        1 => ServerStep::write(ok(1)),
+        _ => ServerStep::nothing(),
     })
     .await;
     let pool = pool_to(&[server.address], PoolOptions::default());
@@ -112,9 +112,10 @@ async fn a_window_of_zero_holds_a_call_no_longer_than_its_deadline() {
 /// The server answers without reading the rest.
 #[tokio::test]
 async fn an_answer_before_the_request_ended_is_an_answer() {
-    let server =
-        RawServer::with_settings(&[(INITIAL_WINDOW_SIZE, 10)], |seen| Then::write(ok(seen.stream)))
-            .await;
+    let server = RawServer::with_settings(&[(INITIAL_WINDOW_SIZE, 10)], |seen| {
+        ServerStep::write(ok(seen.stream))
+    })
+    .await;
     let pool = pool_to(&[server.address], PoolOptions::default());
     for _ in 0..3 {
         let request = Request::post("http://peer.example/").body(Body::full(bytes(100_000)));
@@ -126,7 +127,7 @@ async fn an_answer_before_the_request_ended_is_an_answer() {
 #[tokio::test]
 async fn a_body_that_is_too_long_or_stops_coming_is_cut() {
     let server = RawServer::start(|seen| {
-        Then::write([ok_and_more(seen.stream), data(seen.stream, b"12345", false)].concat())
+        ServerStep::write([ok_and_more(seen.stream), data(seen.stream, b"12345", false)].concat())
     })
     .await;
     for (max_len, idle) in [(4, 10_000), (5, 50)] {
@@ -151,7 +152,7 @@ async fn a_server_sends_no_more_than_its_window_before_it_is_read() {
         for _ in 0..8 {
             all.extend(data(seen.stream, &[7; 16 * 1024], false));
         }
-        Then::write(all)
+        ServerStep::write(all)
     })
     .await;
     let options = PoolOptions { stream_window: 65_535, ..PoolOptions::default() };

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep};
 
 use super::raw::*;
-use super::served::{SECOND, Served, echo, never};
+use super::served::{SECOND, ServedConnection, echo, never};
 
 /// Answers after five seconds.
 async fn late(_: http::Request<Body>) -> Response<Body> {
@@ -19,7 +19,7 @@ async fn late(_: http::Request<Body>) -> Response<Body> {
 
 #[tokio::test(start_paused = true)]
 async fn requests_of_http2_under_way_are_answered_and_no_others() {
-    let (io, served) = Served::start(ServerOptions::default(), late);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), late);
     let mut client = Raw::begin(io, &[]).await;
     client.get(1).await;
     sleep(SECOND).await;
@@ -42,7 +42,7 @@ async fn requests_of_http2_under_way_are_answered_and_no_others() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_that_do_not_end_are_cut_and_counted() {
-    let (io, served) = Served::start(ServerOptions::default(), never);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), never);
     let mut client = Raw::begin(io, &[]).await;
     client.get(1).await;
     client.get(3).await;
@@ -55,7 +55,7 @@ async fn requests_that_do_not_end_are_cut_and_counted() {
     assert!(matches!(ended.cause, Cause::Drained { cut: 2 }), "{ended:?}");
     assert_eq!(started.elapsed().as_secs(), 30);
 
-    let (mut io, served) = Served::start(ServerOptions::default(), never);
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), never);
     io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     sleep(SECOND).await;
     served.drain();
@@ -70,12 +70,12 @@ async fn requests_that_do_not_end_are_cut_and_counted() {
 async fn connections_without_a_request_end_at_once() {
     let started = Instant::now();
     // Before any bytes.
-    let (io, served) = Served::start(ServerOptions::default(), echo);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
     served.drain();
     assert!(matches!(served.ended().await.cause, Cause::Drained { cut: 0 }));
     drop(io);
     // HTTP/2, after a request.
-    let (io, served) = Served::start(ServerOptions::default(), echo);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     client.get(1).await;
     client.next(HEADERS).await.unwrap();
@@ -84,7 +84,7 @@ async fn connections_without_a_request_end_at_once() {
     drop(client);
     assert!(matches!(served.ended().await.cause, Cause::Drained { cut: 0 }));
     // HTTP/1.1, after a request.
-    let (mut io, served) = Served::start(ServerOptions::default(), echo);
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), echo);
     io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     sleep(Duration::from_millis(1)).await;
     served.drain();
@@ -98,7 +98,7 @@ async fn connections_without_a_request_end_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_of_http1_under_way_is_answered() {
-    let (mut io, served) = Served::start(ServerOptions::default(), late);
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), late);
     io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     sleep(SECOND).await;
     served.drain();

@@ -9,14 +9,14 @@ use tessera::resume::{Continuation, OneTimeKeyGuard, ReplayGuard};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_interop::{KeyKind, Pki};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{Accepted, Early, ServerOptions};
+use tessera_proxy::http::server::{AcceptedConnection, Early, ServerOptions};
 use tessera_tokio::http::{EARLY_DATA, EarlyRequest};
 use tessera_tokio::{Acceptor, ClientStream, Connector, MemorySessionStore};
 use tessera_vault::{MemoryRegister, MemoryVault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 use super::raw::*;
-use super::served::Served;
+use super::served::ServedConnection;
 
 /// A client that has a ticket, and its server.
 struct Ends {
@@ -54,12 +54,12 @@ impl Ends {
         &self,
         early: &[u8],
         options: ServerOptions,
-    ) -> (ClientStream<DuplexStream>, Served) {
+    ) -> (ClientStream<DuplexStream>, ServedConnection) {
         let (near, far) = duplex(64 * 1024);
         let mut client = self.connector.start(tessera_interop::to(None), near).await.unwrap();
         assert_eq!(client.write_early(early).await.unwrap(), early.len());
-        let accepted = Accepted::tls(self.acceptor.accept_early(far).await.unwrap());
-        let served = Served::of(accepted, options, tell);
+        let accepted = AcceptedConnection::tls(self.acceptor.accept_early(far).await.unwrap());
+        let served = ServedConnection::of(accepted, options, tell);
         // The server, on this thread, reads everything before the client reads, which completes the handshake.
         for _ in 0..100 {
             tokio::task::yield_now().await;

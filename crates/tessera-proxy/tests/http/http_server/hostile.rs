@@ -7,13 +7,13 @@ use http::Response;
 use tessera_proxy::http::server::{Cause, ServerOptions, keep};
 
 use super::raw::*;
-use super::served::{SECOND, Served, echo, large, never};
+use super::served::{SECOND, ServedConnection, echo, large, never};
 
 #[tokio::test(start_paused = true)]
 async fn requests_taken_back_in_masses_end_the_connection() {
     let begun = Arc::new(AtomicUsize::new(0));
     let counter = begun.clone();
-    let (io, served) = Served::start(ServerOptions::default(), move |request| {
+    let (io, served) = ServedConnection::start(ServerOptions::default(), move |request| {
         counter.fetch_add(1, Ordering::Relaxed);
         never(request)
     });
@@ -38,7 +38,7 @@ async fn requests_taken_back_in_masses_end_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_taken_back_in_one_write_end_the_connection() {
-    let (io, served) = Served::start(ServerOptions::default(), never);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), never);
     let mut client = Raw::begin(io, &[]).await;
     let mut all = Vec::new();
     for stream in (1..4000).step_by(2) {
@@ -53,7 +53,7 @@ async fn requests_taken_back_in_one_write_end_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn resets_that_a_client_provokes_count_as_its_own() {
-    let (io, served) = Served::start(ServerOptions::default(), never);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), never);
     let mut client = Raw::begin(io, &[]).await;
     let attack = async {
         for stream in (1..).step_by(2) {
@@ -74,7 +74,7 @@ async fn resets_that_a_client_provokes_count_as_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn data_without_bytes_ends_the_connection() {
-    let (io, served) = Served::start(ServerOptions::default(), echo);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     client.write(&frame(HEADERS, END_HEADERS, 1, &head("POST"))).await;
     let empty = frame(DATA, 0, 1, b"").repeat(1000);
@@ -90,7 +90,7 @@ async fn data_without_bytes_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_finishes_as_many_requests_may_take_back_others() {
-    let (io, served) = Served::start(ServerOptions::default(), |request| async move {
+    let (io, served) = ServedConnection::start(ServerOptions::default(), |request| async move {
         if request.method() == http::Method::DELETE {
             never(request).await
         } else {
@@ -113,7 +113,7 @@ async fn a_client_that_finishes_as_many_requests_may_take_back_others() {
 #[tokio::test(start_paused = true)]
 async fn a_head_without_an_end_ends_the_connection() {
     for payload in [vec![], vec![0; 10], field("x-name", &"v".repeat(100)).repeat(100)] {
-        let (io, served) = Served::start(ServerOptions::default(), echo);
+        let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
         let mut client = Raw::begin(io, &[]).await;
         client.write(&frame(HEADERS, END_STREAM, 1, &head("GET"))).await;
         let mut written = 0_usize;
@@ -145,7 +145,7 @@ fn packed(references: usize) -> Vec<u8> {
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_is_small_only_while_it_is_packed_is_answered_by_431() {
-    let (io, _served) = Served::start(ServerOptions::default(), echo);
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     client.write(&packed(30)).await;
     assert_eq!(client.next(HEADERS).await.unwrap().status(), 431);
@@ -156,7 +156,7 @@ async fn a_head_that_is_small_only_while_it_is_packed_is_answered_by_431() {
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_unpacks_to_megabytes_ends_the_connection() {
-    let (io, served) = Served::start(ServerOptions::default(), echo);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     client.write(&packed(8000)).await;
     assert_ne!(client.next(GOAWAY).await.unwrap().error(), 0);
@@ -165,7 +165,7 @@ async fn a_head_that_unpacks_to_megabytes_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn too_many_fields_are_answered_by_431() {
-    let (io, _served) = Served::start(ServerOptions::default(), echo);
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     for (stream, fields, status) in [(1, 129, 431), (3, 128, 200)] {
         let mut asked = head("GET");
@@ -179,7 +179,7 @@ async fn too_many_fields_are_answered_by_431() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_nobody_takes_is_cut() {
-    let (io, served) = Served::start(ServerOptions::default(), large(1 << 20));
+    let (io, served) = ServedConnection::start(ServerOptions::default(), large(1 << 20));
     let started = tokio::time::Instant::now();
     // SETTINGS_INITIAL_WINDOW_SIZE.
     let mut client = Raw::begin(io, &[(4, 0)]).await;
@@ -209,7 +209,7 @@ async fn an_answer_that_nobody_takes_is_cut() {
 async fn an_answer_keeps_its_place_until_its_end() {
     let places = Arc::new(());
     let (kept, answer) = (places.clone(), large(1 << 20));
-    let (io, _served) = Served::start(ServerOptions::default(), move |request| {
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), move |request| {
         let mut answer = answer(request).into_inner();
         keep(&mut answer, kept.clone());
         std::future::ready(answer)
@@ -237,7 +237,7 @@ async fn an_answer_keeps_its_place_until_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_taken_byte_by_byte_ends_with_its_exchange() {
-    let (io, _served) = Served::start(ServerOptions::default(), large(1 << 20));
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), large(1 << 20));
     let mut client = Raw::begin(io, &[(4, 0)]).await;
     client.get(1).await;
     client.next(HEADERS).await.unwrap();
@@ -256,7 +256,7 @@ async fn an_answer_that_is_taken_byte_by_byte_ends_with_its_exchange() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_its_socket_is_cut() {
-    let (io, served) = Served::start(ServerOptions::default(), large(1 << 20));
+    let (io, served) = ServedConnection::start(ServerOptions::default(), large(1 << 20));
     // The largest windows (RFC 9113 §6.9.1): the socket is the only limit.
     let mut client = Raw::begin(io, &[(4, (1 << 31) - 1)]).await;
     client.write(&frame(WINDOW_UPDATE, 0, 0, &(1_u32 << 30).to_be_bytes())).await;
@@ -270,7 +270,7 @@ async fn a_client_that_does_not_read_its_socket_is_cut() {
 #[tokio::test(start_paused = true)]
 async fn more_requests_at_once_than_allowed_are_refused_and_no_others() {
     let options = ServerOptions { streams: 10, ..ServerOptions::default() };
-    let (io, _served) = Served::start(options, never);
+    let (io, _served) = ServedConnection::start(options, never);
     let mut client = Raw::begin(io, &[]).await;
     // The limit holds once it is acknowledged.
     let settings = client.next(SETTINGS).await.unwrap();
@@ -294,7 +294,7 @@ async fn what_is_no_preface_is_answered_as_http1_or_ends() {
         b"hello\r\n\r\n",
     ];
     for garbage in garbage {
-        let (io, served) = Served::start(ServerOptions::default(), echo);
+        let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
         let mut client = Raw { io };
         client.write(garbage).await;
         let mut answer = String::new();
@@ -324,7 +324,7 @@ async fn frames_that_break_the_protocol_end_the_connection() {
         frame(DATA, 0, 1, &vec![0; 20_000]),
     ];
     for bad in bad {
-        let (io, served) = Served::start(ServerOptions::default(), echo);
+        let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
         let mut client = Raw::begin(io, &[]).await;
         client.write(&bad).await;
         assert_ne!(client.next(GOAWAY).await.unwrap().error(), 0);
@@ -335,7 +335,7 @@ async fn frames_that_break_the_protocol_end_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn malformed_requests_end_their_streams_alone() {
-    let (io, _served) = Served::start(ServerOptions::default(), echo);
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     let with = |name: &str, value: &str| [head("GET"), field(name, value)].concat();
     let bad = [
@@ -360,7 +360,7 @@ async fn malformed_requests_end_their_streams_alone() {
 #[tokio::test(start_paused = true)]
 async fn pings_and_settings_that_nobody_reads_stop_the_reading() {
     for flood in [frame(PING, 0, 0, &[0; 8]), frame(SETTINGS, 0, 0, &[])] {
-        let (io, served) = Served::start(ServerOptions::default(), echo);
+        let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
         let mut client = Raw::begin(io, &[]).await;
         let flood = flood.repeat(1000);
         let mut written = 0;
@@ -378,7 +378,7 @@ async fn pings_and_settings_that_nobody_reads_stop_the_reading() {
 async fn a_body_that_fails_is_seen_to_be_incomplete() {
     let mut options = ServerOptions::default();
     options.body.max_len = 10;
-    let (io, _served) = Served::start(options, |request| async {
+    let (io, _served) = ServedConnection::start(options, |request| async {
         // A streamed body: the head is already sent when it becomes too long.
         Response::new(request.into_body())
     });

@@ -4,24 +4,24 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{Cause, Ended, ServerOptions};
+use tessera_proxy::http::server::{Cause, ConnectionSummary, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep};
 
-use super::served::{SECOND, Served, echo, large, never};
+use super::served::{SECOND, ServedConnection, echo, large, never};
 
 /// The requests that the service saw, and what the client received until the end of the connection.
-struct Seen {
+struct ServedRequests {
     requests: Vec<String>,
     answers: String,
-    ended: Ended,
+    ended: ConnectionSummary,
 }
 
 /// Sends bytes, and reads until the server closes the connection, or for a second.
-async fn send(bytes: &[u8]) -> Seen {
+async fn send(bytes: &[u8]) -> ServedRequests {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let seen = requests.clone();
-    let (mut io, served) = Served::start(ServerOptions::default(), move |request| {
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), move |request| {
         let seen = seen.clone();
         async move {
             let (head, body) = request.into_parts();
@@ -43,7 +43,7 @@ async fn send(bytes: &[u8]) -> Seen {
     drop(io);
     let ended = served.ended().await;
     let requests = requests.lock().unwrap().clone();
-    Seen { requests, answers: String::from_utf8(answers).unwrap(), ended }
+    ServedRequests { requests, answers: String::from_utf8(answers).unwrap(), ended }
 }
 
 fn statuses(answers: &str) -> Vec<&str> {
@@ -209,7 +209,7 @@ async fn trailers_come_through() {
     let seen_by_service = Arc::new(Mutex::new(None));
     let trailers = seen_by_service.clone();
     let (mut io, _served) =
-        Served::start(ServerOptions::default(), move |request: Request<Body>| {
+        ServedConnection::start(ServerOptions::default(), move |request: Request<Body>| {
             let trailers = trailers.clone();
             async move {
                 let collected = request.into_body().collect_up_to(100).await.unwrap();
@@ -228,7 +228,7 @@ async fn trailers_come_through() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_expects_it_is_told_to_go_on() {
-    let (mut io, _served) = Served::start(ServerOptions::default(), echo);
+    let (mut io, _served) = ServedConnection::start(ServerOptions::default(), echo);
     io.write_all(
         b"POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n",
     )
@@ -250,9 +250,10 @@ async fn slow_bodies_and_late_answers_end_the_connection() {
         ("content-length: 500\r\n\r\n", true, false, "408", 60),
         ("content-length: 2\r\n\r\nhi", false, true, "504", 60),
     ] {
-        let (mut io, served) = Served::start(ServerOptions::default(), move |request| async move {
-            if never_answers { drain_and_wait(request).await } else { echo(request).await }
-        });
+        let (mut io, served) =
+            ServedConnection::start(ServerOptions::default(), move |request| async move {
+                if never_answers { drain_and_wait(request).await } else { echo(request).await }
+            });
         let started = Instant::now();
         let asked = format!("POST / HTTP/1.1\r\nhost: a\r\n{asked}");
         io.write_all(asked.as_bytes()).await.unwrap();
@@ -278,7 +279,7 @@ async fn drain_and_wait(request: Request<Body>) -> Response<Body> {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_nobody_takes_is_cut() {
-    let (mut io, served) = Served::start(ServerOptions::default(), large(10 << 20));
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), large(10 << 20));
     let started = Instant::now();
     io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     let ended = served.ended().await;
@@ -288,7 +289,7 @@ async fn an_answer_that_nobody_takes_is_cut() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_taken_byte_by_byte_ends_with_its_exchange() {
-    let (mut io, served) = Served::start(ServerOptions::default(), large(10 << 20));
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), large(10 << 20));
     let started = Instant::now();
     io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     let ended = tokio::spawn(served.ended());
@@ -303,7 +304,7 @@ async fn an_answer_that_is_taken_byte_by_byte_ends_with_its_exchange() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_waits_for_its_next_request_and_not_for_ever() {
-    let (mut io, served) = Served::start(ServerOptions::default(), echo);
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), echo);
     let started = Instant::now();
     for _ in 0..3 {
         sleep(500 * SECOND).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use tessera_proxy::http::body::{Body, BodyError};
-use tessera_proxy::http::server::{Accepted, Ended, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ConnectionSummary, ServerOptions, serve};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,12 +15,12 @@ use tokio::task::JoinHandle;
 pub const SECOND: Duration = Duration::from_secs(1);
 
 /// A connection being served.
-pub struct Served {
+pub struct ServedConnection {
     drain: watch::Sender<bool>,
-    task: JoinHandle<Ended>,
+    task: JoinHandle<ConnectionSummary>,
 }
 
-impl Served {
+impl ServedConnection {
     /// Serves one end of a stream, and returns the other.
     pub fn start<F>(
         options: ServerOptions,
@@ -30,12 +30,12 @@ impl Served {
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let (near, far) = duplex(256 * 1024);
-        (near, Self::of(Accepted::plaintext(far), options, service))
+        (near, Self::of(AcceptedConnection::plaintext(far), options, service))
     }
 
     /// Serves this connection.
     pub fn of<IO, F>(
-        accepted: Accepted<IO>,
+        accepted: AcceptedConnection<IO>,
         options: ServerOptions,
         service: impl Fn(Request<Body>) -> F + Send + Sync + 'static,
     ) -> Self
@@ -59,7 +59,7 @@ impl Served {
     }
 
     /// Waits for its end.
-    pub async fn ended(self) -> Ended {
+    pub async fn ended(self) -> ConnectionSummary {
         self.task.await.unwrap()
     }
 }

@@ -6,14 +6,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep};
 
 use super::raw::*;
-use super::served::{SECOND, Served, echo, never, status};
+use super::served::{SECOND, ServedConnection, echo, never, status};
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_a_request_ends() {
     for begins in [false, true] {
         let started = Instant::now();
         let options = ServerOptions { keep_alive: None, ..ServerOptions::default() };
-        let (io, served) = Served::start(options, echo);
+        let (io, served) = ServedConnection::start(options, echo);
         let client = if begins { Raw::begin(io, &[]).await } else { Raw { io } };
         let ended = served.ended().await;
         assert!(matches!(ended.cause, Cause::Idle), "{ended:?}");
@@ -26,7 +26,7 @@ async fn a_connection_without_a_request_ends() {
 #[tokio::test(start_paused = true)]
 async fn half_a_preface_ends_the_connection() {
     let started = Instant::now();
-    let (mut io, served) = Served::start(ServerOptions::default(), echo);
+    let (mut io, served) = ServedConnection::start(ServerOptions::default(), echo);
     io.write_all(b"PRI * HTTP/2.0").await.unwrap();
     assert!(matches!(served.ended().await.cause, Cause::SlowHead));
     assert!(started.elapsed() < 13 * SECOND);
@@ -35,7 +35,7 @@ async fn half_a_preface_ends_the_connection() {
 #[tokio::test(start_paused = true)]
 async fn half_a_head_of_http2_ends_with_the_keep_alive() {
     let started = Instant::now();
-    let (io, served) = Served::start(ServerOptions::default(), echo);
+    let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     // No frame may come between it and its CONTINUATION: no answer to a PING either.
     client.write(&frame(HEADERS, END_STREAM, 1, &head("GET"))).await;
@@ -47,7 +47,7 @@ async fn half_a_head_of_http2_ends_with_the_keep_alive() {
 async fn a_client_that_answers_pings_stays_and_one_that_is_gone_does_not() {
     let keep_alive = Some(KeepAlive { interval: 5 * SECOND, timeout: 2 * SECOND });
     let options = ServerOptions { keep_alive, ..ServerOptions::default() };
-    let (io, served) = Served::start(options, echo);
+    let (io, served) = ServedConnection::start(options, echo);
     let started = Instant::now();
     let mut client = Raw::begin(io, &[]).await;
     let mut pings = 0;
@@ -63,7 +63,7 @@ async fn a_client_that_answers_pings_stays_and_one_that_is_gone_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_without_an_answer_is_answered_in_time() {
-    let (io, _served) = Served::start(ServerOptions::default(), never);
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), never);
     let mut client = Raw::begin(io, &[]).await;
     let started = Instant::now();
     client.get(1).await;
@@ -74,7 +74,7 @@ async fn a_request_without_an_answer_is_answered_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_stops_is_noticed() {
-    let (io, _served) = Served::start(ServerOptions::default(), echo);
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     let started = Instant::now();
     client.write(&frame(HEADERS, END_HEADERS, 1, &head("POST"))).await;
@@ -85,7 +85,7 @@ async fn a_body_that_stops_is_noticed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_byte_a_second_is_too_slow_in_the_end() {
-    let (io, _served) = Served::start(ServerOptions::default(), echo);
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), echo);
     let mut client = Raw::begin(io, &[]).await;
     let started = Instant::now();
     client.write(&frame(HEADERS, END_HEADERS, 1, &head("POST"))).await;
@@ -105,7 +105,7 @@ async fn a_byte_a_second_is_too_slow_in_the_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_request_delays_no_other() {
-    let (io, _served) = Served::start(ServerOptions::default(), |request| async move {
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), |request| async move {
         if request.method() == http::Method::GET {
             status(StatusCode::NO_CONTENT)
         } else {
@@ -128,7 +128,7 @@ async fn half_a_head_of_http1_is_answered_by_408() {
     for pieces in [vec!["GET / HTTP/1.1\r\nhost: a\r\n"], vec!["G", "E", "T", " ", "/", " H", "T"]]
     {
         let started = Instant::now();
-        let (mut io, served) = Served::start(ServerOptions::default(), echo);
+        let (mut io, served) = ServedConnection::start(ServerOptions::default(), echo);
         for piece in pieces {
             io.write_all(piece.as_bytes()).await.unwrap();
             sleep(SECOND).await;

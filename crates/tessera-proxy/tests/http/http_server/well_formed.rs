@@ -17,7 +17,7 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::server::ServerOptions;
 use tokio::io::DuplexStream;
 
-use super::served::{Served, echo, stream_back};
+use super::served::{ServedConnection, echo, stream_back};
 
 /// A client of either protocol.
 enum Client<B> {
@@ -61,16 +61,17 @@ fn request<B>(method: Method, body: B) -> Request<B> {
 #[tokio::test(start_paused = true)]
 async fn answers_have_what_belongs_to_them() {
     for http2 in [false, true] {
-        let (io, _served) = Served::start(ServerOptions::default(), |request| async move {
-            match request.method() {
-                &Method::DELETE => {
-                    let mut response = Response::new(Body::full("not to be seen".into()));
-                    *response.status_mut() = StatusCode::NO_CONTENT;
-                    response
+        let (io, _served) =
+            ServedConnection::start(ServerOptions::default(), |request| async move {
+                match request.method() {
+                    &Method::DELETE => {
+                        let mut response = Response::new(Body::full("not to be seen".into()));
+                        *response.status_mut() = StatusCode::NO_CONTENT;
+                        response
+                    }
+                    _ => Response::new(Body::full("hello".into())),
                 }
-                _ => Response::new(Body::full("hello".into())),
-            }
-        });
+            });
         let mut client = if http2 { Client::http2(io).await } else { Client::http1(io).await };
         let empty = Full::<Bytes>::default;
         let got = client.send(request(Method::GET, empty())).await;
@@ -92,9 +93,10 @@ async fn trailers_come_back_from_either_way_of_passing_them_on() {
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", HeaderValue::from_static("0"));
     for collects in [false, true] {
-        let (io, _served) = Served::start(ServerOptions::default(), move |request| async move {
-            if collects { echo(request).await } else { stream_back(request).await }
-        });
+        let (io, _served) =
+            ServedConnection::start(ServerOptions::default(), move |request| async move {
+                if collects { echo(request).await } else { stream_back(request).await }
+            });
         let mut client = Client::http2(io).await;
         for data in ["", "some"] {
             let trailers = trailers.clone();
@@ -115,7 +117,7 @@ async fn a_body_that_is_too_long_is_refused_whether_announced_or_not() {
     for http2 in [false, true] {
         for announced in [false, true] {
             for (len, status) in [(1000, 200), (1001, 413)] {
-                let (io, _served) = Served::start(options.clone(), echo);
+                let (io, _served) = ServedConnection::start(options.clone(), echo);
                 let mut client =
                     if http2 { Client::http2(io).await } else { Client::http1(io).await };
                 let body = Full::new(Bytes::from(vec![0; len]));
@@ -135,12 +137,12 @@ async fn a_body_that_is_too_long_is_refused_whether_announced_or_not() {
 }
 
 /// A body of this many bytes, which counts how many were read.
-struct Counted {
+struct CountedBody {
     left: u64,
     taken: Arc<AtomicU64>,
 }
 
-impl http_body::Body for Counted {
+impl http_body::Body for CountedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -163,10 +165,10 @@ impl http_body::Body for Counted {
 async fn a_hundred_megabytes_go_through_without_being_kept() {
     const LEN: u64 = 100_000_000;
     for http2 in [false, true] {
-        let (io, _served) = Served::start(ServerOptions::default(), stream_back);
+        let (io, _served) = ServedConnection::start(ServerOptions::default(), stream_back);
         let mut client = if http2 { Client::http2(io).await } else { Client::http1(io).await };
         let taken = Arc::new(AtomicU64::new(0));
-        let body = Counted { left: LEN, taken: taken.clone() };
+        let body = CountedBody { left: LEN, taken: taken.clone() };
         let mut got = client.send(request(Method::POST, body)).await.into_body();
         let (mut came, mut most) = (0, 0);
         while let Some(frame) = got.frame().await {
@@ -181,10 +183,10 @@ async fn a_hundred_megabytes_go_through_without_being_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_stops_reading_stops_the_body_that_it_sends() {
-    let (io, _served) = Served::start(ServerOptions::default(), stream_back);
+    let (io, _served) = ServedConnection::start(ServerOptions::default(), stream_back);
     let mut client = Client::http2(io).await;
     let taken = Arc::new(AtomicU64::new(0));
-    let body = Counted { left: 100_000_000, taken: taken.clone() };
+    let body = CountedBody { left: 100_000_000, taken: taken.clone() };
     let mut got = client.send(request(Method::POST, body)).await.into_body();
     tokio::time::sleep(std::time::Duration::from_secs(20)).await;
     assert!(taken.load(Ordering::Relaxed) < 4 << 20, "{taken:?}");

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use tessera_proxy::pump::{Doing, End, Pumped, Side, pump};
+use tessera_proxy::pump::{End, PumpOperation, PumpSummary, Side, pump};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, duplex, join};
 use tokio::task::coop::poll_proceed;
 use tokio::time::Instant;
 
-use super::peer::{Scripted, Turn, tcp_pair};
+use super::peer::{ScriptedStream, Turn, tcp_pair};
 
 fn bytes(text: &str) -> Turn {
     Turn::Bytes(text.into())
@@ -19,12 +19,15 @@ fn bytes(text: &str) -> Turn {
 
 /// Pumps with the failing side at either position.
 async fn both_ways(
-    failing: &Scripted,
-    other: &Scripted,
-    check: impl Fn(Side, Pumped, &Scripted, &Scripted),
+    failing: &ScriptedStream,
+    other: &ScriptedStream,
+    check: impl Fn(Side, PumpSummary, &ScriptedStream, &ScriptedStream),
 ) {
     for side in [Side::A, Side::B] {
-        let fresh = |script: &Scripted| Scripted { written: Default::default(), ..script.clone() };
+        let fresh = |script: &ScriptedStream| ScriptedStream {
+            written: Default::default(),
+            ..script.clone()
+        };
         let (mut failing, mut other) = (fresh(failing), fresh(other));
         let pumped = match side {
             // The other's bytes come first.
@@ -39,20 +42,21 @@ async fn both_ways(
     }
 }
 
-fn text(side: &Scripted) -> String {
+fn text(side: &ScriptedStream) -> String {
     String::from_utf8(side.written.lock().unwrap().bytes.clone()).unwrap()
 }
 
-fn is_shut_down(side: &Scripted) -> bool {
+fn is_shut_down(side: &ScriptedStream) -> bool {
     side.written.lock().unwrap().is_shut_down
 }
 
 #[tokio::test]
 async fn a_side_that_is_reset_does_not_look_like_one_that_ended() {
-    let failing = Scripted::reading([bytes("half of"), Turn::Error(ErrorKind::ConnectionReset)]);
-    let other = Scripted::reading([Turn::Never]);
+    let failing =
+        ScriptedStream::reading([bytes("half of"), Turn::Error(ErrorKind::ConnectionReset)]);
+    let other = ScriptedStream::reading([Turn::Never]);
     both_ways(&failing, &other, |side, pumped, _, other| {
-        let End::Failed { side: failed, doing: Doing::Reading, error } = pumped.end else {
+        let End::Failed { side: failed, doing: PumpOperation::Reading, error } = pumped.end else {
             panic!("{pumped:?}");
         };
         assert_eq!((failed, error.kind()), (side, ErrorKind::ConnectionReset));
@@ -65,9 +69,9 @@ async fn a_side_that_is_reset_does_not_look_like_one_that_ended() {
 
 #[tokio::test]
 async fn the_last_words_of_a_side_that_takes_no_more_arrive() {
-    let refusing = Scripted::reading([bytes("FATAL: "), bytes("too many"), Turn::End])
+    let refusing = ScriptedStream::reading([bytes("FATAL: "), bytes("too many"), Turn::End])
         .taking(3, Turn::Error(ErrorKind::BrokenPipe));
-    let other = Scripted::reading([bytes("question"), Turn::Never]);
+    let other = ScriptedStream::reading([bytes("question"), Turn::Never]);
     both_ways(&refusing, &other, |side, pumped, refusing, other| {
         let End::EndedEarly { side: ended, error } = pumped.end else { panic!("{pumped:?}") };
         assert_eq!((ended, error.kind()), (side, ErrorKind::BrokenPipe));
@@ -79,9 +83,9 @@ async fn the_last_words_of_a_side_that_takes_no_more_arrive() {
 }
 
 /// Reads like a tokio socket: a task out of budget finds nothing, even if there is data.
-struct Budgeted(Scripted);
+struct BudgetedStream(ScriptedStream);
 
-impl AsyncRead for Budgeted {
+impl AsyncRead for BudgetedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -99,10 +103,10 @@ impl AsyncRead for Budgeted {
 #[tokio::test]
 async fn last_words_arrive_however_many_reads_they_take() {
     let words = (0..1000).map(|_| bytes("x"));
-    let refusing =
-        Scripted::reading(words.chain([Turn::End])).taking(0, Turn::Error(ErrorKind::BrokenPipe));
-    let mut other = Scripted::reading([bytes("question"), Turn::Never]);
-    let refusing = join(Budgeted(refusing.clone()), refusing);
+    let refusing = ScriptedStream::reading(words.chain([Turn::End]))
+        .taking(0, Turn::Error(ErrorKind::BrokenPipe));
+    let mut other = ScriptedStream::reading([bytes("question"), Turn::Never]);
+    let refusing = join(BudgetedStream(refusing.clone()), refusing);
     let pumped = pump(&mut other, refusing).await;
     assert!(matches!(pumped.end, End::EndedEarly { side: Side::B, .. }), "{pumped:?}");
     assert_eq!((pumped.b_to_a, text(&other).len()), (1000, 1000));
@@ -111,11 +115,12 @@ async fn last_words_arrive_however_many_reads_they_take() {
 #[tokio::test]
 async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
     for then in [Turn::Never, Turn::Error(ErrorKind::ConnectionReset)] {
-        let failing = Scripted::reading([bytes("so far"), then])
+        let failing = ScriptedStream::reading([bytes("so far"), then])
             .taking(0, Turn::Error(ErrorKind::BrokenPipe));
-        let other = Scripted::reading([bytes("question"), Turn::Never]);
+        let other = ScriptedStream::reading([bytes("question"), Turn::Never]);
         both_ways(&failing, &other, |side, pumped, _, other| {
-            let End::Failed { side: failed, doing: Doing::Writing, error } = pumped.end else {
+            let End::Failed { side: failed, doing: PumpOperation::Writing, error } = pumped.end
+            else {
                 panic!("{pumped:?}");
             };
             assert_eq!((failed, error.kind()), (side, ErrorKind::BrokenPipe), "the first error");
@@ -131,7 +136,7 @@ async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
 async fn who_still_sends_is_heard_out_and_not_reset() {
     for side in [Side::A, Side::B] {
         let (mut client, socket) = tcp_pair().await;
-        let refusing = Scripted::reading([bytes("FATAL"), Turn::End])
+        let refusing = ScriptedStream::reading([bytes("FATAL"), Turn::End])
             .taking(0, Turn::Error(ErrorKind::BrokenPipe));
         client.write_all(b"question").await.unwrap();
         let pumped = tokio::spawn(async move {
@@ -155,7 +160,7 @@ async fn who_still_sends_is_heard_out_and_not_reset() {
 
 #[tokio::test(start_paused = true)]
 async fn who_never_ends_is_heard_out_for_a_second() {
-    let refusing = Scripted::reading([bytes("FATAL"), Turn::End])
+    let refusing = ScriptedStream::reading([bytes("FATAL"), Turn::End])
         .taking(0, Turn::Error(ErrorKind::BrokenPipe));
     let (mut client, socket) = duplex(100);
     client.write_all(b"question").await.unwrap();
@@ -169,19 +174,19 @@ async fn who_never_ends_is_heard_out_for_a_second() {
 #[tokio::test]
 async fn a_failed_side_that_stays_silent_is_not_waited_for() {
     let failing =
-        Scripted::reading([Turn::Never]).taking(0, Turn::Error(ErrorKind::ConnectionReset));
-    let other = Scripted::reading([bytes("question"), Turn::Never]);
+        ScriptedStream::reading([Turn::Never]).taking(0, Turn::Error(ErrorKind::ConnectionReset));
+    let other = ScriptedStream::reading([bytes("question"), Turn::Never]);
     for (a, b) in [(failing.clone(), other.clone()), (other, failing)] {
         let mut pumping = Box::pin(pump(a, b));
         let polled = pumping.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        assert!(matches!(polled, Poll::Ready(Pumped { end: End::Failed { .. }, .. })));
+        assert!(matches!(polled, Poll::Ready(PumpSummary { end: End::Failed { .. }, .. })));
     }
 }
 
 #[tokio::test]
 async fn a_stream_that_takes_nothing_without_an_error_has_failed() {
-    let failing = Scripted::reading([Turn::Never]).taking(2, Turn::Bytes(Vec::new()));
-    let other = Scripted::reading([bytes("question"), Turn::Never]);
+    let failing = ScriptedStream::reading([Turn::Never]).taking(2, Turn::Bytes(Vec::new()));
+    let other = ScriptedStream::reading([bytes("question"), Turn::Never]);
     both_ways(&failing, &other, |side, pumped, _, _| {
         let End::Failed { side: failed, error, .. } = pumped.end else { panic!("{pumped:?}") };
         assert_eq!((failed, error.kind()), (side, ErrorKind::WriteZero));
@@ -191,14 +196,18 @@ async fn a_stream_that_takes_nothing_without_an_error_has_failed() {
 
 #[tokio::test]
 async fn when_both_sides_fail_the_first_failure_is_told() {
-    let failing = Scripted::reading([bytes("words"), Turn::End])
+    let failing = ScriptedStream::reading([bytes("words"), Turn::End])
         .taking(0, Turn::Error(ErrorKind::BrokenPipe));
-    let other = Scripted::reading([bytes("question"), Turn::Never])
+    let other = ScriptedStream::reading([bytes("question"), Turn::Never])
         .taking(0, Turn::Error(ErrorKind::ConnectionReset));
-    let Pumped { end: End::Failed { side, doing, error }, .. } = pump(other, failing).await else {
+    let PumpSummary { end: End::Failed { side, doing, error }, .. } = pump(other, failing).await
+    else {
         panic!("it failed");
     };
-    assert_eq!((side, doing, error.kind()), (Side::B, Doing::Writing, ErrorKind::BrokenPipe));
+    assert_eq!(
+        (side, doing, error.kind()),
+        (Side::B, PumpOperation::Writing, ErrorKind::BrokenPipe)
+    );
 }
 
 /// A real reset, and how the caller signals it.
@@ -218,7 +227,7 @@ async fn a_reset_goes_through() {
     let error = server.read(&mut [0]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     let pumped = pumped.await.unwrap();
-    let End::Failed { side: Side::A, doing: Doing::Reading, error } = pumped.end else {
+    let End::Failed { side: Side::A, doing: PumpOperation::Reading, error } = pumped.end else {
         panic!("{pumped:?}");
     };
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);

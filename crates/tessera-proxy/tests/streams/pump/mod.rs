@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use peer::{Scripted, Turn, tcp_pair};
+use peer::{ScriptedStream, Turn, tcp_pair};
 use tessera_proxy::pump::{End, MAX_KEPT, Side, pump};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 
@@ -101,8 +101,8 @@ async fn a_side_that_does_not_read_stops_its_direction_alone() {
 #[tokio::test]
 async fn what_was_written_leaves_when_nothing_more_is_to_read() {
     let three = ["one", ", two", " and three"].map(|text| Turn::Bytes(text.into()));
-    let mut a = Scripted::reading(three.into_iter().chain([Turn::Never]));
-    let mut b = Scripted::reading([Turn::Never]);
+    let mut a = ScriptedStream::reading(three.into_iter().chain([Turn::Never]));
+    let mut b = ScriptedStream::reading([Turn::Never]);
     let written = b.written.clone();
     let mut waits = Box::pin(pump(&mut a, &mut b));
     assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -113,12 +113,12 @@ async fn what_was_written_leaves_when_nothing_more_is_to_read() {
 
 /// Always has data to read, and accepts everything.
 #[derive(Default)]
-struct Endless {
+struct EndlessStream {
     read: usize,
     written: usize,
 }
 
-impl AsyncRead for Endless {
+impl AsyncRead for EndlessStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -131,7 +131,7 @@ impl AsyncRead for Endless {
     }
 }
 
-impl AsyncWrite for Endless {
+impl AsyncWrite for EndlessStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -151,9 +151,9 @@ impl AsyncWrite for Endless {
 }
 
 #[derive(Default)]
-struct Woken(AtomicBool);
+struct WakeFlag(AtomicBool);
 
-impl Wake for Woken {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -161,8 +161,8 @@ impl Wake for Woken {
 
 #[test]
 fn a_pump_that_never_has_to_wait_gives_others_their_turn() {
-    let (mut a, mut b) = (Endless::default(), Endless::default());
-    let woken = Arc::new(Woken::default());
+    let (mut a, mut b) = (EndlessStream::default(), EndlessStream::default());
+    let woken = Arc::new(WakeFlag::default());
     let waker = woken.clone().into();
     let mut busy = Box::pin(pump(&mut a, &mut b));
     for _ in 0..3 {

@@ -29,16 +29,16 @@ pub(crate) enum Turn {
 
 /// A stream with scripted reads, whose writes end after some bytes.
 #[derive(Clone, Default)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedStream {
     pub(crate) reads: VecDeque<Turn>,
     /// What was written, shared with the test.
-    pub(crate) written: Arc<Mutex<Written>>,
+    pub(crate) written: Arc<Mutex<WriteLog>>,
     /// How many bytes it accepts, and what it does then.
     pub(crate) takes: Option<(usize, Turn)>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct WriteLog {
     pub(crate) bytes: Vec<u8>,
     /// How many of them were flushed.
     pub(crate) flushed: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Written {
     pub(crate) is_shut_down: bool,
 }
 
-impl Scripted {
+impl ScriptedStream {
     pub(crate) fn reading(reads: impl IntoIterator<Item = Turn>) -> Self {
         Self { reads: reads.into_iter().collect(), ..Self::default() }
     }
@@ -69,7 +69,7 @@ fn without_bytes(turn: &Turn, cx: &Context<'_>) -> Poll<io::Result<()>> {
     }
 }
 
-impl AsyncRead for Scripted {
+impl AsyncRead for ScriptedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -95,7 +95,7 @@ impl AsyncRead for Scripted {
     }
 }
 
-impl AsyncWrite for Scripted {
+impl AsyncWrite for ScriptedStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

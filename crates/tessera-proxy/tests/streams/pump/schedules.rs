@@ -2,9 +2,9 @@
 
 use std::io::ErrorKind;
 
-use tessera_proxy::pump::{Doing, End, Side, pump};
+use tessera_proxy::pump::{End, PumpOperation, Side, pump};
 
-use super::peer::{Scripted, Turn};
+use super::peer::{ScriptedStream, Turn};
 
 /// A pseudorandom sequence, the same for the same seed (splitmix64).
 struct Random(u64);
@@ -48,8 +48,8 @@ impl Random {
 }
 
 /// Accepts random amounts at random times.
-struct Moody {
-    inner: Scripted,
+struct RandomStream {
+    inner: ScriptedStream,
     random: Random,
 }
 
@@ -60,9 +60,9 @@ mod moody {
 
     use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-    use super::Moody;
+    use super::RandomStream;
 
-    impl Moody {
+    impl RandomStream {
         /// Whether it must be polled again.
         fn waits(&mut self, cx: &Context<'_>) -> bool {
             let waits = self.random.below(3) == 0;
@@ -73,7 +73,7 @@ mod moody {
         }
     }
 
-    impl AsyncRead for Moody {
+    impl AsyncRead for RandomStream {
         fn poll_read(
             self: Pin<&mut Self>,
             cx: &mut Context<'_>,
@@ -83,7 +83,7 @@ mod moody {
         }
     }
 
-    impl AsyncWrite for Moody {
+    impl AsyncWrite for RandomStream {
         fn poll_write(
             self: Pin<&mut Self>,
             cx: &mut Context<'_>,
@@ -122,12 +122,12 @@ async fn whatever_the_schedule_bytes_arrive_once_and_in_order() {
         let mut random = Random(seed);
         let mut side = || {
             let (turns, all, fails) = random.script();
-            let mut inner = Scripted::reading(turns);
+            let mut inner = ScriptedStream::reading(turns);
             if random.below(4) == 0 {
                 // Possibly more than ever arrives.
                 inner = inner.taking(random.below(500_000), Turn::Error(ErrorKind::BrokenPipe));
             }
-            (Moody { inner, random: Random(random.next()) }, all, fails)
+            (RandomStream { inner, random: Random(random.next()) }, all, fails)
         };
         let (mut a, from_a, a_fails) = side();
         let (mut b, from_b, b_fails) = side();
@@ -144,7 +144,7 @@ async fn whatever_the_schedule_bytes_arrive_once_and_in_order() {
                 assert!(to_a.is_shut_down && to_b.is_shut_down, "seed {seed}");
                 closed += 1;
             }
-            End::Failed { side, doing: Doing::Reading, .. } => {
+            End::Failed { side, doing: PumpOperation::Reading, .. } => {
                 let (fails, other) = match side {
                     Side::A => (a_fails, &to_b),
                     Side::B => (b_fails, &to_a),
@@ -152,7 +152,7 @@ async fn whatever_the_schedule_bytes_arrive_once_and_in_order() {
                 assert!(fails && !other.is_shut_down, "seed {seed}");
                 failed += 1;
             }
-            End::Failed { side, doing: Doing::Writing, .. } => {
+            End::Failed { side, doing: PumpOperation::Writing, .. } => {
                 let (to, other) = match side {
                     Side::A => (&a.inner, &to_b),
                     Side::B => (&b.inner, &to_a),

@@ -1,7 +1,7 @@
 //! Two pumps with TLS between them: a tunnel.
 
 use tessera_interop::{KeyKind, Pki};
-use tessera_proxy::pump::{Doing, End, Pumped, Side, pump};
+use tessera_proxy::pump::{End, PumpOperation, PumpSummary, Side, pump};
 use tessera_tokio::{Acceptor, Connector};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
 use tokio::net::TcpStream;
@@ -11,7 +11,7 @@ use super::peer::tcp_pair;
 
 /// A client and a server at the ends of a tunnel, and the tunnel's own ends. Each resets its plain side if the pump
 /// failed, and drops both.
-async fn tunnel() -> (TcpStream, TcpStream, JoinHandle<Pumped>, JoinHandle<Pumped>) {
+async fn tunnel() -> (TcpStream, TcpStream, JoinHandle<PumpSummary>, JoinHandle<PumpSummary>) {
     let pki = Pki::new();
     let connector = Connector::new(tessera_interop::client(&pki).checked().unwrap());
     let identity = pki.server(KeyKind::P256);
@@ -31,7 +31,7 @@ async fn tunnel() -> (TcpStream, TcpStream, JoinHandle<Pumped>, JoinHandle<Pumpe
     (client, server, client_end, server_end)
 }
 
-fn ended(pumped: Pumped, plain: &TcpStream) -> Pumped {
+fn ended(pumped: PumpSummary, plain: &TcpStream) -> PumpSummary {
     if let End::Failed { .. } = pumped.end {
         plain.set_zero_linger().unwrap();
     }
@@ -94,7 +94,7 @@ async fn a_reset_goes_through_a_tunnel_either_way() {
         let error = stays.read(&mut [0]).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
         for pumped in [client_end.await.unwrap(), server_end.await.unwrap()] {
-            let End::Failed { side, doing: Doing::Reading, .. } = pumped.end else {
+            let End::Failed { side, doing: PumpOperation::Reading, .. } = pumped.end else {
                 panic!("{pumped:?}");
             };
             assert_eq!(side, resets);

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use zeroize::Zeroizing;
 
-use crate::metrics::{Held, SpareEvent, TunnelMetrics};
+use crate::metrics::{GaugeGuard, SpareEvent, TunnelMetrics};
 
 /// Makes connections for a [`SparePool`].
 pub trait Source: Send + Sync + 'static {
@@ -71,7 +71,7 @@ struct Idle<S> {
     generation: u64,
     /// The task to wake when the connection is taken or replaced.
     keeper: Option<Waker>,
-    _held: Option<Held>,
+    _held: Option<GaugeGuard>,
 }
 
 impl<C: Source> SparePool<C> {

@@ -11,16 +11,16 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::time::{sleep, timeout};
 
-use super::watched::{Watched, watched};
+use super::pool_stream::{PoolStream, watched};
 use super::{Connection, Lease, Sender};
 use crate::http::body::Body;
 use crate::http::client::PoolOptions;
 use crate::http::client::connect::Stream;
-use crate::http::client::error::{CallError, CallErrorKind, Sent};
+use crate::http::client::error::{CallError, CallErrorKind, Delivery};
 use crate::http::client::failure::Failure;
 
 /// The future that drives the connection.
-pub(in crate::http::client) type Driver = http1::Connection<TokioIo<Watched>, Body>;
+pub(in crate::http::client) type Driver = http1::Connection<TokioIo<PoolStream>, Body>;
 
 /// Prepares the connection. Nothing is sent before it is driven.
 pub(in crate::http::client) async fn begin(
@@ -138,7 +138,7 @@ pub(in crate::http::client) async fn exchange(
         return Err(error.into());
     }
     let was_written = connection.writes.load(Ordering::Relaxed) != writes;
-    let sent = if was_written { Sent::Maybe } else { Sent::Nothing };
+    let sent = if was_written { Delivery::Maybe } else { Delivery::Nothing };
     let kind =
         if error.is_user() { CallErrorKind::RequestBody } else { CallErrorKind::ConnectionLost };
     Err(CallError::new(kind, sent).because(error).into())

@@ -18,17 +18,17 @@ use tessera_tokio::FirstFlightFailure;
 
 use super::keep_alive::{KeepAlive, Next};
 use super::pipe::Pipe;
-use super::watched::{Watched, watched};
+use super::pool_stream::{PoolStream, watched};
 use super::{Connection, Lease, Sender, Standing};
 use crate::http::body::Body;
 use crate::http::client::PoolOptions;
 use crate::http::client::connect::Stream;
-use crate::http::client::error::{CallError, CallErrorKind, Sent};
+use crate::http::client::error::{CallError, CallErrorKind, Delivery};
 use crate::http::client::failure::Failure;
 
 /// The future that drives the connection.
 pub(in crate::http::client) struct Driver {
-    connection: h2::client::Connection<Watched, Bytes>,
+    connection: h2::client::Connection<PoolStream, Bytes>,
     /// Detects GOAWAY, and the number of streams that the server allows.
     probe: SendRequest<Bytes>,
 }
@@ -104,7 +104,7 @@ impl Connection {
             FirstFlightFailure::Rejected => CallErrorKind::EarlyDataRefused,
             _ => CallErrorKind::ConnectionLost,
         };
-        Some(CallError::new(kind, Sent::Maybe).in_flight(error.outcome()).because(error))
+        Some(CallError::new(kind, Delivery::Maybe).in_flight(error.outcome()).because(error))
     }
 
     fn http2_sender(&self) -> Option<SendRequest<Bytes>> {
@@ -139,7 +139,7 @@ pub(in crate::http::client) async fn exchange(
                 Poll::Ready(Ok(())) => pipe = None,
                 Poll::Ready(Err(error)) => {
                     let error =
-                        CallError::new(CallErrorKind::RequestBody, Sent::Maybe).because(error);
+                        CallError::new(CallErrorKind::RequestBody, Delivery::Maybe).because(error);
                     return Poll::Ready(Err(error.into()));
                 }
             }
@@ -164,17 +164,17 @@ fn failure(connection: &Connection, is_early: bool, writes: u64, error: h2::Erro
     let (kind, sent) = match error.reason() {
         // RFC 9113 §8.7: the server processed nothing. h2 gives a GOAWAY's error to streams above its last one.
         Some(Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
-            (CallErrorKind::Reset(Reason::REFUSED_STREAM.into()), Sent::Nothing)
+            (CallErrorKind::Reset(Reason::REFUSED_STREAM.into()), Delivery::Nothing)
         }
         Some(_) if error.is_go_away() && error.is_remote() => {
-            (CallErrorKind::ConnectionLost, Sent::Nothing)
+            (CallErrorKind::ConnectionLost, Delivery::Nothing)
         }
-        Some(reason) if error.is_reset() => (CallErrorKind::Reset(reason.into()), Sent::Maybe),
-        None if !error.is_io() => (CallErrorKind::InvalidRequest, Sent::Nothing),
+        Some(reason) if error.is_reset() => (CallErrorKind::Reset(reason.into()), Delivery::Maybe),
+        None if !error.is_io() => (CallErrorKind::InvalidRequest, Delivery::Nothing),
         _ if connection.writes.load(Ordering::Relaxed) == writes => {
-            (CallErrorKind::ConnectionLost, Sent::Nothing)
+            (CallErrorKind::ConnectionLost, Delivery::Nothing)
         }
-        _ => (CallErrorKind::ConnectionLost, Sent::Maybe),
+        _ => (CallErrorKind::ConnectionLost, Delivery::Maybe),
     };
     let error = CallError::new(kind, sent).because(error);
     if is_early { error.in_flight(connection.early_data()) } else { error }

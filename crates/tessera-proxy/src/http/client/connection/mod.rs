@@ -5,7 +5,7 @@ mod http2;
 mod keep_alive;
 mod owner;
 mod pipe;
-mod watched;
+mod pool_stream;
 
 use std::error::Error;
 use std::fmt;

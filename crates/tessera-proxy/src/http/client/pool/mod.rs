@@ -12,14 +12,14 @@ use http::Request;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
-use self::state::{Found, State, Waiter};
+use self::state::{Placement, State, Waiter};
 use super::addresses::{Addresses, Target};
 use super::call::{Answer, Call, Early};
 use super::connect::Connect;
 use super::connection::{Connection, Lease, Owner};
-use super::error::{CallError, CallErrorKind, Sent};
+use super::error::{CallError, CallErrorKind, Delivery};
 use super::exchange::{exchange, prepare};
-use super::retry::{Tries, spare};
+use super::retry::{Attempts, spare};
 use super::{AddressStatus, Counts, PoolOptions, PoolStatus};
 use crate::http::body::Body;
 use crate::http::deadline::Deadline;
@@ -38,7 +38,7 @@ pub(super) struct Inner {
     connect: Arc<dyn Connect>,
     options: Arc<PoolOptions>,
     /// `None` if the addresses don't come from DNS.
-    srv: Option<tokio::sync::Mutex<open::FromDns>>,
+    srv: Option<tokio::sync::Mutex<open::DnsAddresses>>,
     state: Mutex<State>,
     /// The length of the state's queue, readable without its lock.
     waiting: Arc<AtomicUsize>,
@@ -69,7 +69,7 @@ impl Pool {
                 state.places.replace(targets, &options);
                 None
             }
-            Addresses::Srv(srv) => Some(tokio::sync::Mutex::new(open::FromDns::new(srv))),
+            Addresses::Srv(srv) => Some(tokio::sync::Mutex::new(open::DnsAddresses::new(srv))),
         };
         let inner = Arc::new_cyclic(|me| Inner {
             me: me.clone(),
@@ -93,7 +93,7 @@ impl Pool {
         let inner = &*self.inner;
         inner.tally.calls.fetch_add(1, Ordering::Relaxed);
         let mut request = prepare(request)?;
-        let mut tries = Tries::new(&call);
+        let mut tries = Attempts::new(&call);
         let mut earlier: Option<CallError> = None;
         let mut avoid: Option<Arc<Connection>> = None;
         loop {
@@ -107,7 +107,8 @@ impl Pool {
             let exchanged = exchange(granted.lease, is_early, request, &inner.options);
             let failure = match call.deadline.limit(exchanged).await {
                 Err(_) => {
-                    let mut error = CallError::new(CallErrorKind::DeadlineExceeded, Sent::Maybe);
+                    let mut error =
+                        CallError::new(CallErrorKind::DeadlineExceeded, Delivery::Maybe);
                     if is_early {
                         error = error.in_flight(connection.early_data());
                     }
@@ -184,7 +185,7 @@ impl Pool {
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A place on a connection.
-pub(super) struct Granted {
+pub(super) struct Grant {
     pub(super) lease: Lease,
     /// The call is the request of the connection's first flight.
     pub(super) is_early: bool,
@@ -197,7 +198,7 @@ impl Inner {
         early: Early,
         avoid: Option<&Arc<Connection>>,
         deadline: Deadline,
-    ) -> Result<Granted, CallError> {
+    ) -> Result<Grant, CallError> {
         match self.acquire_now(early, avoid, deadline).await {
             Err(error)
                 if matches!(error.kind, CallErrorKind::Unreachable)
@@ -214,17 +215,17 @@ impl Inner {
         early: Early,
         avoid: Option<&Arc<Connection>>,
         deadline: Deadline,
-    ) -> Result<Granted, CallError> {
+    ) -> Result<Grant, CallError> {
         let waiting = {
             let mut state = self.state();
             match state.find(avoid, &self.options) {
-                Found::Place { lease, open_ahead } => {
+                Placement::Place { lease, open_ahead } => {
                     if open_ahead {
                         self.open(&mut state, true);
                     }
-                    return Ok(Granted { lease, is_early: false });
+                    return Ok(Grant { lease, is_early: false });
                 }
-                Found::Nothing => self.enqueue(&mut state, early, avoid)?,
+                Placement::Nothing => self.enqueue(&mut state, early, avoid)?,
             }
         };
         // A place may have become free before the call was queued.
@@ -255,7 +256,7 @@ impl Inner {
         state: &mut State,
         early: Early,
         avoid: Option<&Arc<Connection>>,
-    ) -> Result<oneshot::Receiver<Result<Granted, CallError>>, CallError> {
+    ) -> Result<oneshot::Receiver<Result<Grant, CallError>>, CallError> {
         if state.is_closed {
             return Err(CallError::unsent(CallErrorKind::Closed));
         }

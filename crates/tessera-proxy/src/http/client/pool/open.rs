@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{Granted, Inner, State};
+use super::{Grant, Inner, State};
 use crate::dial::Dialler;
 use crate::http::client::PoolOptions;
 use crate::http::client::addresses::{Cause, Srv};
@@ -20,12 +20,12 @@ use crate::http::client::connection::{
 use crate::http::client::error::{CallError, CallErrorKind};
 
 /// Addresses from DNS.
-pub(super) struct FromDns {
+pub(super) struct DnsAddresses {
     srv: Box<Srv>,
     valid_until: Option<Instant>,
 }
 
-impl FromDns {
+impl DnsAddresses {
     pub(super) fn new(srv: Box<Srv>) -> Self {
         Self { srv, valid_until: None }
     }
@@ -67,7 +67,7 @@ impl Inner {
         let (Ok(runtime), Some(pool)) = (Handle::try_current(), self.me.upgrade()) else { return };
         state.opening += 1;
         drop(runtime.spawn(async move {
-            let opening = Opening { pool, is_counted: true };
+            let opening = PendingConnection { pool, is_counted: true };
             match opening.pool.try_open(ahead).await {
                 Ok((connection, driver)) => {
                     let options = opening.pool.options.clone();
@@ -212,8 +212,8 @@ impl Inner {
 
     /// Gives the place in a first flight to the first waiting call that may use it; returns it if there is none, and
     /// the flight leaves without a request.
-    fn give_flight(&self, state: &mut State, lease: Lease) -> Option<Granted> {
-        let mut granted = Granted { lease, is_early: true };
+    fn give_flight(&self, state: &mut State, lease: Lease) -> Option<Grant> {
+        let mut granted = Grant { lease, is_early: true };
         loop {
             let first = state.queue.iter().position(|waiter| waiter.early == Early::Allowed);
             let Some(waiter) = first.and_then(|index| state.queue.remove(index)) else {
@@ -297,12 +297,12 @@ fn old(state: &State) -> Vec<Arc<Connection>> {
 }
 
 /// A connection being opened; counted until dropped.
-struct Opening {
+struct PendingConnection {
     pool: Arc<Inner>,
     is_counted: bool,
 }
 
-impl Opening {
+impl PendingConnection {
     fn end(&mut self, state: &mut State) {
         if std::mem::take(&mut self.is_counted) {
             state.opening = state.opening.saturating_sub(1);
@@ -334,7 +334,7 @@ impl Opening {
     }
 }
 
-impl Drop for Opening {
+impl Drop for PendingConnection {
     fn drop(&mut self) {
         let pool = self.pool.clone();
         let mut state = pool.state();

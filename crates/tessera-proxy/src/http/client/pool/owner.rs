@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::Instant;
 
-use super::state::Found;
-use super::{Granted, Inner};
+use super::state::Placement;
+use super::{Grant, Inner};
 use crate::http::client::addresses::Cause;
 use crate::http::client::connection::{Connection, Owner, Standing};
 
@@ -23,16 +23,16 @@ impl Owner for Inner {
             }
             let avoid = state.queue[index].avoid.as_ref().and_then(Weak::upgrade);
             match state.find(avoid.as_ref(), &self.options) {
-                Found::Place { lease, .. } => {
-                    let granted = Granted { lease, is_early: false };
+                Placement::Place { lease, .. } => {
+                    let granted = Grant { lease, is_early: false };
                     if let Some(waiter) = state.queue.remove(index)
                         && let Err(granted) = waiter.tell.send(Ok(granted))
                     {
                         untaken.push(granted);
                     }
                 }
-                Found::Nothing if avoid.is_some() => index += 1,
-                Found::Nothing => break,
+                Placement::Nothing if avoid.is_some() => index += 1,
+                Placement::Nothing => break,
             }
         }
         self.waiting.store(state.queue.len(), Ordering::SeqCst);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::Granted;
+use super::Grant;
 use crate::address::DialAddress;
 use crate::http::client::PoolOptions;
 use crate::http::client::addresses::Places;
@@ -34,14 +34,14 @@ pub(super) struct State {
 
 /// A call waiting for a place.
 pub(super) struct Waiter {
-    pub(super) tell: oneshot::Sender<Result<Granted, CallError>>,
+    pub(super) tell: oneshot::Sender<Result<Grant, CallError>>,
     pub(super) early: Early,
     /// The connection of its last attempt.
     pub(super) avoid: Option<Weak<Connection>>,
 }
 
 /// A place, or none.
-pub(super) enum Found {
+pub(super) enum Placement {
     Place {
         lease: Lease,
         /// Few places are left.
@@ -56,7 +56,7 @@ type Rank = (bool, Standing, u16, usize);
 impl State {
     /// Finds the best free place: on a responsive connection that isn't ending, to an address of the lowest priority,
     /// with the fewest calls.
-    pub(super) fn find(&self, avoid: Option<&Arc<Connection>>, options: &PoolOptions) -> Found {
+    pub(super) fn find(&self, avoid: Option<&Arc<Connection>>, options: &PoolOptions) -> Placement {
         let mut best: Option<(Rank, &Arc<Connection>)> = None;
         let (mut in_use, mut places) = (1, 0);
         for connection in &self.connections {
@@ -75,12 +75,14 @@ impl State {
                 best = Some((rank, connection));
             }
         }
-        let Some(((is_suspect, standing, ..), connection)) = best else { return Found::Nothing };
+        let Some(((is_suspect, standing, ..), connection)) = best else {
+            return Placement::Nothing;
+        };
         let is_scarce = places > 0 && in_use * 100 > places * options.open_ahead_at;
         let open_ahead = (is_scarce || is_suspect || standing == Standing::Old)
             && self.opening == 0
             && self.counted() < options.connections;
-        Found::Place { lease: connection.take(), open_ahead }
+        Placement::Place { lease: connection.take(), open_ahead }
     }
 
     /// Counts the connections, without those about to end: these are replaced before they do.

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use self::phase::{Answer, Phase};
 use super::admit::{Admission, admit};
 use super::alarm::{Alarm, tick};
-use super::{Cause, Ended, Io, Refusal, ServerOptions};
+use super::{Cause, ConnectionSummary, Io, Refusal, ServerOptions};
 use crate::http::body::Body;
 use crate::http::deadline::{Deadline, after};
 
@@ -36,7 +36,7 @@ pub(super) async fn serve<IO, S, F>(
     options: Arc<ServerOptions>,
     service: S,
     drain: Pin<&mut impl Future<Output = ()>>,
-) -> Ended
+) -> ConnectionSummary
 where
     IO: AsyncRead + AsyncWrite + Unpin,
     S: Fn(Request<Body>) -> F,
@@ -64,7 +64,7 @@ where
     let cause = drive(&mut connection, &phase, &options, drain).await;
     let mut io = connection.into_parts().io.into_inner();
     say_goodbye(&mut io, &cause).await;
-    Ended { requests: requests.into_inner(), cause }
+    ConnectionSummary { requests: requests.into_inner(), cause }
 }
 
 fn builder(options: &ServerOptions) -> http1::Builder {

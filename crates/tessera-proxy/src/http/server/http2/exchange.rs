@@ -15,12 +15,12 @@ use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
 use crate::http::body::Body;
-use crate::http::server::kept::Kept;
+use crate::http::server::held_value::HeldValue;
 
 pin_project! {
     /// A request being answered by the service.
-    pub(super) struct Handling<F> {
-        asked: Option<Asked>,
+    pub(super) struct PendingAnswer<F> {
+        asked: Option<Responder>,
         #[pin]
         answer: F,
         timer: Timer,
@@ -28,7 +28,7 @@ pin_project! {
 }
 
 /// Where to send an answer.
-pub(super) struct Asked {
+pub(super) struct Responder {
     pub respond: SendResponse<Bytes>,
     pub method: Method,
     pub since: Instant,
@@ -36,14 +36,14 @@ pub(super) struct Asked {
     pub whole: Option<Arc<AtomicBool>>,
 }
 
-impl Asked {
+impl Responder {
     pub(super) fn is_whole(&self) -> bool {
         self.whole.as_ref().is_none_or(|whole| whole.load(Ordering::Relaxed))
     }
 }
 
 /// Why the service has not answered.
-pub(super) enum Unanswered {
+pub(super) enum AnswerFailure {
     /// The client cancelled the request.
     TakenBack,
     /// The service took too long.
@@ -73,8 +73,8 @@ impl Timer {
     }
 }
 
-impl<F> Handling<F> {
-    pub(super) fn new(asked: Asked, answer: F) -> Self {
+impl<F> PendingAnswer<F> {
+    pub(super) fn new(asked: Responder, answer: F) -> Self {
         Self { asked: Some(asked), answer, timer: Timer::default() }
     }
 
@@ -87,8 +87,8 @@ impl<F> Handling<F> {
     }
 }
 
-impl<F: Future<Output = Response<Body>>> Future for Handling<F> {
-    type Output = Option<(Asked, Result<Response<Body>, Unanswered>)>;
+impl<F: Future<Output = Response<Body>>> Future for PendingAnswer<F> {
+    type Output = Option<(Responder, Result<Response<Body>, AnswerFailure>)>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -96,9 +96,9 @@ impl<F: Future<Output = Response<Body>>> Future for Handling<F> {
         let handled = if let Poll::Ready(response) = this.answer.poll(cx) {
             Ok(response)
         } else if asked.respond.poll_reset(cx).is_ready() {
-            Err(Unanswered::TakenBack)
+            Err(AnswerFailure::TakenBack)
         } else if this.timer.is_over(cx) {
-            Err(Unanswered::Late)
+            Err(AnswerFailure::Late)
         } else {
             return Poll::Pending;
         };
@@ -107,7 +107,7 @@ impl<F: Future<Output = Response<Body>>> Future for Handling<F> {
 }
 
 /// An answer whose head was sent, and whose body follows.
-pub(super) struct Sending {
+pub(super) struct BodySender {
     stream: SendStream<Bytes>,
     body: Body,
     /// Data waiting for the client's window.
@@ -119,10 +119,10 @@ pub(super) struct Sending {
     /// Since when the client's window is too small.
     blocked: Option<Instant>,
     timer: Timer,
-    _kept: Option<Kept>,
+    _kept: Option<HeldValue>,
 }
 
-pub(super) enum Sent {
+pub(super) enum SendOutcome {
     Whole,
     /// The client cancelled it.
     TakenBack,
@@ -130,12 +130,12 @@ pub(super) enum Sent {
     Cut,
 }
 
-impl Sending {
+impl BodySender {
     pub(super) fn new(
         stream: SendStream<Bytes>,
         body: Body,
         since: Instant,
-        kept: Option<Kept>,
+        kept: Option<HeldValue>,
     ) -> Self {
         Self {
             stream,
@@ -158,12 +158,12 @@ impl Sending {
         }
     }
 
-    fn reset(&mut self, reason: Reason) -> Poll<Sent> {
+    fn reset(&mut self, reason: Reason) -> Poll<SendOutcome> {
         self.stream.send_reset(reason);
-        Poll::Ready(Sent::Cut)
+        Poll::Ready(SendOutcome::Cut)
     }
 
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Sent> {
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<SendOutcome> {
         loop {
             if !self.data.is_empty() {
                 match ready!(self.poll_send(cx)) {
@@ -177,7 +177,11 @@ impl Sending {
                     Some(trailers) => self.stream.send_trailers(trailers),
                     None => self.stream.send_data(Bytes::new(), true),
                 };
-                return Poll::Ready(if ended.is_ok() { Sent::Whole } else { Sent::TakenBack });
+                return Poll::Ready(if ended.is_ok() {
+                    SendOutcome::Whole
+                } else {
+                    SendOutcome::TakenBack
+                });
             }
             match ready!(http_body::Body::poll_frame(Pin::new(&mut self.body), cx)) {
                 None => self.body_ended = true,
@@ -191,9 +195,9 @@ impl Sending {
                         if self.stream.capacity() >= len {
                             let sent = self.stream.send_data(data, true);
                             return Poll::Ready(if sent.is_ok() {
-                                Sent::Whole
+                                SendOutcome::Whole
                             } else {
-                                Sent::TakenBack
+                                SendOutcome::TakenBack
                             });
                         }
                         self.data = data;
@@ -209,14 +213,14 @@ impl Sending {
     }
 
     /// Passes on only as much as the client's window allows: h2 would buffer the rest without a limit.
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Sent>> {
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendOutcome>> {
         while !self.data.is_empty() {
             self.stream.reserve_capacity(self.data.len());
             let capacity = match self.stream.capacity() {
                 0 => match self.stream.poll_capacity(cx) {
                     Poll::Ready(Some(Ok(0))) => continue,
                     Poll::Ready(Some(Ok(capacity))) => capacity,
-                    Poll::Ready(_) => return Poll::Ready(Err(Sent::TakenBack)),
+                    Poll::Ready(_) => return Poll::Ready(Err(SendOutcome::TakenBack)),
                     Poll::Pending => {
                         self.blocked.get_or_insert_with(Instant::now);
                         return Poll::Pending;
@@ -227,23 +231,23 @@ impl Sending {
             self.blocked = None;
             let data = self.data.split_to(capacity.min(self.data.len()));
             if self.stream.send_data(data, false).is_err() {
-                return Poll::Ready(Err(Sent::TakenBack));
+                return Poll::Ready(Err(SendOutcome::TakenBack));
             }
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl Future for Sending {
-    type Output = Sent;
+impl Future for BodySender {
+    type Output = SendOutcome;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Sent> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<SendOutcome> {
         let this = self.get_mut();
         if let Poll::Ready(sent) = this.poll_body(cx) {
             return Poll::Ready(sent);
         }
         if this.stream.poll_reset(cx).is_ready() {
-            return Poll::Ready(Sent::TakenBack);
+            return Poll::Ready(SendOutcome::TakenBack);
         }
         if this.timer.is_over(cx) {
             return this.reset(Reason::CANCEL);

@@ -23,12 +23,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use self::credit::Credit;
-use self::exchange::{Asked, Handling, Sending, Sent, Unanswered};
+use self::exchange::{AnswerFailure, BodySender, PendingAnswer, Responder, SendOutcome};
 use self::head::DateField;
 use self::life::Life;
 use super::admit::{Admission, admit, length};
-use super::kept::Kept;
-use super::{Cause, Ended, Io, Refusal, ServerOptions};
+use super::held_value::HeldValue;
+use super::{Cause, ConnectionSummary, Io, Refusal, ServerOptions};
 use crate::http::body::Body;
 use crate::http::deadline::Deadline;
 
@@ -41,7 +41,7 @@ pub(super) async fn serve<IO, S, F>(
     options: Arc<ServerOptions>,
     service: S,
     mut drain: Pin<&mut impl Future<Output = ()>>,
-) -> Ended
+) -> ConnectionSummary
 where
     IO: AsyncRead + AsyncWrite + Unpin,
     S: Fn(Request<Body>) -> F,
@@ -52,12 +52,12 @@ where
         // First, so that a request already received in a first flight is answered even during shutdown. Boxed only
         // while it lasts: an idle connection needs no room for it.
         begun = Box::pin(Deadline::after(options.head_time).limit(builder(&options).handshake(io))) => begun,
-        () = &mut drain => return Ended { requests: 0, cause: Cause::Drained { cut: 0 } },
+        () = &mut drain => return ConnectionSummary { requests: 0, cause: Cause::Drained { cut: 0 } },
     };
     let h2 = match begun {
         Ok(Ok(h2)) => h2,
-        Ok(Err(error)) => return Ended { requests: 0, cause: Cause::of(&error) },
-        Err(_) => return Ended { requests: 0, cause: Cause::SlowHead },
+        Ok(Err(error)) => return ConnectionSummary { requests: 0, cause: Cause::of(&error) },
+        Err(_) => return ConnectionSummary { requests: 0, cause: Cause::SlowHead },
     };
     let (service, options) = (&service, &*options);
     // Boxed: `FuturesUnordered` reserves room for one even if it is empty.
@@ -72,7 +72,7 @@ where
     };
     let mut connection = Connection::new(h2, watch, options, begin);
     let cause = std::future::poll_fn(|cx| connection.poll(cx, drain.as_mut())).await;
-    Ended { requests: connection.requests, cause }
+    ConnectionSummary { requests: connection.requests, cause }
 }
 
 fn builder(options: &ServerOptions) -> h2::server::Builder {
@@ -97,8 +97,8 @@ struct Connection<'a, IO, B, G> {
     options: &'a ServerOptions,
     /// Creates the future that answers a request.
     begin: B,
-    handling: FuturesUnordered<Handling<G>>,
-    sending: FuturesUnordered<Sending>,
+    handling: FuturesUnordered<PendingAnswer<G>>,
+    sending: FuturesUnordered<BodySender>,
     life: Life,
     credit: Credit,
     date: DateField,
@@ -216,39 +216,39 @@ where
                 Body::http2(stream, length(&parts.headers), self.options.body, Some(whole.clone()))
             }
         };
-        let asked = Asked { respond, method: parts.method.clone(), since: now, whole };
+        let asked = Responder { respond, method: parts.method.clone(), since: now, whole };
         let mut request = Request::from_parts(parts, body);
         let early = match admit(&mut request, &mut self.watch, self.options) {
             Admission::Serve => None,
             Admission::ServeAfter(early) => Some(early),
             Admission::Refuse(refusal) => return self.refuse(asked, refusal),
         };
-        self.handling.push(Handling::new(asked, (self.begin)(request, early)));
+        self.handling.push(PendingAnswer::new(asked, (self.begin)(request, early)));
     }
 
-    fn refuse(&mut self, asked: Asked, refusal: Refusal) {
+    fn refuse(&mut self, asked: Responder, refusal: Refusal) {
         self.answer(asked, (self.options.refusal)(refusal));
     }
 
-    fn handled(&mut self, asked: Asked, handled: Result<Response<Body>, Unanswered>) {
+    fn handled(&mut self, asked: Responder, handled: Result<Response<Body>, AnswerFailure>) {
         match handled {
             Ok(response) => self.answer(asked, response),
-            Err(Unanswered::Late) if asked.is_whole() => self.refuse(asked, Refusal::Unanswered),
-            Err(Unanswered::Late) => self.refuse(asked, Refusal::Slow),
-            Err(Unanswered::TakenBack) => self.taken_back(),
+            Err(AnswerFailure::Late) if asked.is_whole() => self.refuse(asked, Refusal::Unanswered),
+            Err(AnswerFailure::Late) => self.refuse(asked, Refusal::Slow),
+            Err(AnswerFailure::TakenBack) => self.taken_back(),
         }
     }
 
     /// Sends an answer's head, and as much of its body as is available and fits the window.
-    fn answer(&mut self, mut asked: Asked, mut response: Response<Body>) {
-        let kept = response.extensions_mut().remove::<Kept>();
+    fn answer(&mut self, mut asked: Responder, mut response: Response<Body>) {
+        let kept = response.extensions_mut().remove::<HeldValue>();
         let (head, body) =
             head::prepare(response, &asked.method, self.options.date.then_some(&mut self.date));
         let Ok(stream) = asked.respond.send_response(head, body.is_none()) else {
             return self.taken_back();
         };
         let Some(body) = body else { return self.credit.finished() };
-        let mut sending = Sending::new(stream, body, asked.since, kept);
+        let mut sending = BodySender::new(stream, body, asked.since, kept);
         // Most bodies are complete and need no place among the futures. The others are polled there next.
         match Pin::new(&mut sending).poll(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(sent) => self.sent(&sent),
@@ -256,11 +256,11 @@ where
         }
     }
 
-    fn sent(&mut self, sent: &Sent) {
+    fn sent(&mut self, sent: &SendOutcome) {
         match sent {
-            Sent::Whole => self.credit.finished(),
-            Sent::TakenBack => self.taken_back(),
-            Sent::Cut => {}
+            SendOutcome::Whole => self.credit.finished(),
+            SendOutcome::TakenBack => self.taken_back(),
+            SendOutcome::Cut => {}
         }
     }
 

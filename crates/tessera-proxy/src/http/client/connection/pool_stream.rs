@@ -11,7 +11,7 @@ use crate::http::client::connect::Stream;
 use crate::http::client::flight::Progress;
 
 /// A stream that reports the state of its first flight, and its reads and writes, to its connection.
-pub(in crate::http::client) type Watched = TrackedStream<Stream, Watch>;
+pub(in crate::http::client) type PoolStream = TrackedStream<Stream, Watch>;
 
 /// Reports a stream's use to its connection.
 pub(in crate::http::client) struct Watch {
@@ -20,7 +20,7 @@ pub(in crate::http::client) struct Watch {
     in_flight: bool,
 }
 
-pub(super) fn watched(stream: Stream, connection: Arc<Connection>) -> Watched {
+pub(super) fn watched(stream: Stream, connection: Arc<Connection>) -> PoolStream {
     let mut tracker = Watch { connection, in_flight: true };
     tracker.look(&stream);
     TrackedStream { stream, tracker }

@@ -5,7 +5,7 @@ use std::io;
 
 /// How a connection ended, and what it carried.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ConnectionSummary {
     /// Requests whose head was read.
     pub requests: u64,
     /// Why it ended.
