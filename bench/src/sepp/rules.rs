@@ -11,7 +11,7 @@ use http::{request, response};
 use nix::time::{ClockId, clock_gettime};
 use tessera_proxy::config::Document;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::guard::{Asked, Context, Guard};
+use tessera_sepp::guard::{Context, Guard, RequestSummary};
 use tessera_sepp::names::{Fqdn, PlmnSet};
 
 use crate::Failure;
@@ -39,7 +39,7 @@ pub(crate) fn cost(visited: &str, home: &str) -> Result<Duration, Failure> {
         let (mut gives, mut gets) = (answer.clone(), answer.clone());
         let (mut body, mut passed) = (ANSWER_BYTES.clone(), ANSWER_BYTES.clone());
         if count {
-            let of = Asked::of(&sent);
+            let of = RequestSummary::of(&sent);
             let verdicts = [
                 ends[0].outgoing_request(&at_visited, &mut sent, None),
                 ends[1].incoming_request(&at_home, &mut came, None),

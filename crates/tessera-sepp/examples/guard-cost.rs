@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{Request, Response, request, response};
 use tessera_proxy::config::Document;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::guard::{Asked, Context, Guard};
+use tessera_sepp::guard::{Context, Guard, RequestSummary};
 use tessera_sepp::names::{Fqdn, PlmnSet};
 
 const PEERS: usize = 100;
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         drop(verdict?);
         print(what, judged.saturating_sub(copied));
     }
-    let asked = Asked::of(&get);
+    let asked = RequestSummary::of(&get);
     let answer = response()?;
     for (what, body) in [
         ("answer with 170 bytes", &small),

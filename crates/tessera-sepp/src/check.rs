@@ -10,8 +10,8 @@ use tessera_proxy::check::{self, Table, joined};
 use tessera_proxy::stores::Stores;
 
 use crate::config::{ApiRule, Configuration, EarlyData, Peer, PeerGuard};
-use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
-use crate::load::Loaded;
+use crate::identity::{AssociationId, AssociationLookup, CertificateIdentity};
+use crate::load::LoadedConfiguration;
 use crate::names::Fqdn;
 use crate::running::{certificates, guard, random_key};
 use crate::sbi;
@@ -25,7 +25,7 @@ use crate::tls::N32Tls;
 /// # Errors
 /// If `run` would fail.
 pub fn check(file: &Path) -> Result<(), ProgramError> {
-    let loaded = Loaded::read(file)?;
+    let loaded = LoadedConfiguration::read(file)?;
     let tables = tables(&loaded.configuration).map_err(|error| loaded.locate(error))?;
     check::print(check::text(file, &tables))
 }
@@ -52,7 +52,7 @@ fn tables(configuration: &Configuration) -> Result<Vec<Table>, ProgramError> {
 
 struct NoAssociations;
 
-impl AssociationsOf for NoAssociations {
+impl AssociationLookup for NoAssociations {
     fn established(&self, _: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
         None
     }

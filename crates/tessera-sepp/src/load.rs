@@ -9,12 +9,12 @@ use crate::config::Configuration;
 
 /// A configuration as it was read, with the positions of its keys for error messages.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedConfiguration {
     pub(crate) configuration: Configuration,
     document: Document,
 }
 
-impl Loaded {
+impl LoadedConfiguration {
     /// Reads the file and checks that it doesn't contradict itself. Files that it names are not opened.
     ///
     /// # Errors

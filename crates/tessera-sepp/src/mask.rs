@@ -7,7 +7,7 @@ use crate::guard::is_shown;
 /// Text with masked subscriber numbers: of a run of digits as long as an IMSI, an IMEI or a phone number, only the
 /// first five remain, which identify the network. Invisible characters are removed.
 #[derive(Debug, Clone, Copy)]
-pub struct Masked<'t>(pub &'t str);
+pub struct MaskedText<'t>(pub &'t str);
 
 /// Shorter runs are ports, codes and times.
 const SHORTEST: usize = 9;
@@ -15,7 +15,7 @@ const SHORTEST: usize = 9;
 /// MCC and MNC.
 const SHOWN: usize = 5;
 
-impl fmt::Display for Masked<'_> {
+impl fmt::Display for MaskedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
         while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -61,7 +61,7 @@ mod tests {
             ("a\nb\u{1b}[0m\u{202e}c", "ab[0mc"),
             ("", ""),
         ] {
-            assert_eq!(Masked(text).to_string(), masked);
+            assert_eq!(MaskedText(text).to_string(), masked);
         }
     }
 }

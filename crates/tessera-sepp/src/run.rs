@@ -6,7 +6,7 @@ use tessera_kit::ProgramError;
 use tessera_proxy::process::{self, ProcessOptions};
 
 use crate::confinement;
-use crate::load::Loaded;
+use crate::load::LoadedConfiguration;
 use crate::running::RunningSepp;
 
 /// Runs the SEPP of a configuration file until Ctrl-C or SIGTERM. SIGHUP reloads the file and every file that it names,
@@ -16,7 +16,7 @@ use crate::running::RunningSepp;
 /// If the configuration is invalid, an address can't be bound, or persistent state could not be written. Problems with
 /// a peer are only logged.
 pub fn run(file: &Path) -> Result<(), ProgramError> {
-    let loaded = Loaded::read(file)?;
+    let loaded = LoadedConfiguration::read(file)?;
     let process = &loaded.configuration.process;
     let options = ProcessOptions {
         admin: process.admin.clone(),

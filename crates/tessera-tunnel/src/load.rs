@@ -18,17 +18,17 @@ pub enum Source {
 
 /// A configuration as read, with the source that locates its errors.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedTunnels {
     pub(crate) tunnels: Tunnels,
     document: Option<Document>,
 }
 
 impl Source {
     /// Reads the current configuration.
-    pub(crate) fn load(&self) -> Result<Loaded, ProgramError> {
+    pub(crate) fn load(&self) -> Result<LoadedTunnels, ProgramError> {
         let path = match self {
             Self::CommandLine(tunnels) => {
-                return Loaded { tunnels: (**tunnels).clone(), document: None }.checked();
+                return LoadedTunnels { tunnels: (**tunnels).clone(), document: None }.checked();
             }
             Self::File(path) => path,
         };
@@ -40,7 +40,7 @@ impl Source {
                 "no tunnel is configured: add a [server.NAME] or a [client.NAME]",
             ));
         }
-        Loaded { tunnels, document: Some(document) }.checked()
+        LoadedTunnels { tunnels, document: Some(document) }.checked()
     }
 
     /// Returns the path, if the source is a file.
@@ -52,7 +52,7 @@ impl Source {
     }
 }
 
-impl Loaded {
+impl LoadedTunnels {
     /// Checks for contradictions, without reading the files that it names.
     fn checked(self) -> Result<Self, ProgramError> {
         match self.tunnels.check() {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn errors_about_keys_are_told_by_their_options_on_a_command_line() {
-        let loaded = Loaded { tunnels: Tunnels::default(), document: None };
+        let loaded = LoadedTunnels { tunnels: Tunnels::default(), document: None };
         for (what, told) in [
             ("[server.a] state-key: it is wrong", "--state-key: it is wrong"),
             ("[server.a] limits.connect: it is wrong", "--limit-connect: it is wrong"),
@@ -110,7 +110,7 @@ mod tests {
     fn errors_about_keys_have_the_line_of_the_key() {
         let text = "[process]\ndrain = 1\n[server.a]\nlisten = \":1\"\nforward = \":2\"\n[server.a.peers]\nca = \"x\"\n";
         let document = Document::from_text(Path::new("t.toml"), text.to_owned());
-        let loaded = Loaded { tunnels: Tunnels::default(), document: Some(document) };
+        let loaded = LoadedTunnels { tunnels: Tunnels::default(), document: Some(document) };
         for (what, at) in [
             ("[server.a] listen: it is wrong", "t.toml:4: "),
             ("[server.a] peers.ca: it is wrong", "t.toml:7: "),

@@ -7,7 +7,7 @@ use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{self, ProcessOptions, RunningProduct, StartContext};
 
 use crate::config::Tunnels;
-use crate::load::{Loaded, Source};
+use crate::load::{LoadedTunnels, Source};
 use crate::metrics::{Label, Metrics};
 use crate::running::RunningTunnels;
 use crate::{changes, confinement};
@@ -42,7 +42,7 @@ struct RunningProcess {
 impl RunningProcess {
     async fn start(
         source: Source,
-        loaded: Loaded,
+        loaded: LoadedTunnels,
         beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         let metrics = Metrics::register(beginning.metrics);

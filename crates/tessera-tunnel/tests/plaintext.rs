@@ -12,7 +12,7 @@ use tessera_tunnel::config::Early;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use world::{Client, Files, Running, within};
+use world::{Client, Files, RunningServer, within};
 
 /// Runs in the test's thread, whose stack is searched too.
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn of_the_first_bytes_of_a_client_nothing_stays_in_memory() {
     let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut section = files.server(&backend.local_addr().unwrap().to_string());
     (section.wait_for_client, section.early) = (true, Early::Never);
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
 
     let mark = Mark::new();

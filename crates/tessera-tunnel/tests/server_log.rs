@@ -19,7 +19,7 @@ use tessera_proxy::logging::{self, LogFormat, LogOptions, tracing};
 
 use backends::Echo;
 use copies::{accepted, copy};
-use world::{Client, Files, Running};
+use world::{Client, Files, RunningServer};
 
 /// The lines of a log.
 #[derive(Clone, Default)]
@@ -43,7 +43,7 @@ async fn a_copy_is_not_logged_as_its_clients_nor_without_limit() {
     let (log, subscriber) = logging::log_to(lines.clone(), options).unwrap();
     let _guard = tracing::subscriber::set_default(subscriber);
     let (files, echo) = (Files::new(), Echo::start().await);
-    let server = Running::start(&files.server(&echo.forward()));
+    let server = RunningServer::start(&files.server(&echo.forward()));
     let client = Client::new(&files.client());
     let flight = accepted(&client, server.address).await;
     drop(copy(server.address, &flight).await);

@@ -14,26 +14,35 @@ use tessera_proxy::listen::InheritedSockets;
 use tessera_proxy::process::{RunningProduct, StartContext};
 use tokio::time::{Instant, sleep};
 
-use crate::load::Loaded;
+use crate::load::LoadedConfiguration;
 use crate::n32c::Association;
 use crate::names::Fqdn;
 use crate::running::RunningSepp;
 
 /// The identity of an operator.
 #[derive(Clone, Copy)]
-pub(super) struct Who {
+pub(super) struct OperatorIdentity {
     /// The name of its files, and of its tables in the others' configurations.
     pub(super) name: &'static str,
     pub(super) fqdn: &'static str,
     pub(super) plmn: &'static str,
 }
 
-pub(super) const HOME: Who =
-    Who { name: "home", fqdn: "sepp1.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
-pub(super) const VISITED: Who =
-    Who { name: "visited", fqdn: "sepp2.5gc.mnc001.mcc001.3gppnetwork.org", plmn: "001-01" };
-pub(super) const THIRD: Who =
-    Who { name: "third", fqdn: "sepp3.5gc.mnc410.mcc310.3gppnetwork.org", plmn: "310-410" };
+pub(super) const HOME: OperatorIdentity = OperatorIdentity {
+    name: "home",
+    fqdn: "sepp1.5gc.mnc070.mcc999.3gppnetwork.org",
+    plmn: "999-70",
+};
+pub(super) const VISITED: OperatorIdentity = OperatorIdentity {
+    name: "visited",
+    fqdn: "sepp2.5gc.mnc001.mcc001.3gppnetwork.org",
+    plmn: "001-01",
+};
+pub(super) const THIRD: OperatorIdentity = OperatorIdentity {
+    name: "third",
+    fqdn: "sepp3.5gc.mnc410.mcc310.3gppnetwork.org",
+    plmn: "310-410",
+};
 
 /// A running SEPP.
 pub(super) struct Operator {
@@ -46,11 +55,11 @@ impl Operator {
     /// Starts a SEPP with these tables, in addition to the common ones.
     pub(super) async fn start(
         files: &Files,
-        who: Who,
+        who: OperatorIdentity,
         n32c: SocketAddr,
         tables: &str,
     ) -> Result<Self, ProgramError> {
-        let Who { name, fqdn, plmn } = who;
+        let OperatorIdentity { name, fqdn, plmn } = who;
         let text = format!(
             "[process]\ndrain = \"2s\"\n\
              [local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"{name}.pem\"\n\
@@ -59,7 +68,7 @@ impl Operator {
         let file = format!("{name}.toml");
         files.write(&file, &text)?;
         let path = files.path(&file);
-        let loaded = Loaded::read(&path)?;
+        let loaded = LoadedConfiguration::read(&path)?;
         let (registry, health) = (admin::Metrics::new(), Health::new());
         let mut inherited = InheritedSockets::default();
         let beginning = StartContext::new(&mut inherited, &registry, &health);
@@ -72,7 +81,7 @@ impl Operator {
     }
 
     /// Returns its association with another operator.
-    pub(super) fn association(&self, peer: Who) -> Option<Arc<Association>> {
+    pub(super) fn association(&self, peer: OperatorIdentity) -> Option<Arc<Association>> {
         let peer: Fqdn = peer.fqdn.parse().ok()?;
         self.sepp.sepp().associations().established(&peer)
     }

@@ -16,7 +16,7 @@ use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
 
 use super::functions::Functions;
-use super::operator::{Counts, HOME, Operator, THIRD, VISITED, Who};
+use super::operator::{Counts, HOME, Operator, OperatorIdentity, THIRD, VISITED};
 use super::registration::{Function, Transaction};
 use super::trace::{self, Actor, Attempt, Connection, Outcome};
 use crate::n32c::State;
@@ -324,8 +324,8 @@ impl Stage {
 }
 
 /// Returns the tables of a peer, with its trust anchor.
-fn peer(who: Who, n32c: SocketAddr, initiate: bool, more: &str) -> String {
-    let Who { name, fqdn, plmn } = who;
+fn peer(who: OperatorIdentity, n32c: SocketAddr, initiate: bool, more: &str) -> String {
+    let OperatorIdentity { name, fqdn, plmn } = who;
     format!(
         "[trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{name}-ca.pem\"\n\
          [peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\

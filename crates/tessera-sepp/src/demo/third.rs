@@ -21,7 +21,7 @@ use crate::names::Fqdn;
 
 /// Makes all its attempts, and returns whether the intended rule refused each.
 pub(super) async fn attempts(stage: &mut Stage) -> Result<Vec<(Attempt, bool)>, ProgramError> {
-    let third = Third::new(stage)?;
+    let third = ThirdParty::new(stage)?;
     let mut made = Vec::new();
     let note = |made: &mut Vec<_>, attempt: Attempt, rule: &str| {
         let refused = attempt.rule.as_deref() == Some(rule) && attempt.status >= 400;
@@ -101,15 +101,15 @@ pub(super) async fn attempts(stage: &mut Stage) -> Result<Vec<(Attempt, bool)>, 
 }
 
 /// Its connections to the home network.
-struct Third {
+struct ThirdParty {
     n32c: Pool,
     n32f: Pool,
 }
 
 /// A method, a path and JSON.
-type Ask = (&'static str, &'static str, &'static str);
+type SampleRequest = (&'static str, &'static str, &'static str);
 
-impl Third {
+impl ThirdParty {
     fn new(stage: &Stage) -> Result<Self, ProgramError> {
         let home: Fqdn = HOME.fqdn.parse().map_err(stage_failed)?;
         let connectors = stage.third.sepp.tls().to(&home);
@@ -147,7 +147,7 @@ impl Third {
         &self,
         stage: &Stage,
         what: &'static str,
-        (method, path, body): Ask,
+        (method, path, body): SampleRequest,
         headers: &[(&'static str, &'static str)],
     ) -> Result<Attempt, ProgramError> {
         let mut request = Request::new(Body::full(Bytes::from_static(body.as_bytes())));
@@ -199,11 +199,11 @@ fn capabilities(sender: &str, capability: &str, more: &str) -> String {
 
 const EXCHANGE: &str = "/n32c-handshake/v1/exchange-capability";
 const TERMINATE: &str = "/n32c-handshake/v1/n32f-terminate";
-const AM_DATA: Ask = ("GET", "/nudm-sdm/v2/imsi-999700000000001/am-data", "");
-const AUTHENTICATION: Ask = (
+const AM_DATA: SampleRequest = ("GET", "/nudm-sdm/v2/imsi-999700000000001/am-data", "");
+const AUTHENTICATION: SampleRequest = (
     "POST",
     "/nausf-auth/v1/ue-authentications",
     r#"{"supiOrSuci":"suci-0-999-70-0000-0-0-0000000001","servingNetworkName":"5G:mnc001.mcc001.3gppnetwork.org"}"#,
 );
-const DATABASE: Ask = ("GET", "/nudr-dr/v2/subscription-data/imsi-999700000000001", "");
+const DATABASE: SampleRequest = ("GET", "/nudr-dr/v2/subscription-data/imsi-999700000000001", "");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

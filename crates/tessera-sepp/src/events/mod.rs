@@ -7,13 +7,13 @@
 
 use tessera_proxy::logging::tracing;
 
-pub use crate::mask::Masked;
+pub use crate::mask::MaskedText;
 use crate::metrics::{self, Direction, Metrics, Role};
 use crate::n32c::association::{self, Event};
 use crate::n32c::{AssociationId, State};
 use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
-use crate::sepp::observer::{self, Offence, Rejected, Relayed};
+use crate::sepp::observer::{self, Offence, RejectedMessage, RelayedRequest};
 
 /// The target of security events.
 pub const SECURITY: &str = "tessera::security";
@@ -37,14 +37,14 @@ impl Events {
             event = "connection_refused",
             listener,
             address,
-            detail = Masked(why).to_string(),
+            detail = MaskedText(why).to_string(),
             "a connection was refused"
         );
     }
 }
 
 impl observer::Observer for Events {
-    fn relayed(&self, relayed: &Relayed<'_>) {
+    fn relayed(&self, relayed: &RelayedRequest<'_>) {
         let Some(peer) = relayed.peer else { return };
         let peer = self.metrics.peer(peer);
         let direction = direction(relayed.direction);
@@ -61,7 +61,7 @@ impl observer::Observer for Events {
         self.reached(peer, reach);
     }
 
-    fn rejected(&self, rejected: &Rejected<'_>) {
+    fn rejected(&self, rejected: &RejectedMessage<'_>) {
         let rule = rejected.offence.rule();
         let metrics = self.metrics.peer(rejected.peer);
         if rejected.is_enforced {
@@ -75,7 +75,7 @@ impl observer::Observer for Events {
         let (field, claimed, allowed) = match &rejected.offence {
             Offence::Guard(refusal) => {
                 let allowed = (!refusal.allowed.is_empty()).then(|| refusal.allowed.to_string());
-                (Some(refusal.field), Some(Masked(&refusal.claimed).to_string()), allowed)
+                (Some(refusal.field), Some(MaskedText(&refusal.claimed).to_string()), allowed)
             }
             Offence::Association | Offence::Target => (None, None, None),
         };
@@ -132,7 +132,7 @@ impl Events {
                     event = "n32f_reach",
                     peer = name,
                     state,
-                    detail = Masked(reason).to_string(),
+                    detail = MaskedText(reason).to_string(),
                     "N32-f can't be reached"
                 );
             }
@@ -155,7 +155,7 @@ impl association::Observer for Events {
                     event = "n32c_failed",
                     rule = reason,
                     peer = peer.as_str(),
-                    detail = Masked(&failure.to_string()).to_string(),
+                    detail = MaskedText(&failure.to_string()).to_string(),
                     "no association was established"
                 );
             }
@@ -188,7 +188,7 @@ impl association::Observer for Events {
                     event = "n32f_error",
                     peer = peer.as_str(),
                     "the peer reports an error in a message of N32-f: {}",
-                    Masked(&format!("{:?}", error.n32f_error_type))
+                    MaskedText(&format!("{:?}", error.n32f_error_type))
                 );
             }
         }

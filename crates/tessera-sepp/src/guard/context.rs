@@ -21,11 +21,11 @@ pub struct RevealedTarget;
 
 /// The properties of a request by which its response is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestSummary {
     pub(super) service: Service,
 }
 
-impl Asked {
+impl RequestSummary {
     /// Reads them from a request, before or after it was judged.
     pub fn of(parts: &request::Parts) -> Self {
         Self { service: Service::of(parts.uri.path()) }
@@ -150,6 +150,6 @@ mod tests {
         assert_eq!(service("/nudm%2Dsdm/v2/x"), "nudm-sdm");
         assert_eq!(service("/anything/v1"), "other");
         let request = http::Request::get("/nausf-auth/v1/x").body(()).expect("a request");
-        assert_eq!(Asked::of(&request.into_parts().0).service(), "nausf-auth");
+        assert_eq!(RequestSummary::of(&request.into_parts().0).service(), "nausf-auth");
     }
 }

@@ -8,7 +8,7 @@ pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
 
 /// Whose network a member names; often different in requests and responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum NamedParty {
     Sender,
     Receiver,
     /// The network that serves the subscriber: the sender's in requests to services of a home network, either's in
@@ -69,17 +69,22 @@ pub(super) struct Field {
     /// For security events.
     pub(super) name: &'static str,
     /// In requests, and in responses.
-    pub(super) whose: [Whose; 2],
+    pub(super) whose: [NamedParty; 2],
     pub(super) text: Text,
 }
 
 /// Members that aren't listed inherit from the enclosing one. Outside of all listed members, a network may be either
 /// end's in requests, and any in responses.
 pub(super) static FIELDS: &[Field] = {
+    use NamedParty::{Anyone, Either, Found, Inherited, Receiver, Sender, Serving, Sought};
     use Text::{Name, Plain, Plmn, Token, Uri};
-    use Whose::{Anyone, Either, Found, Inherited, Receiver, Sender, Serving, Sought};
 
-    const fn field(name: &'static str, request: Whose, response: Whose, text: Text) -> Field {
+    const fn field(
+        name: &'static str,
+        request: NamedParty,
+        response: NamedParty,
+        text: Text,
+    ) -> Field {
         Field { name, whose: [request, response], text }
     }
     &[
@@ -226,7 +231,7 @@ impl Kind {
     }
 
     /// Returns who may be named by a member with this table entry, given the enclosing one.
-    pub(super) fn side(self, whose: Option<[Whose; 2]>, around: Option<Side>) -> Option<Side> {
+    pub(super) fn side(self, whose: Option<[NamedParty; 2]>, around: Option<Side>) -> Option<Side> {
         let serving = || match (self.is_request, self.service.is_asked_of_home()) {
             (true, true) => Side::Sender,
             (true, false) => Side::Either,
@@ -234,16 +239,16 @@ impl Kind {
         };
         let Some(whose) = whose else { return around };
         Some(match whose[usize::from(!self.is_request)] {
-            Whose::Sender => Side::Sender,
-            Whose::Receiver => Side::Receiver,
-            Whose::Either => Side::Either,
-            Whose::Anyone => Side::Anyone,
-            Whose::Serving => serving(),
-            Whose::Inherited => around.unwrap_or_else(serving),
-            Whose::Found if self.service.has_profiles() => Side::Sender,
-            Whose::Found => around.unwrap_or(Side::Anyone),
-            Whose::Sought if self.is_query && self.service.has_profiles() => Side::Receiver,
-            Whose::Sought => Side::Sender,
+            NamedParty::Sender => Side::Sender,
+            NamedParty::Receiver => Side::Receiver,
+            NamedParty::Either => Side::Either,
+            NamedParty::Anyone => Side::Anyone,
+            NamedParty::Serving => serving(),
+            NamedParty::Inherited => around.unwrap_or_else(serving),
+            NamedParty::Found if self.service.has_profiles() => Side::Sender,
+            NamedParty::Found => around.unwrap_or(Side::Anyone),
+            NamedParty::Sought if self.is_query && self.service.has_profiles() => Side::Receiver,
+            NamedParty::Sought => Side::Sender,
         })
     }
 

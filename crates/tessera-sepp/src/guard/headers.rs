@@ -12,7 +12,7 @@ use super::identity::Identity;
 use super::judge::places::{binding, nrf_uri, place, uris};
 use super::judge::token;
 use super::judge::{Judge, Scope};
-use super::network::{Named, Side};
+use super::network::{NetworkName, Side};
 use super::{Refusal, Rule, percent, query};
 
 /// Returns whether the service-based interface uses this HTTP header (TS 29.500 §5.2.2.2). A peer's other headers are
@@ -206,7 +206,7 @@ fn network_id(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<(), Re
         // `001-01`, and nothing in front of it.
         let id = id.trim();
         let named =
-            Named::parse(id).filter(|_| id.starts_with(|first: char| first.is_ascii_digit()));
+            NetworkName::parse(id).filter(|_| id.starts_with(|first: char| first.is_ascii_digit()));
         match named {
             Some(named) => judge.network(scope, &named)?,
             None => judge.against(Rule::Malformed, scope.name, id)?,

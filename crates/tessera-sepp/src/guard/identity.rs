@@ -1,6 +1,6 @@
 //! Subscribers and the networks that they belong to (TS 29.571 §5.3.2, TS 23.003 §2.2).
 
-use super::network::{self, Named};
+use super::network::{self, NetworkName};
 use crate::names::PlmnId;
 
 /// What a text reveals about a subscriber.
@@ -9,9 +9,9 @@ pub(super) enum Identity<'a> {
     /// `imsi-001010000000001`: the digits begin with the codes of the home network.
     Imsi(&'a str),
     /// The home network, named by its codes or realm.
-    Home(Named),
+    Home(NetworkName),
     /// A GUTI: the network that served last.
-    Served(Named),
+    Served(NetworkName),
     /// It starts like a subscriber identity but isn't a valid one.
     Unclear,
 }
@@ -80,15 +80,15 @@ fn suci(rest: &str) -> Option<Identity<'static>> {
     match parts.next()? {
         "0" => {
             let id = PlmnId::new(parts.next()?, parts.next()?).ok()?;
-            Some(Identity::Home(Named::Exactly(id)))
+            Some(Identity::Home(NetworkName::Exactly(id)))
         }
         // A realm may contain hyphens, and what follows it may be anything (TS 23.003 §2.2B).
         kind if matches!(kind.as_bytes(), [b'1'..=b'7']) => {
             const END: &str = ".3gppnetwork.org-";
             let realm = rest.get(2..rest.to_ascii_lowercase().find(END)?)?;
             let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
-            let named = Named::in_name(realm).filter(|_| realm.bytes().all(is_host));
-            named.filter(|_| Named::in_name(rest).is_some()).map(Identity::Home)
+            let named = NetworkName::in_name(realm).filter(|_| realm.bytes().all(is_host));
+            named.filter(|_| NetworkName::in_name(rest).is_some()).map(Identity::Home)
         }
         _ => None,
     }
@@ -99,7 +99,10 @@ fn guti(digits: &str) -> Option<Identity<'static>> {
     let codes = digits.get(..digits.len().checked_sub(14)?)?;
     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let (mcc, mnc) = codes.split_at_checked(3)?;
-    PlmnId::new(mcc, mnc).ok().filter(|_| is_hex).map(|id| Identity::Served(Named::Exactly(id)))
+    PlmnId::new(mcc, mnc)
+        .ok()
+        .filter(|_| is_hex)
+        .map(|id| Identity::Served(NetworkName::Exactly(id)))
 }
 
 #[cfg(test)]
@@ -108,15 +111,15 @@ mod tests {
 
     #[test]
     fn subscribers_are_recognised() {
-        let home = |id: &str| Some(Identity::Home(Named::Exactly(id.parse().unwrap())));
+        let home = |id: &str| Some(Identity::Home(NetworkName::Exactly(id.parse().unwrap())));
         assert_eq!(Identity::of("imsi-001010000000001"), Some(Identity::Imsi("001010000000001")));
         assert_eq!(Identity::of("IMSI-001010000000001"), Some(Identity::Imsi("001010000000001")));
         assert_eq!(Identity::of("suci-0-001-01-0000-0-0-0000000001"), home("001-01"));
         assert_eq!(Identity::of("suci-0-310-410-0-1-1-ab"), home("310-410"));
-        let served = Some(Identity::Served(Named::Exactly("001-01".parse().unwrap())));
+        let served = Some(Identity::Served(NetworkName::Exactly("001-01".parse().unwrap())));
         assert_eq!(Identity::of("5g-guti-0010102004000000001"), served);
         let concealed = Identity::of("suci-1-5gc.mnc001.mcc001.3gppnetwork.org-0000-0-0-x");
-        assert!(matches!(concealed, Some(Identity::Home(Named::Padded { .. }))));
+        assert!(matches!(concealed, Some(Identity::Home(NetworkName::Padded { .. }))));
         for text in [
             "suci-12-5gc.mnc001.mcc001.3gppnetwork.org-0000-0-0-x",
             "imsi-",
@@ -133,7 +136,7 @@ mod tests {
             assert_eq!(Identity::of(text), None, "{text}");
         }
         let realm = Identity::of("nai-user@5gc.mnc001.mcc001.3gppnetwork.org");
-        assert!(matches!(realm, Some(Identity::Home(Named::Padded { .. }))));
+        assert!(matches!(realm, Some(Identity::Home(NetworkName::Padded { .. }))));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
-use super::fields::{self, Field, Text, Whose};
+use super::fields::{self, Field, NamedParty, Text};
 
 /// The table as the script generates it.
 pub(super) const TABLE: &str = include_str!("members.txt");
@@ -38,52 +38,53 @@ pub(super) struct Member {
     pub(super) name: &'static str,
     pub(super) text: Text,
     /// In requests and in responses; `None` if it inherits from the enclosing member.
-    pub(super) whose: Option<[Whose; 2]>,
+    pub(super) whose: Option<[NamedParty; 2]>,
     /// The number of levels of its value at which names are data.
     pub(super) maps: u8,
 }
 
 /// Known names by the hash of the folded name. Hashes are not verified: a peer could construct another name with the
 /// hash of a known one, but its receiver would not know that name.
-static INDEX: LazyLock<HashMap<u64, Known, BuildHasherDefault<Hashed>>> = LazyLock::new(|| {
-    let mut index = HashMap::default();
-    for (name, known) in SPECIAL {
-        index.insert(hashes(name).0, known);
-    }
-    let mut put = |member: Member| match index.entry(hashes(member.name).0) {
-        Entry::Vacant(free) => {
-            free.insert(Known::Member(member));
+static INDEX: LazyLock<HashMap<u64, MemberEntry, BuildHasherDefault<TextHasher>>> =
+    LazyLock::new(|| {
+        let mut index = HashMap::default();
+        for (name, known) in SPECIAL {
+            index.insert(hashes(name).0, known);
         }
-        Entry::Occupied(mut taken) => {
-            if let Known::Member(earlier) = taken.get_mut() {
-                earlier.merge(member);
+        let mut put = |member: Member| match index.entry(hashes(member.name).0) {
+            Entry::Vacant(free) => {
+                free.insert(MemberEntry::Member(member));
             }
-        }
-    };
-    fields::FIELDS.iter().map(Member::from).for_each(&mut put);
-    lines("member ").filter_map(Member::read).for_each(put);
-    index
-});
+            Entry::Occupied(mut taken) => {
+                if let MemberEntry::Member(earlier) = taken.get_mut() {
+                    earlier.merge(member);
+                }
+            }
+        };
+        fields::FIELDS.iter().map(Member::from).for_each(&mut put);
+        lines("member ").filter_map(Member::read).for_each(put);
+        index
+    });
 
-const SPECIAL: [(&str, Known); 14] = [
-    ("mcc", Known::Mcc),
-    ("mnc", Known::Mnc),
-    ("mncs", Known::Mncs),
-    ("encBlockIndex", Known::Block),
-    ("ipv4Addresses", Known::Addresses),
-    ("ipv6Addresses", Known::Addresses),
-    ("ipEndPoints", Known::Addresses),
-    ("scpIpEndPoints", Known::Addresses),
-    ("gmIpv4Addresses", Known::Addresses),
-    ("gmIpv6Addresses", Known::Addresses),
-    ("mwIpv4Addresses", Known::Addresses),
-    ("mwIpv6Addresses", Known::Addresses),
-    ("altNotifIpv4Addrs", Known::Addresses),
-    ("altNotifIpv6Addrs", Known::Addresses),
+const SPECIAL: [(&str, MemberEntry); 14] = [
+    ("mcc", MemberEntry::Mcc),
+    ("mnc", MemberEntry::Mnc),
+    ("mncs", MemberEntry::Mncs),
+    ("encBlockIndex", MemberEntry::Block),
+    ("ipv4Addresses", MemberEntry::Addresses),
+    ("ipv6Addresses", MemberEntry::Addresses),
+    ("ipEndPoints", MemberEntry::Addresses),
+    ("scpIpEndPoints", MemberEntry::Addresses),
+    ("gmIpv4Addresses", MemberEntry::Addresses),
+    ("gmIpv6Addresses", MemberEntry::Addresses),
+    ("mwIpv4Addresses", MemberEntry::Addresses),
+    ("mwIpv6Addresses", MemberEntry::Addresses),
+    ("altNotifIpv4Addrs", MemberEntry::Addresses),
+    ("altNotifIpv6Addrs", MemberEntry::Addresses),
 ];
 
 /// What the index has.
-enum Known {
+enum MemberEntry {
     Mcc,
     Mnc,
     Mncs,
@@ -105,15 +106,15 @@ impl Member {
         let (text, whose) = match words.next()? {
             // `fields.rs` has whose network it is; a test checks that it has every name.
             "network" => (Text::Plmn, None),
-            "amf" => (Text::Plain, Some([Whose::Sought, Whose::Found])),
-            "area" => (Text::Plain, Some([Whose::Either, Whose::Anyone])),
+            "amf" => (Text::Plain, Some([NamedParty::Sought, NamedParty::Found])),
+            "area" => (Text::Plain, Some([NamedParty::Either, NamedParty::Anyone])),
             "subscriber" => (Text::Subscriber, None),
             "imsi" => (Text::Imsi, None),
             "callback" => (Text::Callback, None),
             "uri" => (Text::Uri, None),
             "uri-or-host" => (Text::UriOrHost, Some([Whose::Either, Whose::Found])),
             "reference" => (Text::Reference, None),
-            "host" => (Text::Host, Some([Whose::Either, Whose::Found])),
+            "host" => (Text::Host, Some([NamedParty::Either, NamedParty::Found])),
             "change" => (Text::Change, None),
             "path" => (Text::Path, None),
             "binding" => (Text::Binding, None),
@@ -143,17 +144,17 @@ impl From<&Field> for Member {
 impl Key {
     #[cfg(test)]
     pub(super) fn of(name: &str) -> Self {
-        Self::of_folded(name, &Folded::of(name))
+        Self::of_folded(name, &FoldedName::of(name))
     }
 
-    pub(super) fn of_folded(name: &str, folded: &Folded) -> Self {
+    pub(super) fn of_folded(name: &str, folded: &FoldedName) -> Self {
         match folded.known {
-            Some(Known::Member(member)) => Self::Known(member),
-            Some(Known::Mcc) => Self::Mcc,
-            Some(Known::Mnc) => Self::Mnc,
-            Some(Known::Mncs) => Self::Mncs,
-            Some(Known::Block) => Self::Block,
-            Some(Known::Addresses) => Self::Addresses,
+            Some(MemberEntry::Member(member)) => Self::Known(member),
+            Some(MemberEntry::Mcc) => Self::Mcc,
+            Some(MemberEntry::Mnc) => Self::Mnc,
+            Some(MemberEntry::Mncs) => Self::Mncs,
+            Some(MemberEntry::Block) => Self::Block,
+            Some(MemberEntry::Addresses) => Self::Addresses,
             None => Self::unknown(name),
         }
     }
@@ -167,21 +168,21 @@ impl Key {
 
 /// A name in the form in which it is compared.
 #[derive(Clone, Copy)]
-pub(super) struct Folded {
-    known: Option<&'static Known>,
+pub(super) struct FoldedName {
+    known: Option<&'static MemberEntry>,
     /// The hash of the whole name, folded only by case.
     pub(super) whole: u64,
 }
 
 /// The names of the index as the OpenAPI files spell them: nearly all messages do too.
-static SPELLED: LazyLock<HashMap<&'static str, Folded, BuildHasherDefault<Hashed>>> =
+static SPELLED: LazyLock<HashMap<&'static str, FoldedName, BuildHasherDefault<TextHasher>>> =
     LazyLock::new(|| {
         let of_table = lines("member ").filter_map(|line| line.split(' ').next());
         let special = SPECIAL.iter().map(|(name, _)| *name);
-        special.chain(of_table).map(|name| (name, Folded::hashed(name))).collect()
+        special.chain(of_table).map(|name| (name, FoldedName::hashed(name))).collect()
     });
 
-impl Folded {
+impl FoldedName {
     pub(super) fn of(name: &str) -> Self {
         SPELLED.get(name).copied().unwrap_or_else(|| Self::hashed(name))
     }
@@ -221,9 +222,9 @@ fn mix(hash: u64, word: u64) -> u64 {
 
 /// Hashes text eight bytes at a time, and passes an existing hash through.
 #[derive(Default)]
-struct Hashed(u64);
+struct TextHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for TextHasher {
     /// The low bits, which hash tables use, come from high ones, which depend on every letter.
     fn finish(&self) -> u64 {
         self.0.rotate_left(26)

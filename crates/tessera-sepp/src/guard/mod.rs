@@ -67,7 +67,7 @@ use http::{HeaderMap, Method, Uri, request, response};
 
 pub(crate) use self::context::SERVICES;
 use self::context::Service;
-pub use self::context::{Asked, Context, RevealedTarget};
+pub use self::context::{Context, RequestSummary, RevealedTarget};
 use self::fields::{Kind, Text};
 use self::hiding::{Pseudonyms, Translation, Way};
 use self::judge::{Changes, Judge, Scope};
@@ -76,7 +76,7 @@ pub use self::rates::RateLimits;
 pub(crate) use self::refusal::is_shown;
 pub use self::refusal::{Refusal, Verdict};
 pub use self::rule::{Rule, RuleSet, UnknownRule};
-pub use self::shed::{LoadShed, UnderWay};
+pub use self::shed::{InFlightRequest, LoadShed};
 use self::target::Targets;
 use crate::config::{ApiRule, Configuration, Peer};
 use crate::names::{Fqdn, NetworkDomain, PlmnSet};
@@ -91,11 +91,11 @@ pub struct Guard {
     log_only: RuleSet,
     inspected_body: usize,
     json_depth: u32,
-    peers: HashMap<Fqdn, OfPeer>,
+    peers: HashMap<Fqdn, PeerRules>,
 }
 
 /// The rules of one peer.
-struct OfPeer {
+struct PeerRules {
     apis: Box<[ApiRule]>,
     rates: RateLimits,
     hides_topology: bool,
@@ -178,7 +178,7 @@ impl Guard {
     ///
     /// # Errors
     /// If it exceeds the limit.
-    pub fn admit(&self, context: &Context<'_>, asked: Asked) -> Result<Verdict, Refusal> {
+    pub fn admit(&self, context: &Context<'_>, asked: RequestSummary) -> Result<Verdict, Refusal> {
         let rates = &self.of_peer(context)?.rates;
         let mut judge = self.judge(context, Direction::Incoming, asked.service, true);
         rates.of_service(asked.service).or_else(|refusal| judge.offence(refusal))?;
@@ -228,7 +228,7 @@ impl Guard {
     pub fn outgoing_response(
         &self,
         context: &Context<'_>,
-        asked: Asked,
+        asked: RequestSummary,
         parts: &mut response::Parts,
         body: Option<&mut Bytes>,
     ) -> Result<Verdict, Refusal> {
@@ -250,7 +250,7 @@ impl Guard {
     pub fn incoming_response(
         &self,
         context: &Context<'_>,
-        asked: Asked,
+        asked: RequestSummary,
         parts: &mut response::Parts,
         body: Option<&mut Bytes>,
     ) -> Result<Verdict, Refusal> {
@@ -260,7 +260,7 @@ impl Guard {
         response(judge, parts, body)
     }
 
-    fn of_peer(&self, context: &Context<'_>) -> Result<&OfPeer, Refusal> {
+    fn of_peer(&self, context: &Context<'_>) -> Result<&PeerRules, Refusal> {
         let of_peer = self.peers.get(context.peer);
         of_peer.ok_or_else(|| Refusal::new(Rule::Api, "peer", context.peer.as_str()))
     }
@@ -387,8 +387,8 @@ impl Guard {
     }
 }
 
-fn of_peer(peer: &Peer) -> (Fqdn, OfPeer) {
-    let rules = OfPeer {
+fn of_peer(peer: &Peer) -> (Fqdn, PeerRules) {
+    let rules = PeerRules {
         apis: peer.guard.apis.clone().into(),
         rates: RateLimits::new(&peer.guard.rate),
         hides_topology: peer.guard.hide_topology,

@@ -6,7 +6,7 @@ use crate::names::{NetworkDomain, PlmnId, PlmnSet};
 
 /// A network, as precisely as it was named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum NetworkName {
     /// By its codes.
     Exactly(PlmnId),
     /// By a domain name, which always has three digits of network code: `70` and `070` can't be distinguished.
@@ -35,7 +35,7 @@ pub(super) struct Sides<'a> {
 
 impl Sides<'_> {
     /// Returns whether this network may be named as this side's.
-    pub(super) fn allow(&self, side: Side, named: &Named) -> bool {
+    pub(super) fn allow(&self, side: Side, named: &NetworkName) -> bool {
         self.any(side, |set| named.is_in(set))
     }
 
@@ -69,7 +69,7 @@ impl Sides<'_> {
     }
 }
 
-impl Named {
+impl NetworkName {
     /// Reads the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a serving network name
     /// (TS 24.501 §9.12.1), or a domain name containing `mnc001.mcc001`; or of what such codes begin, `00101-abcdef`.
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -140,7 +140,7 @@ fn serving(text: &str) -> Option<&str> {
 }
 
 /// Returns each `mnc001.mcc001` in a text.
-pub(super) fn all_in(text: &str) -> impl Iterator<Item = Named> + '_ {
+pub(super) fn all_in(text: &str) -> impl Iterator<Item = NetworkName> + '_ {
     const LEN: usize = "mnc001.mcc001".len();
     let bytes = text.as_bytes();
     let starts = memchr_both(bytes);
@@ -153,7 +153,7 @@ pub(super) fn all_in(text: &str) -> impl Iterator<Item = Named> + '_ {
         let fits =
             name[..3].eq_ignore_ascii_case(b"mnc") && name[6..10].eq_ignore_ascii_case(b".mcc");
         let (mnc, mcc) = (digits(3)?, digits(10)?);
-        fits.then_some(Named::Padded { mcc, mnc })
+        fits.then_some(NetworkName::Padded { mcc, mnc })
     })
 }
 
@@ -162,7 +162,7 @@ fn memchr_both(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     bytes.iter().enumerate().filter(|(_, byte)| matches!(byte, b'm' | b'M')).map(|(at, _)| at)
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for NetworkName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |digits: &[u8]| String::from_utf8_lossy(digits).into_owned();
         match self {
@@ -192,7 +192,7 @@ mod tests {
             "smf1.5gc.mnc001.mcc001.3gppnetwork.org",
             "set1.smfset.5gc.mnc001.mcc001",
         ] {
-            let named = Named::parse(text).unwrap_or_else(|| panic!("{text}"));
+            let named = NetworkName::parse(text).unwrap_or_else(|| panic!("{text}"));
             assert!(named.is_in(&home), "{text}");
             assert!(!named.is_in(&set(&["001-02", "999-01"])), "{text}");
         }
@@ -213,25 +213,25 @@ mod tests {
             "mnc001.mcc001/x",
             "００１０１",
         ] {
-            assert_eq!(Named::parse(text), None, "{text}");
+            assert_eq!(NetworkName::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn two_digits_and_three_are_told_apart_where_they_can_be() {
         let long = set(&["001-001"]);
-        assert!(!Named::parse("001-01").unwrap().is_in(&long));
-        assert!(!Named::parse("00101").unwrap().is_in(&long));
-        assert!(Named::parse("mnc001.mcc001").unwrap().is_in(&long), "a name can't tell");
+        assert!(!NetworkName::parse("001-01").unwrap().is_in(&long));
+        assert!(!NetworkName::parse("00101").unwrap().is_in(&long));
+        assert!(NetworkName::parse("mnc001.mcc001").unwrap().is_in(&long), "a name can't tell");
     }
 
     /// TS 23.003 §28.2: the home domain is the end of a name; an operator may choose the labels before it.
     #[test]
     fn of_several_networks_in_a_host_the_last_is_its_domain() {
         let named =
-            Named::of_domain("smf.mnc070.mcc999.5gc.mnc001.mcc001.3gppnetwork.org").unwrap();
+            NetworkName::of_domain("smf.mnc070.mcc999.5gc.mnc001.mcc001.3gppnetwork.org").unwrap();
         assert!(named.is_in(&set(&["001-01"])) && !named.is_in(&set(&["999-70"])));
-        assert_eq!(Named::of_domain("mnc001.mcc001.example"), None);
+        assert_eq!(NetworkName::of_domain("mnc001.mcc001.example"), None);
     }
 
     #[test]
@@ -247,8 +247,8 @@ mod tests {
     fn sides_are_told_apart() {
         let (sender, receiver) = (set(&["001-01"]), set(&["999-70"]));
         let sides = Sides { sender: &sender, receiver: &receiver };
-        let third = Named::parse("208-93").unwrap();
-        let own = Named::parse("001-01").unwrap();
+        let third = NetworkName::parse("208-93").unwrap();
+        let own = NetworkName::parse("001-01").unwrap();
         assert!(sides.allow(Side::Sender, &own) && !sides.allow(Side::Receiver, &own));
         assert!(sides.allow(Side::Either, &own) && !sides.allow(Side::Either, &third));
         assert!(sides.allow(Side::Anyone, &third));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::Text;
 use super::judge::{Judge, Scope, json};
-use super::members::{Folded, Key};
+use super::members::{FoldedName, Key};
 use super::percent::{self, Letters};
 use super::{Refusal, Rule};
 
@@ -101,7 +101,7 @@ fn once(
         // C programs end a string at NUL.
         judge.against(Rule::Malformed, PARAMETER.name, "contains NUL")?;
     }
-    let scope = match judge.name_of_member(PARAMETER, name, &Folded::of(name))? {
+    let scope = match judge.name_of_member(PARAMETER, name, &FoldedName::of(name))? {
         Key::Known(member) => judge.below(PARAMETER, member),
         Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..PARAMETER },
         // No API has half a PLMN ID as a parameter.

@@ -18,7 +18,7 @@ pub struct LoadShed {
 
 /// A request in progress, until it is dropped.
 #[derive(Debug)]
-pub struct UnderWay(Arc<AtomicU32>);
+pub struct InFlightRequest(Arc<AtomicU32>);
 
 /// `3gpp-Sbi-Message-Priority` (TS 29.500 §5.2.3.2.2): 0 is the most important, 31 the least.
 const PRIORITY: &str = "3gpp-sbi-message-priority";
@@ -39,9 +39,9 @@ impl LoadShed {
     ///
     /// # Errors
     /// If it isn't: 503, with `retry-after`.
-    pub fn admit(&self, headers: &HeaderMap, relief: Duration) -> Result<UnderWay, Refusal> {
+    pub fn admit(&self, headers: &HeaderMap, relief: Duration) -> Result<InFlightRequest, Refusal> {
         let under_way = self.under_way.fetch_add(1, Ordering::Relaxed);
-        let permit = UnderWay(Arc::clone(&self.under_way));
+        let permit = InFlightRequest(Arc::clone(&self.under_way));
         let free_for_all = self.limit - self.limit / 4;
         if under_way < free_for_all {
             return Ok(permit);
@@ -76,7 +76,7 @@ fn priority(headers: &HeaderMap) -> u32 {
     number.filter(|number| *number <= LEAST).unwrap_or(WITHOUT)
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

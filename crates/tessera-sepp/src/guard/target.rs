@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue};
 use super::fields::TARGET;
 use super::hiding::Translation;
 use super::judge::Judge;
-use super::network::{Named, Side};
+use super::network::{NetworkName, Side};
 use super::uri::{Host, HttpUri};
 use super::{Refusal, Rule, path};
 use crate::config::TargetPattern;
@@ -64,7 +64,7 @@ pub(super) fn judge(
             Some(patterns) => name
                 .parse::<Fqdn>()
                 .is_ok_and(|name| patterns.iter().any(|pattern| pattern.allows(&name))),
-            None => Named::of_domain(name)
+            None => NetworkName::of_domain(name)
                 .is_some_and(|named| judge.sides.allow(Side::Receiver, &named)),
         },
     };

@@ -27,7 +27,7 @@ pub(super) enum Host<'a> {
 
 /// The result of looking for a URI in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look<'a> {
+pub(super) enum UriMatch<'a> {
     NoUri,
     /// Some readers take it for an `http` URI, and would disagree about its parts.
     Unclear,
@@ -45,7 +45,7 @@ impl<'a> HttpUri<'a> {
     }
 
     /// Classifies an arbitrary text.
-    pub(super) fn look(text: &'a str) -> Look<'a> {
+    pub(super) fn look(text: &'a str) -> UriMatch<'a> {
         // The URL standard strips leading controls and spaces, and tabs and line feeds everywhere.
         let mut letters = text
             .trim_start_matches(|letter| letter <= ' ')
@@ -61,8 +61,8 @@ impl<'a> HttpUri<'a> {
                 _ => false,
             };
         match is_http {
-            true => Self::parse(text).map_or(Look::Unclear, Look::Uri),
-            false => Look::NoUri,
+            true => Self::parse(text).map_or(UriMatch::Unclear, UriMatch::Uri),
+            false => UriMatch::NoUri,
         }
     }
 }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(uri.host, Host::Address("10.0.0.1".parse().unwrap()));
         assert_eq!(HttpUri::parse("http://a/.b/%2f..c").unwrap().rest, "/.b/%2f..c");
         for text in ["", "httpx://a", "ftp://a/", "mailto:http://", "é", "htt", "httpss://a"] {
-            assert_eq!(HttpUri::look(text), Look::NoUri, "{text}");
+            assert_eq!(HttpUri::look(text), UriMatch::NoUri, "{text}");
         }
     }
 
@@ -225,7 +225,7 @@ mod tests {
             "http://a/\u{e4}",
             "http://a/b\t",
         ] {
-            assert_eq!(HttpUri::look(text), Look::Unclear, "{text:?}");
+            assert_eq!(HttpUri::look(text), UriMatch::Unclear, "{text:?}");
         }
     }
 
@@ -308,7 +308,7 @@ mod tests {
             let Some(uri) = HttpUri::parse(&text) else {
                 // A text that the URL standard parses as such a URI is never classified as no URI.
                 let is_http = whatwg.is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-                assert!(!is_http || HttpUri::look(&text) == Look::Unclear, "{text:?}");
+                assert!(!is_http || HttpUri::look(&text) == UriMatch::Unclear, "{text:?}");
                 continue;
             };
             count += 1;

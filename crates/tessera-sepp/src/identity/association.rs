@@ -6,7 +6,7 @@ use super::CertificateIdentity;
 use crate::names::Fqdn;
 
 /// Knows which associations are established. Called during handshakes, so it must not block.
-pub trait AssociationsOf: Send + Sync {
+pub trait AssociationLookup: Send + Sync {
     /// Returns the association with a configured peer, and the certificate that the peer showed on N32-c; `None` if
     /// there is none, or it was terminated.
     fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)>;

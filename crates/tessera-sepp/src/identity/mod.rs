@@ -10,7 +10,7 @@ mod remembered;
 mod verifier;
 
 pub use self::anchors::{SharedNetwork, TrustAnchor, TrustAnchors};
-pub use self::association::{AssociationId, AssociationsOf};
+pub use self::association::{AssociationId, AssociationLookup};
 pub use self::certificate::CertificateIdentity;
 pub use self::modes::Modes;
 pub use self::peers::{KnownPeer, KnownPeers, PeerConflict};

@@ -11,7 +11,7 @@ use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_webpki::Algorithms;
 
 use super::CertificateIdentity;
-use super::association::AssociationsOf;
+use super::association::AssociationLookup;
 use super::peers::{KnownPeer, KnownPeers};
 use super::remembered::{Direction, Identity, Listener};
 use crate::names::Fqdn;
@@ -26,7 +26,7 @@ use crate::names::Fqdn;
 pub struct SeppVerifier {
     known: Arc<KnownPeers>,
     listener: Listener,
-    associations: Arc<dyn AssociationsOf>,
+    associations: Arc<dyn AssociationLookup>,
     /// The dialled peer, if this verifies a server.
     server: Option<Fqdn>,
     /// The clients sent no server name.
@@ -40,7 +40,7 @@ impl SeppVerifier {
     pub fn of_clients(
         known: Arc<KnownPeers>,
         listener: Listener,
-        associations: Arc<dyn AssociationsOf>,
+        associations: Arc<dyn AssociationLookup>,
     ) -> Self {
         Self::new(known, listener, associations, None)
     }
@@ -58,7 +58,7 @@ impl SeppVerifier {
     pub fn of_server(
         known: Arc<KnownPeers>,
         listener: Listener,
-        associations: Arc<dyn AssociationsOf>,
+        associations: Arc<dyn AssociationLookup>,
         peer: Fqdn,
     ) -> Self {
         Self::new(known, listener, associations, Some(peer))
@@ -67,7 +67,7 @@ impl SeppVerifier {
     fn new(
         known: Arc<KnownPeers>,
         listener: Listener,
-        associations: Arc<dyn AssociationsOf>,
+        associations: Arc<dyn AssociationLookup>,
         server: Option<Fqdn>,
     ) -> Self {
         // All anchors have the same algorithms.

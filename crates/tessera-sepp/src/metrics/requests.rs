@@ -14,11 +14,11 @@ pub(super) struct Requests {
     family: Counters,
     labels: Labels,
     /// By service, for both directions: those of roaming, and all others together.
-    services: Box<[OnceLock<OfService>]>,
+    services: Box<[OnceLock<ServiceCounters>]>,
 }
 
 /// Indexed by direction and code.
-type OfService = Box<[OnceLock<Counter>]>;
+type ServiceCounters = Box<[OnceLock<Counter>]>;
 
 /// The codes of TS 29.500 table 5.2.7.1-1 and of proxies; all others are `other`, so that a peer can't create series.
 const CODES: [u16; 39] = [

@@ -16,11 +16,13 @@ impl<P: Copy + Eq> Routes<P> {
     ///
     /// # Errors
     /// If two peers represent networks with the same domain: names don't distinguish `70` and `070`.
-    pub fn new(networks: impl IntoIterator<Item = (PlmnId, P)>) -> Result<Self, TwoPeers> {
+    pub fn new(networks: impl IntoIterator<Item = (PlmnId, P)>) -> Result<Self, DuplicateNetwork> {
         let mut routes = HashMap::new();
         for (plmn, peer) in networks {
             match routes.entry(NetworkDomain::from(plmn)) {
-                Entry::Occupied(taken) if *taken.get() != peer => return Err(TwoPeers(plmn)),
+                Entry::Occupied(taken) if *taken.get() != peer => {
+                    return Err(DuplicateNetwork(plmn));
+                }
                 Entry::Occupied(_) => {}
                 Entry::Vacant(free) => {
                     free.insert(peer);
@@ -43,9 +45,9 @@ impl<P: Copy + Eq> Routes<P> {
 
 /// Two peers represent the same network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TwoPeers(pub PlmnId);
+pub struct DuplicateNetwork(pub PlmnId);
 
-impl fmt::Display for TwoPeers {
+impl fmt::Display for DuplicateNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -55,7 +57,7 @@ impl fmt::Display for TwoPeers {
     }
 }
 
-impl std::error::Error for TwoPeers {}
+impl std::error::Error for DuplicateNetwork {}
 
 #[cfg(test)]
 mod tests {
@@ -79,7 +81,7 @@ mod tests {
     #[test]
     fn two_peers_for_one_domain_are_refused() {
         let refused = Routes::new([(plmn("999-70"), 1), (plmn("999-070"), 2)]);
-        assert_eq!(refused.unwrap_err(), TwoPeers(plmn("999-070")));
+        assert_eq!(refused.unwrap_err(), DuplicateNetwork(plmn("999-070")));
         assert!(Routes::new([(plmn("999-70"), 1), (plmn("999-070"), 1)]).is_ok());
     }
 }

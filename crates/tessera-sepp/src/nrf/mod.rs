@@ -48,7 +48,7 @@ pub(crate) struct Registration<N> {
 
 /// What the NRF knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum RegistrationState {
     Nothing,
     /// A request to register was sent, and its outcome is unknown.
     Perhaps,
@@ -65,7 +65,7 @@ impl<N: Nrf> Registration<N> {
         mut changes: watch::Receiver<()>,
     ) {
         let mut backoff = Backoff::new(Rng::new());
-        let mut known = Known::Nothing;
+        let mut known = RegistrationState::Nothing;
         let mut told = None;
         loop {
             let stepped = tokio::select! {
@@ -92,26 +92,26 @@ impl<N: Nrf> Registration<N> {
             tokio::select! {
                 () = sleep(wait) => {}
                 changed = changes.changed(), if changes.has_changed().is_ok() => {
-                    if changed.is_ok() && matches!(known, Known::Registered(_)) {
-                        known = Known::Perhaps;
+                    if changed.is_ok() && matches!(known, RegistrationState::Registered(_)) {
+                        known = RegistrationState::Perhaps;
                     }
                 }
                 _ = ending.wait_for(|ending| *ending) => break,
             }
         }
-        if known != Known::Nothing {
+        if known != RegistrationState::Nothing {
             self.leave().await;
         }
         self.nrf.is_registered(false);
     }
 
     /// Registers, or sends a heartbeat. Returns when to do so again.
-    async fn step(&self, known: &mut Known) -> Result<Duration, String> {
-        if let Known::Registered(heartbeat) = *known {
+    async fn step(&self, known: &mut RegistrationState) -> Result<Duration, String> {
+        if let RegistrationState::Registered(heartbeat) = *known {
             match self.live().await {
                 Ok(true) => return Ok(heartbeat),
                 // The NRF lost the registration, for example in a restart.
-                Ok(false) => *known = Known::Nothing,
+                Ok(false) => *known = RegistrationState::Nothing,
                 Err(why) => {
                     self.nrf.is_registered(false);
                     return Err(why);
@@ -119,9 +119,9 @@ impl<N: Nrf> Registration<N> {
             }
         }
         self.nrf.is_registered(false);
-        *known = Known::Perhaps;
+        *known = RegistrationState::Perhaps;
         let heartbeat = self.register().await?;
-        *known = Known::Registered(heartbeat);
+        *known = RegistrationState::Registered(heartbeat);
         self.nrf.is_registered(true);
         tracing::info!(instance_id = self.instance_id, ?heartbeat, "registered at the NRF");
         Ok(heartbeat)

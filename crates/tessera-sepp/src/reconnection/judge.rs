@@ -6,8 +6,8 @@ use tessera::handshake::Reply;
 use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
 use tessera_kit::clock::unix;
 
+use super::identity_refusal::IdentityRefusal;
 use super::modes::Ticket;
-use super::no_longer::NoLonger;
 use super::standing::{Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 
@@ -24,7 +24,11 @@ impl PeerJudge {
     }
 
     /// Judges the ticket of this peer. Returns whether its early data may be accepted too.
-    fn decide(&self, peer: &Identity, question: &AcceptResumption) -> Result<bool, NoLonger> {
+    fn decide(
+        &self,
+        peer: &Identity,
+        question: &AcceptResumption,
+    ) -> Result<bool, IdentityRefusal> {
         let purpose = Purpose { direction: Direction::Incoming, listener: self.listener };
         let now = unix();
         self.standing.resumes(peer, purpose, now)?;
@@ -34,7 +38,7 @@ impl PeerJudge {
             replayable_early_data: question.replayable_early_data,
         };
         let known = self.standing.known();
-        known.get(&peer.peer).ok_or(NoLonger::UnknownPeer)?.modes.allow(&ticket)
+        known.get(&peer.peer).ok_or(IdentityRefusal::UnknownPeer)?.modes.allow(&ticket)
     }
 }
 
@@ -43,7 +47,7 @@ impl ResumptionJudge for PeerJudge {
         let identity = question.peer.as_ref().and_then(Identity::decode);
         let decided = match &identity {
             Some(identity) => self.decide(identity, question),
-            None => Err(NoLonger::Unreadable),
+            None => Err(IdentityRefusal::Unreadable),
         };
         Reply::Now(match decided {
             Ok(true) => ResumptionVerdict::Accept,

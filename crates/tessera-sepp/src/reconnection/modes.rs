@@ -5,7 +5,7 @@ use std::time::Duration;
 use tessera::handshake::{EarlyDataStatus, Facts};
 use tessera::resume::PskKind;
 
-use super::no_longer::NoLonger;
+use super::identity_refusal::IdentityRefusal;
 use crate::identity::Modes;
 
 /// The properties of a presented ticket on which the peer's modes decide.
@@ -20,12 +20,12 @@ pub(super) struct Ticket {
 
 impl Modes {
     /// Returns whether the ticket's early data may be accepted; fails if it may not resume.
-    pub(super) fn allow(&self, ticket: &Ticket) -> Result<bool, NoLonger> {
+    pub(super) fn allow(&self, ticket: &Ticket) -> Result<bool, IdentityRefusal> {
         if !self.resume || ticket.without_key_exchange && !self.risky_psk_ke {
-            return Err(NoLonger::NotAllowed);
+            return Err(IdentityRefusal::NotAllowed);
         }
         if ticket.age.is_none_or(|age| age >= self.ticket_lifetime) {
-            return Err(NoLonger::TooOld);
+            return Err(IdentityRefusal::TooOld);
         }
         Ok(match ticket.replayable_early_data {
             true => self.risky_replayable_early_data,
@@ -92,7 +92,11 @@ mod tests {
         let modes = Modes::default();
         assert_eq!(modes.allow(&ticket()), Ok(false));
         for age in [None, Some(Duration::from_secs(7200)), Some(Duration::MAX)] {
-            assert_eq!(modes.allow(&Ticket { age, ..ticket() }), Err(NoLonger::TooOld), "{age:?}");
+            assert_eq!(
+                modes.allow(&Ticket { age, ..ticket() }),
+                Err(IdentityRefusal::TooOld),
+                "{age:?}"
+            );
         }
     }
 
@@ -114,7 +118,7 @@ mod tests {
             let replayable = Ticket { replayable_early_data: true, ..ticket() };
             [modes.allow(&ticket()), modes.allow(&psk_ke), modes.allow(&replayable)]
         };
-        let no = Err(NoLonger::NotAllowed);
+        let no = Err(IdentityRefusal::NotAllowed);
         assert_eq!(of([true, false, false, false]), [Ok(false), no, Ok(false)]);
         assert_eq!(of([true, true, false, false]), [Ok(true), no, Ok(false)]);
         assert_eq!(of([true, false, true, false]), [Ok(false), Ok(false), Ok(false)]);

@@ -7,8 +7,8 @@ use tessera::resume::ClientSession;
 use tessera_kit::clock::unix;
 use tessera_tokio::{MemorySessionStore, SessionStore};
 
+use super::identity_refusal::IdentityRefusal;
 use super::modes::Ticket;
-use super::no_longer::NoLonger;
 use super::standing::{Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 use crate::names::Fqdn;
@@ -26,17 +26,17 @@ impl PeerSessions {
         Self { standing, peer, kept: MemorySessionStore::new(KEPT, NAMES) }
     }
 
-    fn judge(&self, session: &ClientSession) -> Result<(), NoLonger> {
+    fn judge(&self, session: &ClientSession) -> Result<(), IdentityRefusal> {
         let identity = session.state.peer.as_ref().and_then(Identity::decode);
-        let identity = identity.ok_or(NoLonger::Unreadable)?;
+        let identity = identity.ok_or(IdentityRefusal::Unreadable)?;
         if identity.peer != self.peer {
-            return Err(NoLonger::UnknownPeer);
+            return Err(IdentityRefusal::UnknownPeer);
         }
         let purpose = Purpose { direction: Direction::Outgoing, listener: Listener::N32f };
         let now = unix();
         self.standing.resumes(&identity, purpose, now)?;
         let known = self.standing.known();
-        let peer = known.get(&self.peer).ok_or(NoLonger::UnknownPeer)?;
+        let peer = known.get(&self.peer).ok_or(IdentityRefusal::UnknownPeer)?;
         let ticket = Ticket {
             age: Some(Duration::from_millis(session.state.age_millis(now))),
             // The configuration of the connection enforces these modes too.

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use crate::config::{Configuration, ListenAddress};
 
 /// The addresses of each listener.
-pub(super) struct Bound(pub(super) Vec<(&'static str, Vec<SocketAddr>)>);
+pub(super) struct BoundAddresses(pub(super) Vec<(&'static str, Vec<SocketAddr>)>);
 
-impl Bound {
+impl BoundAddresses {
     /// Returns the configuration with the ports that others are given, where the system chose a port or the socket was
     /// inherited.
     pub(super) fn fill(&self, configuration: &Configuration) -> Configuration {

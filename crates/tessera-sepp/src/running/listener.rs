@@ -36,7 +36,7 @@ pub(super) enum Service {
 
 /// One listener.
 #[derive(Clone)]
-pub(super) struct Listening {
+pub(super) struct ListenerContext {
     /// `sbi`, `n32c`, `n32f` or `n32`.
     pub(super) name: &'static str,
     pub(super) service: Service,
@@ -44,7 +44,7 @@ pub(super) struct Listening {
     pub(super) shared: Arc<Shared>,
 }
 
-impl Listening {
+impl ListenerContext {
     /// Accepts until shutdown. Open connections then have `limit` to finish.
     pub(super) async fn run(self, listener: Listener, limit: Duration) -> DrainSummary {
         let mut connections = JoinSet::new();
@@ -87,27 +87,30 @@ impl Listening {
                     drop(handshake);
                     Box::pin(self.functions(AcceptedConnection::tls(stream))).await
                 }
-                Err(error) => Err(Refused::Handshake(error)),
+                Err(error) => Err(ConnectionRefusal::Handshake(error)),
             },
             Service::Peers(acceptor) => self.peers(acceptor, socket, handshake).await,
         };
         match ended {
             Ok(ended) => tracing::debug!(listener = self.name, address, "{ended}"),
-            Err(Refused::Handshake(error)) => {
+            Err(ConnectionRefusal::Handshake(error)) => {
                 if let Service::Peers(_) = &self.service {
                     self.shared.metrics.handshake_failed();
                 }
                 let why = format!("the handshake failed: {error}");
                 self.shared.events.connection_refused(self.name, &address, &why);
             }
-            Err(Refused::Peer(why)) => {
+            Err(ConnectionRefusal::Peer(why)) => {
                 self.shared.metrics.handshake_failed();
                 self.shared.events.connection_refused(self.name, &address, &why);
             }
         }
     }
 
-    async fn functions<IO>(&self, accepted: AcceptedConnection<IO>) -> Result<String, Refused>
+    async fn functions<IO>(
+        &self,
+        accepted: AcceptedConnection<IO>,
+    ) -> Result<String, ConnectionRefusal>
     where
         IO: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
     {
@@ -126,20 +129,24 @@ impl Listening {
         acceptor: &Acceptor,
         socket: ClientSocket<Socket>,
         place: HandshakePlace,
-    ) -> Result<String, Refused> {
+    ) -> Result<String, ConnectionRefusal> {
         let began = Instant::now();
-        let mut stream = acceptor.start(socket).map_err(Refused::Handshake)?;
+        let mut stream = acceptor.start(socket).map_err(ConnectionRefusal::Handshake)?;
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);
         let guard = self.shared.guard();
         if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
-            return Err(Refused::Peer(format!("{peer} exceeds its rate of new connections")));
+            return Err(ConnectionRefusal::Peer(format!(
+                "{peer} exceeds its rate of new connections"
+            )));
         }
         let Some(_share) = self.shared.connections.take(&peer) else {
             metrics.rate_limited();
-            return Err(Refused::Peer(format!("{peer} already has its share of the connections")));
+            return Err(ConnectionRefusal::Peer(format!(
+                "{peer} already has its share of the connections"
+            )));
         };
         metrics.handshake(stream.facts(), began.elapsed());
         // The peer is authenticated.
@@ -166,13 +173,15 @@ impl Listening {
     async fn shake_hands(
         &self,
         stream: &mut ServerStream<ClientSocket<Socket>>,
-    ) -> Result<Connected, Refused> {
-        stream.writable().await.map_err(Refused::Handshake)?;
+    ) -> Result<Connected, ConnectionRefusal> {
+        stream.writable().await.map_err(ConnectionRefusal::Handshake)?;
         if stream.facts().early_data != EarlyDataStatus::Accepted {
-            stream.handshake().await.map_err(Refused::Handshake)?;
+            stream.handshake().await.map_err(ConnectionRefusal::Handshake)?;
         }
         let connected = self.shared.tls.standing().identify(stream.facts());
-        connected.map_err(|why| Refused::Peer(format!("the peer is no longer accepted: {why}")))
+        connected.map_err(|why| {
+            ConnectionRefusal::Peer(format!("the peer is no longer accepted: {why}"))
+        })
     }
 
     /// Returns the options with the peer's keep-alive.
@@ -194,7 +203,7 @@ const LATE: usize = 1_024;
 const PONG: Duration = Duration::from_secs(20);
 
 /// Why a connection carried nothing.
-enum Refused {
+enum ConnectionRefusal {
     Handshake(io::Error),
     Peer(String),
 }

@@ -32,32 +32,32 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use self::bound::Bound;
-use self::listener::{Listening, Service};
+use self::bound::BoundAddresses;
+use self::listener::{ListenerContext, Service};
 use self::shared::{Current, Shared};
 use self::shares::Shares;
 use crate::changes;
 use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
 use crate::guard::{Guard, LoadShed};
-use crate::load::Loaded;
+use crate::load::LoadedConfiguration;
 use crate::metrics::{self, CountedVault, Metrics};
 use crate::n32c::State;
 use crate::n32f::reach::Reach;
 use crate::sbi;
-use crate::sepp::assembled::Assembled;
+use crate::sepp::assembly::Assembly;
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
     shared: Arc<Shared>,
     file: PathBuf,
     stores: Stores,
-    assembled: Assembled,
+    assembled: Assembly,
     /// TLS for local network functions.
     functions: Option<Acceptor>,
     /// The key that hides names if the configuration has none.
     own_key: FileKey,
-    bound: Bound,
+    bound: BoundAddresses,
     /// Listener and NRF tasks; joined at shutdown.
     listeners: Mutex<Vec<JoinHandle<()>>>,
     cares: Vec<JoinHandle<()>>,
@@ -70,7 +70,7 @@ impl RunningSepp {
     /// Loads all files, binds all listeners, and accepts connections: all of it or nothing.
     pub(crate) async fn start(
         file: &Path,
-        loaded: Loaded,
+        loaded: LoadedConfiguration,
         beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         let configuration = &loaded.configuration;
@@ -108,7 +108,7 @@ impl RunningSepp {
         let told = Arc::new(events.clone());
         let bound = listeners.bound();
         let effective = bound.fill(configuration);
-        let assembled = Assembled::open(&effective, &stores, guard.clone(), told.clone(), told)?;
+        let assembled = Assembly::open(&effective, &stores, guard.clone(), told.clone(), told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
         let shared = Arc::new(Shared {
@@ -156,7 +156,7 @@ impl RunningSepp {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _runtime = self.runtime.enter();
         let shared = &self.shared;
-        let mut loaded = Loaded::read(&self.file)?;
+        let mut loaded = LoadedConfiguration::read(&self.file)?;
         let waiting = changes::keep(&shared.configuration(), &mut loaded.configuration);
         // Neither the file as written nor the configuration that results from it may contradict itself.
         loaded.configuration.check().map_err(|error| loaded.locate(error))?;
@@ -259,11 +259,11 @@ impl Listeners {
     }
 
     /// Returns their addresses. A listener works even if its address can't be determined.
-    fn bound(&self) -> Bound {
+    fn bound(&self) -> BoundAddresses {
         let of = |(name, listener): &(&'static str, Listener)| {
             (*name, listener.local_addrs().unwrap_or_default())
         };
-        Bound(self.0.iter().map(of).collect())
+        BoundAddresses(self.0.iter().map(of).collect())
     }
 
     fn run(
@@ -284,7 +284,7 @@ impl Listeners {
             let shared = shared.clone();
             tokio::spawn(async move {
                 let Some(service) = service else { return };
-                let listening = Listening { name, service, gate, shared };
+                let listening = ListenerContext { name, service, gate, shared };
                 let drained = listening.run(listener, limit).await;
                 tracing::info!(listener = name, "{drained}");
             })

@@ -21,7 +21,7 @@ pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Opti
     let registration = Registration {
         instance_id: nrf.instance_id.clone().unwrap_or_else(own_id),
         heartbeat: nrf.heartbeat,
-        nrf: OverSbi {
+        nrf: SbiNrf {
             root: nrf.uri.to_string(),
             sbi: configuration.listen.sbi.clone(),
             shared: shared.clone(),
@@ -32,13 +32,13 @@ pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Opti
 }
 
 /// The NRF, reached like other local network functions.
-struct OverSbi {
+struct SbiNrf {
     root: String,
     sbi: ListenAddress,
     shared: Arc<Shared>,
 }
 
-impl Nrf for OverSbi {
+impl Nrf for SbiNrf {
     async fn send(
         &self,
         request: Request<Body>,

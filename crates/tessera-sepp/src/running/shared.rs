@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::shares::{Share, Shares};
 use crate::config::Configuration;
 use crate::events::Events;
-use crate::guard::{Guard, LoadShed, Refusal as Offence, UnderWay};
+use crate::guard::{Guard, InFlightRequest, LoadShed, Refusal as Offence};
 use crate::metrics::Metrics;
 use crate::n32f::early;
 use crate::names::Fqdn;
@@ -71,7 +71,7 @@ impl Shared {
         &self,
         peer: Option<&Fqdn>,
         request: &Request<Body>,
-    ) -> Result<(UnderWay, Option<Share>), Response<Body>> {
+    ) -> Result<(InFlightRequest, Option<Share>), Response<Body>> {
         let admit = || {
             let share = peer.map(|peer| self.requests.take(peer).ok_or(Offence::share(RELIEF)));
             Ok((self.load.admit(request.headers(), RELIEF)?, share.transpose()?))

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 
 use super::errors::{Problem, problems};
 use super::headers::{self, ORIGINATING_NETWORK_ID};
-use super::hops::{self, NoHopsLeft};
+use super::hops::{self, HopError};
 
 /// Prepares every forwarded request: refuses tunnels, requires a path, counts a hop, and removes headers of the
 /// incoming connection.
@@ -22,8 +22,8 @@ pub fn pass_on(parts: &mut Parts) -> Result<(), Problem> {
         headers::remove_hop_by_hop(&mut parts.headers);
     }
     hops::count(&mut parts.headers).map_err(|error| match error {
-        NoHopsLeft::Reached => problems::NO_HOPS,
-        NoHopsLeft::Malformed => problems::BAD_HOPS,
+        HopError::Reached => problems::NO_HOPS,
+        HopError::Malformed => problems::BAD_HOPS,
     })
 }
 

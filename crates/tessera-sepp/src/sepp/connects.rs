@@ -9,7 +9,7 @@ use crate::sbi::api_root::Scheme;
 
 /// Creates connectors to peers and to local network functions. They stay valid after a reload: a connector reads its
 /// configuration for each connection.
-pub trait Connects: Send + Sync {
+pub trait ConnectorFactory: Send + Sync {
     /// Returns a connector for N32-c to this peer: a full handshake with certificates, and no early data. Its
     /// certificate must contain `name`: the peer's own, or the one that it redirected to.
     fn n32c(&self, peer: &Fqdn, name: &Fqdn) -> Option<Arc<dyn Connect>>;

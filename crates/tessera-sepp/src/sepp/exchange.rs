@@ -9,12 +9,12 @@ use tessera_proxy::http::client::CallError;
 use tessera_proxy::logging::tracing;
 
 use super::failure;
-use super::live::Live;
+use super::live::ActiveConfig;
 use super::look::Stop;
-use super::observer::{Direction, Observer, Offence, Rejected, Relayed};
+use super::observer::{Direction, Observer, Offence, RejectedMessage, RelayedRequest};
 use super::policy::PeerIndex;
-use crate::guard::{Asked, Refusal};
-use crate::mask::Masked;
+use crate::guard::{Refusal, RequestSummary};
+use crate::mask::MaskedText;
 use crate::n32c::Association;
 use crate::names::Fqdn;
 use crate::sbi::errors::Problem;
@@ -26,7 +26,7 @@ pub(super) type Outcome = Result<Response<Body>, Problem>;
 /// What is known about a request so far.
 pub(super) struct Exchange {
     direction: Direction,
-    pub(super) asked: Asked,
+    pub(super) asked: RequestSummary,
     begun: Instant,
     pub(super) peer: Option<PeerIndex>,
     pub(super) was_early: bool,
@@ -35,15 +35,15 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(direction: Direction, asked: Asked, begun: Instant) -> Self {
+    pub(super) fn new(direction: Direction, asked: RequestSummary, begun: Instant) -> Self {
         let (was_early, resent) = (false, false);
         Self { direction, asked, begun, peer: None, was_early, resent, verdict: None }
     }
 
     /// Reports the end of the request.
-    pub(super) fn relayed(&self, live: &Live, observer: &dyn Observer, status: StatusCode) {
+    pub(super) fn relayed(&self, live: &ActiveConfig, observer: &dyn Observer, status: StatusCode) {
         let peer = self.peer.and_then(|peer| live.policy.peer(peer));
-        observer.relayed(&Relayed {
+        observer.relayed(&RelayedRequest {
             peer: peer.map(|peer| &peer.fqdn),
             direction: self.direction,
             service: self.asked.service(),
@@ -65,7 +65,7 @@ impl Exchange {
         refusals: &[Refusal],
     ) {
         for refusal in refusals {
-            observer.rejected(&Rejected {
+            observer.rejected(&RejectedMessage {
                 peer,
                 association: Some(association.id),
                 direction: self.direction,
@@ -86,7 +86,7 @@ impl Exchange {
         stop: &Stop,
     ) {
         if let Stop::Refused(refusal) = stop {
-            observer.rejected(&Rejected {
+            observer.rejected(&RejectedMessage {
                 peer,
                 association: Some(association.id),
                 direction: self.direction,
@@ -99,7 +99,7 @@ impl Exchange {
 
     /// Logs a failed call, and returns the problem to answer with. A peer isn't given the reason, so it must be in the
     /// log.
-    pub(super) fn failed(&mut self, live: &Live, error: &CallError) -> Problem {
+    pub(super) fn failed(&mut self, live: &ActiveConfig, error: &CallError) -> Problem {
         self.verdict = failure::verdict(error);
         let problem = failure::problem(error);
         let peer = self.peer.and_then(|peer| live.policy.peer(peer));
@@ -109,7 +109,7 @@ impl Exchange {
             service = self.asked.service(),
             cause = problem.cause,
             "a request got no answer: {}",
-            Masked(&error.to_string())
+            MaskedText(&error.to_string())
         );
         problem
     }

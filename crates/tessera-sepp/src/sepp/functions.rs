@@ -9,7 +9,7 @@ use http::uri::{Authority, Scheme as UriScheme};
 use tessera_proxy::address::HostPort;
 use tessera_proxy::http::client::{Pool, PoolOptions};
 
-use super::connects::Connects;
+use super::connects::ConnectorFactory;
 use crate::config::DialAddress;
 use crate::names::Fqdn;
 use crate::sbi::api_root::{ApiRoot, Scheme};
@@ -19,20 +19,20 @@ use crate::sbi::errors::{Problem, problems};
 /// evicted.
 pub(super) struct Functions {
     hosts: BTreeMap<Fqdn, DialAddress>,
-    connects: Arc<dyn Connects>,
+    connects: Arc<dyn ConnectorFactory>,
     options: PoolOptions,
     pools: RwLock<HashMap<Box<str>, Function>>,
     uses: AtomicU64,
 }
 
 struct Function {
-    reached: Reached,
+    reached: FunctionRoute,
     used: AtomicU64,
 }
 
 /// How to reach a function.
 #[derive(Clone)]
-pub(super) struct Reached {
+pub(super) struct FunctionRoute {
     pub(super) pool: Pool,
     pub(super) scheme: UriScheme,
     pub(super) authority: Authority,
@@ -41,7 +41,7 @@ pub(super) struct Reached {
 impl Functions {
     pub(super) fn new(
         hosts: BTreeMap<Fqdn, DialAddress>,
-        connects: Arc<dyn Connects>,
+        connects: Arc<dyn ConnectorFactory>,
         options: PoolOptions,
     ) -> Self {
         Self { hosts, connects, options, pools: RwLock::default(), uses: AtomicU64::new(0) }
@@ -53,7 +53,7 @@ impl Functions {
     }
 
     /// Returns the connections to a target.
-    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<Reached, Problem> {
+    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<FunctionRoute, Problem> {
         // `http` and `https` differ in length, so no two targets share a key.
         let mut key = format!("{}{}", target.scheme.as_str(), target.authority);
         key.make_ascii_lowercase();
@@ -76,7 +76,7 @@ impl Functions {
         Ok(pools.entry(key.into()).or_insert(function).reached.clone())
     }
 
-    fn make(&self, target: &ApiRoot<'_>) -> Result<Reached, Problem> {
+    fn make(&self, target: &ApiRoot<'_>) -> Result<FunctionRoute, Problem> {
         let host = target.host.strip_suffix('.').unwrap_or(target.host).to_ascii_lowercase();
         let address = self.hosts.get(host.as_str()).cloned().unwrap_or_else(|| {
             let port = target.port.unwrap_or(target.scheme.default_port());
@@ -90,7 +90,7 @@ impl Functions {
             Scheme::Https => NO_TLS,
             Scheme::Http => problems::UNREACHABLE,
         })?;
-        Ok(Reached {
+        Ok(FunctionRoute {
             pool: Pool::new(connect, address, self.options.clone()),
             scheme: match target.scheme {
                 Scheme::Http => UriScheme::HTTP,

@@ -10,19 +10,19 @@ use tessera_tokio::http::EarlyRequest;
 
 use super::Sepp;
 use super::exchange::{Exchange, Outcome};
-use super::live::Live;
-use super::look::{Looked, Stop};
-use super::observer::{Direction, Offence, Rejected};
+use super::live::ActiveConfig;
+use super::look::{InspectedBody, Stop};
+use super::observer::{Direction, Offence, RejectedMessage};
 use super::outgoing::rewrite_location;
 use super::policy::PeerIndex;
-use crate::guard::{Asked, Context, Refusal, RevealedTarget, Verdict};
+use crate::guard::{RequestSummary, Context, Refusal, RevealedTarget, Verdict};
 use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
 use crate::names::NetworkDomain;
 use crate::sbi::api_root::ApiRoot;
 use crate::sbi::errors::{Problem, problems};
-use crate::sbi::telescopic::Rewriting;
+use crate::sbi::telescopic::Rewriter;
 use crate::sbi::{headers, request as passing, time};
 
 /// How long a request waits for this SEPP's first exchange with its peer.
@@ -35,7 +35,7 @@ impl Sepp {
         let begun = Instant::now();
         let live = self.live();
         let (parts, body) = request.into_parts();
-        let mut exchange = Exchange::new(Direction::Incoming, Asked::of(&parts), begun);
+        let mut exchange = Exchange::new(Direction::Incoming, RequestSummary::of(&parts), begun);
         exchange.was_early = parts.extensions.get::<EarlyRequest>().is_some();
         let outcome = self.incoming(&live, &mut exchange, identity, parts, body).await;
         let response = outcome.unwrap_or_else(|problem| problem.to_peer(&live.policy.own.server));
@@ -45,7 +45,7 @@ impl Sepp {
 
     async fn incoming(
         &self,
-        live: &Live,
+        live: &ActiveConfig,
         exchange: &mut Exchange,
         identity: &Identity,
         mut parts: request::Parts,
@@ -53,7 +53,7 @@ impl Sepp {
     ) -> Outcome {
         // TS 33.501 §13.1.2: without N32-c, or beyond what N32-c proved, nothing passes.
         let reject = |association: Option<&Association>, offence| {
-            self.observer().rejected(&Rejected {
+            self.observer().rejected(&RejectedMessage {
                 peer: &identity.peer,
                 association: association.map(|association| association.id),
                 direction: Direction::Incoming,
@@ -131,13 +131,13 @@ impl Sepp {
     /// Charges a request to its peer's rate limit, before waiting for its body.
     pub(super) fn admit(
         &self,
-        live: &Live,
-        asked: Asked,
+        live: &ActiveConfig,
+        asked: RequestSummary,
         association: Option<&Association>,
         context: &Context<'_>,
     ) -> Result<(), Problem> {
         let rejected = |refusal: &Refusal, is_enforced| {
-            self.observer().rejected(&Rejected {
+            self.observer().rejected(&RejectedMessage {
                 peer: context.peer,
                 association: association.map(|association| association.id),
                 direction: Direction::Incoming,
@@ -161,7 +161,7 @@ impl Sepp {
     #[expect(clippy::too_many_arguments, reason = "all of one request")]
     async fn judge_peers_request(
         &self,
-        live: &Live,
+        live: &ActiveConfig,
         exchange: &Exchange,
         association: &Association,
         peer: PeerIndex,
@@ -176,13 +176,13 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
             let verdict = live.guard.incoming_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
             // Callbacks pass this SEPP, so that local functions that know nothing of it can send them.
             if let Some(domain) = telescopic {
                 let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
-                body.rewrite(&Rewriting::inwards(domain, &is_foreign), &parts.headers);
+                body.rewrite(&Rewriter::inwards(domain, &is_foreign), &parts.headers);
             }
             Ok::<_, Stop>(body.into_body(&mut parts.headers))
         };
@@ -196,7 +196,7 @@ impl Sepp {
 
     async fn judge_own_response(
         &self,
-        live: &Live,
+        live: &ActiveConfig,
         exchange: &Exchange,
         association: &Association,
         context: &Context<'_>,
@@ -211,9 +211,9 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
             if let Some(domain) = telescopic {
-                let rewriting = Rewriting::outwards(domain);
+                let rewriting = Rewriter::outwards(domain);
                 rewrite_location(&rewriting, &mut parts.headers);
                 body.rewrite(&rewriting, &parts.headers);
             }

@@ -7,7 +7,7 @@ use http::uri::Authority;
 use tessera_proxy::http::client::{Pool, PoolOptions};
 use tokio::time::Instant;
 
-use super::connects::Connects;
+use super::connects::ConnectorFactory;
 use super::places;
 use crate::config::Peer;
 use crate::n32c::{Association, AssociationId, Associations};
@@ -71,7 +71,7 @@ impl Slot {
     pub(super) fn link(
         &self,
         association: &Association,
-        connects: &dyn Connects,
+        connects: &dyn ConnectorFactory,
     ) -> Option<Arc<Link>> {
         let fits = |link: &Arc<Link>| link.association == association.id;
         let known = self.link.read().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +89,7 @@ impl Slot {
         Some(made)
     }
 
-    fn make(&self, association: &Association, connects: &dyn Connects) -> Option<Link> {
+    fn make(&self, association: &Association, connects: &dyn ConnectorFactory) -> Option<Link> {
         let (name, ports) = (&association.n32f_fqdn, association.n32f_ports.as_slice());
         let addresses = places::n32f(&self.peer, name, ports);
         let addresses =

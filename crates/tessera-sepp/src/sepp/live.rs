@@ -6,7 +6,7 @@ use tessera_kit::ProgramError;
 use tessera_proxy::http::body::BodyLimits;
 use tessera_proxy::http::client::PoolOptions;
 
-use super::connects::Connects;
+use super::connects::ConnectorFactory;
 use super::functions::Functions;
 use super::link::{Link, Slot};
 use super::policy::{PeerIndex, Policy};
@@ -15,20 +15,20 @@ use crate::guard::Guard;
 use crate::n32c::{Association, Associations};
 
 /// A configuration in use. A reload replaces it; requests that began with it finish with it.
-pub(super) struct Live {
+pub(super) struct ActiveConfig {
     pub(super) policy: Policy,
     pub(super) guard: Arc<Guard>,
     pub(super) functions: Arc<Functions>,
     slots: Vec<Arc<Slot>>,
-    connects: Arc<dyn Connects>,
+    connects: Arc<dyn ConnectorFactory>,
 }
 
-impl Live {
+impl ActiveConfig {
     /// Prepares a checked configuration. Keeps connections of an earlier one whose destinations are unchanged.
     pub(super) fn new(
         config: &Configuration,
         guard: Arc<Guard>,
-        connects: Arc<dyn Connects>,
+        connects: Arc<dyn ConnectorFactory>,
         earlier: Option<&Self>,
     ) -> Result<Self, ProgramError> {
         let policy = Policy::new(config, earlier.map(|earlier| &earlier.policy))?;

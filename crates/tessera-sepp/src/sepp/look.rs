@@ -9,10 +9,10 @@ use tessera_proxy::http::deadline::Deadline;
 
 use crate::guard::{Guard, Refusal, Verdict};
 use crate::sbi::errors::{Problem, problems};
-use crate::sbi::telescopic::{self, Rewriting, is_json};
+use crate::sbi::telescopic::{self, Rewriter, is_json};
 
 /// A body, as far as it was received.
-pub(crate) enum Looked {
+pub(crate) enum InspectedBody {
     /// The whole body.
     Whole(Collected),
     /// A body that isn't inspected.
@@ -28,7 +28,7 @@ pub(crate) enum Stop {
     Problem(Problem),
 }
 
-impl Looked {
+impl InspectedBody {
     /// Collects the body if a rule inspects it, or names in it are translated. Drops its trailers in either case: no
     /// API has any (TS 29.500), and they would not be judged. `logged`: what a log-only rule would have refused.
     pub(crate) async fn at(
@@ -65,7 +65,7 @@ impl Looked {
     }
 
     /// Translates the names in it, if its headers declare a suitable type.
-    pub(crate) fn rewrite(&mut self, rewriting: &Rewriting<'_>, headers: &HeaderMap) {
+    pub(crate) fn rewrite(&mut self, rewriting: &Rewriter<'_>, headers: &HeaderMap) {
         if let Some(data) = self.data()
             && let Some(new) = telescopic::rewrite(rewriting, headers, data)
         {

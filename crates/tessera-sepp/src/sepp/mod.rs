@@ -16,7 +16,7 @@
 //! | [`transport`] | carries N32-c to peers |
 //! | [`assembled`] | all of it with TLS, at startup and on reload |
 
-pub mod assembled;
+pub mod assembly;
 pub mod connects;
 mod control;
 mod exchange;
@@ -44,8 +44,8 @@ use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
 use tokio::sync::watch;
 
-use self::connects::Connects;
-use self::live::Live;
+use self::connects::ConnectorFactory;
+use self::live::ActiveConfig;
 use self::observer::Observer;
 use crate::config::Configuration;
 use crate::guard::Guard;
@@ -57,9 +57,9 @@ use crate::sbi::request as passing;
 /// A Security Edge Protection Proxy, without its listeners: [`sbi`](Self::sbi) answers local network functions,
 /// [`n32`](Self::n32) answers peers.
 pub struct Sepp {
-    live: RwLock<Arc<Live>>,
+    live: RwLock<Arc<ActiveConfig>>,
     associations: Arc<Associations>,
-    connects: Arc<dyn Connects>,
+    connects: Arc<dyn ConnectorFactory>,
     observer: Arc<dyn Observer>,
     /// Notified when a peer becomes reachable or unreachable.
     ways: watch::Sender<()>,
@@ -74,10 +74,10 @@ impl Sepp {
         config: &Configuration,
         guard: Arc<Guard>,
         associations: Arc<Associations>,
-        connects: Arc<dyn Connects>,
+        connects: Arc<dyn ConnectorFactory>,
         observer: Arc<dyn Observer>,
     ) -> Result<Self, ProgramError> {
-        let live = Live::new(config, guard, connects.clone(), None)?;
+        let live = ActiveConfig::new(config, guard, connects.clone(), None)?;
         let (live, ways) = (RwLock::new(Arc::new(live)), watch::Sender::new(()));
         Ok(Self { live, associations, connects, observer, ways })
     }
@@ -88,7 +88,7 @@ impl Sepp {
     /// If it contradicts itself; nothing has changed then.
     pub fn reload(&self, config: &Configuration, guard: Arc<Guard>) -> Result<(), ProgramError> {
         let earlier = self.live();
-        let live = Live::new(config, guard, self.connects.clone(), Some(&earlier))?;
+        let live = ActiveConfig::new(config, guard, self.connects.clone(), Some(&earlier))?;
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
         self.forget_ways(&earlier);
         Ok(())
@@ -135,7 +135,7 @@ impl Sepp {
     }
 
     /// Returns the current state.
-    fn live(&self) -> Arc<Live> {
+    fn live(&self) -> Arc<ActiveConfig> {
         self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -13,12 +13,12 @@ use crate::names::Fqdn;
 /// Receives events. Called while requests are being handled, so it must not block.
 pub trait Observer: Send + Sync {
     /// A request was answered, by a network function or by a SEPP.
-    fn relayed(&self, relayed: &Relayed<'_>) {
+    fn relayed(&self, relayed: &RelayedRequest<'_>) {
         let _ = relayed;
     }
 
     /// A request or a response was refused, or would have been by a log-only rule.
-    fn rejected(&self, rejected: &Rejected<'_>) {
+    fn rejected(&self, rejected: &RejectedMessage<'_>) {
         let _ = rejected;
     }
 
@@ -33,7 +33,7 @@ impl Observer for () {}
 
 /// A request that was answered.
 #[derive(Debug, Clone, Copy)]
-pub struct Relayed<'r> {
+pub struct RelayedRequest<'r> {
     /// The peer; `None` if the request names none that is configured.
     pub peer: Option<&'r Fqdn>,
     /// Its direction.
@@ -73,7 +73,7 @@ impl Direction {
 
 /// A message that was refused, or would have been.
 #[derive(Debug, Clone, Copy)]
-pub struct Rejected<'r> {
+pub struct RejectedMessage<'r> {
     /// The peer, by its verified name.
     pub peer: &'r Fqdn,
     /// The association, if there is one.

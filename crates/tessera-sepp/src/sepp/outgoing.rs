@@ -11,17 +11,17 @@ use tessera_proxy::http::deadline::Deadline;
 
 use super::Sepp;
 use super::exchange::{Exchange, Outcome};
-use super::live::Live;
-use super::look::{Looked, Stop};
+use super::live::ActiveConfig;
+use super::look::{InspectedBody, Stop};
 use super::observer::Direction;
 use super::policy::PeerIndex;
 use super::route::route;
-use crate::guard::{Asked, Context};
+use crate::guard::{RequestSummary, Context};
 use crate::n32c::Association;
 use crate::n32f::early;
 use crate::names::NetworkDomain;
 use crate::sbi::errors::{Problem, problems};
-use crate::sbi::telescopic::{Rewriting, api};
+use crate::sbi::telescopic::{Rewriter, api};
 use crate::sbi::{request as passing, time};
 
 impl Sepp {
@@ -35,7 +35,7 @@ impl Sepp {
             let domain = live.policy.telescopic.as_ref();
             return api::answer(domain, &parts, &live.policy.own.server);
         }
-        let mut exchange = Exchange::new(Direction::Outgoing, Asked::of(&parts), begun);
+        let mut exchange = Exchange::new(Direction::Outgoing, RequestSummary::of(&parts), begun);
         let response = match self.outgoing(&live, &mut exchange, parts, body).await {
             Ok(response) => response,
             Err(problem) => problem.to_own(&live.policy.own.server),
@@ -46,7 +46,7 @@ impl Sepp {
 
     async fn outgoing(
         &self,
-        live: &Live,
+        live: &ActiveConfig,
         exchange: &mut Exchange,
         mut parts: request::Parts,
         body: Body,
@@ -95,7 +95,7 @@ impl Sepp {
     #[expect(clippy::too_many_arguments, reason = "all of one request")]
     async fn judge_request(
         &self,
-        live: &Live,
+        live: &ActiveConfig,
         exchange: &Exchange,
         association: &Association,
         context: &Context<'_>,
@@ -109,9 +109,9 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
             if let Some(domain) = telescopic {
-                body.rewrite(&Rewriting::outwards(domain), headers);
+                body.rewrite(&Rewriter::outwards(domain), headers);
             }
             let verdict = live.guard.outgoing_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
@@ -128,7 +128,7 @@ impl Sepp {
     #[expect(clippy::too_many_arguments, reason = "all of one response")]
     async fn judge_response(
         &self,
-        live: &Live,
+        live: &ActiveConfig,
         exchange: &Exchange,
         association: &Association,
         peer: PeerIndex,
@@ -144,14 +144,14 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
             let data = body.data();
             let verdict =
                 live.guard.incoming_response(context, exchange.asked, &mut parts, data)?;
             logged.extend(verdict.logged);
             if let Some(domain) = telescopic {
                 let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
-                let rewriting = Rewriting::inwards(domain, &is_foreign);
+                let rewriting = Rewriter::inwards(domain, &is_foreign);
                 rewrite_location(&rewriting, &mut parts.headers);
                 body.rewrite(&rewriting, &parts.headers);
             }
@@ -172,7 +172,7 @@ impl Sepp {
 const TARGET: http::HeaderName = crate::sbi::headers::TARGET_API_ROOT;
 
 /// Rewrites `Location`, where a created resource is: local network functions reach it through this SEPP.
-pub(super) fn rewrite_location(rewriting: &Rewriting<'_>, headers: &mut HeaderMap) {
+pub(super) fn rewrite_location(rewriting: &Rewriter<'_>, headers: &mut HeaderMap) {
     let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else {
         return;
     };

@@ -18,7 +18,7 @@ use crate::sbi::telescopic::TelescopicDomain;
 #[derive(Debug)]
 pub struct Policy {
     /// This SEPP.
-    pub own: Own,
+    pub own: OwnIdentity,
     /// The peers, by their index.
     pub peers: Vec<PeerPolicy>,
     by_name: HashMap<Fqdn, PeerIndex>,
@@ -34,7 +34,7 @@ pub struct Policy {
 
 /// This SEPP.
 #[derive(Debug)]
-pub struct Own {
+pub struct OwnIdentity {
     /// Its name on N32.
     pub fqdn: Fqdn,
     /// The networks that it represents.
@@ -76,7 +76,8 @@ impl Policy {
         // Every character of a name is valid in a header.
         let server = HeaderValue::from_str(&format!("SEPP-{}", local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
-        let own = Own { fqdn: local.fqdn.clone(), plmns: local.plmns.clone(), origin, server };
+        let own =
+            OwnIdentity { fqdn: local.fqdn.clone(), plmns: local.plmns.clone(), origin, server };
         let (mut peers, mut by_name, mut networks) = (Vec::new(), HashMap::new(), Vec::new());
         for peer in config.peer.values() {
             let index = PeerIndex(peers.len());

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::Sepp;
 use super::link::Slot;
-use super::live::Live;
+use super::live::ActiveConfig;
 use super::policy::PeerIndex;
 use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
@@ -57,7 +57,7 @@ impl Sepp {
     }
 
     /// Records what an unanswered request shows about the path to a peer.
-    pub(super) fn note_call(&self, live: &Live, peer: PeerIndex, error: &CallError) {
+    pub(super) fn note_call(&self, live: &ActiveConfig, peer: PeerIndex, error: &CallError) {
         let is_way = match error.kind {
             CallErrorKind::Unreachable => true,
             // An address failed. Without a source, the deadline may have been short, or the peer's function slow.
@@ -72,7 +72,7 @@ impl Sepp {
     }
 
     /// Resets the reachability of peers whose slot the new configuration doesn't keep.
-    pub(super) fn forget_ways(&self, earlier: &Live) {
+    pub(super) fn forget_ways(&self, earlier: &ActiveConfig) {
         for slot in earlier.slots().filter(|slot| !self.is_current(slot)) {
             self.note(slot, slot.fqdn(), Reach::Unknown);
         }

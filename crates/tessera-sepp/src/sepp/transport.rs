@@ -12,7 +12,7 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, CallError, CallErrorKind, Pool, PoolOptions};
 use tessera_proxy::http::deadline::Deadline;
 
-use super::connects::Connects;
+use super::connects::ConnectorFactory;
 use super::places;
 use crate::config::{Configuration, Peer};
 use crate::identity::{CertificateIdentity, Identity};
@@ -22,14 +22,14 @@ use crate::names::Fqdn;
 
 /// N32-c over HTTP. Each request has its own connection, which is closed after its answer: where TLS is chosen, N32-c
 /// is torn down (TS 33.501 §13.1.2).
-pub struct OverHttp {
+pub struct HttpTransport {
     peers: RwLock<HashMap<Fqdn, Peer>>,
-    connects: Arc<dyn Connects>,
+    connects: Arc<dyn ConnectorFactory>,
 }
 
-impl OverHttp {
+impl HttpTransport {
     /// Creates a transport to the peers of a configuration.
-    pub fn new(config: &Configuration, connects: Arc<dyn Connects>) -> Self {
+    pub fn new(config: &Configuration, connects: Arc<dyn ConnectorFactory>) -> Self {
         Self { peers: RwLock::new(peers(config)), connects }
     }
 
@@ -80,7 +80,7 @@ impl OverHttp {
 
 const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, application/problem+json");
 
-impl Transport for OverHttp {
+impl Transport for HttpTransport {
     fn post<'a>(
         &'a self,
         peer: &'a Fqdn,
@@ -89,7 +89,7 @@ impl Transport for OverHttp {
         body: Bytes,
         deadline: Deadline,
     ) -> Pin<Box<dyn Future<Output = Result<Reply, TransportError>> + Send + 'a>> {
-        Box::pin(OverHttp::post(self, peer, to, path, body, deadline))
+        Box::pin(HttpTransport::post(self, peer, to, path, body, deadline))
     }
 }
 

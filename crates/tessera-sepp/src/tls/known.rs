@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use tessera_kit::{ProgramError, SettingFile, trust};
 
-use super::own::Own;
+use super::own::OwnCertificate;
 use crate::config::{Configuration, EarlyData, Peer};
 use crate::identity::{KnownPeer, KnownPeers, TrustAnchor, TrustAnchors};
 use crate::reconnection::Modes;
 
 /// Loads the roots and revocation lists of every `[trust.NAME]`, and collects the peers.
-pub(super) fn load(configuration: &Configuration, own: &Own) -> Result<KnownPeers, ProgramError> {
+pub(super) fn load(
+    configuration: &Configuration,
+    own: &OwnCertificate,
+) -> Result<KnownPeers, ProgramError> {
     let mut anchors = Vec::new();
     for (name, anchor) in &configuration.trust {
         let settings = ["roots", "crl"].map(|key| format!("[trust.{name}] {key}"));

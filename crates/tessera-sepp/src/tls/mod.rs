@@ -22,10 +22,10 @@ use tessera_vault::MemoryRegister;
 
 use self::chooser::{Choices, NameChooser};
 use self::client::PeerConfigs;
-use self::own::Own;
-use self::server::{Parts, Reconnecting, check_replays};
+use self::own::OwnCertificate;
+use self::server::{Parts, TicketStores, check_replays};
 use crate::config::Configuration;
-use crate::identity::{AssociationsOf, KnownPeers, Listener};
+use crate::identity::{AssociationLookup, KnownPeers, Listener};
 use crate::names::Fqdn;
 use crate::reconnection::Standing;
 
@@ -36,7 +36,7 @@ pub struct N32Tls {
     standing: Arc<Standing>,
     stores: Stores,
     register: Arc<dyn SingleUseRegister>,
-    listeners: Vec<Terminated>,
+    listeners: Vec<ListenerTls>,
     connectors: RwLock<HashMap<Fqdn, PeerConnectors>>,
     ages: RwLock<Vec<CertificateAge>>,
 }
@@ -49,13 +49,13 @@ impl N32Tls {
     pub fn open(
         configuration: &Configuration,
         stores: &Stores,
-        associations: Arc<dyn AssociationsOf>,
+        associations: Arc<dyn AssociationLookup>,
     ) -> Result<Self, ProgramError> {
         let files = Files::load(configuration)?;
         let standing = Arc::new(Standing::new(files.known.clone(), associations));
         let register: Arc<dyn SingleUseRegister> =
             Arc::new(MemoryRegister::new(USED_TICKETS, unix()));
-        let reconnecting = Reconnecting { stores, register: &register };
+        let reconnecting = TicketStores { stores, register: &register };
         let parts = files.parts(configuration, &standing);
         let kinds: &[_] = match configuration.listen.is_shared() {
             true => &[Listener::Shared],
@@ -70,7 +70,7 @@ impl N32Tls {
             if let Some(answers) = &stores.answers {
                 acceptor = acceptor.with_answers(answers.clone());
             }
-            listeners.push(Terminated { listener: *listener, chooser, acceptor });
+            listeners.push(ListenerTls { listener: *listener, chooser, acceptor });
         }
         let mut connectors = HashMap::new();
         for peer in files.known.iter() {
@@ -101,7 +101,7 @@ impl N32Tls {
     ) -> Result<PreparedReload<'_, Vec<Fqdn>>, ProgramError> {
         let files = Files::load(configuration)?;
         let stores = self.stores.load_again()?;
-        let reconnecting = Reconnecting { stores: &self.stores, register: &self.register };
+        let reconnecting = TicketStores { stores: &self.stores, register: &self.register };
         let parts = files.parts(configuration, &self.standing);
         let choices: Result<_, _> =
             self.listeners.iter().map(|it| parts.choices(it.listener, &reconnecting)).collect();
@@ -160,7 +160,7 @@ impl N32Tls {
     }
 
     fn acceptor(&self, wanted: Listener) -> Option<&Acceptor> {
-        let fits = |it: &&Terminated| it.listener == wanted || it.listener == Listener::Shared;
+        let fits = |it: &&ListenerTls| it.listener == wanted || it.listener == Listener::Shared;
         self.listeners.iter().find(fits).map(|it| &it.acceptor)
     }
 
@@ -185,7 +185,7 @@ impl N32Tls {
 }
 
 /// One listener.
-struct Terminated {
+struct ListenerTls {
     listener: Listener,
     chooser: Arc<NameChooser>,
     acceptor: Acceptor,
@@ -202,7 +202,7 @@ pub struct CertificateAge {
 
 /// Loaded files.
 struct Files {
-    own: Own,
+    own: OwnCertificate,
     known: Arc<KnownPeers>,
     ages: Vec<CertificateAge>,
 }
@@ -210,7 +210,7 @@ struct Files {
 impl Files {
     fn load(configuration: &Configuration) -> Result<Self, ProgramError> {
         check_replays(configuration)?;
-        let own = Own::load(&configuration.local)?;
+        let own = OwnCertificate::load(&configuration.local)?;
         let known = Arc::new(known::load(configuration, &own)?);
         let mut ages = vec![CertificateAge { anchor: None, expires_at: own.expires_at }];
         for (name, anchor) in &configuration.trust {

@@ -9,7 +9,7 @@ use crate::identity::Listener;
 use crate::names::Fqdn;
 
 /// The certificate with its key, and values derived from it.
-pub(super) struct Own {
+pub(super) struct OwnCertificate {
     pub(super) credential: Credential,
     /// The names in the certificate, which peers may send as server name.
     pub(super) names: Vec<Fqdn>,
@@ -18,7 +18,7 @@ pub(super) struct Own {
     fqdn: Fqdn,
 }
 
-impl Own {
+impl OwnCertificate {
     /// Loads the files of `[local]`.
     ///
     /// # Errors

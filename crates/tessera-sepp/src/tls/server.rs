@@ -11,21 +11,21 @@ use tessera_kit::ProgramError;
 use tessera_proxy::stores::Stores;
 
 use super::chooser::Choices;
-use super::own::Own;
+use super::own::OwnCertificate;
 use crate::config::{Configuration, Limits};
 use crate::identity::{KnownPeers, Listener, SeppVerifier};
 use crate::reconnection::{Modes, PeerJudge, Standing};
 
 /// The common parts of the configurations for both roles.
 pub(super) struct Parts<'p> {
-    pub(super) own: &'p Own,
+    pub(super) own: &'p OwnCertificate,
     pub(super) known: &'p Arc<KnownPeers>,
     pub(super) standing: &'p Arc<Standing>,
     pub(super) limits: &'p Limits,
 }
 
 /// What tickets of a listener need.
-pub(super) struct Reconnecting<'r> {
+pub(super) struct TicketStores<'r> {
     pub(super) stores: &'r Stores,
     pub(super) register: &'r Arc<dyn SingleUseRegister>,
 }
@@ -35,7 +35,7 @@ impl Parts<'_> {
     pub(super) fn choices(
         &self,
         listener: Listener,
-        reconnecting: &Reconnecting<'_>,
+        reconnecting: &TicketStores<'_>,
     ) -> Result<Choices, ProgramError> {
         let verifier = || {
             let associations = self.standing.associations().clone();
@@ -84,9 +84,9 @@ impl Parts<'_> {
         &self,
         config: &mut ServerConfig,
         listener: Listener,
-        reconnecting: &Reconnecting<'_>,
+        reconnecting: &TicketStores<'_>,
     ) {
-        let Reconnecting { stores, register } = reconnecting;
+        let TicketStores { stores, register } = reconnecting;
         let modes = || self.known.iter().map(|peer| &peer.modes).filter(|modes| modes.resume);
         let any = |may: fn(&Modes) -> bool| modes().any(may);
         config.policy.resumption = any(|_| true);

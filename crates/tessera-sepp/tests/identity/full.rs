@@ -8,7 +8,7 @@ use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_pki::rcgen::{ExtendedKeyUsagePurpose, SerialNumber, date_time_ymd};
 use tessera_sepp::identity::{Direction, Identity, Listener};
-use tessera_sepp::reconnection::{Mode, NoLonger};
+use tessera_sepp::reconnection::{IdentityRefusal, Mode};
 use tessera_tokio::Acceptor;
 
 use crate::world::{HOME, NAMED, THIRD, VISITED, World, fqdn, meet};
@@ -228,7 +228,7 @@ async fn a_connection_that_another_verifier_accepted_is_nobodys() {
     let server = Acceptor::new(config.checked().unwrap());
     let met = meet(&world.visited.to(HOME), HOME, &server, b"").await;
     let read = world.home.tls.standing().identify(&met.server.unwrap());
-    assert_eq!(read.err(), Some(NoLonger::Unreadable));
+    assert_eq!(read.err(), Some(IdentityRefusal::Unreadable));
 }
 
 fn trusting(world: &World) -> tessera_webpki::WebPkiVerifier {
@@ -237,9 +237,9 @@ fn trusting(world: &World) -> tessera_webpki::WebPkiVerifier {
 }
 
 /// Keeps the OCSP response that comes with a certificate.
-struct Asking(tessera_webpki::WebPkiVerifier, Mutex<Option<Vec<u8>>>);
+struct StapleVerifier(tessera_webpki::WebPkiVerifier, Mutex<Option<Vec<u8>>>);
 
-impl PeerVerifier for Asking {
+impl PeerVerifier for StapleVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         self.0.schemes()
     }
@@ -268,7 +268,7 @@ async fn an_ocsp_response_is_stapled_to_the_certificate() {
     world.home.write("own.ocsp", response);
     world.home.reload(&world.home_words);
     let roots = tessera_webpki::WebPkiVerifier::new(&[world.home_ca.der()]).unwrap();
-    let asking = Arc::new(Asking(roots, Mutex::default()));
+    let asking = Arc::new(StapleVerifier(roots, Mutex::default()));
     let client = world.visited.careless(HOME, |it| it.verifier = asking.clone());
     for server in [world.home.n32c(), world.home.n32f()] {
         assert_eq!(meet(&client, HOME, server, b"").await.mode(), Mode::Full);

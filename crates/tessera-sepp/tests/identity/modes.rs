@@ -4,10 +4,10 @@ use tessera::resume::Continuation;
 use tessera_sepp::reconnection::Mode;
 use tessera_tokio::Connector;
 
-use crate::world::{HOME, Met, World, meet};
+use crate::world::{ConnectionResult, HOME, World, meet};
 
 /// Connects until there are tickets, and resumes.
-async fn twice(client: &Connector, world: &World) -> Met {
+async fn twice(client: &Connector, world: &World) -> ConnectionResult {
     let first = meet(client, HOME, world.home.n32f(), b"early").await;
     assert_eq!((first.mode(), &first.read[..]), (Mode::Full, &b""[..]));
     meet(client, HOME, world.home.n32f(), b"early").await

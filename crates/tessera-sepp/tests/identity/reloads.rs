@@ -1,6 +1,6 @@
 //! Reloads: all files or none, and the effect on open connections.
 
-use tessera_sepp::reconnection::{Mode, NoLonger};
+use tessera_sepp::reconnection::{IdentityRefusal, Mode};
 
 use crate::world::{HOME, VISITED, World, fqdn, meet};
 use tessera_pki::Authority;
@@ -48,13 +48,13 @@ async fn a_connection_that_goes_on_is_looked_at_again() {
     world.home.write("visited.crl", world.visited_ca.revoking(&[7]));
     world.home.reload(&world.home_words);
     changes.changed().await.unwrap();
-    assert_eq!(standing.stands(&identity, now), Err(NoLonger::OtherEpoch));
-    assert_eq!(standing.identify(&visited).err(), Some(NoLonger::OtherEpoch));
+    assert_eq!(standing.stands(&identity, now), Err(IdentityRefusal::OtherEpoch));
+    assert_eq!(standing.identify(&visited).err(), Some(IdentityRefusal::OtherEpoch));
     assert_eq!(standing.stands(&third, now), Ok(()));
     let mut words = world.home_words.clone();
     words.peers.remove(1);
     assert_eq!(world.home.reload(&words), [fqdn(crate::world::THIRD)]);
-    assert_eq!(standing.stands(&third, now), Err(NoLonger::UnknownPeer));
+    assert_eq!(standing.stands(&third, now), Err(IdentityRefusal::UnknownPeer));
 }
 
 /// Each server remembers replayable early data on its own.

@@ -12,7 +12,7 @@ use tessera::{ClientConfig, Destination, Error, Facts};
 use tessera_proxy::config::Document;
 use tessera_proxy::stores::Stores;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::identity::{AssociationId, AssociationsOf, CertificateIdentity};
+use tessera_sepp::identity::{AssociationId, AssociationLookup, CertificateIdentity};
 use tessera_sepp::names::Fqdn;
 use tessera_sepp::reconnection::Mode;
 use tessera_sepp::tls::N32Tls;
@@ -214,7 +214,7 @@ impl Associations {
     }
 }
 
-impl AssociationsOf for Associations {
+impl AssociationLookup for Associations {
     fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
         self.0.lock().unwrap().get(peer).cloned()
     }
@@ -278,14 +278,14 @@ impl World {
 }
 
 /// The result of a connection.
-pub struct Met {
+pub struct ConnectionResult {
     pub client: io::Result<Facts>,
     pub server: io::Result<Facts>,
     /// What the server read.
     pub read: Vec<u8>,
 }
 
-impl Met {
+impl ConnectionResult {
     pub fn mode(&self) -> Mode {
         let [client, server] =
             [&self.client, &self.server].map(|end| Mode::of(end.as_ref().unwrap()));
@@ -310,7 +310,12 @@ fn alert(end: &io::Result<Facts>) -> Option<AlertDescription> {
 }
 
 /// Connects, tries to send these bytes early, and hands tickets over.
-pub async fn meet(client: &Connector, name: &str, server: &Acceptor, early: &[u8]) -> Met {
+pub async fn meet(
+    client: &Connector,
+    name: &str,
+    server: &Acceptor,
+    early: &[u8],
+) -> ConnectionResult {
     let (one, other) = duplex(1 << 16);
     let destination = Destination { server_name: name.to_owned(), ..Destination::default() };
     let client = async {
@@ -332,5 +337,5 @@ pub async fn meet(client: &Connector, name: &str, server: &Acceptor, early: &[u8
         Ok(stream.facts().clone())
     };
     let (client, server) = tokio::join!(client, server);
-    Met { client, server, read }
+    ConnectionResult { client, server, read }
 }

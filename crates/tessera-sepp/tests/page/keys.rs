@@ -10,13 +10,13 @@ use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 pub(crate) fn keys_of<T: for<'de> Deserialize<'de>>() -> BTreeSet<&'static str> {
     let mut keys = None;
     // It asks for a struct with these fields, and gets none.
-    let _ = T::deserialize(Asked(&mut keys));
+    let _ = T::deserialize(KeyCollector(&mut keys));
     keys.unwrap().iter().copied().collect()
 }
 
-struct Asked<'k>(&'k mut Option<&'static [&'static str]>);
+struct KeyCollector<'k>(&'k mut Option<&'static [&'static str]>);
 
-impl<'de> Deserializer<'de> for Asked<'_> {
+impl<'de> Deserializer<'de> for KeyCollector<'_> {
     type Error = Error;
 
     fn deserialize_struct<V: Visitor<'de>>(

@@ -21,8 +21,8 @@ use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
 use tessera_sepp::n32f::reach::Reach;
 use tessera_sepp::names::Fqdn;
-use tessera_sepp::sepp::assembled::Assembled;
-use tessera_sepp::sepp::observer::{Observer, Rejected, Relayed};
+use tessera_sepp::sepp::assembly::Assembly;
+use tessera_sepp::sepp::observer::{Observer, RejectedMessage, RelayedRequest};
 use tessera_sepp::tls::N32Tls;
 use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
@@ -67,7 +67,7 @@ pub struct Sepp {
     pub relay: Arc<tessera_sepp::sepp::Sepp>,
     pub config: Configuration,
     pub tls: Arc<N32Tls>,
-    pub seen: Arc<Seen>,
+    pub seen: Arc<RecordedReports>,
     /// Local network functions send requests through it.
     pub sbi: Pool,
     pub sbi_address: SocketAddr,
@@ -85,7 +85,7 @@ pub struct Function {
 
 /// What a SEPP reported.
 #[derive(Default)]
-pub struct Seen {
+pub struct RecordedReports {
     pub relayed: Mutex<Vec<(Option<Fqdn>, &'static str, StatusCode)>>,
     pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
     /// Whether each request was early.
@@ -94,13 +94,13 @@ pub struct Seen {
     pub ways: Mutex<Vec<(Fqdn, &'static str)>>,
 }
 
-impl Observer for Seen {
-    fn relayed(&self, it: &Relayed<'_>) {
+impl Observer for RecordedReports {
+    fn relayed(&self, it: &RelayedRequest<'_>) {
         self.early.lock().unwrap().push(it.was_early);
         self.relayed.lock().unwrap().push((it.peer.cloned(), it.service, it.status));
     }
 
-    fn rejected(&self, it: &Rejected<'_>) {
+    fn rejected(&self, it: &RejectedMessage<'_>) {
         self.rejected.lock().unwrap().push((it.peer.clone(), it.offence.rule()));
     }
 
@@ -188,10 +188,10 @@ impl Sepp {
         };
         let (stores, _) = Stores::open(&section).unwrap();
         let guard = Arc::new(Guard::new(&config, &[7; 32]).unwrap());
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(RecordedReports::default());
         let told = seen.clone();
-        let Assembled { sepp: relay, tls, .. } =
-            Assembled::open(&config, &stores, guard, told, Arc::new(())).unwrap();
+        let Assembly { sepp: relay, tls, .. } =
+            Assembly::open(&config, &stores, guard, told, Arc::new(())).unwrap();
         let [sbi, n32c, n32f] = listeners;
         let [sbi_address, n32c_address, n32f_address] =
             [&sbi, &n32c, &n32f].map(|listener| listener.local_addr().unwrap());

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::Response;
-use tessera_sepp::guard::{Asked, RevealedTarget, Rule};
+use tessera_sepp::guard::{RequestSummary, RevealedTarget, Rule};
 
 use crate::message::{PEER, guard, passes, request, with};
 
@@ -26,7 +26,7 @@ fn answered(asked: &str, headers: &[(&str, &str)], body: &str) -> (http::respons
     let (mut parts, ()) = answer.body(()).unwrap().into_parts();
     let mut body = Bytes::copy_from_slice(body.as_bytes());
     let verdict = with(|context| {
-        guard.outgoing_response(context, Asked::of(&question), &mut parts, Some(&mut body))
+        guard.outgoing_response(context, RequestSummary::of(&question), &mut parts, Some(&mut body))
     });
     passes(verdict);
     (parts, String::from_utf8(body.to_vec()).unwrap())
@@ -64,7 +64,12 @@ fn a_callback_to_an_address_comes_back_to_it() {
         .header("content-length", sent.len());
     let (mut parts, ()) = answer.body(()).unwrap().into_parts();
     passes(with(|context| {
-        guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut echoed))
+        guard.incoming_response(
+            context,
+            RequestSummary::of(&question),
+            &mut parts,
+            Some(&mut echoed),
+        )
     }));
     assert_eq!(echoed, body);
     assert_eq!(parts.headers["content-length"], body.len().to_string());
@@ -110,7 +115,7 @@ fn a_location_without_a_scheme_and_the_target_of_a_proxy_stay_inside() {
         let (mut parts, ()) =
             Response::builder().header(name, value).body(()).unwrap().into_parts();
         let verdict = with(|context| {
-            guard.outgoing_response(context, Asked::of(&question), &mut parts, None)
+            guard.outgoing_response(context, RequestSummary::of(&question), &mut parts, None)
         });
         (verdict.map_err(|refusal| refusal.rule), parts.headers.contains_key(name))
     };
@@ -133,7 +138,7 @@ fn a_hidden_name_in_an_answer_leads_to_no_own_function() {
         let verdict = with(|context| {
             guard.incoming_response(
                 context,
-                Asked::of(&question),
+                RequestSummary::of(&question),
                 &mut parts,
                 Some(&mut Bytes::from(body)),
             )
@@ -224,8 +229,9 @@ fn a_second_location_does_not_pass_as_it_is() {
         .header("location", "http://10.0.0.7/nudm-sdm/v2/x/y/1")
         .header("location", "http://10.0.0.8/nudm-sdm/v2/x/y/1");
     let (mut parts, ()) = answer.body(()).unwrap().into_parts();
-    let judged =
-        with(|context| guard.outgoing_response(context, Asked::of(&question), &mut parts, None));
+    let judged = with(|context| {
+        guard.outgoing_response(context, RequestSummary::of(&question), &mut parts, None)
+    });
     assert_eq!(judged.unwrap_err().rule, Rule::Topology);
 }
 
@@ -237,7 +243,9 @@ fn a_peer_redirects_into_its_own_network_alone() {
     let judged = |status: u16, location: &str| {
         let answer = Response::builder().status(status).header("location", location);
         let (mut parts, ()) = answer.body(()).unwrap().into_parts();
-        with(|context| guard.incoming_response(context, Asked::of(&question), &mut parts, None))
+        with(|context| {
+            guard.incoming_response(context, RequestSummary::of(&question), &mut parts, None)
+        })
     };
     for location in [
         "http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nnrf-nfm/v1/nf-instances/a",

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Request, Response, request, response};
 use tessera_proxy::config::Document;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::guard::{Asked, Context, Guard, Refusal, Rule, Verdict};
+use tessera_sepp::guard::{Context, Guard, Refusal, RequestSummary, Rule, Verdict};
 use tessera_sepp::names::PlmnSet;
 
 pub const PEER: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
@@ -54,7 +54,7 @@ pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     // As in the relay: the guard doesn't see bodies that aren't inspected.
     let body = Some(&mut body).filter(|_| guard.inspects(&parts.headers));
     with(|context| {
-        let mut verdict = guard.admit(context, Asked::of(&parts))?;
+        let mut verdict = guard.admit(context, RequestSummary::of(&parts))?;
         verdict.logged.extend(guard.incoming_request(context, &mut parts, body)?.logged);
         Ok(verdict)
     })
@@ -97,7 +97,7 @@ pub fn rule(text: &str) -> Option<Rule> {
     incoming(&guard(""), text).err().map(|refusal| refusal.rule)
 }
 
-fn answer(asked: &str, header: &str, body: &str) -> (Asked, response::Parts, Bytes) {
+fn answer(asked: &str, header: &str, body: &str) -> (RequestSummary, response::Parts, Bytes) {
     let (question, _) = request(&format!("GET {asked}"));
     let mut answer = Response::builder();
     if !body.is_empty() {
@@ -107,7 +107,7 @@ fn answer(asked: &str, header: &str, body: &str) -> (Asked, response::Parts, Byt
         answer = answer.header(name, value);
     }
     let (parts, ()) = answer.body(()).unwrap().into_parts();
-    (Asked::of(&question), parts, Bytes::copy_from_slice(body.as_bytes()))
+    (RequestSummary::of(&question), parts, Bytes::copy_from_slice(body.as_bytes()))
 }
 
 /// Checks that it passes, and that no rule would have refused it.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Response};
-use tessera_sepp::guard::{Asked, Rule, Verdict};
+use tessera_sepp::guard::{RequestSummary, Rule, Verdict};
 
 use crate::message::{OWN, guard, incoming, passes, request, rule, with};
 
@@ -120,7 +120,7 @@ fn addresses_of_a_peers_functions_do_not_go_on() {
             "nfServices":[{"ipEndPoints":[{"ipv4Address":"10.0.0.1","port":80}]}]}]}"#,
     );
     passes(with(|context| {
-        guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut body))
+        guard.incoming_response(context, RequestSummary::of(&question), &mut parts, Some(&mut body))
     }));
     let expected = r#"{"nfInstances":[{"fqdn":"udm.5gc.mnc001.mcc001.3gppnetwork.org","nfServices":[{"ipEndPoints":[{"port":80}]}]}]}"#;
     assert_eq!(body, expected);
@@ -258,7 +258,7 @@ fn a_peers_answer_leads_into_its_own_network() {
         let answer = Response::builder().status(status).header(name, value).body(()).unwrap();
         let (mut parts, ()) = answer.into_parts();
         let verdict = with(|context| {
-            guard.incoming_response(context, Asked::of(&question), &mut parts, None)
+            guard.incoming_response(context, RequestSummary::of(&question), &mut parts, None)
         });
         verdict.map(|_| parts.headers.contains_key(name)).map_err(|refusal| refusal.rule)
     };
@@ -323,7 +323,12 @@ fn the_content_of_an_answer_leads_into_the_peers_network() {
         let (mut parts, ()) = answer.body(()).unwrap().into_parts();
         let mut body = Bytes::copy_from_slice(content.as_bytes());
         let verdict: Result<Verdict, _> = with(|context| {
-            guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut body))
+            guard.incoming_response(
+                context,
+                RequestSummary::of(&question),
+                &mut parts,
+                Some(&mut body),
+            )
         });
         verdict.map(|_| body.len()).map_err(|refusal| refusal.rule)
     };

@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 
 use super::Tunnel;
 use super::carrier::Carrier;
-use super::verdict::{Ended, Judgement, ServerState};
+use super::verdict::{ConnectionEnd, Judgement, ServerState};
 use crate::metrics::GaugeGuard;
 
 /// A program's connection. Dropping it early cuts it, so that the program sees an irregular end.
@@ -47,15 +47,15 @@ impl Connection {
             let Some(server) = &mut self.server else { return };
             let pumped = pump(&mut self.local, server).await;
             self.end(match pumped.end {
-                pump::End::Closed { .. } | pump::End::EndedEarly { .. } => Ended::InOrder,
-                pump::End::Failed { side: Side::A, error, .. } => Ended::Local(error),
-                pump::End::Failed { side: Side::B, error, .. } => Ended::Server(error),
+                pump::End::Closed { .. } | pump::End::EndedEarly { .. } => ConnectionEnd::InOrder,
+                pump::End::Failed { side: Side::A, error, .. } => ConnectionEnd::Local(error),
+                pump::End::Failed { side: Side::B, error, .. } => ConnectionEnd::Server(error),
             });
         }
     }
 
     /// Takes a spare connection to the server, or makes one.
-    async fn open(&mut self) -> Result<(), Ended> {
+    async fn open(&mut self) -> Result<(), ConnectionEnd> {
         let Tunnel { server, metrics, .. } = &*self.tunnel;
         let Some(spare) = self.tunnel.spare() else {
             self.server = Some(server.first_flight().await?);
@@ -64,14 +64,17 @@ impl Connection {
         let stream = FirstFlight::from(spare.stream);
         self.server = Some(Carrier::handshaken(stream, metrics.clone()));
         metrics.received_bytes.inc_by(spare.received.len() as u64);
-        self.local.write_all(&spare.received).await.map_err(Ended::Local)
+        self.local.write_all(&spare.received).await.map_err(ConnectionEnd::Local)
     }
 
-    fn end(&mut self, ended: Ended) {
+    fn end(&mut self, ended: ConnectionEnd) {
         self.has_ended = true;
         let server = self.server.as_mut().map(Carrier::end);
-        if let (Ended::Server(_), Some(carrier), Some(ServerState { handshake: None, .. })) =
-            (&ended, &self.server, &server)
+        if let (
+            ConnectionEnd::Server(_),
+            Some(carrier),
+            Some(ServerState { handshake: None, .. }),
+        ) = (&ended, &self.server, &server)
         {
             self.tunnel.server.avoid(carrier.get_ref().get_ref().peer());
         }
@@ -87,7 +90,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.end(Ended::Cut);
+            self.end(ConnectionEnd::Cut);
         }
     }
 }

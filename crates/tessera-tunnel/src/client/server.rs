@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::carrier::Carrier;
 use super::spare::Source;
-use super::verdict::Ended;
+use super::verdict::ConnectionEnd;
 use crate::metrics::{DialResult, HandshakeKind, TunnelMetrics};
 
 /// Makes connections to one server.
@@ -32,15 +32,15 @@ pub(super) struct Server {
 impl Server {
     /// Returns a connection whose first bytes travel as early data, if there is a ticket. No TLS bytes have been sent
     /// yet.
-    pub(super) async fn first_flight(&self) -> Result<Carrier<TimedSocket<Socket>>, Ended> {
+    pub(super) async fn first_flight(&self) -> Result<Carrier<TimedSocket<Socket>>, ConnectionEnd> {
         let socket = self.dial().await?;
         let stream = self.connector.first_flight(self.destination(), socket).await;
         // The configuration can't be used with this server. Nothing was sent.
-        let stream = stream.map_err(Ended::Server)?;
+        let stream = stream.map_err(ConnectionEnd::Server)?;
         Ok(Carrier::new(stream, self.metrics.clone()))
     }
 
-    async fn dial(&self) -> Result<TimedSocket<Socket>, Ended> {
+    async fn dial(&self) -> Result<TimedSocket<Socket>, ConnectionEnd> {
         let began = Instant::now();
         match self.dialler.dial().await {
             Ok(socket) => {
@@ -49,7 +49,7 @@ impl Server {
             }
             Err(error) => {
                 self.metrics.dials.count(DialResult::of(error.kind()));
-                Err(Ended::Unreachable(io::Error::new(error.kind(), error)))
+                Err(ConnectionEnd::Unreachable(io::Error::new(error.kind(), error)))
             }
         }
     }
@@ -78,7 +78,7 @@ impl Source for Arc<Server> {
     type Stream = ClientStream<TimedSocket<Socket>>;
 
     async fn connect(&self) -> io::Result<Self::Stream> {
-        let socket = self.dial().await.map_err(Ended::into_io)?;
+        let socket = self.dial().await.map_err(ConnectionEnd::into_io)?;
         let (peer, began) = (socket.get_ref().peer(), Instant::now());
         let stream = self.connector.connect(self.destination(), socket).await;
         match &stream {

@@ -2,7 +2,7 @@
 
 /// One name in an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Named<'a> {
+pub(super) enum IdentityName<'a> {
     /// A DNS name, in lower case.
     Dns(&'a str),
     /// A URI.
@@ -10,11 +10,11 @@ pub(super) enum Named<'a> {
 }
 
 /// Returns the names in an identity that `tessera_webpki` lists.
-pub(super) fn listed(blob: &[u8]) -> impl Iterator<Item = Named<'_>> {
+pub(super) fn listed(blob: &[u8]) -> impl Iterator<Item = IdentityName<'_>> {
     let text = std::str::from_utf8(blob).ok().filter(|_| is_list(blob)).unwrap_or_default();
     text.split(' ').filter_map(|name| {
-        let dns = name.strip_prefix("dns:").map(Named::Dns);
-        dns.or_else(|| name.strip_prefix("uri:").map(Named::Uri))
+        let dns = name.strip_prefix("dns:").map(IdentityName::Dns);
+        dns.or_else(|| name.strip_prefix("uri:").map(IdentityName::Uri))
     })
 }
 
@@ -46,7 +46,7 @@ mod tests {
         let all = |blob: &'static [u8]| listed(blob).collect::<Vec<_>>();
         assert_eq!(
             all(b"dns:a.example uri:spiffe://x/y"),
-            [Named::Dns("a.example"), Named::Uri("spiffe://x/y")]
+            [IdentityName::Dns("a.example"), IdentityName::Uri("spiffe://x/y")]
         );
         assert_eq!(all(b"subject:\x0c\x09 dns:admin.example"), []);
         assert_eq!(all(b"sha256:00 dns:admin.example"), []);

@@ -21,7 +21,7 @@ use tessera_kit::credential::fingerprint;
 use tessera_kit::trust;
 use tessera_webpki::{Algorithms, KnownChains, PinnedKeyVerifier};
 
-use self::identity::Named;
+use self::identity::IdentityName;
 pub use self::identity::identity;
 pub(crate) use self::identity::identity_for_backend;
 pub use self::load::{allowed, psks};
@@ -150,14 +150,14 @@ impl Chains {
     /// Whether one of its names is allowed.
     fn lists(&self, peer: &PeerIdentity) -> bool {
         identity::listed(&peer.blob).any(|name| match name {
-            Named::Dns(name) => self.names.contains(name),
-            Named::Uri(uri) => self.uris.contains(uri),
+            IdentityName::Dns(name) => self.names.contains(name),
+            IdentityName::Uri(uri) => self.uris.contains(uri),
         })
     }
 
     fn has_uri(&self, peer: &PeerIdentity) -> bool {
         identity::listed(&peer.blob)
-            .any(|name| matches!(name, Named::Uri(uri) if self.uris.contains(uri)))
+            .any(|name| matches!(name, IdentityName::Uri(uri) if self.uris.contains(uri)))
     }
 
     fn not_allowed(&self, peer: &PeerIdentity) -> PeerRejected {

@@ -10,13 +10,13 @@ use super::Shared;
 use super::backend;
 
 /// The backend connection dialled during a handshake.
-pub(super) type Dialled = Arc<Mutex<Option<Socket>>>;
+pub(super) type BackendSlot = Arc<Mutex<Option<Socket>>>;
 
 /// The answers of one connection: dials the backend before accepting early data. Questions about stores elsewhere go to
 /// their own answers.
 pub(super) struct BackendFirst {
     pub(super) shared: Arc<Shared>,
-    pub(super) dialled: Dialled,
+    pub(super) dialled: BackendSlot,
 }
 
 impl Answers for BackendFirst {

@@ -27,7 +27,7 @@ pub(super) async fn dial(shared: &Shared) -> Result<Socket, DialError> {
 
 /// The two addresses of the client's connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Between {
+pub(super) struct ConnectionAddresses {
     /// The client's address, if known, also from a load balancer's header.
     pub(super) client: Option<SocketAddr>,
     /// The address that it connected to.
@@ -37,14 +37,14 @@ pub(super) struct Between {
 /// Returns the PROXY header for the backend; `None` if none is sent.
 pub(super) fn header(
     section: &ServerSection,
-    between: Between,
+    between: ConnectionAddresses,
     facts: &Facts,
 ) -> Result<Option<Vec<u8>>, HeaderError> {
     if !section.send_proxy {
         return Ok(None);
     }
     let addresses = match between {
-        Between { client: Some(source), server: Some(destination) } => {
+        ConnectionAddresses { client: Some(source), server: Some(destination) } => {
             Addresses::Ip { source, destination }
         }
         _ => Addresses::Unspecified,

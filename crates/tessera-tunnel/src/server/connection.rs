@@ -18,10 +18,10 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
-use super::answers::{BackendFirst, Dialled};
-use super::backend::{self, Between};
+use super::answers::{BackendFirst, BackendSlot};
+use super::backend::{self, ConnectionAddresses};
 use super::carrier::Carrier;
-use super::ended::{Ended, Story};
+use super::ended::{ConnectionEnd, Story};
 use super::{Settings, Shared};
 use crate::metrics::{EarlyDataVerdict, GaugeGuard};
 
@@ -29,7 +29,7 @@ use crate::metrics::{EarlyDataVerdict, GaugeGuard};
 pub(super) struct Connection {
     shared: Arc<Shared>,
     began: Instant,
-    between: Between,
+    between: ConnectionAddresses,
     peer: Peer,
     /// Taken when TLS begins.
     admitted: Option<Box<(ClientSocket<Socket>, HandshakePlace)>>,
@@ -43,7 +43,7 @@ impl Connection {
     /// Boxed: a future that takes it by value would reserve room for it twice.
     pub(super) fn new(shared: Arc<Shared>, admitted: AdmittedClient) -> Box<Self> {
         let AdmittedClient { socket, handshake, peer, .. } = admitted;
-        let between = Between {
+        let between = ConnectionAddresses {
             client: match peer {
                 Peer::Tcp(address) => Some(address),
                 Peer::Local => None,
@@ -70,25 +70,25 @@ impl Connection {
             return self.end(ended);
         }
         let pumped = self.pump().await;
-        let ended = pumped.map_or(Ended::InOrder, |pumped| match pumped.end {
-            pump::End::Closed { .. } => Ended::InOrder,
+        let ended = pumped.map_or(ConnectionEnd::InOrder, |pumped| match pumped.end {
+            pump::End::Closed { .. } => ConnectionEnd::InOrder,
             pump::End::EndedEarly { side: Side::A, error }
-            | pump::End::Failed { side: Side::A, error, .. } => Ended::Client(error),
+            | pump::End::Failed { side: Side::A, error, .. } => ConnectionEnd::Client(error),
             pump::End::EndedEarly { side: Side::B, error }
-            | pump::End::Failed { side: Side::B, error, .. } => Ended::Backend(error),
+            | pump::End::Failed { side: Side::B, error, .. } => ConnectionEnd::Backend(error),
         });
         self.end(ended);
     }
 
     /// Authenticates the client, and connects to the backend.
-    async fn open(&mut self) -> Result<(), Ended> {
+    async fn open(&mut self) -> Result<(), ConnectionEnd> {
         let settings = self.shared.settings();
-        let Some(admitted) = self.admitted.take() else { return Err(Ended::InOrder) };
+        let Some(admitted) = self.admitted.take() else { return Err(ConnectionEnd::InOrder) };
         let (mut socket, mut handshake) = *admitted;
         if self.shared.requires_header(self.peer) {
             self.read_header(&settings, &mut socket, &mut handshake).await?;
         }
-        let dialled = Dialled::default();
+        let dialled = BackendSlot::default();
         self.shake_hands(socket, handshake, &dialled).await?;
         let first = match settings.section.wait_for_client {
             true => self.first_bytes(&dialled).await?,
@@ -104,15 +104,17 @@ impl Connection {
         settings: &Settings,
         socket: &mut ClientSocket<Socket>,
         place: &mut HandshakePlace,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), ConnectionEnd> {
         let time = settings.section.limits.handshake;
         let limits = HeaderLimits { time, ..HeaderLimits::default() };
-        let header = read_header(socket, limits).await.map_err(Ended::NoHeader)?;
+        let header = read_header(socket, limits).await.map_err(ConnectionEnd::NoHeader)?;
         let origin = match (header.command, header.addresses) {
             (Command::Proxy, Addresses::Ip { source, destination }) => {
                 let source = canonical(source);
-                self.between =
-                    Between { client: Some(source), server: Some(canonical(destination)) };
+                self.between = ConnectionAddresses {
+                    client: Some(source),
+                    server: Some(canonical(destination)),
+                };
                 self.peer = Peer::Tcp(source);
                 Origin::from(source.ip())
             }
@@ -121,7 +123,7 @@ impl Connection {
         };
         match self.shared.gate.admit_as(socket, place, origin) {
             true => Ok(()),
-            false => Err(Ended::Refused),
+            false => Err(ConnectionEnd::Refused),
         }
     }
 
@@ -130,11 +132,11 @@ impl Connection {
         &mut self,
         socket: ClientSocket<Socket>,
         place: HandshakePlace,
-        dialled: &Dialled,
-    ) -> Result<(), Ended> {
+        dialled: &BackendSlot,
+    ) -> Result<(), ConnectionEnd> {
         let answers = BackendFirst { shared: self.shared.clone(), dialled: dialled.clone() };
         let acceptor = self.shared.acceptor.clone().with_answers(Arc::new(answers));
-        let stream = acceptor.start(socket).map_err(Ended::Handshake)?;
+        let stream = acceptor.start(socket).map_err(ConnectionEnd::Handshake)?;
         let metrics = self.shared.metrics.clone();
         let client = self.client.insert(Carrier::new(stream, metrics, self.began));
         let flight = client.writable().await;
@@ -142,11 +144,11 @@ impl Connection {
         if let Some(verdict) = EarlyDataVerdict::answered(client.facts()) {
             self.shared.metrics.early_data.count(verdict);
         }
-        flight.map_err(Ended::Handshake)?;
+        flight.map_err(ConnectionEnd::Handshake)?;
         if early_data != EarlyDataStatus::Accepted {
             // Release the backend connection: otherwise a replayed flight would hold it until the handshake times out.
             drop(lock(dialled).take());
-            client.handshake().await.map_err(Ended::Handshake)?;
+            client.handshake().await.map_err(ConnectionEnd::Handshake)?;
         }
         // The client is authenticated, or its early data accepted.
         drop(place);
@@ -155,7 +157,10 @@ impl Connection {
 
     /// Waits for the client's first bytes, without a time limit. Meanwhile it holds no backend connection and no
     /// buffer, even if the first flight could have carried data and didn't, as with a spare connection.
-    async fn first_bytes(&mut self, dialled: &Dialled) -> Result<Zeroizing<Vec<u8>>, Ended> {
+    async fn first_bytes(
+        &mut self,
+        dialled: &BackendSlot,
+    ) -> Result<Zeroizing<Vec<u8>>, ConnectionEnd> {
         let Some(client) = &mut self.client else { return Ok(Zeroizing::default()) };
         let mut reloads = self.shared.reloads.subscribe();
         let mut read = poll_fn(|cx| {
@@ -175,18 +180,18 @@ impl Connection {
             // The client closed without sending anything.
             Ok(first) if first.is_empty() => {
                 let _ = client.shutdown().await;
-                Err(Ended::InOrder)
+                Err(ConnectionEnd::InOrder)
             }
-            other => other.map_err(Ended::Client),
+            other => other.map_err(ConnectionEnd::Client),
         }
     }
 
     /// Uses the connection dialled during the handshake, or dials another one.
-    async fn reach_backend(&mut self, dialled: &Dialled) -> Result<(), Ended> {
+    async fn reach_backend(&mut self, dialled: &BackendSlot) -> Result<(), ConnectionEnd> {
         let there = lock(dialled).take();
         let socket = match there {
             Some(socket) => socket,
-            None => backend::dial(&self.shared).await.map_err(Ended::Unreachable)?,
+            None => backend::dial(&self.shared).await.map_err(ConnectionEnd::Unreachable)?,
         };
         self.backend = Some(self.shared.gate.time(socket));
         Ok(())
@@ -197,16 +202,16 @@ impl Connection {
         &mut self,
         settings: &Settings,
         first: Zeroizing<Vec<u8>>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), ConnectionEnd> {
         let (Some(client), Some(backend)) = (&self.client, &mut self.backend) else {
             return Ok(());
         };
         let header = backend::header(&settings.section, self.between, client.facts());
-        let header = header.map_err(|error| Ended::Backend(io::Error::other(error)))?;
+        let header = header.map_err(|error| ConnectionEnd::Backend(io::Error::other(error)))?;
         let mut bytes = Zeroizing::new(header.unwrap_or_default());
         bytes.extend_from_slice(&first);
         drop(first);
-        backend.write_all(&bytes).await.map_err(Ended::Backend)
+        backend.write_all(&bytes).await.map_err(ConnectionEnd::Backend)
     }
 
     async fn pump(&mut self) -> Option<PumpSummary> {
@@ -215,10 +220,10 @@ impl Connection {
         Some(until_ready(pin!(pump(client, backend)), &mut reloads).await)
     }
 
-    fn end(&mut self, ended: Ended) {
+    fn end(&mut self, ended: ConnectionEnd) {
         self.has_ended = true;
         let metrics = &self.shared.metrics;
-        if let Ended::NoHeader(_) = &ended {
+        if let ConnectionEnd::NoHeader(_) = &ended {
             metrics.refused_proxy_headers.inc();
         }
         let story = Story::of(&ended, self.peer, self.began, self.client.as_mut());
@@ -235,7 +240,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.end(Ended::Cut);
+            self.end(ConnectionEnd::Cut);
         }
     }
 }
@@ -254,7 +259,7 @@ async fn until_ready<F: Future>(
     }
 }
 
-fn lock(dialled: &Dialled) -> std::sync::MutexGuard<'_, Option<Socket>> {
+fn lock(dialled: &BackendSlot) -> std::sync::MutexGuard<'_, Option<Socket>> {
     dialled.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -17,7 +17,7 @@ use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 use crate::peers;
 
 /// How a connection ended.
-pub(super) enum Ended {
+pub(super) enum ConnectionEnd {
     /// Both directions ended in order.
     InOrder,
     /// The required PROXY header was missing or invalid.
@@ -52,7 +52,7 @@ pub(super) struct Story {
 
 impl Story {
     pub(super) fn of(
-        ended: &Ended,
+        ended: &ConnectionEnd,
         peer: Peer,
         began: Instant,
         client: Option<&mut Carrier>,
@@ -85,19 +85,19 @@ impl Story {
             withdrawn = client.is_withdrawn;
         }
         story.outcome = match ended {
-            Ended::NoHeader(_) | Ended::Refused => None,
-            Ended::InOrder => Some(Outcome::Completed),
-            Ended::Handshake(_) => Some(Outcome::HandshakeFailed),
-            Ended::Unreachable(_) => Some(Outcome::Unreachable),
-            Ended::Cut => Some(Outcome::Cut),
-            Ended::Client(_) | Ended::Backend(_) if withdrawn => Some(Outcome::Cut),
-            Ended::Client(error) | Ended::Backend(error)
+            ConnectionEnd::NoHeader(_) | ConnectionEnd::Refused => None,
+            ConnectionEnd::InOrder => Some(Outcome::Completed),
+            ConnectionEnd::Handshake(_) => Some(Outcome::HandshakeFailed),
+            ConnectionEnd::Unreachable(_) => Some(Outcome::Unreachable),
+            ConnectionEnd::Cut => Some(Outcome::Cut),
+            ConnectionEnd::Client(_) | ConnectionEnd::Backend(_) if withdrawn => Some(Outcome::Cut),
+            ConnectionEnd::Client(error) | ConnectionEnd::Backend(error)
                 if error.kind() == io::ErrorKind::TimedOut =>
             {
                 Some(Outcome::TimedOut)
             }
-            Ended::Client(_) => Some(Outcome::PeerFailed),
-            Ended::Backend(_) => Some(Outcome::LocalFailed),
+            ConnectionEnd::Client(_) => Some(Outcome::PeerFailed),
+            ConnectionEnd::Backend(_) => Some(Outcome::LocalFailed),
         };
         story
     }
@@ -108,7 +108,7 @@ impl Story {
     }
 
     /// Writes the event. Only events of authenticated clients are exempt from the rate limit.
-    pub(super) fn log(&self, tunnel: &str, ended: &Ended) {
+    pub(super) fn log(&self, tunnel: &str, ended: &ConnectionEnd) {
         let Self { peer, identity, verdict, flight, received, sent, .. } = self;
         let outcome = self.outcome.map_or("refused", Label::name);
         let handshake = self.kind.map(Label::name);
@@ -124,15 +124,19 @@ impl Story {
             };
         }
         match (ended, identity) {
-            (Ended::Unreachable(_) | Ended::Backend(_), Some(_)) => tell!(warn, TRUSTED),
+            (ConnectionEnd::Unreachable(_) | ConnectionEnd::Backend(_), Some(_)) => {
+                tell!(warn, TRUSTED)
+            }
             (_, Some(_)) => tell!(info, TRUSTED),
-            (Ended::Unreachable(_) | Ended::Backend(_), None) => tell!(warn, module_path!()),
+            (ConnectionEnd::Unreachable(_) | ConnectionEnd::Backend(_), None) => {
+                tell!(warn, module_path!())
+            }
             (_, None) => tell!(info, module_path!()),
         }
     }
 }
 
-impl Ended {
+impl ConnectionEnd {
     fn cause(&self) -> Option<String> {
         match self {
             Self::InOrder | Self::Cut | Self::Refused => None,
@@ -146,7 +150,7 @@ impl Ended {
 }
 
 /// Says what happened, in a sentence.
-impl fmt::Display for Ended {
+impl fmt::Display for ConnectionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InOrder => "the connection ended cleanly",

@@ -52,7 +52,7 @@ impl Drop for Files {
 
 /// What a server's application read from one connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ReceivedData {
     pub early: Vec<u8>,
     pub later: Vec<u8>,
 }
@@ -62,7 +62,7 @@ pub struct Server {
     pub config: ServerConfig,
     pub acceptor: Acceptor,
     pub address: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<ReceivedData>>>,
     accepting: JoinHandle<()>,
     application: Application,
 }
@@ -201,12 +201,12 @@ impl Server {
     }
 
     /// Returns what was read from the connections that have ended, in this order.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedData> {
         self.seen.lock().unwrap().clone()
     }
 
     /// Waits until this many connections have ended.
-    pub async fn ended(&self, count: usize) -> Vec<Seen> {
+    pub async fn ended(&self, count: usize) -> Vec<ReceivedData> {
         while self.seen().len() < count {
             sleep(Duration::from_millis(5)).await;
         }
@@ -237,14 +237,14 @@ async fn serve(
     listener: TcpListener,
     acceptor: Acceptor,
     application: Application,
-    all_seen: Arc<Mutex<Vec<Seen>>>,
+    all_seen: Arc<Mutex<Vec<ReceivedData>>>,
 ) {
     let mut connections = JoinSet::new();
     loop {
         let (mut socket, _) = listener.accept().await.unwrap();
         let (acceptor, all_seen) = (acceptor.clone(), all_seen.clone());
         connections.spawn(async move {
-            let mut seen = Seen::default();
+            let mut seen = ReceivedData::default();
             if application == Application::Refuses {
                 let _ = socket.read(&mut [0]).await;
                 drop(socket);
@@ -259,7 +259,7 @@ async fn serve(
 async fn apply(
     application: Application,
     stream: &mut ServerStream<TcpStream>,
-    seen: &mut Seen,
+    seen: &mut ReceivedData,
 ) -> io::Result<()> {
     if application == Application::Greets {
         stream.write_all(b"hello").await?;

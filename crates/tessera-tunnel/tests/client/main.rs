@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ends::{Application, Ends, Seen, files_below};
+use ends::{Application, Ends, ReceivedData, files_below};
 use tessera::ServerConfig;
 use tessera::resume::OneTimeKeyGuard;
 use tessera::wire::{NamedGroup, TicketRequest};
@@ -22,12 +22,12 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-fn later(bytes: &[u8]) -> Seen {
-    Seen { early: Vec::new(), later: bytes.to_vec() }
+fn later(bytes: &[u8]) -> ReceivedData {
+    ReceivedData { early: Vec::new(), later: bytes.to_vec() }
 }
 
-fn early(bytes: &[u8]) -> Seen {
-    Seen { early: bytes.to_vec(), later: Vec::new() }
+fn early(bytes: &[u8]) -> ReceivedData {
+    ReceivedData { early: bytes.to_vec(), later: Vec::new() }
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn check_reset(ends: &Ends, client: &ends::Client, verdict: &str) {
     assert_eq!(ends.metric(&format!("early_data_total{{verdict=\"{verdict}\"}}")), 1);
     // One connection more than the one that brought the ticket: nothing was retried.
     let seen = ends.server.ended(2).await;
-    assert_eq!(seen[1..], [Seen::default()]);
+    assert_eq!(seen[1..], [ReceivedData::default()]);
     assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 2);
 }
 
@@ -124,7 +124,7 @@ async fn after_used_the_program_is_reset_and_nothing_is_sent_again() {
     ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
     assert_eq!(ends.metric(r#"early_data_total{verdict="used"}"#), 1);
     let seen = ends.server.ended(3).await;
-    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), Seen::default()]);
+    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), ReceivedData::default()]);
     assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 3);
 }
 
@@ -259,7 +259,7 @@ async fn programs_at_a_unix_socket_are_served_and_see_an_end_for_a_reset() {
     assert_eq!(ask(b"question 3").await, b"");
     ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
     let seen = ends.server.ended(3).await;
-    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), Seen::default()]);
+    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), ReceivedData::default()]);
 }
 
 /// The program must not take a truncated answer for the whole.

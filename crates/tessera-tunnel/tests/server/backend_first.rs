@@ -7,13 +7,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::backends::{Echo, Hanging};
-use crate::world::{Client, Files, Running, answer, within};
+use crate::backends::{Echo, HangingBackend};
+use crate::world::{Client, Files, RunningServer, answer, within};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn early_data_is_executed_once_by_the_backend() {
     let (files, echo) = (Files::new(), Echo::start().await);
-    let server = Running::start(&files.server(&echo.forward()));
+    let server = RunningServer::start(&files.server(&echo.forward()));
     let client = Client::new(&files.client());
     assert_eq!(client.request(server.address, b"first").await.unwrap(), b"first");
     let EarlyData::Accepted { mut stream, count, flight, .. } =
@@ -37,7 +37,7 @@ async fn early_data_is_executed_once_by_the_backend() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_backend_burns_early_data_and_a_later_one_executes_it_once() {
     let (files, mut echo) = (Files::new(), Echo::start().await);
-    let server = Running::start(&files.server(&echo.forward()));
+    let server = RunningServer::start(&files.server(&echo.forward()));
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
     echo.stop().await;
@@ -67,7 +67,7 @@ async fn a_backend_that_comes_back_meanwhile_gets_what_was_burned_on_the_same_co
     let mut section = files.server(&echo.forward());
     // The backend is dialled when the retried data arrives.
     section.wait_for_client = true;
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
     echo.stop().await;
@@ -88,7 +88,7 @@ async fn a_client_that_could_have_sent_early_data_and_waits_occupies_no_backend(
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
     section.wait_for_client = true;
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
     let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -120,10 +120,10 @@ async fn a_client_that_could_have_sent_early_data_and_waits_occupies_no_backend(
 async fn a_backend_that_hangs_burns_early_data() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
-    let hanging = Hanging::start().await;
+    let hanging = HangingBackend::start().await;
     section.forward = hanging.address.to_string().parse().unwrap();
     server.end.reload(section).unwrap();
     let EarlyData::Rejected { verdict, .. } = client.early(server.address, b"pay").await else {
@@ -138,7 +138,7 @@ async fn a_backend_that_hangs_burns_early_data() {
 async fn a_backend_that_resets_leaves_its_client_without_a_regular_end() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -190,7 +190,7 @@ async fn recording(server: std::net::SocketAddr) -> (std::net::SocketAddr, JoinH
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flight_that_is_replayed_reaches_the_backend_without_a_byte() {
     let (files, echo) = (Files::new(), Echo::start().await);
-    let server = Running::start(&files.server(&echo.forward()));
+    let server = RunningServer::start(&files.server(&echo.forward()));
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
     let (relay, recorded) = recording(server.address).await;
@@ -216,7 +216,7 @@ async fn a_flight_that_is_replayed_reaches_the_backend_without_a_byte() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_taken_stays_taken_and_what_was_burned_is_burned() {
     let (files, mut echo) = (Files::new(), Echo::start().await);
-    let server = Running::start(&files.server(&echo.forward()));
+    let server = RunningServer::start(&files.server(&echo.forward()));
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
     let EarlyData::Accepted { mut stream, flight: Some(taken), .. } =

@@ -60,13 +60,13 @@ impl Echo {
 }
 
 /// Never answers a dial, not even with a refusal: its queue is full.
-pub struct Hanging {
+pub struct HangingBackend {
     pub address: SocketAddr,
     _listener: TcpListener,
     _queue: Vec<JoinHandle<Option<TcpStream>>>,
 }
 
-impl Hanging {
+impl HangingBackend {
     pub async fn start() -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(([127, 0, 0, 1], 0).into()).unwrap();

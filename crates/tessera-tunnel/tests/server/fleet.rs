@@ -17,7 +17,7 @@ use tessera_tunnel::config::{
 use tessera_tunnel::metrics::HandshakeKind;
 
 use crate::backends::Echo;
-use crate::world::{Client, Files, Running, answer, within};
+use crate::world::{Client, Files, RunningServer, answer, within};
 
 /// The fleet section of each server, without its own part.
 fn fleet(files: &Files, cluster: &Cluster, vault: FleetVault) -> Fleet {
@@ -42,7 +42,7 @@ fn fleet(files: &Files, cluster: &Cluster, vault: FleetVault) -> Fleet {
 }
 
 /// Waits until a server issues tickets under a key that all servers have.
-async fn tickets_come(client: &Client, server: &Running, echo: &Echo) {
+async fn tickets_come(client: &Client, server: &RunningServer, echo: &Echo) {
     let by_ticket = || {
         let handshakes = &server.metrics.handshakes;
         handshakes.get(HandshakeKind::Resumed) + handshakes.get(HandshakeKind::ForwardSecret)
@@ -70,7 +70,7 @@ async fn with_both_in_etcd_a_flight_is_accepted_once_at_any_server() {
         epoch_keys: Some(epochs.clone()),
         ..fleet(&files, &cluster, FleetVault::Etcd)
     });
-    let [one, other] = [Running::start(&section), Running::start(&section)];
+    let [one, other] = [RunningServer::start(&section), RunningServer::start(&section)];
     let client = Client::new(&files.client());
     tickets_come(&client, &one, &echo).await;
     tickets_come(&client, &other, &echo).await;
@@ -129,8 +129,8 @@ async fn with_vaults_at_sites_a_flight_is_burned_at_home_before_it_is_sent_again
     let fleet = fleet(&files, &cluster, FleetVault::Sites);
     let section = files.server(&echo.forward());
     let (a, b) = (("a", free_port().unwrap()), ("b", free_port().unwrap()));
-    let one = Running::start(&site(&files, &section, &fleet, [a, b]));
-    let other = Running::start(&site(&files, &section, &fleet, [b, a]));
+    let one = RunningServer::start(&site(&files, &section, &fleet, [a, b]));
+    let other = RunningServer::start(&site(&files, &section, &fleet, [b, a]));
     let client = Client::new(&files.client());
     tickets_come(&client, &one, &echo).await;
     tickets_come(&client, &other, &echo).await;
@@ -178,7 +178,7 @@ async fn a_site_with_a_state_has_its_name_and_its_keys_after_a_restart() {
     assert!(error.starts_with("[server.test] fleet.sites.vault-name: "), "{error}");
     section.fleet.as_mut().unwrap().sites.as_mut().unwrap().vault_name = None;
 
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     tickets_come(&client, &server, &echo).await;
     let name = server.end.stores().vault_name().unwrap();
@@ -186,7 +186,7 @@ async fn a_site_with_a_state_has_its_name_and_its_keys_after_a_restart() {
     // Directory and port are free again once the last of the old stores is dropped.
     let server = within(async {
         loop {
-            match Running::try_start(&section) {
+            match RunningServer::try_start(&section) {
                 Ok(server) => return server,
                 Err(error) => {
                     let text = error.to_string();

@@ -12,7 +12,7 @@ use tessera_tunnel::config::{ClientSection, Peers, ServerSection};
 use tessera_tunnel::metrics::{HandshakeKind, Outcome};
 
 use crate::backends::Echo;
-use crate::world::{Client, Files, Running};
+use crate::world::{Client, Files, RunningServer};
 
 fn dns(name: &str) -> SanType {
     SanType::DnsName(name.try_into().unwrap())
@@ -24,7 +24,7 @@ fn uri(uri: &str) -> SanType {
 
 /// Whether a request goes through, both at first and as early data.
 async fn is_allowed(server: &ServerSection, client: &ClientSection) -> io::Result<()> {
-    let server = Running::start(server);
+    let server = RunningServer::start(server);
     let client = Client::new(client);
     let answered = client.request(server.address, b"hello").await;
     if answered.is_ok() {

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::backends::Echo;
-use crate::world::{Client, Files, Running, within};
+use crate::world::{Client, Files, RunningServer, within};
 
 /// Accepts one connection, and reads the header and everything after it.
 async fn one(listener: &TcpListener) -> (Header, Vec<u8>) {
@@ -23,7 +23,7 @@ async fn a_backend_is_told_who_the_client_is_and_the_name_of_its_flight() {
     let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut section = files.server(&backend.local_addr().unwrap().to_string());
     (section.send_proxy, section.send_proxy_identity) = (true, true);
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
 
     let (answered, (header, said)) =
@@ -64,7 +64,7 @@ async fn text_in_a_subject_reads_as_no_name_at_a_backend() {
     (section.send_proxy, section.send_proxy_identity) = (true, true);
     section.peers.names.clear();
     section.peers.any_of_ca = true;
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     let (answered, (header, _)) =
         tokio::join!(client.request(server.address, b"first"), one(&backend));
@@ -81,7 +81,7 @@ async fn without_identity_a_header_has_addresses_alone() {
     let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut section = files.server(&backend.local_addr().unwrap().to_string());
     section.send_proxy = true;
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     let (answered, (header, _)) =
         tokio::join!(client.request(server.address, b"first"), one(&backend));
@@ -98,7 +98,7 @@ async fn a_trusted_load_balancers_header_is_required_and_passed_on() {
     let mut section = files.server(&backend.local_addr().unwrap().to_string());
     section.send_proxy = true;
     section.accept_proxy_from = vec!["127.0.0.0/8".parse().unwrap()];
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let addresses = Addresses::Ip {
         source: "192.0.2.7:51234".parse().unwrap(),
         destination: "198.51.100.1:5432".parse().unwrap(),
@@ -127,7 +127,7 @@ async fn a_trusted_load_balancers_header_is_required_and_passed_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_header_from_elsewhere_is_no_client() {
     let (files, echo) = (Files::new(), Echo::start().await);
-    let server = Running::start(&files.server(&echo.forward()));
+    let server = RunningServer::start(&files.server(&echo.forward()));
     let mut socket = TcpStream::connect(server.address).await.unwrap();
     socket.write_all(&Header::default().write().unwrap()).await.unwrap();
     assert!(Client::new(&files.client()).over(socket).await.is_err());

@@ -9,13 +9,13 @@ use tessera_tunnel::metrics::{Outcome, ReloadResult};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::backends::Echo;
-use crate::world::{Client, Files, Running, answer, within};
+use crate::world::{Client, Files, RunningServer, answer, within};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_files_leave_what_was_loaded_in_use() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     let good = fs::read(files.path("server.pem")).unwrap();
     for (name, broken) in
@@ -41,7 +41,7 @@ async fn broken_files_leave_what_was_loaded_in_use() {
 async fn a_new_certificate_ends_no_session_and_no_connection() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"hello").await.unwrap();
     let mut open = client.connect(server.address).await.unwrap();
@@ -59,7 +59,7 @@ async fn a_new_certificate_ends_no_session_and_no_connection() {
 async fn a_connection_ends_when_its_peer_is_not_allowed_any_more() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     let mut open = client.connect(server.address).await.unwrap();
     open.write_all(b"half a request").await.unwrap();
@@ -86,7 +86,7 @@ async fn a_connection_ends_when_its_peer_is_not_allowed_any_more() {
 async fn a_client_that_is_not_allowed_any_more_learns_that_nobody_executed_its_flight() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"hello").await.unwrap();
     section.peers.names = vec!["other.example".to_owned()];

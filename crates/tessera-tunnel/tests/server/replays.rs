@@ -6,13 +6,13 @@ use tokio::net::TcpListener;
 
 use crate::backends::Echo;
 use crate::copies::{accepted, copy};
-use crate::world::{Client, Files, Running, within};
+use crate::world::{Client, Files, RunningServer, within};
 
 #[tokio::test]
 async fn a_copy_keeps_no_connection_of_the_backend_while_its_handshake_goes_on() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     let flight = accepted(&client, server.address).await;
 

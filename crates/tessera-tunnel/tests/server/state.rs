@@ -9,7 +9,7 @@ use tessera_tokio::EarlyData;
 use tessera_tunnel::config::{EtcdSection, Fleet, FleetVault, ServerSection, SitesSection};
 
 use crate::backends::Echo;
-use crate::world::{Client, Files, Running, answer};
+use crate::world::{Client, Files, RunningServer, answer};
 
 fn with_state(files: &Files, echo: &Echo) -> ServerSection {
     let mut section = files.server(&echo.forward());
@@ -27,12 +27,12 @@ fn with_state(files: &Files, echo: &Echo) -> ServerSection {
 async fn clients_notice_nothing_of_a_clean_restart() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let section = with_state(&files, &echo);
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"before").await.unwrap();
     server.stop().await;
 
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let EarlyData::Accepted { mut stream, .. } = client.early(server.address, b"after").await
     else {
         panic!("not accepted")
@@ -46,11 +46,11 @@ async fn clients_notice_nothing_of_a_clean_restart() {
 async fn in_memory_nothing_survives_and_clients_make_full_handshakes() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let section = files.server(&echo.forward());
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"before").await.unwrap();
     server.stop().await;
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let early = client.early(server.address, b"after").await;
     assert!(matches!(early, EarlyData::Rejected { .. }), "{early:?}");
 }
@@ -59,7 +59,7 @@ async fn in_memory_nothing_survives_and_clients_make_full_handshakes() {
 async fn a_start_that_fails_at_its_fleet_leaves_the_state_to_the_next() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let section = with_state(&files, &echo);
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"before").await.unwrap();
     server.stop().await;
@@ -91,10 +91,10 @@ async fn a_start_that_fails_at_its_fleet_leaves_the_state_to_the_next() {
         sites: Some(sites),
     };
     let failing = ServerSection { fleet: Some(fleet), ..section.clone() };
-    let error = Running::try_start(&failing).map(|_| ()).unwrap_err().to_string();
+    let error = RunningServer::try_start(&failing).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("fleet.sites] listen"), "{error}");
 
-    let server = Running::start(&section);
+    let server = RunningServer::start(&section);
     let early = client.early(server.address, b"after").await;
     let EarlyData::Accepted { mut stream, .. } = early else { panic!("{early:?}") };
     assert_eq!(answer(&mut stream).await.unwrap(), b"after");

@@ -98,7 +98,7 @@ impl Drop for Files {
 }
 
 /// A running server end.
-pub struct Running {
+pub struct RunningServer {
     pub end: ServerEnd,
     pub metrics: Arc<TunnelMetrics>,
     pub address: SocketAddr,
@@ -106,7 +106,7 @@ pub struct Running {
     task: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningServer {
     pub fn start(section: &ServerSection) -> Self {
         Self::try_start(section).unwrap()
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde_json::{Map, Value};
 
 use super::super::uri::Host;
-use super::{NotOurs, Translation};
+use super::{Translation, UnknownPseudonym};
 
 /// The address lists of one object.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Addresses {
     pub(in super::super) fn name(
         &self,
         translation: &Translation<'_>,
-    ) -> Result<Option<String>, NotOurs> {
+    ) -> Result<Option<String>, UnknownPseudonym> {
         let Some((address, port)) = self.first.filter(|_| !self.has_name) else { return Ok(None) };
         translation.pseudonyms.hide(translation.peer, Host::Address(address), port).map(Some)
     }

@@ -6,8 +6,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::super::fields::TARGET;
-use super::super::uri::{HttpUri, Look};
-use super::{NotOurs, Translation};
+use super::super::uri::{HttpUri, UriMatch};
+use super::{Translation, UnknownPseudonym};
 
 /// Headers of proxies on the path, and of the functions behind them (TS 29.500 §5.2.3.2.21).
 const TELLING: [HeaderName; 10] = [
@@ -54,7 +54,7 @@ fn take_out(headers: &mut HeaderMap) {
 pub(in super::super) fn translate_places(
     translation: &Translation<'_>,
     headers: &mut HeaderMap,
-) -> Result<(), NotOurs> {
+) -> Result<(), UnknownPseudonym> {
     let locations =
         [&LOCATION, &CONTENT_LOCATION].map(|name| translate(translation, headers, name));
     locations.into_iter().collect()
@@ -64,22 +64,22 @@ fn translate(
     translation: &Translation<'_>,
     headers: &mut HeaderMap,
     name: &HeaderName,
-) -> Result<(), NotOurs> {
+) -> Result<(), UnknownPseudonym> {
     if headers.get_all(name).iter().nth(1).is_some() {
-        return Err(NotOurs);
+        return Err(UnknownPseudonym);
     }
     let Some(location) = headers.get_mut(name) else { return Ok(()) };
-    let Ok(text) = location.to_str() else { return Err(NotOurs) };
+    let Ok(text) = location.to_str() else { return Err(UnknownPseudonym) };
     let uri = match HttpUri::look(text) {
-        Look::Uri(uri) => uri,
+        UriMatch::Uri(uri) => uri,
         // A host without a scheme (RFC 3986 §4.2).
-        Look::NoUri if text.starts_with("//") => return Err(NotOurs),
-        Look::NoUri => return Ok(()),
-        Look::Unclear => return Err(NotOurs),
+        UriMatch::NoUri if text.starts_with("//") => return Err(UnknownPseudonym),
+        UriMatch::NoUri => return Ok(()),
+        UriMatch::Unclear => return Err(UnknownPseudonym),
     };
     if let Some(authority) = translation.authority(&uri)? {
         let text = format!("{}{authority}{}", uri.scheme, uri.rest);
-        *location = HeaderValue::from_str(&text).map_err(|_| NotOurs)?;
+        *location = HeaderValue::from_str(&text).map_err(|_| UnknownPseudonym)?;
     }
     Ok(())
 }

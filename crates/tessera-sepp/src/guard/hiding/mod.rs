@@ -13,7 +13,7 @@ use crate::names::{Fqdn, NetworkDomain, is_within};
 
 pub(super) use self::addresses::{Addresses, PUBLIC};
 pub(super) use self::headers::{hide_request, hide_response, translate_places};
-pub(super) use self::pseudonym::{NotOurs, Pseudonyms};
+pub(super) use self::pseudonym::{Pseudonyms, UnknownPseudonym};
 
 /// Translates the names in a message, for one peer.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ pub(super) enum Way {
 
 impl Translation<'_> {
     /// Returns the replacement for host and port; `None` if they stay.
-    pub(super) fn authority(&self, uri: &HttpUri<'_>) -> Result<Option<String>, NotOurs> {
+    pub(super) fn authority(&self, uri: &HttpUri<'_>) -> Result<Option<String>, UnknownPseudonym> {
         match (self.way, uri.host) {
             (Way::Reveal, Host::Name(name)) => self.revealed(name, uri.port),
             (Way::Reveal, Host::Address(_)) => Ok(None),
@@ -47,7 +47,7 @@ impl Translation<'_> {
     }
 
     /// Returns the replacement for a bare domain name.
-    pub(super) fn name(&self, name: &str) -> Result<Option<String>, NotOurs> {
+    pub(super) fn name(&self, name: &str) -> Result<Option<String>, UnknownPseudonym> {
         match self.way {
             Way::Reveal => self.revealed(name, None),
             Way::Hide if name.is_empty() || self.is_open(name) => Ok(None),
@@ -55,7 +55,7 @@ impl Translation<'_> {
         }
     }
 
-    fn revealed(&self, name: &str, port: Option<u16>) -> Result<Option<String>, NotOurs> {
+    fn revealed(&self, name: &str, port: Option<u16>) -> Result<Option<String>, UnknownPseudonym> {
         if !self.pseudonyms.is_one(name) {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ pub(in super::super) struct Pseudonyms {
 
 /// The name was not created by this SEPP for this peer, or the host is too long to hide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct NotOurs;
+pub(in super::super) struct UnknownPseudonym;
 
 const NONCE: [u8; 12] = [0; 12];
 
@@ -34,12 +34,16 @@ const NAME: u8 = 1;
 
 impl Pseudonyms {
     /// Creates names in this domain, with a key derived from this secret.
-    pub(in super::super) fn new(secret: &[u8], domain: &NetworkDomain) -> Result<Self, NotOurs> {
+    pub(in super::super) fn new(
+        secret: &[u8],
+        domain: &NetworkDomain,
+    ) -> Result<Self, UnknownPseudonym> {
         let derived = Salt::new(HKDF_SHA256, b"tessera sepp").extract(secret);
         let mut key = Zeroizing::new([0; 32]);
-        let expanded = derived.expand(&[b"topology hiding"], OfKey).map_err(|_| NotOurs)?;
-        expanded.fill(&mut key[..]).map_err(|_| NotOurs)?;
-        let key = UnboundKey::new(&AES_256_GCM_SIV, &key[..]).map_err(|_| NotOurs)?;
+        let expanded =
+            derived.expand(&[b"topology hiding"], KeyLength).map_err(|_| UnknownPseudonym)?;
+        expanded.fill(&mut key[..]).map_err(|_| UnknownPseudonym)?;
+        let key = UnboundKey::new(&AES_256_GCM_SIV, &key[..]).map_err(|_| UnknownPseudonym)?;
         Ok(Self { key: LessSafeKey::new(key), suffix: format!(".hidden.{domain}") })
     }
 
@@ -60,7 +64,7 @@ impl Pseudonyms {
         peer: &Fqdn,
         host: Host<'_>,
         port: Option<u16>,
-    ) -> Result<String, NotOurs> {
+    ) -> Result<String, UnknownPseudonym> {
         let mut plain = Vec::with_capacity(64);
         plain.push(match host {
             Host::Address(IpAddr::V4(_)) => IPV4,
@@ -76,7 +80,7 @@ impl Pseudonyms {
         }
         let nonce = Nonce::assume_unique_for_key(NONCE);
         let aad = Aad::from(peer.as_str());
-        self.key.seal_in_place_append_tag(nonce, aad, &mut plain).map_err(|_| NotOurs)?;
+        self.key.seal_in_place_append_tag(nonce, aad, &mut plain).map_err(|_| UnknownPseudonym)?;
         let digits = tessera_kit::hex::encode(&plain);
         let mut name =
             String::with_capacity(digits.len() + digits.len() / LABEL + self.suffix.len());
@@ -87,7 +91,7 @@ impl Pseudonyms {
             name.push(digit);
         }
         name.push_str(&self.suffix);
-        (name.len() <= LONGEST_NAME).then_some(name).ok_or(NotOurs)
+        (name.len() <= LONGEST_NAME).then_some(name).ok_or(UnknownPseudonym)
     }
 
     /// Returns host and port of a hidden name; the port of the URI counts if none is hidden.
@@ -96,21 +100,27 @@ impl Pseudonyms {
         peer: &Fqdn,
         name: &str,
         port: Option<u16>,
-    ) -> Result<String, NotOurs> {
-        let digits = self.digits(name).ok_or(NotOurs)?.replace('.', "");
-        let mut sealed = tessera_kit::hex::decode(&digits).ok_or(NotOurs)?;
+    ) -> Result<String, UnknownPseudonym> {
+        let digits = self.digits(name).ok_or(UnknownPseudonym)?.replace('.', "");
+        let mut sealed = tessera_kit::hex::decode(&digits).ok_or(UnknownPseudonym)?;
         let nonce = Nonce::assume_unique_for_key(NONCE);
         let aad = Aad::from(peer.as_str());
-        let plain = self.key.open_in_place(nonce, aad, &mut sealed).map_err(|_| NotOurs)?;
-        let [kind, has_port, high, low, host @ ..] = &*plain else { return Err(NotOurs) };
+        let plain =
+            self.key.open_in_place(nonce, aad, &mut sealed).map_err(|_| UnknownPseudonym)?;
+        let [kind, has_port, high, low, host @ ..] = &*plain else { return Err(UnknownPseudonym) };
         let hidden = (*has_port == 1).then_some(u16::from_be_bytes([*high, *low]));
         let host = match *kind {
-            IPV4 => Ipv4Addr::from(<[u8; 4]>::try_from(host).map_err(|_| NotOurs)?).to_string(),
-            IPV6 => {
-                format!("[{}]", Ipv6Addr::from(<[u8; 16]>::try_from(host).map_err(|_| NotOurs)?))
+            IPV4 => {
+                Ipv4Addr::from(<[u8; 4]>::try_from(host).map_err(|_| UnknownPseudonym)?).to_string()
             }
-            NAME => String::from_utf8(host.to_vec()).map_err(|_| NotOurs)?,
-            _ => return Err(NotOurs),
+            IPV6 => {
+                format!(
+                    "[{}]",
+                    Ipv6Addr::from(<[u8; 16]>::try_from(host).map_err(|_| UnknownPseudonym)?)
+                )
+            }
+            NAME => String::from_utf8(host.to_vec()).map_err(|_| UnknownPseudonym)?,
+            _ => return Err(UnknownPseudonym),
         };
         Ok(match hidden.or(port) {
             Some(port) => format!("{host}:{port}"),
@@ -119,9 +129,9 @@ impl Pseudonyms {
     }
 }
 
-struct OfKey;
+struct KeyLength;
 
-impl KeyType for OfKey {
+impl KeyType for KeyLength {
     fn len(&self) -> usize {
         32
     }
@@ -153,20 +163,23 @@ mod tests {
             assert!(name.parse::<Fqdn>().is_ok() && one.is_one(&name), "{name}");
             assert_eq!(other.reveal(&peer, &name.to_ascii_uppercase(), None).unwrap(), expected);
             assert_ne!(name, one.hide(&third, host, port).unwrap());
-            assert_eq!(one.reveal(&third, &name, None), Err(NotOurs));
-            assert_eq!(pseudonyms(b"another secret").reveal(&peer, &name, None), Err(NotOurs));
+            assert_eq!(one.reveal(&third, &name, None), Err(UnknownPseudonym));
+            assert_eq!(
+                pseudonyms(b"another secret").reveal(&peer, &name, None),
+                Err(UnknownPseudonym)
+            );
             let changed = name.replacen(|c: char| c != '0', "0", 1);
-            assert_eq!(one.reveal(&peer, &changed, None), Err(NotOurs));
+            assert_eq!(one.reveal(&peer, &changed, None), Err(UnknownPseudonym));
         }
         let too_long = format!("{}.example", "a.".repeat(100));
-        assert_eq!(one.hide(&peer, Host::Name(&too_long), None), Err(NotOurs));
+        assert_eq!(one.hide(&peer, Host::Name(&too_long), None), Err(UnknownPseudonym));
         for name in [
             "",
             ".hidden.5gc.mnc070.mcc999.3gppnetwork.org",
             "00.hidden.5gc.mnc070.mcc999.3gppnetwork.org",
             "x.example",
         ] {
-            assert_eq!(one.reveal(&peer, name, None), Err(NotOurs), "{name}");
+            assert_eq!(one.reveal(&peer, name, None), Err(UnknownPseudonym), "{name}");
         }
     }
 

@@ -5,13 +5,13 @@ pub(super) mod places;
 pub(super) mod token;
 mod uris;
 
-use self::json::patch::Placed;
+use self::json::patch::PlacedValue;
 use super::fields::{Kind, Text};
 use super::hiding::{PUBLIC, Translation, Way};
 use super::identity::Identity;
-use super::members::{Folded, Key, Member};
-use super::network::{Named, Side, Sides};
-use super::uri::{HttpUri, Look};
+use super::members::{FoldedName, Key, Member};
+use super::network::{NetworkName, Side, Sides};
+use super::uri::{HttpUri, UriMatch};
 use super::{Refusal, Rule, RuleSet, Verdict, network, path};
 use crate::config::{ApiRule, TargetPattern};
 use crate::names::Fqdn;
@@ -38,7 +38,7 @@ pub(super) struct Judge<'a> {
     /// Whether names that no API of roaming has break a rule here.
     pub(super) knows_members: bool,
     /// The values placed by the patch under judgement.
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<PlacedValue>,
     /// The total bytes placed by all patches of the message.
     pub(super) placed_len: usize,
     /// The number of their copies and moves.
@@ -114,7 +114,7 @@ impl Judge<'_> {
     }
 
     /// Judges a network that is named here.
-    pub(super) fn network(&mut self, scope: Scope, named: &Named) -> Result<(), Refusal> {
+    pub(super) fn network(&mut self, scope: Scope, named: &NetworkName) -> Result<(), Refusal> {
         let side = self.side(scope);
         if self.sides.allow(side, named) {
             return Ok(());
@@ -150,7 +150,7 @@ impl Judge<'_> {
         &mut self,
         around: Scope,
         name: &str,
-        folded: &Folded,
+        folded: &FoldedName,
     ) -> Result<Key, Refusal> {
         let key = Key::of_folded(name, folded);
         if matches!(key, Key::Unknown { .. }) {
@@ -197,12 +197,12 @@ impl Judge<'_> {
     fn plain(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         match text.as_bytes().first() {
             Some(b'h' | b'H' | ..=b' ') => match HttpUri::look(text) {
-                Look::NoUri => {}
+                UriMatch::NoUri => {}
                 // Text for people may begin like one too.
-                Look::Unclear if self.is_incoming && self.kind.is_request => {
+                UriMatch::Unclear if self.is_incoming && self.kind.is_request => {
                     return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
                 }
-                Look::Unclear => {
+                UriMatch::Unclear => {
                     let is_own = |named| self.sides.allow(Side::Sender, &named);
                     if self.leaves_out_addresses()
                         && !self.is_incoming
@@ -211,7 +211,7 @@ impl Judge<'_> {
                         return self.against(Rule::Topology, scope.name, text).map(|()| None);
                     }
                 }
-                Look::Uri(uri) => return self.uri(scope, text, uri),
+                UriMatch::Uri(uri) => return self.uri(scope, text, uri),
             },
             Some(b'i' | b'I' | b's' | b'S' | b'5' | b'n' | b'N' | b'g' | b'G') => {
                 if let Some(identity) = Identity::of(text) {
@@ -228,7 +228,7 @@ impl Judge<'_> {
 
     /// Judges a text that is a PLMN ID.
     fn plmn(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
-        if let Some(named) = Named::parse(text) {
+        if let Some(named) = NetworkName::parse(text) {
             return self.network(scope, &named);
         }
         // Without the network's own radio there is no serving network (TS 33.501 §6.1.1.4).
@@ -283,7 +283,7 @@ impl Judge<'_> {
                 false => self.names_another(Rule::Target, scope, side, text).map(|()| None),
             };
         }
-        let named = text.parse::<Fqdn>().ok().and_then(|_| Named::of_domain(text));
+        let named = text.parse::<Fqdn>().ok().and_then(|_| NetworkName::of_domain(text));
         match named.filter(|_| !self.is_telescopic(text)) {
             Some(named) => {
                 self.network(scope, &named)?;

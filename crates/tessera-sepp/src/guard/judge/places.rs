@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::Judge;
-use crate::guard::network::{Named, Side};
+use crate::guard::network::{NetworkName, Side};
 use crate::guard::percent;
-use crate::guard::uri::{Host, HttpUri, Look};
+use crate::guard::uri::{Host, HttpUri, UriMatch};
 use crate::guard::{Refusal, Rule};
 
 /// Judges a URI or path that a function goes to.
@@ -108,9 +108,9 @@ pub(in crate::guard) fn uris(
         for token in tokens {
             let is_fine = match HttpUri::look(token) {
                 // No API has URIs of other schemes here.
-                Look::NoUri => !token.contains("://") && !token.starts_with("//"),
-                Look::Unclear => false,
-                Look::Uri(uri) => is_of(judge, side, &uri),
+                UriMatch::NoUri => !token.contains("://") && !token.starts_with("//"),
+                UriMatch::Unclear => false,
+                UriMatch::Uri(uri) => is_of(judge, side, &uri),
             };
             if !is_fine {
                 elsewhere(judge, field, side, token)?;
@@ -138,7 +138,7 @@ fn may_have_uri(value: &str) -> bool {
 /// Returns whether a URI leads into a network of this side.
 pub(super) fn is_of(judge: &Judge<'_>, side: Side, uri: &HttpUri<'_>) -> bool {
     let Host::Name(name) = uri.host else { return false };
-    Named::of_domain(name).is_some_and(|named| judge.sides.allow(side, &named))
+    NetworkName::of_domain(name).is_some_and(|named| judge.sides.allow(side, &named))
 }
 
 /// Refuses a place outside of this side.

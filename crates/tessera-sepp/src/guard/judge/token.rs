@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::places::{elsewhere, is_of};
 use super::{Judge, Scope, json};
 use crate::guard::fields::Text;
-use crate::guard::members::Folded;
+use crate::guard::members::FoldedName;
 use crate::guard::network::Side;
 use crate::guard::uri::HttpUri;
 use crate::guard::{Refusal, Rule};
@@ -51,8 +51,8 @@ fn places_in(judge: &mut Judge<'_>, members: &Map<String, Value>) -> Result<(), 
         if let Value::Object(members) = value {
             places_in(judge, members)?;
         }
-        let name = Folded::of(name).whole;
-        let is_place = ["jku", "x5u"].iter().any(|place| name == Folded::of(place).whole);
+        let name = FoldedName::of(name).whole;
+        let is_place = ["jku", "x5u"].iter().any(|place| name == FoldedName::of(place).whole);
         if is_place && judge.is_incoming {
             let text = value.as_str().unwrap_or_default();
             let is_fine = HttpUri::parse(text).is_some_and(|uri| is_of(judge, Side::Sender, &uri));

@@ -7,7 +7,7 @@ use super::{Judge, Scope};
 use crate::config::TargetPattern;
 use crate::guard::fields::Text;
 use crate::guard::identity::Identity;
-use crate::guard::network::{Named, Side};
+use crate::guard::network::{NetworkName, Side};
 use crate::guard::uri::{self, Host, HttpUri};
 use crate::guard::{Refusal, Rule, Way, path, percent};
 use crate::names::{Fqdn, is_within};
@@ -45,7 +45,7 @@ impl Judge<'_> {
                 return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
             }
             Host::Name(name) => {
-                let named = Named::of_domain(name);
+                let named = NetworkName::of_domain(name);
                 if let Some(named) = named {
                     self.reaches(scope, name, &named)?;
                     if self.is_followed(scope.text, &named) && !self.may_ask(uri.rest) {
@@ -109,7 +109,7 @@ impl Judge<'_> {
         &mut self,
         scope: Scope,
         name: &str,
-        named: &Named,
+        named: &NetworkName,
     ) -> Result<(), Refusal> {
         let Some(targets) = self.targets else { return Ok(()) };
         let allows = |pattern: &TargetPattern| name.parse().is_ok_and(|name| pattern.allows(&name));
@@ -157,7 +157,7 @@ impl Judge<'_> {
                 };
             }
             let named =
-                Named::of_domain(host_of(&decoded)).filter(|_| self.is_incoming && !is_other);
+                NetworkName::of_domain(host_of(&decoded)).filter(|_| self.is_incoming && !is_other);
             if named.is_some_and(|named| !self.sides.allow(side, &named)) {
                 return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
             }

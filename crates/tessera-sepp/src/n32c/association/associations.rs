@@ -14,7 +14,7 @@ use super::event::Observer;
 use super::machine::{Machine, State};
 use super::peer::{Peer, now, post};
 use super::settings::Settings;
-use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
+use crate::identity::{AssociationId, AssociationLookup, CertificateIdentity};
 use crate::n32c::failure::Failure;
 use crate::n32c::initiator::{
     Target, Transport, TransportError, body, paths, read_acknowledgement,
@@ -26,18 +26,18 @@ use crate::names::Fqdn;
 ///
 /// Dropping it ends the tasks without notifying peers: [`terminate_all`](Self::terminate_all) does that.
 pub struct Associations {
-    peers: RwLock<HashMap<Fqdn, Running>>,
+    peers: RwLock<HashMap<Fqdn, AssociationTask>>,
     transport: OnceLock<Arc<dyn Transport>>,
     observer: Arc<dyn Observer>,
     changes: watch::Sender<u64>,
 }
 
-struct Running {
+struct AssociationTask {
     peer: Arc<Peer>,
     task: Option<AbortHandle>,
 }
 
-impl Drop for Running {
+impl Drop for AssociationTask {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
@@ -95,7 +95,7 @@ impl Associations {
             let peer = Peer::new(fqdn.clone(), machine, self.changes.clone(), observer);
             let peer = Arc::new(peer);
             let task = self.transport.get().map(|transport| run(&peer, transport));
-            peers.insert(fqdn, Running { peer, task });
+            peers.insert(fqdn, AssociationTask { peer, task });
         }
     }
 
@@ -159,7 +159,7 @@ impl Associations {
     /// Returns all peers, sorted by name.
     pub fn peers(&self) -> Vec<PeerStatus> {
         let peers = self.peers.read().unwrap_or_else(PoisonError::into_inner);
-        let status = |running: &Running| PeerStatus {
+        let status = |running: &AssociationTask| PeerStatus {
             fqdn: running.peer.fqdn.clone(),
             state: running.peer.read(|machine| machine.state().clone()),
         };
@@ -236,7 +236,7 @@ impl Associations {
     }
 }
 
-impl AssociationsOf for Associations {
+impl AssociationLookup for Associations {
     fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
         let association = Self::established(self, peer)?;
         Some((association.id, association.certificate.clone()))

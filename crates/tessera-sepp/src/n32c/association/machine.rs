@@ -12,7 +12,9 @@ use super::offer::{own_answer, own_request};
 use super::settings::{LocalSettings, PeerSettings};
 use crate::identity::CertificateIdentity;
 use crate::n32c::failure::Failure;
-use crate::n32c::initiator::{Judged, Redirection, Reply, Target, TransportError, read_reply};
+use crate::n32c::initiator::{
+    AcceptedReply, Redirection, Reply, Target, TransportError, read_reply,
+};
 use crate::n32c::messages::{
     HandshakeId, SecNegotiateReqData, SecNegotiateRspData, SecurityCapability,
 };
@@ -27,14 +29,14 @@ pub enum State {
     /// N32-f is allowed.
     Established(Arc<Association>),
     /// One side ended it.
-    Terminated(TerminatedBy),
+    Terminated(Terminator),
     /// The last attempt failed.
     Exception(Arc<Failure>),
 }
 
 /// Which side ended an association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TerminatedBy {
+pub enum Terminator {
     /// This SEPP: nothing begins until it is requested.
     Us,
     /// The peer. This SEPP retries after a while, and the peer may begin at any time.
@@ -210,8 +212,8 @@ impl Machine {
         judge_sender(&self.settings, &target.fqdn, &reply.identity, &target.fqdn)
             .map_err(Failure::Claims)?;
         let answer = match read_reply(&reply)? {
-            Judged::Answer(answer) => answer,
-            Judged::Elsewhere(redirection) => {
+            AcceptedReply::Answer(answer) => answer,
+            AcceptedReply::Elsewhere(redirection) => {
                 return self.follow(exchange, redirection).map(Judgement::Elsewhere);
             }
         };
@@ -295,7 +297,7 @@ impl Machine {
         let offered = &request.supported_sec_capability_list;
         if offered.contains(&SecurityCapability::Tls) {
             let agreed = self.judge(now, &peer.fqdn, identity, &Claims::from(request))?;
-            if self.state == State::Terminated(TerminatedBy::Us) {
+            if self.state == State::Terminated(Terminator::Us) {
                 return Err(Refusal::new(Rule::Ended, "this SEPP ended the association"));
             }
             self.establish(agreed);
@@ -313,10 +315,10 @@ impl Machine {
     /// Handles the peer ending the association. An exchange in progress no longer counts: its answer may be older.
     pub fn ended_by_peer(&mut self, now: Instant) {
         self.forget();
-        if self.state == State::Terminated(TerminatedBy::Us) {
+        if self.state == State::Terminated(Terminator::Us) {
             return;
         }
-        self.state = State::Terminated(TerminatedBy::Peer);
+        self.state = State::Terminated(Terminator::Peer);
         let wait = self.backoff.after_termination();
         self.next = self.settings.initiate.then(|| now + wait);
     }
@@ -326,7 +328,7 @@ impl Machine {
         let is_known = self.established().is_some() || self.exchange.is_some();
         self.forget();
         self.next = None;
-        self.state = State::Terminated(TerminatedBy::Us);
+        self.state = State::Terminated(Terminator::Us);
         is_known.then(|| {
             let handshake_id = HandshakeId::from_octets(self.rng.u64(..).to_be_bytes());
             own_request(&self.local, &self.settings, SecurityCapability::None, handshake_id)
@@ -356,7 +358,7 @@ impl Machine {
 
     /// Returns whether the peer ended it, and the next attempt is later than a request would want.
     pub fn is_put_off(&self, now: Instant) -> bool {
-        let is_ended = self.state == State::Terminated(TerminatedBy::Peer);
+        let is_ended = self.state == State::Terminated(Terminator::Peer);
         is_ended
             && self.exchange.is_none()
             && self.next.is_some_and(|next| next > now + Backoff::FIRST)
@@ -394,7 +396,7 @@ impl Machine {
         };
         let holds_on = self.established().is_some_and(|association| is_allowed(association));
         self.exchange = None;
-        if self.state != State::Terminated(TerminatedBy::Us) {
+        if self.state != State::Terminated(Terminator::Us) {
             if !holds_on {
                 self.state = State::WillEstablish;
             }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub use self::associations::{Associations, NotEstablished, PeerStatus};
 pub(crate) use self::backoff::Backoff;
 pub use self::event::{Event, Observer, Role};
-pub use self::machine::{State, TerminatedBy};
+pub use self::machine::{State, Terminator};
 pub use self::settings::{LocalSettings, PeerSettings, Settings};
 pub use super::failure::Failure;
 use super::messages::{Features, HandshakeId, N32Purpose};

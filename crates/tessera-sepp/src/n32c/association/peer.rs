@@ -141,7 +141,7 @@ impl Peer {
                 machine.is_under_way()
                     || machine.next().is_some_and(|next| next <= deadline.instant().into_std())
             }
-            State::Terminated(super::TerminatedBy::Us) => false,
+            State::Terminated(super::Terminator::Us) => false,
             _ => true,
         })
     }

@@ -4,7 +4,7 @@ mod redirection;
 mod reply;
 
 pub(crate) use self::redirection::Redirection;
-pub(crate) use self::reply::{Judged, read_acknowledgement, read_reply};
+pub(crate) use self::reply::{AcceptedReply, read_acknowledgement, read_reply};
 use super::messages::Message;
 pub use super::transport::{Reply, Target, Transport, TransportError};
 

@@ -11,18 +11,18 @@ use crate::n32c::messages::{ProblemDetails, SecNegotiateRspData, decode};
 use crate::n32c::transport::{Reply, TransportError};
 
 /// A reply that isn't a failure.
-pub(crate) enum Judged {
+pub(crate) enum AcceptedReply {
     Answer(Box<SecNegotiateRspData>),
     Elsewhere(Redirection),
 }
 
 /// Reads a reply to `exchange-capability`.
-pub(crate) fn read_reply(reply: &Reply) -> Result<Judged, Failure> {
+pub(crate) fn read_reply(reply: &Reply) -> Result<AcceptedReply, Failure> {
     match reply.status {
         StatusCode::OK => decode(&reply.body)
-            .map(|answer| Judged::Answer(Box::new(answer)))
+            .map(|answer| AcceptedReply::Answer(Box::new(answer)))
             .map_err(|error| Failure::Answer(error.to_string())),
-        StatusCode::TEMPORARY_REDIRECT => Redirection::read(reply).map(Judged::Elsewhere),
+        StatusCode::TEMPORARY_REDIRECT => Redirection::read(reply).map(AcceptedReply::Elsewhere),
         _ => Err(refusal(reply)),
     }
 }

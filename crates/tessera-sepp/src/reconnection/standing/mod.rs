@@ -8,13 +8,13 @@ use tessera_kit::clock::unix;
 use tokio::sync::watch;
 
 use super::Mode;
-use super::no_longer::NoLonger;
-use crate::identity::{AssociationsOf, Direction, Identity, KnownPeers, Listener};
+use super::identity_refusal::IdentityRefusal;
+use crate::identity::{AssociationLookup, Direction, Identity, KnownPeers, Listener};
 
 /// What is valid now: the configuration that was loaded last, and the associations.
 pub struct Standing {
     known: RwLock<Arc<KnownPeers>>,
-    associations: Arc<dyn AssociationsOf>,
+    associations: Arc<dyn AssociationLookup>,
     changes: watch::Sender<u64>,
 }
 
@@ -57,7 +57,7 @@ pub struct Purpose {
 
 impl Standing {
     /// Judges by this configuration.
-    pub fn new(known: Arc<KnownPeers>, associations: Arc<dyn AssociationsOf>) -> Self {
+    pub fn new(known: Arc<KnownPeers>, associations: Arc<dyn AssociationLookup>) -> Self {
         let changes = watch::Sender::new(0);
         Self { known: RwLock::new(known), associations, changes }
     }
@@ -70,7 +70,7 @@ impl Standing {
 
     /// Returns the associations.
     #[must_use]
-    pub fn associations(&self) -> &Arc<dyn AssociationsOf> {
+    pub fn associations(&self) -> &Arc<dyn AssociationLookup> {
         &self.associations
     }
 
@@ -93,9 +93,9 @@ impl Standing {
     /// # Errors
     /// If the peer would not be accepted now, because the configuration was replaced meanwhile. The caller must end the
     /// connection.
-    pub fn identify(&self, facts: &Facts) -> Result<Connected, NoLonger> {
+    pub fn identify(&self, facts: &Facts) -> Result<Connected, IdentityRefusal> {
         let identity = facts.peer.as_ref().and_then(Identity::decode);
-        let identity = identity.ok_or(NoLonger::Unreadable)?;
+        let identity = identity.ok_or(IdentityRefusal::Unreadable)?;
         self.stands(&identity, unix())?;
         Ok(Connected { identity: Arc::new(identity), mode: Mode::of(facts) })
     }
@@ -106,20 +106,20 @@ impl Standing {
     ///
     /// # Errors
     /// Why it would not.
-    pub fn stands(&self, identity: &Identity, unix: Duration) -> Result<(), NoLonger> {
+    pub fn stands(&self, identity: &Identity, unix: Duration) -> Result<(), IdentityRefusal> {
         let known = self.known();
         let Some(epoch) = known.epoch_of(&identity.peer) else {
-            return Err(NoLonger::UnknownPeer);
+            return Err(IdentityRefusal::UnknownPeer);
         };
         let peer = known.get(&identity.peer);
         if peer.is_none_or(|peer| peer.anchor != identity.certificate.anchor) {
-            return Err(NoLonger::OtherAnchor);
+            return Err(IdentityRefusal::OtherAnchor);
         }
         if epoch != identity.epoch {
-            return Err(NoLonger::OtherEpoch);
+            return Err(IdentityRefusal::OtherEpoch);
         }
         if identity.certificate.expires_at <= unix.as_secs() {
-            return Err(NoLonger::Expired);
+            return Err(IdentityRefusal::Expired);
         }
         Ok(())
     }
@@ -134,23 +134,23 @@ impl Standing {
         identity: &Identity,
         purpose: Purpose,
         unix: Duration,
-    ) -> Result<(), NoLonger> {
+    ) -> Result<(), IdentityRefusal> {
         if identity.direction != purpose.direction {
-            return Err(NoLonger::OtherDirection);
+            return Err(IdentityRefusal::OtherDirection);
         }
         // TS 29.573's N32-c requires certificates in each handshake.
         if identity.listener != purpose.listener || purpose.listener == Listener::N32c {
-            return Err(NoLonger::OtherListener);
+            return Err(IdentityRefusal::OtherListener);
         }
         self.stands(identity, unix)?;
         let Some((id, n32c)) = self.associations.established(&identity.peer) else {
-            return Err(NoLonger::NoAssociation);
+            return Err(IdentityRefusal::NoAssociation);
         };
         if identity.association != Some(id) {
-            return Err(NoLonger::OtherAssociation);
+            return Err(IdentityRefusal::OtherAssociation);
         }
         if !identity.certificate.is_within(&n32c) {
-            return Err(NoLonger::BeyondN32c);
+            return Err(IdentityRefusal::BeyondN32c);
         }
         Ok(())
     }

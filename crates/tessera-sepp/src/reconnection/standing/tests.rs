@@ -17,7 +17,7 @@ const FOR_N32F: Purpose = Purpose { direction: Direction::Incoming, listener: Li
 /// The association with the peer.
 struct One(Mutex<Option<(AssociationId, CertificateIdentity)>>);
 
-impl AssociationsOf for One {
+impl AssociationLookup for One {
     fn established(&self, _: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
         self.0.lock().unwrap().clone()
     }
@@ -73,7 +73,7 @@ fn good() -> (Standing, Arc<One>, Identity) {
 }
 
 #[track_caller]
-fn refused(change: impl FnOnce(&mut Identity), why: NoLonger) {
+fn refused(change: impl FnOnce(&mut Identity), why: IdentityRefusal) {
     let (standing, _, mut identity) = good();
     change(&mut identity);
     assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(why));
@@ -83,16 +83,16 @@ fn refused(change: impl FnOnce(&mut Identity), why: NoLonger) {
 fn an_identity_resumes_while_all_of_it_is_so() {
     let (standing, _, identity) = good();
     assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Ok(()));
-    refused(|it| it.direction = Direction::Outgoing, NoLonger::OtherDirection);
-    refused(|it| it.listener = Listener::Shared, NoLonger::OtherListener);
-    refused(|it| it.listener = Listener::N32c, NoLonger::OtherListener);
-    refused(|it| it.peer = "sepp.example.org".parse().unwrap(), NoLonger::UnknownPeer);
-    refused(|it| it.certificate.anchor = "third".into(), NoLonger::OtherAnchor);
-    refused(|it| it.epoch ^= 1, NoLonger::OtherEpoch);
-    refused(|it| it.certificate.expires_at = NOW.as_secs(), NoLonger::Expired);
-    refused(|it| it.association = None, NoLonger::OtherAssociation);
-    refused(|it| it.association = Some(AssociationId([2; 16])), NoLonger::OtherAssociation);
-    refused(|it| it.certificate.plmns = plmns(&["001-01", "001-02"]), NoLonger::BeyondN32c);
+    refused(|it| it.direction = Direction::Outgoing, IdentityRefusal::OtherDirection);
+    refused(|it| it.listener = Listener::Shared, IdentityRefusal::OtherListener);
+    refused(|it| it.listener = Listener::N32c, IdentityRefusal::OtherListener);
+    refused(|it| it.peer = "sepp.example.org".parse().unwrap(), IdentityRefusal::UnknownPeer);
+    refused(|it| it.certificate.anchor = "third".into(), IdentityRefusal::OtherAnchor);
+    refused(|it| it.epoch ^= 1, IdentityRefusal::OtherEpoch);
+    refused(|it| it.certificate.expires_at = NOW.as_secs(), IdentityRefusal::Expired);
+    refused(|it| it.association = None, IdentityRefusal::OtherAssociation);
+    refused(|it| it.association = Some(AssociationId([2; 16])), IdentityRefusal::OtherAssociation);
+    refused(|it| it.certificate.plmns = plmns(&["001-01", "001-02"]), IdentityRefusal::BeyondN32c);
 }
 
 #[test]
@@ -100,19 +100,19 @@ fn n32c_never_resumes() {
     let (standing, _, mut identity) = good();
     identity.listener = Listener::N32c;
     let purpose = Purpose { listener: Listener::N32c, ..FOR_N32F };
-    assert_eq!(standing.resumes(&identity, purpose, NOW), Err(NoLonger::OtherListener));
+    assert_eq!(standing.resumes(&identity, purpose, NOW), Err(IdentityRefusal::OtherListener));
 }
 
 #[test]
 fn without_the_association_nothing_resumes_and_what_runs_goes_on() {
     let (standing, associations, identity) = good();
     *associations.0.lock().unwrap() = None;
-    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(NoLonger::NoAssociation));
+    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(IdentityRefusal::NoAssociation));
     assert_eq!(standing.stands(&identity, NOW), Ok(()));
     // N32-c now has another anchor.
     let other = CertificateIdentity { anchor: "third".into(), ..certificate() };
     *associations.0.lock().unwrap() = Some((AssociationId([1; 16]), other));
-    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(NoLonger::BeyondN32c));
+    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(IdentityRefusal::BeyondN32c));
 }
 
 /// Different roots have different epochs; reloading the same files keeps the epoch.
@@ -123,8 +123,8 @@ fn an_epoch_follows_from_what_was_said() {
     standing.replace(same);
     assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Ok(()));
     standing.replace(known(PEER));
-    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(NoLonger::OtherEpoch));
+    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(IdentityRefusal::OtherEpoch));
     standing.replace(known("sepp9.5gc.mnc001.mcc001.3gppnetwork.org"));
-    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(NoLonger::UnknownPeer));
-    assert_eq!(standing.stands(&identity, NOW), Err(NoLonger::UnknownPeer));
+    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(IdentityRefusal::UnknownPeer));
+    assert_eq!(standing.stands(&identity, NOW), Err(IdentityRefusal::UnknownPeer));
 }

@@ -4,7 +4,7 @@ use crate::sbi::api_root::Scheme;
 
 /// The function that a label represents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Foreign {
+pub struct ForeignFunction {
     /// How its own network reaches it.
     pub scheme: Scheme,
     /// Its name.
@@ -13,7 +13,7 @@ pub struct Foreign {
     pub port: Option<u16>,
 }
 
-impl Foreign {
+impl ForeignFunction {
     /// Returns it as in `3gpp-Sbi-Target-apiRoot`.
     pub fn api_root(&self) -> String {
         let Self { scheme, host, port } = self;

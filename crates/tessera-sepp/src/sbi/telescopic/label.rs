@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::foreign::Foreign;
+use super::foreign::ForeignFunction;
 use super::long::LongNames;
 use crate::names::{Fqdn, NetworkDomain};
 use crate::sbi::api_root::{Scheme, split_authority};
@@ -78,7 +78,7 @@ impl TelescopicDomain {
     }
 
     /// Returns what a name of this domain represents; `None` if it isn't telescopic.
-    pub fn original(&self, host: &str) -> Option<Foreign> {
+    pub fn original(&self, host: &str) -> Option<ForeignFunction> {
         let host = host.strip_suffix('.').unwrap_or(host);
         let domain = self.domain.as_str();
         let (label, dot) = host.split_at_checked(host.len().checked_sub(domain.len() + 1)?)?;
@@ -97,7 +97,7 @@ impl TelescopicDomain {
         }
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
         let port = port.filter(|port| *port != scheme.default_port());
-        self.long.label(Foreign { scheme, host, port })
+        self.long.label(ForeignFunction { scheme, host, port })
     }
 }
 
@@ -144,7 +144,7 @@ fn label(host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
 
 /// Returns what a lower-case label represents. Only the output of [`label`] is accepted, so each function has one
 /// label.
-fn parse(text: &str) -> Option<Foreign> {
+fn parse(text: &str) -> Option<ForeignFunction> {
     let (mut host, mut rest) = (String::with_capacity(text.len() + 40), text);
     loop {
         let (plain, escape) = rest.split_at(rest.find('-')?);
@@ -173,7 +173,7 @@ fn parse(text: &str) -> Option<Foreign> {
         None => return None,
     };
     split_authority(&host).ok()?;
-    (label(&host, port, scheme)? == text).then_some(Foreign { scheme, host, port })
+    (label(&host, port, scheme)? == text).then_some(ForeignFunction { scheme, host, port })
 }
 
 #[cfg(test)]

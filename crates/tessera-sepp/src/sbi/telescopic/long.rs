@@ -5,24 +5,24 @@ use std::sync::{Mutex, PoisonError};
 
 use tessera::wire::CipherSuite;
 
-use super::foreign::Foreign;
+use super::foreign::ForeignFunction;
 use crate::names::NetworkDomain;
 
 /// Long names by a digest of each. Beyond [`MOST`], the network with the most loses its oldest: a peer only names its own
 /// networks, so the others keep theirs, up to an even share. A restart forgets all. Labels that local functions still
 /// hold then lead nowhere (404) until they repeat discovery.
 #[derive(Debug, Default)]
-pub(super) struct LongNames(Mutex<Kept>);
+pub(super) struct LongNames(Mutex<LabelTable>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    by_label: HashMap<Box<str>, Foreign>,
+struct LabelTable {
+    by_label: HashMap<Box<str>, ForeignFunction>,
     in_order: HashMap<NetworkDomain, VecDeque<Box<str>>>,
 }
 
 impl LongNames {
     /// Returns the label of an address; always the same one.
-    pub(super) fn label(&self, foreign: Foreign) -> Option<String> {
+    pub(super) fn label(&self, foreign: ForeignFunction) -> Option<String> {
         let network = NetworkDomain::of_name(&foreign.host)?;
         let suite = tessera_aws_lc::provider().suite(CipherSuite::TLS_AES_128_GCM_SHA256)?.hash;
         let digest = suite.hash(foreign.api_root().as_bytes());
@@ -41,7 +41,7 @@ impl LongNames {
     }
 
     /// Returns what a lower-case label represents.
-    pub(super) fn original(&self, label: &str) -> Option<Foreign> {
+    pub(super) fn original(&self, label: &str) -> Option<ForeignFunction> {
         if !label.starts_with(MARK) {
             return None;
         }
@@ -49,7 +49,7 @@ impl LongNames {
     }
 }
 
-impl Kept {
+impl LabelTable {
     fn forget_one(&mut self) {
         let most = self.in_order.iter_mut().max_by_key(|(_, names)| names.len());
         let Some((&network, names)) = most else { return };
@@ -73,9 +73,9 @@ mod tests {
     use super::*;
     use crate::sbi::api_root::Scheme;
 
-    fn foreign(number: usize) -> Foreign {
+    fn foreign(number: usize) -> ForeignFunction {
         let host = format!("{number}.5gc.mnc001.mcc001.3gppnetwork.org");
-        Foreign { scheme: Scheme::Https, host, port: None }
+        ForeignFunction { scheme: Scheme::Https, host, port: None }
     }
 
     #[test]

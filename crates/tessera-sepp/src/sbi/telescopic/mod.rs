@@ -7,7 +7,7 @@ mod label;
 mod long;
 mod rewrite;
 
-pub use self::foreign::Foreign;
+pub use self::foreign::ForeignFunction;
 pub use self::json::exchange_strings;
 pub use self::label::TelescopicDomain;
-pub use self::rewrite::{Rewriting, is_json, rewrite};
+pub use self::rewrite::{Rewriter, is_json, rewrite};

@@ -10,7 +10,7 @@ use crate::names::NetworkDomain;
 
 /// A translation.
 #[derive(Clone, Copy)]
-pub struct Rewriting<'r> {
+pub struct Rewriter<'r> {
     /// The names.
     pub domain: &'r TelescopicDomain,
     /// The direction.
@@ -30,7 +30,7 @@ pub enum Way<'r> {
     Out,
 }
 
-impl<'r> Rewriting<'r> {
+impl<'r> Rewriter<'r> {
     /// Translates incoming bodies.
     pub fn inwards(
         domain: &'r TelescopicDomain,
@@ -74,7 +74,7 @@ impl<'r> Rewriting<'r> {
 
 /// Returns the body with translated names and URIs: JSON, or the JSON parts of `multipart/related` (TS 29.502 creates
 /// PDU sessions so). `None` if nothing changes.
-pub fn rewrite(rewriting: &Rewriting<'_>, headers: &HeaderMap, body: &Bytes) -> Option<Bytes> {
+pub fn rewrite(rewriting: &Rewriter<'_>, headers: &HeaderMap, body: &Bytes) -> Option<Bytes> {
     let exchange = |text: &[u8]| exchange_strings(text, |key, value| rewriting.string(key, value));
     match kind(headers)? {
         Kind::Json => exchange(body),
@@ -163,7 +163,7 @@ mod tests {
         let domain = domain();
         let (body, headers) =
             (Bytes::from_static(DISCOVERED.as_bytes()), typed("application/json"));
-        let inwards = Rewriting::inwards(&domain, &is_foreign);
+        let inwards = Rewriter::inwards(&domain, &is_foreign);
         let through = rewrite(&inwards, &headers, &body).unwrap();
         let text = std::str::from_utf8(&through).unwrap();
         assert!(
@@ -177,10 +177,10 @@ mod tests {
         );
         assert!(text.contains(r#""fqdn":"own.5gc.mnc070.mcc999.3gppnetwork.org""#));
         assert!(text.contains(r#""name":"udm.5gc.mnc001.mcc001.3gppnetwork.org""#));
-        let back = rewrite(&Rewriting::outwards(&domain), &headers, &through).unwrap();
+        let back = rewrite(&Rewriter::outwards(&domain), &headers, &through).unwrap();
         assert_eq!(back, body);
         assert_eq!(rewrite(&inwards, &typed("text/plain"), &body), None);
-        assert_eq!(rewrite(&Rewriting::outwards(&domain), &headers, &body), None);
+        assert_eq!(rewrite(&Rewriter::outwards(&domain), &headers, &body), None);
     }
 
     #[test]
@@ -197,12 +197,12 @@ mod tests {
         let body = Bytes::from(body);
         let headers = typed("multipart/related; boundary=\"xx\"");
         let domain = domain();
-        let through = rewrite(&Rewriting::inwards(&domain, &is_foreign), &headers, &body).unwrap();
+        let through = rewrite(&Rewriter::inwards(&domain, &is_foreign), &headers, &body).unwrap();
         let text = std::str::from_utf8(&through).unwrap();
         assert!(text.contains("vsmfPduSessionUri\":\"http://smf-n001001-h.sepp."), "{text}");
         assert!(text.contains(&binary));
         assert!(text.ends_with("--xx--\r\n"));
-        let back = rewrite(&Rewriting::outwards(&domain), &headers, &through).unwrap();
+        let back = rewrite(&Rewriter::outwards(&domain), &headers, &through).unwrap();
         assert_eq!(back, body);
     }
 
@@ -216,7 +216,7 @@ mod tests {
             "--xx\r\nContent-Type: application/json\r\n\r\n{\"fqdn\":\"x",
         ] {
             let body = Bytes::from(body);
-            assert_eq!(rewrite(&Rewriting::outwards(&domain), &headers, &body), None);
+            assert_eq!(rewrite(&Rewriter::outwards(&domain), &headers, &body), None);
         }
     }
 }

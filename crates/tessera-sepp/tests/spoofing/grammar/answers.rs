@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::json::Scene;
 use super::lies::Place;
 use super::random::Random;
-use super::{Hostile, Message};
+use super::{HostileMessage, Message};
 
 pub use super::heads::of_answer as head;
 
@@ -79,7 +79,7 @@ const SCENES: [(u16, Scene); 7] = [
     ),
 ];
 
-pub fn body(random: &mut Random) -> Hostile {
+pub fn body(random: &mut Random) -> HostileMessage {
     if random.one_in(8) {
         return token(random);
     }
@@ -91,7 +91,7 @@ pub fn body(random: &mut Random) -> Hostile {
 }
 
 /// A token from a peer's NRF, for a function of a third network.
-fn token(random: &mut Random) -> Hostile {
+fn token(random: &mut Random) -> HostileMessage {
     let (_, claims) =
         scene("/oauth2/token", 200, "@", r#""iss":"x","#, "producerPlmnId", Place::Sender);
     let (mut hostile, document) = claims.hostile(random);

@@ -3,7 +3,7 @@
 use super::json::Scene;
 use super::lies::Place;
 use super::random::Random;
-use super::{Hostile, Message};
+use super::{HostileMessage, Message};
 
 const fn scene(
     method: &'static str,
@@ -159,7 +159,7 @@ pub const SCENES: &[Scene] = &[
     ),
 ];
 
-pub fn hostile(random: &mut Random) -> Hostile {
+pub fn hostile(random: &mut Random) -> HostileMessage {
     let (mut hostile, document) = random.pick(SCENES).hostile(random);
     hostile.message = document.put_into(hostile.message);
     hostile

@@ -8,7 +8,7 @@ use super::json::Tricks;
 use super::lies::Place;
 use super::random::Random;
 use super::table::is_of_third_networks;
-use super::{Hostile, Message};
+use super::{HostileMessage, Message};
 use crate::honest::Exchange;
 
 /// A value that identifies whose something is.
@@ -74,7 +74,7 @@ fn find(
     }
 }
 
-pub fn hostile(random: &mut Random) -> Hostile {
+pub fn hostile(random: &mut Random) -> HostileMessage {
     let Spot { exchange, member, pointer, place, is_list } = random.pick(&SPOTS);
     let tricks = Tricks::pick(random);
     let (mut what, lying, lie) = tricks.member(member, *place, *is_list, random);
@@ -91,5 +91,5 @@ pub fn hostile(random: &mut Random) -> Hostile {
         path: exchange.text("path").to_owned(),
         ..Message::default()
     };
-    Hostile { what, lie, message: document.put_into(message) }
+    HostileMessage { what, lie, message: document.put_into(message) }
 }

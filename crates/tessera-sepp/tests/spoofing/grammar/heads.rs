@@ -7,7 +7,7 @@ use super::lies::{Place, Value};
 use super::queries::encoded;
 use super::random::Random;
 use super::tricks::plain;
-use super::{Hostile, Kind, Lie, Message, json, uris};
+use super::{HostileMessage, Kind, Lie, Message, json, uris};
 
 /// A header, its value with `@` for the lie and `!` for an allowed value, and what it holds.
 const HEADERS: [(&str, &str, Place); 14] = [
@@ -33,7 +33,7 @@ fn message() -> Message {
     Message { method: "GET", path: PATH.into(), ..Message::default() }
 }
 
-pub fn hostile(random: &mut Random) -> Hostile {
+pub fn hostile(random: &mut Random) -> HostileMessage {
     match random.below(10) {
         0..3 => token(random),
         3 => believed(random),
@@ -49,7 +49,7 @@ fn spelled(value: &Value, is_json: bool) -> String {
     }
 }
 
-fn named(random: &mut Random) -> Hostile {
+fn named(random: &mut Random) -> HostileMessage {
     let (name, template, place) = *random.pick(&HEADERS);
     let (mut what, value, lie) = place.lie(random, name);
     let is_json = template.contains('[');
@@ -101,7 +101,7 @@ fn named(random: &mut Random) -> Hostile {
             let bytes = [b"\xff, ".as_slice(), value.as_bytes()].concat();
             let message = message.header(name, bytes);
             what.extend([name.into(), "behind a byte that isn't ASCII".into()]);
-            return Hostile { what, lie, message };
+            return HostileMessage { what, lie, message };
         }
         10 => {
             value = format!(",{value}");
@@ -111,11 +111,11 @@ fn named(random: &mut Random) -> Hostile {
     };
     let message = message.header(&spelling, value);
     what.extend([name.into(), format!("header {how}")]);
-    Hostile { what, lie, message }
+    HostileMessage { what, lie, message }
 }
 
 /// Headers that servers trust from a reverse proxy.
-fn believed(random: &mut Random) -> Hostile {
+fn believed(random: &mut Random) -> HostileMessage {
     let (name, value) = *random.pick(&[
         ("x-forwarded-for", "10.0.0.1"),
         ("x_forwarded_for", "10.0.0.1"),
@@ -134,11 +134,11 @@ fn believed(random: &mut Random) -> Hostile {
     let member = if name == "x_forwarded_for" { "x-forwarded-for" } else { name };
     let lie = Lie { member, kind: Kind::Host, values: vec!["10.0.0.1".into()] };
     let value = format!("{value}{}", *random.pick(&["", " ", ", 192.0.2.1"]));
-    Hostile { what: vec![name.into()], lie, message: message().header(name, value) }
+    HostileMessage { what: vec![name.into()], lie, message: message().header(name, value) }
 }
 
 /// Claims, spelled like any JSON.
-fn token(random: &mut Random) -> Hostile {
+fn token(random: &mut Random) -> HostileMessage {
     const CLAIMS: [(&str, Place); 2] =
         [("consumerPlmnId", Place::Sender), ("consumerSnpnId", Place::Sender)];
     let (member, place) = *random.pick(&CLAIMS);
@@ -170,11 +170,11 @@ fn token(random: &mut Random) -> Hostile {
         _ => ("authorization", format!("Bearer {token}")),
     };
     hostile.what.push(format!("token in {name}"));
-    Hostile { message: message().header(name, value), ..hostile }
+    HostileMessage { message: message().header(name, value), ..hostile }
 }
 
 /// Headers of a response: where a reader continues, and what it learns about its peer.
-pub fn of_answer(random: &mut Random) -> Hostile {
+pub fn of_answer(random: &mut Random) -> HostileMessage {
     const PLACES: [(&str, &str, u16); 10] = [
         ("location", "@", 201),
         ("location", "@", 307),
@@ -211,5 +211,5 @@ pub fn of_answer(random: &mut Random) -> Hostile {
     }
     let message = message.header(&spelling, template.replace('@', &uri));
     let what = vec![format!("{status} {spelling}"), format!("URI with {how}")];
-    Hostile { what, lie, message }
+    HostileMessage { what, lie, message }
 }

@@ -3,7 +3,7 @@
 use super::lies::Place;
 use super::random::Random;
 use super::tricks::{DOCUMENT, Document, Draft, MEMBER, plain};
-use super::{Hostile, Lie, Message};
+use super::{HostileMessage, Lie, Message};
 
 /// A place in an API's JSON.
 pub struct Scene {
@@ -31,7 +31,7 @@ impl Scene {
     }
 
     /// With a lie, and with tricks in the member, in the document, in both or in neither.
-    pub fn hostile(&self, random: &mut Random) -> (Hostile, Document) {
+    pub fn hostile(&self, random: &mut Random) -> (HostileMessage, Document) {
         let tricks = Tricks::pick(random);
         let (mut what, member, lie) = tricks.member(self.member, self.place, self.is_list, random);
         let text = match random.one_in(2) {
@@ -40,7 +40,7 @@ impl Scene {
         };
         let text = if self.others.is_empty() { format!("{{{member}}}") } else { text };
         let document = tricks.document(self.around.replace('@', &text), &mut what, random);
-        (Hostile { what, lie, message: self.message(Vec::new()) }, document)
+        (HostileMessage { what, lie, message: self.message(Vec::new()) }, document)
     }
 }
 

@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 #[derive(Debug)]
-pub struct Hostile {
+pub struct HostileMessage {
     /// The family, the place and the tricks.
     pub what: Vec<String>,
     pub lie: Lie,
@@ -104,7 +104,7 @@ impl Message {
     }
 }
 
-type Make = fn(&mut Random) -> Hostile;
+type Make = fn(&mut Random) -> HostileMessage;
 
 /// The number of messages in each family.
 const FAMILIES: [(&str, usize, Make); 11] = [
@@ -122,7 +122,7 @@ const FAMILIES: [(&str, usize, Make); 11] = [
 ];
 
 /// Returns a thousand of them, and as many with the same tricks and an honest value in place of the lie.
-pub fn corpus(seed: u64) -> (Vec<Hostile>, Vec<Message>) {
+pub fn corpus(seed: u64) -> (Vec<HostileMessage>, Vec<Message>) {
     let mut random = Random::new(seed);
     let mut seen = HashSet::new();
     let (mut all, mut honest) = (Vec::with_capacity(1000), Vec::with_capacity(1000));

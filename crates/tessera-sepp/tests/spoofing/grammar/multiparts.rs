@@ -3,7 +3,7 @@
 use super::json::Scene;
 use super::lies::Place;
 use super::random::Random;
-use super::{Hostile, Message};
+use super::{HostileMessage, Message};
 
 const fn scene(others: &'static str, member: &'static str, place: Place) -> Scene {
     let path = "/nsmf-pdusession/v1/pdu-sessions";
@@ -135,7 +135,7 @@ fn filled(form: &str, json: &[u8], line: &str, honest: &str) -> Vec<u8> {
     [before.replace('!', honest).as_bytes(), json, behind.replace('!', honest).as_bytes()].concat()
 }
 
-pub fn hostile(random: &mut Random) -> Hostile {
+pub fn hostile(random: &mut Random) -> HostileMessage {
     let scene = random.pick(&SCENES);
     let (mut hostile, document) = scene.hostile(random);
     let honest = r#"{"pduSessionId":6}"#;
@@ -154,7 +154,7 @@ pub fn hostile(random: &mut Random) -> Hostile {
     let body = filled(&form, &json, line, honest);
     let message = Message { body, ..hostile.message }.header("content-type", kind);
     hostile.what.extend([what].into_iter().chain(how).map(String::from));
-    Hostile { message, ..hostile }
+    HostileMessage { message, ..hostile }
 }
 
 pub fn honest() -> Vec<(String, Message)> {

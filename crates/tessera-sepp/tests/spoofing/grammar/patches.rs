@@ -4,7 +4,7 @@
 use super::lies::{Place, Value};
 use super::random::Random;
 use super::tricks::plain;
-use super::{Hostile, Message};
+use super::{HostileMessage, Message};
 
 const SUBSCRIPTION: &str = r#"{"nfStatusNotificationUri":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x",
     "reqPlmnList":[{"mcc":"001","mnc":"01"}],"amfStatusUri":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x",
@@ -162,7 +162,7 @@ fn message(path: &str, kind: &str, body: String, resource: &'static str) -> Mess
     Message { body: body.into_bytes(), ..message }.header("content-type", kind)
 }
 
-pub fn hostile(random: &mut Random) -> Hostile {
+pub fn hostile(random: &mut Random) -> HostileMessage {
     let (path, member, place) = *random.pick(&PLACES);
     let (mut what, value, mut lie) = place.lie(random, member);
     let honest = plain(&place.honest());
@@ -208,7 +208,7 @@ pub fn hostile(random: &mut Random) -> Hostile {
             let message = message("/namf-callback/v1/sdm", "application/json", body, SUBSCRIPTION);
             let message = Message { method: "POST", resource: None, ..message };
             what.push("report of a change".into());
-            return Hostile { what, lie, message };
+            return HostileMessage { what, lie, message };
         }
         _ => {
             let (trick, chain) = *random.pick(&CHAINS);
@@ -216,7 +216,7 @@ pub fn hostile(random: &mut Random) -> Hostile {
         }
     };
     what.extend([trick.into(), kind.into()]);
-    Hostile { what, lie, message: message(path, kind, body, resource) }
+    HostileMessage { what, lie, message: message(path, kind, body, resource) }
 }
 
 pub fn honest() -> Vec<(String, Message)> {

@@ -3,7 +3,7 @@
 use super::lies::{Place, Value};
 use super::queries::encoded;
 use super::random::Random;
-use super::{Hostile, Message};
+use super::{HostileMessage, Message};
 
 /// `@` is the subscriber, `!` one of the receiver's.
 const PATHS: [(&str, &str); 22] = [
@@ -31,7 +31,7 @@ const PATHS: [(&str, &str); 22] = [
     ("encoded twice in front", "/nudm-sdm/v2/!%252f..%252f@/am-data"),
 ];
 
-pub fn hostile(random: &mut Random) -> Hostile {
+pub fn hostile(random: &mut Random) -> HostileMessage {
     let (_, value, lie) = Place::Subscriber.lie(random, "path");
     let Value::Text(subscriber) = value else { unreachable!("a subscriber is a text") };
     let (trick, path) = *random.pick(&PATHS);
@@ -44,5 +44,5 @@ pub fn hostile(random: &mut Random) -> Hostile {
     let path = path.replace('@', &subscriber).replace('!', "imsi-999700000000001");
     let how = how.map(|how| format!("subscriber {how}"));
     let what = [format!("path {trick}")].into_iter().chain(how).collect();
-    Hostile { what, lie, message: Message { method: "GET", path, ..Message::default() } }
+    HostileMessage { what, lie, message: Message { method: "GET", path, ..Message::default() } }
 }

@@ -3,7 +3,7 @@
 use super::lies::{Place, Value};
 use super::random::Random;
 use super::tricks::plain;
-use super::{Hostile, Lie, Message};
+use super::{HostileMessage, Lie, Message};
 
 struct Parameter {
     method: &'static str,
@@ -189,15 +189,15 @@ fn hostile(of: &Parameter, random: &mut Random) -> (Vec<String>, String, Lie) {
     (what, query, lie)
 }
 
-pub fn query(random: &mut Random) -> Hostile {
+pub fn query(random: &mut Random) -> HostileMessage {
     let of = &QUERIES[random.below(QUERIES.len())];
     let (what, query, lie) = hostile(of, random);
     let message =
         Message { method: of.method, path: format!("{}?{query}", of.path), ..Message::default() };
-    Hostile { what, lie, message }
+    HostileMessage { what, lie, message }
 }
 
-pub fn form(random: &mut Random) -> Hostile {
+pub fn form(random: &mut Random) -> HostileMessage {
     const TYPES: [&str; 5] = [
         "application/x-www-form-urlencoded",
         "application/x-www-form-urlencoded",
@@ -215,7 +215,7 @@ pub fn form(random: &mut Random) -> Hostile {
         body: body.into_bytes(),
         ..Message::default()
     };
-    Hostile { what, lie, message: message.header("content-type", kind) }
+    HostileMessage { what, lie, message: message.header("content-type", kind) }
 }
 
 pub fn honest() -> Vec<(String, Message)> {

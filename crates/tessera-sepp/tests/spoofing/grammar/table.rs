@@ -9,7 +9,7 @@ use super::lies::{Place, Value};
 use super::queries::{DISCOVERY, NEVER, encoded};
 use super::random::Random;
 use super::tricks::plain;
-use super::{Hostile, Message};
+use super::{HostileMessage, Message};
 
 /// `member NAME KIND`, as `scripts/sepp-members` generates it.
 const TABLE: &str = include_str!("../../../src/guard/members.txt");
@@ -129,7 +129,7 @@ fn place(kind: &str, random: &mut Random) -> Place {
     }
 }
 
-pub fn hostile(random: &mut Random) -> Hostile {
+pub fn hostile(random: &mut Random) -> HostileMessage {
     match random.below(8) {
         0 => query(random),
         1 => answer(random),
@@ -137,7 +137,7 @@ pub fn hostile(random: &mut Random) -> Hostile {
     }
 }
 
-fn body(random: &mut Random) -> Hostile {
+fn body(random: &mut Random) -> HostileMessage {
     // TS 29.518 §5.2.2.2: AMFs hand over subscribers of third networks to each other.
     let scenes: Vec<_> =
         bodies::SCENES.iter().filter(|scene| !scene.path.starts_with("/namf-comm")).collect();
@@ -154,7 +154,7 @@ fn body(random: &mut Random) -> Hostile {
     made(&Scene { member, place, is_list, around, ..*scene }, kind, random)
 }
 
-fn answer(random: &mut Random) -> Hostile {
+fn answer(random: &mut Random) -> HostileMessage {
     let (member, kind) = *random.pick(&OF_ANSWERS);
     let (path, around) = (*random.pick(&ANSWERS), *random.pick(&AROUND));
     let scene = Scene {
@@ -182,14 +182,14 @@ pub fn honest() -> Vec<(String, Message)> {
     OF_THIRD_NETWORKS.into_iter().map(one).collect()
 }
 
-fn made(scene: &Scene, kind: &str, random: &mut Random) -> Hostile {
+fn made(scene: &Scene, kind: &str, random: &mut Random) -> HostileMessage {
     let (mut hostile, document) = scene.hostile(random);
     hostile.message = document.put_into(hostile.message);
     hostile.what[0] = format!("a name of the table: {kind}");
     hostile
 }
 
-fn query(random: &mut Random) -> Hostile {
+fn query(random: &mut Random) -> HostileMessage {
     let (member, kind) = *random.pick(&ROWS[0]);
     let place = place(kind, random);
     let (mut what, value, lie) = place.lie(random, member);
@@ -200,5 +200,5 @@ fn query(random: &mut Random) -> Hostile {
         network => plain(network),
     };
     let path = format!("{DISCOVERY}?target-nf-type=UDM&{member}={}", encoded(&text, random, NEVER));
-    Hostile { what, lie, message: Message { method: "GET", path, ..Message::default() } }
+    HostileMessage { what, lie, message: Message { method: "GET", path, ..Message::default() } }
 }

@@ -7,7 +7,7 @@
 mod message;
 
 use serde_json::Value;
-use tessera_sepp::guard::{Asked, Guard, Refusal, Verdict};
+use tessera_sepp::guard::{Guard, Refusal, RequestSummary, Verdict};
 
 use self::message::Message;
 use crate::message::{guard, with};
@@ -133,7 +133,7 @@ impl Exchange {
     fn judged(&self, guard: &Guard, message: &mut Message) -> Result<Verdict, Refusal> {
         let is_of_peer = self.is_of_peer(message);
         let mut parts = message.request();
-        let asked = Asked::of(&parts);
+        let asked = RequestSummary::of(&parts);
         let mut body = message.body.clone();
         let seen =
             Some(&mut body).filter(|body| !body.is_empty() && guard.inspects(&message.headers));

@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bytes::Bytes;
-use tessera_sepp::guard::{Asked, Guard, Rule};
+use tessera_sepp::guard::{Guard, RequestSummary, Rule};
 
 use self::counts::Counts;
 use self::program::Program;
 use self::readings::Readings;
-use crate::grammar::{self, Hostile, Kind, Lie, Message};
+use crate::grammar::{self, HostileMessage, Kind, Lie, Message};
 use crate::message::{guard, with};
 
 #[test]
@@ -58,7 +58,7 @@ fn the_same_messages_without_a_lie_pass() {
 fn passed(guard: &Guard, message: &Message) -> Result<Message, Rule> {
     let mut body = message.body();
     let mut request = message.request().unwrap();
-    let asked = Asked::of(&request);
+    let asked = RequestSummary::of(&request);
     let headers;
     let judged = match message.response() {
         Some(mut response) => {
@@ -130,9 +130,9 @@ fn judge(programs: &[Program], guarded: u64) {
 /// Checks what readers find in messages that pass. `found`: what they find unguarded.
 fn judge_thousand(
     programs: &[Program],
-    corpus: &[Hostile],
+    corpus: &[HostileMessage],
     all: &Messages,
-    found: &[Found],
+    found: &[LieLines],
     counts: &mut Counts,
 ) -> Vec<String> {
     let strict = passing("hostile messages", all, "", counts);
@@ -165,7 +165,7 @@ fn judge_thousand(
 type Messages = BTreeMap<usize, Message>;
 
 /// For each message in which a reader finds the lie, the line that shows it.
-type Found = BTreeMap<usize, String>;
+type LieLines = BTreeMap<usize, String>;
 
 /// Returns the forwarded form of messages that pass.
 fn passing(what: &'static str, all: &Messages, more: &str, counts: &mut Counts) -> Messages {
@@ -181,9 +181,9 @@ fn passing(what: &'static str, all: &Messages, more: &str, counts: &mut Counts) 
     passing
 }
 
-fn lies(program: &Program, corpus: &[Hostile], messages: &Messages) -> Found {
+fn lies(program: &Program, corpus: &[HostileMessage], messages: &Messages) -> LieLines {
     let names = corpus.iter().map(|hostile| hostile.lie.member).collect();
-    let mut found = Found::new();
+    let mut found = LieLines::new();
     for line in program.reads(&names, messages).lines() {
         let mut words = line.split(' ');
         let mut word = || words.next().unwrap_or_default();
@@ -214,8 +214,8 @@ impl Lie {
     }
 }
 
-fn shown(program: &Program, hostile: &Hostile, after: &Message, line: &str) -> String {
-    let Hostile { what, lie, message } = hostile;
+fn shown(program: &Program, hostile: &HostileMessage, after: &Message, line: &str) -> String {
+    let HostileMessage { what, lie, message } = hostile;
     let what = what.join(", ");
     let name = program.name;
     format!(

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Found, Program};
-use crate::grammar::Hostile;
+use super::{LieLines, Program};
+use crate::grammar::HostileMessage;
 
 /// By reader.
 #[derive(Default)]
@@ -20,7 +20,7 @@ struct Reading {
 }
 
 impl Readings {
-    pub fn count(&mut self, program: &Program, corpus: &[Hostile], found: &Found) {
+    pub fn count(&mut self, program: &Program, corpus: &[HostileMessage], found: &LieLines) {
         let reading = self.0.entry(program.name).or_default();
         reading.unread = program.unread;
         for (number, hostile) in corpus.iter().enumerate() {

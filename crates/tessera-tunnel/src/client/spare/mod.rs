@@ -52,7 +52,7 @@ pub struct Spare<S> {
 pub const MAX_RECEIVED: usize = 4096;
 
 /// A connection removed from the pool, and why.
-type Removed<S> = (SpareEvent, S);
+type Removal<S> = (SpareEvent, S);
 
 type Places<S> = Vec<Option<Box<Idle<S>>>>;
 
@@ -162,7 +162,7 @@ impl<C: Source> Shared<C> {
     }
 
     /// Ready when a connection must be replaced, or was taken (`None`).
-    fn poll_idle(&self, place: usize, cx: &mut Context<'_>) -> Poll<Option<Removed<C::Stream>>> {
+    fn poll_idle(&self, place: usize, cx: &mut Context<'_>) -> Poll<Option<Removal<C::Stream>>> {
         let mut places = self.places();
         let Some(idle) = &mut places[place] else { return Poll::Ready(None) };
         let event = if idle.generation != self.source.generation() {
@@ -176,7 +176,7 @@ impl<C: Source> Shared<C> {
         Poll::Ready(self.remove(place, event))
     }
 
-    fn remove(&self, place: usize, event: SpareEvent) -> Option<Removed<C::Stream>> {
+    fn remove(&self, place: usize, event: SpareEvent) -> Option<Removal<C::Stream>> {
         self.places()[place].take().map(|idle| (event, idle.spare.stream))
     }
 

@@ -14,7 +14,7 @@ use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 
 /// How a connection ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum ConnectionEnd {
     /// Both directions ended in order.
     InOrder,
     /// No connection to the server could be made.
@@ -27,7 +27,7 @@ pub enum Ended {
     Cut,
 }
 
-impl Ended {
+impl ConnectionEnd {
     /// Converts it to an error.
     pub(super) fn into_io(self) -> io::Error {
         match self {
@@ -72,30 +72,34 @@ impl Judgement {
     ///
     /// If early data may have been executed, the outcome of a failure is [`ResetByVerdict`](Outcome::ResetByVerdict),
     /// whatever failed: the program must not mistake it for a connection that never was.
-    pub fn of(ended: Ended, server: ServerState) -> Self {
+    pub fn of(ended: ConnectionEnd, server: ServerState) -> Self {
         let early = server.early_data;
         let verdict = EarlyDataVerdict::of(early);
         let is_open = matches!(early.verdict, Some(verdict) if verdict != Verdict::Burned);
         let outcome = match &ended {
-            Ended::InOrder => Outcome::Completed,
-            Ended::Unreachable(_) => Outcome::Unreachable,
-            Ended::Cut if is_open => Outcome::ResetByVerdict,
-            Ended::Cut => Outcome::Cut,
-            Ended::Local(error) => match error.kind() {
+            ConnectionEnd::InOrder => Outcome::Completed,
+            ConnectionEnd::Unreachable(_) => Outcome::Unreachable,
+            ConnectionEnd::Cut if is_open => Outcome::ResetByVerdict,
+            ConnectionEnd::Cut => Outcome::Cut,
+            ConnectionEnd::Local(error) => match error.kind() {
                 _ if is_open => Outcome::ResetByVerdict,
                 io::ErrorKind::TimedOut => Outcome::TimedOut,
                 _ => Outcome::LocalFailed,
             },
-            Ended::Server(_) if is_open => Outcome::ResetByVerdict,
-            Ended::Server(_) if server.is_withdrawn => Outcome::Cut,
-            Ended::Server(_) if server.handshake.is_none() => Outcome::HandshakeFailed,
-            Ended::Server(error) if error.kind() == io::ErrorKind::TimedOut => Outcome::TimedOut,
-            Ended::Server(_) => Outcome::PeerFailed,
+            ConnectionEnd::Server(_) if is_open => Outcome::ResetByVerdict,
+            ConnectionEnd::Server(_) if server.is_withdrawn => Outcome::Cut,
+            ConnectionEnd::Server(_) if server.handshake.is_none() => Outcome::HandshakeFailed,
+            ConnectionEnd::Server(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Outcome::TimedOut
+            }
+            ConnectionEnd::Server(_) => Outcome::PeerFailed,
         };
         let flight = early.flight.filter(|_| outcome == Outcome::ResetByVerdict);
         let cause = match ended {
-            Ended::InOrder | Ended::Cut => None,
-            Ended::Unreachable(error) | Ended::Server(error) | Ended::Local(error) => Some(error),
+            ConnectionEnd::InOrder | ConnectionEnd::Cut => None,
+            ConnectionEnd::Unreachable(error)
+            | ConnectionEnd::Server(error)
+            | ConnectionEnd::Local(error) => Some(error),
         };
         Self { outcome, handshake: server.handshake, verdict, flight, cause }
     }

@@ -16,7 +16,11 @@ fn early(verdict: Option<Verdict>) -> ServerState {
     ServerState { handshake: Some(HandshakeKind::ForwardSecret), early_data, is_withdrawn: false }
 }
 
-fn judge(ended: fn(io::Error) -> Ended, kind: io::ErrorKind, server: ServerState) -> Judgement {
+fn judge(
+    ended: fn(io::Error) -> ConnectionEnd,
+    kind: io::ErrorKind,
+    server: ServerState,
+) -> Judgement {
     Judgement::of(ended(kind.into()), server)
 }
 
@@ -24,7 +28,7 @@ fn judge(ended: fn(io::Error) -> Ended, kind: io::ErrorKind, server: ServerState
 fn a_connection_that_ends_in_order_is_not_reset_whatever_became_of_early_data() {
     use EarlyDataVerdict::{Accepted, Burned};
     for (told, verdict) in [(None, Accepted), (Some(Verdict::Burned), Burned)] {
-        let judged = Judgement::of(Ended::InOrder, early(told));
+        let judged = Judgement::of(ConnectionEnd::InOrder, early(told));
         assert_eq!((judged.outcome, judged.verdict), (Outcome::Completed, Some(verdict)));
         assert!(!judged.resets_local());
         assert!(judged.flight.is_none() && judged.what_to_do().is_none());
@@ -34,7 +38,7 @@ fn a_connection_that_ends_in_order_is_not_reset_whatever_became_of_early_data() 
 #[test]
 fn what_may_have_been_executed_is_named_whoever_failed() {
     for verdict in [Verdict::Used, Verdict::Unknown] {
-        for ended in [Ended::Server, Ended::Local] {
+        for ended in [ConnectionEnd::Server, ConnectionEnd::Local] {
             let judged = judge(ended, io::ErrorKind::ConnectionReset, early(Some(verdict)));
             assert_eq!(judged.outcome, Outcome::ResetByVerdict);
             assert_eq!(judged.flight, Some(FlightHandle([7; 32])));
@@ -42,8 +46,8 @@ fn what_may_have_been_executed_is_named_whoever_failed() {
             assert!(judged.what_to_do().unwrap().contains("flight's name"));
         }
     }
-    let used = judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Used)));
-    let unknown = judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Unknown)));
+    let used = judge(ConnectionEnd::Server, io::ErrorKind::Other, early(Some(Verdict::Used)));
+    let unknown = judge(ConnectionEnd::Server, io::ErrorKind::Other, early(Some(Verdict::Unknown)));
     assert_ne!(used.what(), unknown.what());
     assert_ne!(used.what_to_do(), unknown.what_to_do());
 }
@@ -52,13 +56,13 @@ fn what_may_have_been_executed_is_named_whoever_failed() {
 #[test]
 fn a_process_that_ends_with_early_data_open_says_what_may_have_been_executed() {
     for verdict in [Verdict::Used, Verdict::Unknown] {
-        let judged = Judgement::of(Ended::Cut, early(Some(verdict)));
+        let judged = Judgement::of(ConnectionEnd::Cut, early(Some(verdict)));
         assert_eq!(judged.outcome, Outcome::ResetByVerdict);
         assert_eq!(judged.flight, Some(FlightHandle([7; 32])));
         assert!(judged.what_to_do().unwrap().contains("flight's name"));
     }
     for closed in [Some(Verdict::Burned), None] {
-        let judged = Judgement::of(Ended::Cut, early(closed));
+        let judged = Judgement::of(ConnectionEnd::Cut, early(closed));
         assert_eq!((judged.outcome, judged.flight), (Outcome::Cut, None));
     }
 }
@@ -66,9 +70,10 @@ fn a_process_that_ends_with_early_data_open_says_what_may_have_been_executed() {
 /// It can't have been executed, whatever failed then.
 #[test]
 fn what_was_burned_is_no_flight_to_look_for() {
-    for (ended, outcome) in
-        [(Ended::Server as fn(_) -> _, Outcome::PeerFailed), (Ended::Local, Outcome::LocalFailed)]
-    {
+    for (ended, outcome) in [
+        (ConnectionEnd::Server as fn(_) -> _, Outcome::PeerFailed),
+        (ConnectionEnd::Local, Outcome::LocalFailed),
+    ] {
         let judged = judge(ended, io::ErrorKind::ConnectionReset, early(Some(Verdict::Burned)));
         assert_eq!((judged.outcome, judged.flight), (outcome, None));
     }
@@ -78,7 +83,7 @@ fn what_was_burned_is_no_flight_to_look_for() {
 #[test]
 fn a_connection_that_fails_before_the_answer_may_have_been_executed() {
     let server = ServerState { handshake: None, ..early(Some(Verdict::Unknown)) };
-    let judged = judge(Ended::Server, io::ErrorKind::ConnectionReset, server);
+    let judged = judge(ConnectionEnd::Server, io::ErrorKind::ConnectionReset, server);
     assert_eq!(judged.outcome, Outcome::ResetByVerdict);
     assert_eq!(judged.verdict, Some(EarlyDataVerdict::Unknown));
 }
@@ -91,16 +96,16 @@ fn failures_without_early_data_are_counted_apart_and_reset_too() {
     let accepted = early(None);
     use io::ErrorKind::{ConnectionReset, PermissionDenied, TimedOut};
     for (judged, outcome) in [
-        (judge(Ended::Unreachable, ConnectionReset, nothing), Outcome::Unreachable),
-        (judge(Ended::Server, ConnectionReset, nothing), Outcome::HandshakeFailed),
-        (judge(Ended::Server, TimedOut, nothing), Outcome::HandshakeFailed),
-        (judge(Ended::Server, ConnectionReset, complete), Outcome::PeerFailed),
-        (judge(Ended::Server, ConnectionReset, accepted), Outcome::PeerFailed),
-        (judge(Ended::Server, TimedOut, complete), Outcome::TimedOut),
-        (judge(Ended::Server, PermissionDenied, withdrawn), Outcome::Cut),
-        (Judgement::of(Ended::Cut, complete), Outcome::Cut),
-        (judge(Ended::Local, ConnectionReset, complete), Outcome::LocalFailed),
-        (judge(Ended::Local, TimedOut, accepted), Outcome::TimedOut),
+        (judge(ConnectionEnd::Unreachable, ConnectionReset, nothing), Outcome::Unreachable),
+        (judge(ConnectionEnd::Server, ConnectionReset, nothing), Outcome::HandshakeFailed),
+        (judge(ConnectionEnd::Server, TimedOut, nothing), Outcome::HandshakeFailed),
+        (judge(ConnectionEnd::Server, ConnectionReset, complete), Outcome::PeerFailed),
+        (judge(ConnectionEnd::Server, ConnectionReset, accepted), Outcome::PeerFailed),
+        (judge(ConnectionEnd::Server, TimedOut, complete), Outcome::TimedOut),
+        (judge(ConnectionEnd::Server, PermissionDenied, withdrawn), Outcome::Cut),
+        (Judgement::of(ConnectionEnd::Cut, complete), Outcome::Cut),
+        (judge(ConnectionEnd::Local, ConnectionReset, complete), Outcome::LocalFailed),
+        (judge(ConnectionEnd::Local, TimedOut, accepted), Outcome::TimedOut),
     ] {
         assert_eq!(judged.outcome, outcome);
         assert!(judged.flight.is_none());
@@ -114,7 +119,7 @@ fn a_server_that_refuses_this_end_is_a_warning_with_what_to_do() {
     let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };
     let alerted = |alert| {
         let error = io::Error::new(io::ErrorKind::InvalidData, Error::AlertReceived(alert));
-        Judgement::of(Ended::Server(error), complete)
+        Judgement::of(ConnectionEnd::Server(error), complete)
     };
     for alert in [
         AlertDescription::UNKNOWN_CA,
@@ -209,7 +214,8 @@ fn logged(judged: &Judgement) -> BTreeMap<&'static str, String> {
 
 #[test]
 fn the_line_of_a_verdict_has_the_flights_name_and_what_to_do() {
-    let line = logged(&judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Used))));
+    let line =
+        logged(&judge(ConnectionEnd::Server, io::ErrorKind::Other, early(Some(Verdict::Used))));
     for (field, value) in [
         ("level", "WARN"),
         ("target", TRUSTED),
@@ -230,10 +236,11 @@ fn the_line_of_a_verdict_has_the_flights_name_and_what_to_do() {
 
 #[test]
 fn the_line_of_a_connection_that_ended_in_order_names_no_flight() {
-    let line = logged(&Judgement::of(Ended::InOrder, early(None)));
+    let line = logged(&Judgement::of(ConnectionEnd::InOrder, early(None)));
     assert_eq!((&*line["level"], &*line["verdict"]), ("INFO", "accepted"));
     assert!(!line.contains_key("flight") && !line.contains_key("what_to_do"));
-    let line = logged(&judge(Ended::Unreachable, io::ErrorKind::TimedOut, ServerState::default()));
+    let line =
+        logged(&judge(ConnectionEnd::Unreachable, io::ErrorKind::TimedOut, ServerState::default()));
     assert_eq!((&*line["level"], &*line["outcome"]), ("WARN", "unreachable"));
     assert_ne!(line["target"], TRUSTED, "programs that try again and again fill no disk");
 }
@@ -244,7 +251,7 @@ fn a_server_that_refuses_this_end_is_told_from_one_that_fails() {
     let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };
     let alert = |alert| {
         let error = io::Error::other(Error::AlertReceived(alert));
-        Judgement::of(Ended::Server(error), complete)
+        Judgement::of(ConnectionEnd::Server(error), complete)
     };
     let refused = alert(AlertDescription::CERTIFICATE_REVOKED);
     assert_eq!(refused.what(), "the server refuses this end");
@@ -261,11 +268,11 @@ fn a_reload_and_the_end_of_the_process_cut_for_different_reasons() {
         is_withdrawn: true,
         ..ServerState::default()
     };
-    let by_reload = judge(Ended::Server, io::ErrorKind::ConnectionReset, withdrawn);
+    let by_reload = judge(ConnectionEnd::Server, io::ErrorKind::ConnectionReset, withdrawn);
     assert!(by_reload.what().ends_with("a reload withdrew the trust in the server"));
-    let by_end = Judgement::of(Ended::Cut, withdrawn);
+    let by_end = Judgement::of(ConnectionEnd::Cut, withdrawn);
     assert!(by_end.what().ends_with("the process ends"));
     let before = ServerState { handshake: None, ..ServerState::default() };
-    let failed = judge(Ended::Server, io::ErrorKind::ConnectionReset, before);
+    let failed = judge(ConnectionEnd::Server, io::ErrorKind::ConnectionReset, before);
     assert!(failed.what_to_do().unwrap().contains("check the certificates, the `peers`"));
 }

@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::{Walk, write_string};
 use crate::guard::judge::{Judge, Scope};
-use crate::guard::network::{Named, Side};
+use crate::guard::network::{NetworkName, Side};
 use crate::guard::{Refusal, Rule};
 use crate::names::PlmnId;
 
@@ -64,7 +64,7 @@ impl Codes {
         let named = match (self.mcc, mnc) {
             (Code::Absent, Code::Absent) => return Ok(()),
             (Code::Digits(mcc, 3), Code::Digits(mnc, len)) => {
-                plmn(&mcc, &mnc[..usize::from(len)]).map(Named::Exactly)
+                plmn(&mcc, &mnc[..usize::from(len)]).map(NetworkName::Exactly)
             }
             // Half a network can't be judged.
             _ => None,
@@ -82,12 +82,12 @@ fn plmn(mcc: &[u8], mnc: &[u8]) -> Option<PlmnId> {
 }
 
 /// Reads the value of `mcc` or `mnc`, a string; with `list` that of `mncs`, a list of strings.
-pub(super) struct CodeOf<'k, 'w, 'j> {
+pub(super) struct CodeSeed<'k, 'w, 'j> {
     pub(super) walk: &'k mut Walk<'w, 'j>,
     pub(super) list: Option<&'k mut Vec<Code>>,
 }
 
-impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for CodeSeed<'_, '_, '_> {
     type Value = Code;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Code, D::Error> {
@@ -95,7 +95,7 @@ impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
     }
 }
 
-impl<'j> CodeOf<'_, '_, 'j> {
+impl<'j> CodeSeed<'_, '_, 'j> {
     /// Anything else is walked, and isn't a code.
     fn other(&mut self) -> Walk<'_, 'j> {
         let plain = self.walk.scope.below_a_name();
@@ -103,7 +103,7 @@ impl<'j> CodeOf<'_, '_, 'j> {
     }
 }
 
-impl<'de> Visitor<'de> for CodeOf<'_, '_, '_> {
+impl<'de> Visitor<'de> for CodeSeed<'_, '_, '_> {
     type Value = Code;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -137,7 +137,7 @@ impl<'de> Visitor<'de> for CodeOf<'_, '_, '_> {
         let mut walk = self.other();
         walk.deeper()?;
         walk.out.push('[');
-        while let Some(code) = items.next_element_seed(CodeOf { walk: &mut walk, list: None })? {
+        while let Some(code) = items.next_element_seed(CodeSeed { walk: &mut walk, list: None })? {
             list.push(code);
             walk.out.push(',');
         }

@@ -10,11 +10,11 @@ use std::fmt::{self, Write as _};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use self::codes::{CodeOf, Codes};
+use self::codes::{CodeSeed, Codes};
 use super::{Changes, Judge, Scope};
 use crate::guard::fields::Text;
 use crate::guard::hiding::{Addresses, Way};
-use crate::guard::members::{Folded, Key};
+use crate::guard::members::{FoldedName, Key};
 use crate::guard::{Refusal, Rule};
 
 /// The scope outside of any member.
@@ -240,20 +240,21 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             if !is_first {
                 self.out.push(',');
             }
-            let Some(key) = members.next_key_seed(KeyOf(&mut self, &mut names))? else {
+            let Some(key) = members.next_key_seed(KeySeed(&mut self, &mut names))? else {
                 self.out.truncate(before);
                 break;
             };
             let scope = match key {
                 Key::Mcc | Key::Mnc => {
-                    let code = members.next_value_seed(CodeOf { walk: &mut self, list: None })?;
+                    let code = members.next_value_seed(CodeSeed { walk: &mut self, list: None })?;
                     codes.put(matches!(key, Key::Mcc), code);
                     is_first = false;
                     continue;
                 }
                 Key::Mncs => {
                     let mut listed = Vec::new();
-                    members.next_value_seed(CodeOf { walk: &mut self, list: Some(&mut listed) })?;
+                    members
+                        .next_value_seed(CodeSeed { walk: &mut self, list: Some(&mut listed) })?;
                     codes.put_list(listed);
                     is_first = false;
                     continue;
@@ -344,12 +345,12 @@ impl Names {
 }
 
 /// Reads what the name of a member means. Some maps have subscribers as names.
-struct KeyOf<'k, 'w, 'j>(&'k mut Walk<'w, 'j>, &'k mut Names);
+struct KeySeed<'k, 'w, 'j>(&'k mut Walk<'w, 'j>, &'k mut Names);
 
-impl KeyOf<'_, '_, '_> {
+impl KeySeed<'_, '_, '_> {
     fn judge<E: Error>(self, name: &str) -> Result<Key, E> {
         let Self(walk, names) = self;
-        let folded = Folded::of(name);
+        let folded = FoldedName::of(name);
         if !names.insert(folded.whole) {
             let (field, why) = (walk.scope.name, format!("{name} twice"));
             let judged = walk.judge.against(Rule::Malformed, field, &why);
@@ -361,7 +362,7 @@ impl KeyOf<'_, '_, '_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for KeyOf<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for KeySeed<'_, '_, '_> {
     type Value = Key;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
@@ -369,7 +370,7 @@ impl<'de> DeserializeSeed<'de> for KeyOf<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for KeyOf<'_, '_, '_> {
+impl<'de> Visitor<'de> for KeySeed<'_, '_, '_> {
     type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::{Names, OUTSIDE, Walk, judge_into, write_string};
 use crate::guard::fields::Text;
 use crate::guard::judge::{Judge, Scope};
-use crate::guard::members::{Folded, Key};
+use crate::guard::members::{FoldedName, Key};
 use crate::guard::network::Side;
 use crate::guard::{Refusal, Rule};
 
@@ -37,7 +37,7 @@ const MOST_TOKENS: usize = 32;
 const MOST_COPIES: usize = 64;
 
 /// A value that an operation placed.
-pub(in crate::guard) struct Placed {
+pub(in crate::guard) struct PlacedValue {
     place: Vec<String>,
     /// `None` if it comes from a place outside of the message.
     value: Option<Value>,
@@ -45,7 +45,7 @@ pub(in crate::guard) struct Placed {
     len: usize,
 }
 
-impl Placed {
+impl PlacedValue {
     /// Returns the length including its path, in bytes.
     fn len(&self) -> usize {
         self.place.iter().map(String::len).sum::<usize>() + self.len
@@ -69,7 +69,7 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
     let mut names = Names::default();
     while let Some(name) = members.next_key::<Cow<'_, str>>()? {
         let value = members.next_value::<&RawValue>()?;
-        if !names.insert(Folded::of(&name).whole) {
+        if !names.insert(FoldedName::of(&name).whole) {
             let judged = walk.judge.against(Rule::Malformed, "patch", &format!("{name} twice"));
             walk.settle(judged)?;
         }
@@ -77,7 +77,7 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
             Some(at) => found[at] = Some(value),
             // An API may add members (TS 29.518, `AmfUpdateEventSubscriptionItem`). RFC 6902 §4: others are ignored, so
             // they are dropped.
-            None => match Key::of_folded(&name, &Folded::of(&name)) {
+            None => match Key::of_folded(&name, &FoldedName::of(&name)) {
                 Key::Known(member) => others.push((name, member, value)),
                 _ if !walk.judge.knows_members => {}
                 _ => {
@@ -144,7 +144,7 @@ fn write(
             // serde_json replaces an object with this name by the text in it.
             let value = serde_json::from_str(text).ok().filter(|_| !text.contains(RAW_VALUE));
             let value = Some(value.ok_or_else(|| malformed("has a value that can't be followed"))?);
-            put(walk.judge, Placed { place: pointer.clone(), value, len })?;
+            put(walk.judge, PlacedValue { place: pointer.clone(), value, len })?;
         }
     }
     Ok(())
@@ -216,7 +216,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
             continue;
         }
         let plain = scope.below_a_name();
-        scope = match judge.name_of_member(scope, token, &Folded::of(token))? {
+        scope = match judge.name_of_member(scope, token, &FoldedName::of(token))? {
             Key::Mcc | Key::Mnc | Key::Mncs => return Ok(Place::Half(scope)),
             Key::Block => {
                 judge.against(Rule::EncBlockIndex, "patch", token)?;
@@ -255,7 +255,7 @@ fn value_at(
     judge.against(judge.rule, scope.name, "an MCC or MNC without the other")
 }
 
-fn put(judge: &mut Judge<'_>, placed: Placed) -> Result<(), Refusal> {
+fn put(judge: &mut Judge<'_>, placed: PlacedValue) -> Result<(), Refusal> {
     judge.placed_len += placed.len();
     if judge.placed.len() >= MOST_PLACED || judge.placed_len > LONGEST_PLACED {
         return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
@@ -308,7 +308,7 @@ fn moved(
         let place = follow(walk.judge, &end)?;
         let mut text = String::new();
         value_at(walk.judge, place, &value.to_string(), walk.left, &mut text)?;
-        put(walk.judge, Placed { place: end, value: Some(value), len: text.len() })?;
+        put(walk.judge, PlacedValue { place: end, value: Some(value), len: text.len() })?;
     }
     if is_seen && !is_unseen {
         return Ok(());
@@ -316,7 +316,7 @@ fn moved(
     if place.is_known() {
         walk.judge.against(Rule::Malformed, "patch", "copies into a member from elsewhere")?;
     }
-    put(walk.judge, Placed { place: to.to_vec(), value: None, len: 0 })
+    put(walk.judge, PlacedValue { place: to.to_vec(), value: None, len: 0 })
 }
 
 /// Returns whether two pointers may be the same place.
@@ -327,7 +327,7 @@ fn fits(one: &[String], other: &[String]) -> bool {
 
 /// Returns whether two names may be the same member: cJSON's patches ignore case.
 fn is_same(one: &str, other: &str) -> bool {
-    one == other || Folded::of(one).whole == Folded::of(other).whole
+    one == other || FoldedName::of(one).whole == FoldedName::of(other).whole
 }
 
 /// Returns the values that a pointer selects within a value: all items of a list, all members of an object with that
@@ -339,10 +339,10 @@ fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
             items.iter().flat_map(|item| values(item, rest)).collect()
         }
         Value::Object(members) => {
-            let folded = Folded::of(token).whole;
+            let folded = FoldedName::of(token).whole;
             let named = members
                 .iter()
-                .filter(|(name, _)| *name == token || Folded::of(name).whole == folded);
+                .filter(|(name, _)| *name == token || FoldedName::of(name).whole == folded);
             named.flat_map(|(_, member)| values(member, rest)).collect()
         }
         _ => Vec::new(),

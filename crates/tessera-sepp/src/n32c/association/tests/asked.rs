@@ -138,7 +138,7 @@ fn none_ends_an_association_and_the_next_one_is_another() {
         let answer = machine.asked(now, &VISITED.identity(), &request).unwrap();
         assert_eq!(answer.selected_sec_capability, SecurityCapability::None);
         assert_eq!(answer.n32_handshake_id, request.n32_handshake_id);
-        assert_eq!(machine.state(), &State::Terminated(TerminatedBy::Peer));
+        assert_eq!(machine.state(), &State::Terminated(Terminator::Peer));
     }
     // This side retries after a while, and the peer may begin immediately.
     let next = machine.next().unwrap() - now;

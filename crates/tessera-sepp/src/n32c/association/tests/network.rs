@@ -51,7 +51,7 @@ impl Network {
 
     pub fn start(self: &Arc<Self>, site: Site) {
         let associations = self.sites.lock().unwrap()[&site.fqdn()].clone();
-        associations.start(Arc::new(From { site, network: self.clone() }));
+        associations.start(Arc::new(OutgoingTransport { site, network: self.clone() }));
     }
 
     pub fn fault(&self, to: Site, fault: Option<Fault>) {
@@ -91,12 +91,12 @@ impl Network {
 }
 
 /// The outgoing transport of a SEPP.
-struct From {
+struct OutgoingTransport {
     site: Site,
     network: Arc<Network>,
 }
 
-impl Transport for From {
+impl Transport for OutgoingTransport {
     fn post<'a>(
         &'a self,
         _: &'a Fqdn,

@@ -132,8 +132,8 @@ async fn the_end_of_all_waits_for_no_silent_peer_and_tells_the_others() {
     let started = tokio::time::Instant::now();
     home.terminate_all(Deadline::after(2 * SECOND)).await;
     assert_eq!(started.elapsed(), 2 * SECOND);
-    assert!(home.peers().iter().all(|peer| peer.state == State::Terminated(TerminatedBy::Us)));
-    assert_eq!(visited.peers()[0].state, State::Terminated(TerminatedBy::Peer));
+    assert!(home.peers().iter().all(|peer| peer.state == State::Terminated(Terminator::Us)));
+    assert_eq!(visited.peers()[0].state, State::Terminated(Terminator::Peer));
 }
 
 #[tokio::test(start_paused = true)]

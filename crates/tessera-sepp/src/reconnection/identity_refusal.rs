@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why an earlier identity is no longer accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NoLonger {
+pub enum IdentityRefusal {
     /// It can't be decoded.
     Unreadable,
     /// The other end began the connection.
@@ -32,7 +32,7 @@ pub enum NoLonger {
     TooOld,
 }
 
-impl NoLonger {
+impl IdentityRefusal {
     /// Returns a word for logs and metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -53,7 +53,7 @@ impl NoLonger {
     }
 }
 
-impl fmt::Display for NoLonger {
+impl fmt::Display for IdentityRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

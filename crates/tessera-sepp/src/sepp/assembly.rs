@@ -8,12 +8,12 @@ use tessera_proxy::stores::Stores;
 use tessera_tokio::Connector;
 
 use super::Sepp;
-use super::connects::Connects;
+use super::connects::ConnectorFactory;
 use super::observer::Observer;
-use super::transport::OverHttp;
+use super::transport::HttpTransport;
 use crate::config::Configuration;
 use crate::guard::Guard;
-use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
+use crate::identity::{AssociationId, AssociationLookup, CertificateIdentity};
 use crate::n32c::{self, Associations, Settings};
 use crate::names::Fqdn;
 use crate::sbi::api_root::Scheme;
@@ -21,16 +21,16 @@ use crate::sbi::tls;
 use crate::tls::N32Tls;
 
 /// A SEPP and its TLS.
-pub struct Assembled {
+pub struct Assembly {
     /// Answers requests.
     pub sepp: Arc<Sepp>,
     /// TLS of its listeners, and to its peers.
     pub tls: Arc<N32Tls>,
-    transport: Arc<OverHttp>,
-    connects: Arc<OverTls>,
+    transport: Arc<HttpTransport>,
+    connects: Arc<TlsConnectors>,
 }
 
-impl Assembled {
+impl Assembly {
     /// Loads the files that a checked configuration names. Where this SEPP initiates, it starts N32-c exchanges
     /// immediately.
     ///
@@ -48,12 +48,12 @@ impl Assembled {
     ) -> Result<Self, ProgramError> {
         let associations = Arc::new(Associations::new(&Settings::of(config), of_n32c));
         // Weak: the associations reach peers through the TLS that queries them.
-        let known = Arc::new(Known(Arc::downgrade(&associations)));
+        let known = Arc::new(WeakAssociations(Arc::downgrade(&associations)));
         let tls = Arc::new(N32Tls::open(config, stores, known)?);
         let functions = tls::connector(&config.sbi)?;
         let functions = RwLock::new(functions.map(Connector::new));
-        let connects = Arc::new(OverTls { tls: tls.clone(), functions });
-        let transport = Arc::new(OverHttp::new(config, connects.clone()));
+        let connects = Arc::new(TlsConnectors { tls: tls.clone(), functions });
+        let transport = Arc::new(HttpTransport::new(config, connects.clone()));
         let sepp = Sepp::new(config, guard, associations.clone(), connects.clone(), observer)?;
         // Nothing after this can fail.
         associations.start(transport.clone());
@@ -91,21 +91,21 @@ impl Assembled {
 }
 
 /// The associations, for TLS.
-struct Known(Weak<Associations>);
+struct WeakAssociations(Weak<Associations>);
 
-impl AssociationsOf for Known {
+impl AssociationLookup for WeakAssociations {
     fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
-        AssociationsOf::established(&*self.0.upgrade()?, peer)
+        AssociationLookup::established(&*self.0.upgrade()?, peer)
     }
 }
 
 /// Connects to peers with TLS, and to local network functions as their URIs require.
-struct OverTls {
+struct TlsConnectors {
     tls: Arc<N32Tls>,
     functions: RwLock<Option<Connector>>,
 }
 
-impl Connects for OverTls {
+impl ConnectorFactory for TlsConnectors {
     fn n32c(&self, peer: &Fqdn, name: &Fqdn) -> Option<Arc<dyn Connect>> {
         Some(Arc::new(Tls::new(self.tls.to(peer)?.n32c).named(name.as_str())))
     }
