@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use tessera_advise::break_even::{Conditions, Pays, Renewal, Ticket, gain_us, round_trip_ms};
+use tessera_advise::break_even::{BreakEven, Conditions, Renewal, Ticket, gain_us, round_trip_ms};
 use tessera_advise::evidence::{Evidence, KeyExchange, Letter, OneTimeKey, Way};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -36,9 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let candidate = Way::forward_secret(key, None);
         let (own, other) = (costs(candidate)?, costs(baseline)?);
         let from = match round_trip_ms(&own, &other, &conditions) {
-            Pays::Always => "at any round-trip time".to_owned(),
-            Pays::From(rtt) => format!("from {rtt:.3} ms on"),
-            Pays::Never => "never".to_owned(),
+            BreakEven::Always => "at any round-trip time".to_owned(),
+            BreakEven::From(rtt) => format!("from {rtt:.3} ms on"),
+            BreakEven::Never => "never".to_owned(),
         };
         let gain = gain_us(&own, &other, &conditions) / 1e3;
         println!("{candidate}, against {baseline}: pays {from}; gains {gain:.1} ms at 134 ms");

@@ -10,4 +10,6 @@ pub mod evidence;
 pub mod facts;
 pub mod table_6;
 
-pub use advice::{Advice, Line, Measurement, NoAdvice, Number, Other, Outside, Unit, advise};
+pub use advice::{
+    Advice, Alternative, Extrapolation, Line, Measurement, NoAdvice, Number, Unit, advise,
+};

@@ -6,7 +6,7 @@ use std::io::Write;
 use serde::Serialize;
 use tessera_advise::advise;
 use tessera_advise::evidence::Evidence;
-use tessera_advise::facts::{Facts, Given};
+use tessera_advise::facts::{Facts, SourcedFacts};
 use tessera_advise::table_6::table_6;
 use tessera_kit::{ProgramError, SettingFile};
 
@@ -24,9 +24,9 @@ pub(crate) fn run(arguments: AdviseArguments) -> Result<(), ProgramError> {
             let text = fs::read_to_string(path).map_err(|error| {
                 ProgramError::input(SettingFile { setting: "advise", path }, &error)
             })?;
-            Given::in_file(path, &text).map_err(|error| wrong(&error))?
+            SourcedFacts::in_file(path, &text).map_err(|error| wrong(&error))?
         }
-        None => Given::default(),
+        None => SourcedFacts::default(),
     };
     let given = of_file.with_options(given.given());
     let evidence = Evidence::embedded().map_err(|error| wrong(&error))?;

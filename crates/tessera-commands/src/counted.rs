@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use tessera_tokio::{StreamUse, TrackedStream, Tracker};
 
 /// Counts what goes over the network, records and all.
-pub(crate) type Counted<IO> = TrackedStream<IO, Bytes>;
+pub(crate) type CountedStream<IO> = TrackedStream<IO, Bytes>;
 
 /// How many bytes went over a stream.
 #[derive(Default)]

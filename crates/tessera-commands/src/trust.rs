@@ -22,7 +22,7 @@ pub(crate) struct Trust {
 pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError> {
     let common = &options.common;
     let (verifier, name): (Arc<dyn PeerVerifier>, _) = if let Some(wanted) = options.fingerprint {
-        (Arc::new(Pinned { wanted: hex::encode(&wanted) }), hex::encode(&wanted))
+        (Arc::new(PinnedCertificate { wanted: hex::encode(&wanted) }), hex::encode(&wanted))
     } else if options.insecure_accept_any_certificate {
         (Arc::new(AnyCertificate), "insecure".to_owned())
     } else if let Some(ca) = &common.ca {
@@ -30,20 +30,20 @@ pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError
         let roots = pem::certificates(file)?;
         let name = format!("ca {}", fingerprint(&roots.concat()));
         let verifier = trust::remembering(trust::roots_of(file, &roots)?)?;
-        (Arc::new(Explained(verifier)), name)
+        (Arc::new(ExplainingVerifier(verifier)), name)
     } else if options.accepts_no_certificate() {
         (Arc::new(NoCertificate), "psk".to_owned())
     } else {
         let verifier = trust::remembering(trust::system("--ca FILE")?)?;
-        (Arc::new(Explained(verifier)), "system".to_owned())
+        (Arc::new(ExplainingVerifier(verifier)), "system".to_owned())
     };
     Ok(Trust { verifier, name })
 }
 
 /// Adds advice to a rejection.
-struct Explained(KnownChains);
+struct ExplainingVerifier(KnownChains);
 
-impl PeerVerifier for Explained {
+impl PeerVerifier for ExplainingVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         self.0.schemes()
     }
@@ -94,11 +94,11 @@ impl PeerVerifier for Explained {
 }
 
 /// Accepts one certificate, whatever its names and dates.
-struct Pinned {
+struct PinnedCertificate {
     wanted: String,
 }
 
-impl PeerVerifier for Pinned {
+impl PeerVerifier for PinnedCertificate {
     fn schemes(&self) -> &[SignatureScheme] {
         SCHEMES
     }

@@ -6,10 +6,10 @@ use std::{fs, io, thread};
 
 use tessera_link::{End, Link, LinkParameters};
 
-use crate::adversary::Opened;
+use crate::adversary::DecryptedParts;
 use crate::control::{
-    ClientAnswer, ClientOrder, Connected, Observed, Preparation, Psk, Served, Server, ServerAnswer,
-    ServerOrder, Site, StolenFromClient, StolenFromServer,
+    ClientAnswer, ClientOrder, Connected, ObservedFacts, Preparation, Psk, ServedConnection,
+    Server, ServerAnswer, ServerOrder, Site, StolenClientState, StolenServerState,
 };
 use crate::error::LabError;
 use crate::pki::Pki;
@@ -39,7 +39,7 @@ pub(crate) struct Bench {
 /// A connection, as both ends saw it.
 pub(crate) struct Pair {
     pub(crate) client: Connected,
-    pub(crate) server: Served,
+    pub(crate) server: ServedConnection,
 }
 
 impl Bench {
@@ -169,7 +169,7 @@ impl Bench {
     }
 
     /// Has the adversary read the memory of the server's process, before anything else happens there.
-    fn open_with_memory(&mut self) -> Result<Opened, LabError> {
+    fn open_with_memory(&mut self) -> Result<DecryptedParts, LabError> {
         self.client.tell(&ClientOrder::GiveRecording)?;
         let recording = match self.client.hear()? {
             ClientAnswer::Recorded(recording) => recording,
@@ -182,7 +182,7 @@ impl Bench {
         }
     }
 
-    pub(crate) fn steal(&mut self) -> Result<(StolenFromClient, StolenFromServer), LabError> {
+    pub(crate) fn steal(&mut self) -> Result<(StolenClientState, StolenServerState), LabError> {
         self.client.tell(&ClientOrder::GiveAll)?;
         let client = match self.client.hear()? {
             ClientAnswer::Stolen(stolen) => stolen,
@@ -223,7 +223,7 @@ impl Bench {
         }
         // A server that saw nothing of the connection is still waiting for it.
         let server = match self.server.hear_within(Duration::from_secs(2)) {
-            Ok(ServerAnswer::Served(Served { error: Some(reason), .. })) => reason,
+            Ok(ServerAnswer::Served(ServedConnection { error: Some(reason), .. })) => reason,
             Ok(_) => "nothing went wrong".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -251,7 +251,7 @@ impl Bench {
         }
     }
 
-    pub(crate) fn served(&mut self) -> Result<Served, LabError> {
+    pub(crate) fn served(&mut self) -> Result<ServedConnection, LabError> {
         match self.server.hear()? {
             ServerAnswer::Served(served) => Ok(served),
             other => Err(unexpected(&self.server, &other)),
@@ -290,8 +290,12 @@ fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
 }
 
 /// A row is valid only if its connections were of the way that it names.
-pub(crate) fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError> {
-    let wanted = Observed {
+pub(crate) fn check(
+    way: Way,
+    client: &ObservedFacts,
+    server: &ObservedFacts,
+) -> Result<(), LabError> {
+    let wanted = ObservedFacts {
         psk: match way.mode {
             Mode::Full => Psk::None,
             Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
@@ -309,9 +313,9 @@ pub(crate) fn check(way: Way, client: &Observed, server: &Observed) -> Result<()
 }
 
 pub(crate) fn both_saw(
-    wanted: Observed,
-    client: &Observed,
-    server: &Observed,
+    wanted: ObservedFacts,
+    client: &ObservedFacts,
+    server: &ObservedFacts,
 ) -> Result<(), LabError> {
     for (name, observed) in [("client", client), ("server", server)] {
         if *observed != wanted {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tessera::resume::Verdict;
 
-use crate::adversary::{Capture, Opened};
+use crate::adversary::{Capture, DecryptedParts};
 use crate::pki::Identity;
 use crate::variants::Suite;
 use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
@@ -57,10 +57,10 @@ impl Server {
 pub(crate) enum ServerAnswer {
     Listening(SocketAddr),
     Ready,
-    Served(Served),
+    Served(ServedConnection),
     Executions(u32),
-    OpenedWithMemory(Opened),
-    Stolen(StolenFromServer),
+    OpenedWithMemory(DecryptedParts),
+    Stolen(StolenServerState),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -94,7 +94,7 @@ pub(crate) enum ClientAnswer {
     Ready,
     Connected(Connected),
     Recorded(Capture),
-    Stolen(StolenFromClient),
+    Stolen(StolenClientState),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -144,13 +144,13 @@ pub(crate) enum Site {
         home: SocketAddr,
         /// How long it waits for an acknowledgement.
         patience: Duration,
-        acknowledges: Acknowledges,
+        acknowledges: AcknowledgementMode,
     },
 }
 
 /// How a request from the other site is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Acknowledges {
+pub(crate) enum AcknowledgementMode {
     /// By the home site, when the key is burned.
     Home,
     /// By the other site itself, at once, without regard to the home site. It is wrong, and exists to be attacked.
@@ -191,7 +191,7 @@ impl From<Verdict> for EarlyDataOutcome {
 
 /// What the adversary stole from the client.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct StolenFromClient {
+pub(crate) struct StolenClientState {
     pub(crate) capture: Capture,
     /// The sessions that the client has.
     pub(crate) sessions: Vec<Vec<u8>>,
@@ -202,7 +202,7 @@ pub(crate) struct StolenFromClient {
 
 /// What the adversary stole from the server.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct StolenFromServer {
+pub(crate) struct StolenServerState {
     pub(crate) ticket_key: Vec<u8>,
     /// Every one-time secret that the vault ever held, as an earlier dump would have shown it.
     pub(crate) vault_before: Vec<Vec<u8>>,
@@ -233,18 +233,18 @@ pub(crate) struct Connected {
     /// When the outcome of early data was known, and the outcome.
     pub(crate) told: Option<(Duration, EarlyDataOutcome)>,
     pub(crate) cost: Cost,
-    pub(crate) observed: Observed,
+    pub(crate) observed: ObservedFacts,
 }
 
 /// A connection as the server saw it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Served {
+pub(crate) struct ServedConnection {
     /// When the application held the first byte of a request; `None` if it never did.
     pub(crate) first_byte: Option<Duration>,
     /// When the flight that brought it had arrived.
     pub(crate) arrived: Option<Duration>,
     pub(crate) cost: Cost,
-    pub(crate) observed: Observed,
+    pub(crate) observed: ObservedFacts,
     /// Why the connection ended early, if it did.
     pub(crate) error: Option<String>,
 }
@@ -264,7 +264,7 @@ pub(crate) struct Cost {
 
 /// The facts of a connection that verdicts depend on, according to one end's engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Observed {
+pub(crate) struct ObservedFacts {
     pub(crate) psk: Psk,
     pub(crate) group: Option<Agreement>,
     pub(crate) one_time_key: Option<OneTimeKind>,

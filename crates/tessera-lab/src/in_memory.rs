@@ -13,13 +13,13 @@ use tessera::{
 };
 
 use crate::clock::{self, MachineClock};
-use crate::control::Observed;
+use crate::control::ObservedFacts;
 use crate::endpoint::{self, Application, REQUEST_LEN, Result};
 use crate::instructions;
 use crate::pki::SERVER_NAME;
 
 /// A connection that is over. Moments are since the client began.
-pub(crate) struct Made {
+pub(crate) struct FinishedConnection {
     /// The flight with the request was passed to the server.
     pub(crate) arrived: Duration,
     /// The server's application held the request.
@@ -42,10 +42,10 @@ pub(crate) struct Made {
 pub(crate) struct Side {
     /// In calls of the engine, by the clock: nothing waits meanwhile but for the store.
     pub(crate) engine: Duration,
-    /// The instructions retired in them, under [counting](instructions::Counting).
+    /// The instructions retired in them, under [counting](instructions::CountingGuard).
     pub(crate) instructions: u64,
     pub(crate) sent: u64,
-    pub(crate) observed: Observed,
+    pub(crate) observed: ObservedFacts,
     /// The facts of its engine.
     pub(crate) facts: Facts,
 }
@@ -56,7 +56,7 @@ pub(crate) fn connect(
     server: Checked<ServerConfig>,
     session: Option<ClientSession>,
     tickets: u8,
-) -> Result<Made> {
+) -> Result<FinishedConnection> {
     connect_to(SERVER_NAME, client, server, session, tickets)
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn connect_to(
     server: Checked<ServerConfig>,
     session: Option<ClientSession>,
     tickets: u8,
-) -> Result<Made> {
+) -> Result<FinishedConnection> {
     let (_, request) = endpoint::fresh_request()?;
     let destination = Destination {
         server_name: name.into(),
@@ -96,7 +96,7 @@ pub(crate) fn connect_to(
     server.instructions = instructions::retired() - retired;
 
     let mut application = Application::default();
-    let mut moments = Moments::default();
+    let mut moments = Timeline::default();
     let mut received = Vec::new();
     let mut responded = 0;
     let mut sessions = VecDeque::new();
@@ -153,7 +153,7 @@ pub(crate) fn connect_to(
     let (response, answers) = moments.response.ok_or("no response came")?;
     let handshake = moments.handshake.ok_or("no handshake came to its end")?;
     let (client, server) = (client.close(), server.close());
-    Ok(Made {
+    Ok(FinishedConnection {
         arrived,
         request,
         handshake,
@@ -169,7 +169,7 @@ pub(crate) fn connect_to(
 
 /// When things happened, and how many flights there had been.
 #[derive(Default)]
-struct Moments {
+struct Timeline {
     /// Its flight arrived, and the application held it.
     request: Option<(Duration, Duration, u32)>,
     handshake: Option<Duration>,

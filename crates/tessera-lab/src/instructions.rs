@@ -7,14 +7,14 @@ use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
 
 thread_local! {
-    /// Exists while a [`Counting`] does.
+    /// Exists while a [`CountingGuard`] does.
     static COUNTER: RefCell<Option<Counter>> = const { RefCell::new(None) };
 }
 
 /// While it lives, [`retired`] counts in this thread. At other times there are no system calls for it.
-pub(crate) struct Counting(());
+pub(crate) struct CountingGuard(());
 
-impl Counting {
+impl CountingGuard {
     /// Begins to count.
     ///
     /// # Errors
@@ -38,13 +38,13 @@ fn why_not(error: &io::Error) -> String {
     format!("{why} (perf_event_open, instructions: {error})")
 }
 
-impl Drop for Counting {
+impl Drop for CountingGuard {
     fn drop(&mut self) {
         COUNTER.with(|place| place.replace(None));
     }
 }
 
-/// Returns the instructions since the [`Counting`] of this thread began; 0 without one.
+/// Returns the instructions since the [`CountingGuard`] of this thread began; 0 without one.
 pub(crate) fn retired() -> u64 {
     COUNTER.with(|place| {
         let mut place = place.borrow_mut();
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn more_work_is_more_instructions_or_the_reason_is_told() {
         assert_eq!(retired(), 0);
-        match Counting::begin() {
+        match CountingGuard::begin() {
             Ok(_counting) => {
                 let work = |times: u64| {
                     let before = retired();

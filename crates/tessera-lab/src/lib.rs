@@ -61,7 +61,7 @@ mod verdicts;
 mod ways;
 mod wired;
 
-pub use adversary::{Capture, OpenedBy, Tried, Used, open_blindly};
+pub use adversary::{AttackReport, Capture, DecryptedRecording, SecretRole, open_blindly};
 pub use error::LabError;
 pub use experiment::{Destination, Options, Share};
 pub use ways::Mode;

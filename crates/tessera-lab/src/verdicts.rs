@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::adversary::{self, Opened, StolenSecrets};
-use crate::control::{Observed, StolenFromClient, StolenFromServer};
+use crate::adversary::{self, DecryptedParts, StolenSecrets};
+use crate::control::{ObservedFacts, StolenClientState, StolenServerState};
 
 /// From when on stolen keys do not decrypt what was sent: forward secrecy, and when it begins. The worse is the
 /// greater.
@@ -61,11 +61,11 @@ pub(crate) struct Attack {
     pub(crate) executions: u32,
     /// What was decrypted with all that both ends had after the connection, including the memory of the server's
     /// process.
-    pub(crate) after: Opened,
+    pub(crate) after: DecryptedParts,
     /// What was decrypted with the session that the client used and deleted, too.
-    pub(crate) undeleted: Opened,
+    pub(crate) undeleted: DecryptedParts,
     /// What was decrypted with the vault as it was before the connection, too.
-    pub(crate) before: Opened,
+    pub(crate) before: DecryptedParts,
 }
 
 impl Attack {
@@ -73,9 +73,9 @@ impl Attack {
     /// if there is nothing in it to try.
     pub(crate) fn of(
         executions: u32,
-        client: &StolenFromClient,
-        server: &StolenFromServer,
-        memory: Opened,
+        client: &StolenClientState,
+        server: &StolenServerState,
+        memory: DecryptedParts,
     ) -> Option<Self> {
         let open = |sessions: &[Vec<u8>], vault| {
             let ticket_key = &server.ticket_key;
@@ -95,8 +95,8 @@ impl Attack {
 
 impl Verdicts {
     /// Returns the verdicts on connections like this one, after an attack.
-    pub(crate) fn of(observed: &Observed, attack: &Attack) -> Self {
-        let secrecy = |what: fn(&Opened) -> bool| {
+    pub(crate) fn of(observed: &ObservedFacts, attack: &Attack) -> Self {
+        let secrecy = |what: fn(&DecryptedParts) -> bool| {
             secrecy([&attack.after, &attack.undeleted, &attack.before].map(what))
         };
         let session_fs = secrecy(|opened| opened.session);
@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn the_adversarys_attempts_decide_on_the_verdicts() {
         use ForwardSecrecy::{FromDeletionByBoth, FromTakeOrExpiry, Handshake, None as Never};
-        let opened = |early_data, session| Opened { early_data, session };
+        let opened = |early_data, session| DecryptedParts { early_data, session };
         let verdicts = |early_data_accepted, after, undeleted, before| {
-            let observed = Observed { early_data_accepted, ..Observed::default() };
+            let observed = ObservedFacts { early_data_accepted, ..ObservedFacts::default() };
             let attack = Attack { executions: 1, after, undeleted, before };
             let verdicts = Verdicts::of(&observed, &attack);
             (verdicts.first_byte_fs, verdicts.session_fs)

@@ -50,7 +50,7 @@ impl Lifetimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Given;
+    use crate::facts::SourcedFacts;
 
     fn facts(per_hour: f64, longest: &str) -> Facts {
         let options = [
@@ -59,7 +59,7 @@ mod tests {
             ("longest-ticket-lifetime", longest),
         ];
         let options = options.map(|(key, text)| (key, text.to_owned()));
-        let facts = Given::default().with_options(options).facts().unwrap();
+        let facts = SourcedFacts::default().with_options(options).facts().unwrap();
         Facts { reconnections_per_hour: per_hour, ..facts }
     }
 

@@ -9,7 +9,7 @@ use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
 use super::numbers::milliseconds;
 use super::price::at_home;
-use super::rules::{RuledOut, registers, ruled_out};
+use super::rules::{Exclusion, registers, ruled_out};
 use super::settings::hours;
 use super::{Choice, Line};
 
@@ -35,7 +35,7 @@ impl Choice<'_> {
         let (rtt, baseline) = (self.facts.round_trip_ms, self.baseline());
         let reason = match self.way.option {
             Letter::A => match ruled_out(self.evidence, self.facts, baseline) {
-                Some(RuledOut { fact, because }) => {
+                Some(Exclusion { fact, because }) => {
                     format!("{fact} rules resumption out: {because}")
                 }
                 None => "no way of resuming saves anything for certain".to_owned(),
@@ -111,7 +111,7 @@ impl Choice<'_> {
             return asked_for.to_owned();
         }
         let because = match ruled_out(self.evidence, self.facts, sibling) {
-            Some(RuledOut { because, .. }) => because,
+            Some(Exclusion { because, .. }) => because,
             None => "leaving it out saves nothing for certain".to_owned(),
         };
         format!("post-quantum confidentiality isn't required; {because}")
@@ -166,7 +166,7 @@ impl Choice<'_> {
                  more than the measurement is uncertain by"
                     .to_owned()
             }
-            (Continuation::PskDheKe, Some(RuledOut { because, .. })) => because,
+            (Continuation::PskDheKe, Some(Exclusion { because, .. })) => because,
             (Continuation::PskDheKe, None) => {
                 "the handshake has its own key exchange, and leaving it out saves nothing for certain".to_owned()
             }
@@ -321,7 +321,7 @@ impl Choice<'_> {
                 (load.server_us, format!("in a storm of {}{failed}", load.users), false)
             });
             storm.or_else(|| {
-                let measured = super::price::Measured::of(self.evidence, self.facts, way)?;
+                let measured = super::price::WayCost::of(self.evidence, self.facts, way)?;
                 Some((measured.server_us, "one after the other".to_owned(), measured.without_etcd))
             })
         };

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::evidence::{Evidence, Way};
 use crate::facts::Facts;
 
-use super::price::{Measured, Outside};
+use super::price::{Extrapolation, WayCost};
 
 /// The name of processor time.
 pub(super) const PROCESSOR: &str = "processor of both ends";
@@ -35,7 +35,7 @@ pub struct Measurement {
     /// own work.
     pub without_etcd: bool,
     /// Where its times were measured, if far from the deployment's round-trip time.
-    pub outside: Option<Outside>,
+    pub outside: Option<Extrapolation>,
 }
 
 /// A number with its unit.
@@ -110,7 +110,7 @@ impl Measurement {
 
 /// Returns the cost of a way: response time and processor time.
 pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Measurement> {
-    let measured = Measured::of(evidence, facts, way)?;
+    let measured = WayCost::of(evidence, facts, way)?;
     let mut numbers = vec![
         time("response", measured.response_us, measured.response_uncertainty_us),
         time(PROCESSOR, measured.processor_us, measured.processor_uncertainty_us),
@@ -135,8 +135,8 @@ pub(super) fn against(
     way: Way,
     other: Way,
 ) -> Option<Measurement> {
-    let one = Measured::of(evidence, facts, way)?;
-    let two = Measured::of(evidence, facts, other)?;
+    let one = WayCost::of(evidence, facts, way)?;
+    let two = WayCost::of(evidence, facts, other)?;
     let mut numbers = vec![
         time(
             "response",
@@ -171,8 +171,8 @@ impl Measurement {
     pub(super) fn behind(&self) -> String {
         let samples = self.samples.map(|samples| count(samples, self.failed));
         let outside = self.outside.map(|outside| match outside {
-            Outside::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
-            Outside::Below(first) => format!("below what was measured, from {first} ms on"),
+            Extrapolation::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
+            Extrapolation::Below(first) => format!("below what was measured, from {first} ms on"),
         });
         let store = self.without_etcd.then(|| WITHOUT_ETCD.to_owned());
         let words: Vec<_> = samples.into_iter().chain(store).chain(outside).collect();

@@ -27,8 +27,8 @@ use crate::facts::{Application, Facts};
 use self::lifetimes::Lifetimes;
 pub(crate) use self::measurements::cost_of;
 pub use self::measurements::{Measurement, Number, Unit};
-pub use self::others::Other;
-pub use self::price::Outside;
+pub use self::others::Alternative;
+pub use self::price::Extrapolation;
 use self::price::Price;
 pub use self::refusal::NoAdvice;
 pub(crate) use self::text::paragraph;
@@ -43,7 +43,7 @@ pub struct Advice {
     /// Each choice, with its reason.
     pub lines: Vec<Line>,
     /// The other options, and why they were not chosen.
-    pub others: Vec<Other>,
+    pub others: Vec<Alternative>,
     /// The application that the settings are for.
     pub application: Application,
     /// The settings: lines of a SEPP's file (docs/sepp.md), or fields of the library's configurations

@@ -5,14 +5,14 @@ use serde::Serialize;
 use crate::evidence::{Letter, Way};
 
 use super::measurements::{self, Measurement};
-use super::price::Measured;
+use super::price::WayCost;
 use super::refusal::why_unsure;
-use super::rules::{RuledOut, ruled_out};
+use super::rules::{Exclusion, ruled_out};
 use super::{Choice, candidates};
 
 /// An option that was not chosen.
 #[derive(Clone, Debug, Serialize)]
-pub struct Other {
+pub struct Alternative {
     /// The option, in the most similar way.
     pub way: Way,
     /// The fact that rules it out; `None` if it is permitted, but saves nothing.
@@ -25,12 +25,12 @@ pub struct Other {
 
 impl Choice<'_> {
     /// Returns one entry for each other option.
-    pub(super) fn others(&self) -> Vec<Other> {
+    pub(super) fn others(&self) -> Vec<Alternative> {
         let options = Letter::ALL.into_iter().filter(|option| *option != self.way.option);
         options.filter_map(|option| self.other(option)).collect()
     }
 
-    fn other(&self, option: Letter) -> Option<Other> {
+    fn other(&self, option: Letter) -> Option<Alternative> {
         let Self { evidence, facts, way: chosen, .. } = *self;
         let ways: Vec<_> = candidates::candidates(facts)
             .into_iter()
@@ -43,19 +43,19 @@ impl Choice<'_> {
         let cost: Vec<_> =
             measurements::against(evidence, facts, way, chosen).into_iter().collect();
         let (ruled_out_by, reason) = match ruled_out {
-            Some(RuledOut { fact, because }) => (Some(fact), because),
+            Some(Exclusion { fact, because }) => (Some(fact), because),
             None => (None, self.why_not(way)),
         };
-        Some(Other { way, ruled_out_by, reason, cost })
+        Some(Alternative { way, ruled_out_by, reason, cost })
     }
 
     /// Explains why a permitted way was not chosen.
     fn why_not(&self, way: Way) -> String {
         let Self { evidence, facts, .. } = *self;
-        match Measured::of(evidence, facts, way) {
+        match WayCost::of(evidence, facts, way) {
             None => "it may be used, but the evidence has no times of it here".to_owned(),
             Some(measured) if !measured.is_certain() => {
-                let Measured { samples, failed, .. } = measured;
+                let WayCost { samples, failed, .. } = measured;
                 let n = measurements::count(samples, failed);
                 format!("it may be used, but {n}: {}", why_unsure(samples))
             }

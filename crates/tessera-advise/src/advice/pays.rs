@@ -1,6 +1,6 @@
 //! Where the answer begins to pay off: [`break_even`].
 
-use crate::break_even::{self, Conditions, Costs, Pays, Renewal, Ticket};
+use crate::break_even::{self, BreakEven, Conditions, Costs, Renewal, Ticket};
 use crate::evidence::{Letter, Store, Way};
 
 use super::measurements::{Measurement, Unit};
@@ -27,18 +27,22 @@ impl Choice<'_> {
         let gain = break_even::gain_us(&own, &other, &conditions);
         let mut cost = vec![number("a reconnection gains", gain, Unit::UsOfWaiting)];
         let mut words = match break_even::round_trip_ms(&own, &other, &conditions) {
-            Pays::Always => "at any round-trip time".to_owned(),
-            Pays::From(rtt) => format!("from a round-trip time of {} on", milliseconds(rtt * 1e3)),
-            Pays::Never => "at no round-trip time".to_owned(),
+            BreakEven::Always => "at any round-trip time".to_owned(),
+            BreakEven::From(rtt) => {
+                format!("from a round-trip time of {} on", milliseconds(rtt * 1e3))
+            }
+            BreakEven::Never => "at no round-trip time".to_owned(),
         };
         if self.ticket(self.way).is_some() && self.ticket(baseline).is_some() {
             let pays = break_even::reconnections_per_hour(&own, &other, &conditions);
             words += &match &pays {
-                Pays::Always => ", from the first reconnection on".to_owned(),
-                Pays::From(least) => format!(", if it reconnects {} or more often", rate(*least)),
-                Pays::Never => ", at no number of reconnections".to_owned(),
+                BreakEven::Always => ", from the first reconnection on".to_owned(),
+                BreakEven::From(least) => {
+                    format!(", if it reconnects {} or more often", rate(*least))
+                }
+                BreakEven::Never => ", at no number of reconnections".to_owned(),
             };
-            if let Pays::From(least) = pays {
+            if let BreakEven::From(least) = pays {
                 cost.push(number("break-even", least, Unit::Reconnections));
             }
         }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::break_even::{Curve, Waiting};
-use crate::evidence::{Cell, Evidence, Letter, Store, Through, Way};
+use crate::break_even::{Curve, ResponseCurve};
+use crate::evidence::{Cell, Evidence, Letter, Setup, Store, Way};
 use crate::facts::Facts;
 
 use super::candidates::full;
@@ -11,7 +11,7 @@ use super::lifetimes::Lifetimes;
 
 /// The measurements of a way, or of the same with another store, at the deployment's round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct WayCost {
     /// From before connect() to the response, in microseconds.
     pub(super) response_us: f64,
     /// Its uncertainty; `None` with too few samples.
@@ -34,10 +34,10 @@ pub(super) struct Measured {
     /// etcd's own work.
     pub(super) without_etcd: bool,
     /// Where it was measured, if far from the deployment's round-trip time.
-    pub(super) outside: Option<Outside>,
+    pub(super) outside: Option<Extrapolation>,
 }
 
-impl Measured {
+impl WayCost {
     /// Returns the measurements of a way for a deployment; `None` if there are none. A take in etcd waits for the round
     /// trip to it, which is a fact and in no cell: cells with etcd have it next to the server.
     pub(super) fn of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Self> {
@@ -136,7 +136,7 @@ impl Price {
         way: Way,
         lifetimes: &Lifetimes,
     ) -> Option<Self> {
-        let measured = |way| Measured::of(evidence, facts, way);
+        let measured = |way| WayCost::of(evidence, facts, way);
         let kx = way.kx.or(full(facts).kx);
         let late = |option| measured(Way::plain(option, kx));
         let own = measured(way)?;
@@ -153,7 +153,7 @@ impl Price {
                 vec![(first + sealed, own), (none, late(Letter::A)?)]
             }
         };
-        let sum = |value: &dyn Fn(&Measured) -> f64| {
+        let sum = |value: &dyn Fn(&WayCost) -> f64| {
             // A zero share of an unknown cost costs nothing, but 0 · ∞ is NaN.
             let there = parts.iter().filter(|(share, _)| *share > 0.0);
             there.map(|(share, measured)| share * value(measured)).sum()
@@ -181,17 +181,17 @@ impl Evidence {
     ///
     /// Engines without sockets only apply if the round-trip time is zero. `None` if no measurement applies.
     #[must_use]
-    pub fn through(&self, rtt_ms: f64) -> Option<Through> {
-        [Through::Endpoints, Through::Sepp, Through::Engine].into_iter().find(|through| {
+    pub fn through(&self, rtt_ms: f64) -> Option<Setup> {
+        [Setup::Endpoints, Setup::Sepp, Setup::Engine].into_iter().find(|through| {
             let mut cells = self.cells.iter().filter(|cell| cell.through == *through);
-            (*through != Through::Engine || rtt_ms == 0.0)
+            (*through != Setup::Engine || rtt_ms == 0.0)
                 && cells
                     .any(|cell| response_at(&self.responses(cell.way, *through), rtt_ms).is_some())
         })
     }
 
     /// Returns the medians of a way's responses over plain links, in microseconds, each with its round-trip time.
-    fn responses(&self, way: Way, through: Through) -> Vec<(f64, f64)> {
+    fn responses(&self, way: Way, through: Setup) -> Vec<(f64, f64)> {
         let cells = self.plain_cells(way, through);
         cells.filter_map(|cell| Some((cell.link.rtt_ms, cell.response_us?.median))).collect()
     }
@@ -205,7 +205,7 @@ fn is_same(one: f64, other: f64) -> bool {
 /// Returns the response at this round-trip time: as measured there, or derived from two others.
 fn response_at(responses: &[(f64, f64)], rtt_ms: f64) -> Option<f64> {
     let exact = responses.iter().find(|(rtt, _)| is_same(*rtt, rtt_ms)).map(|(_, us)| *us);
-    exact.or_else(|| Some(Waiting::new(responses.to_vec())?.at(rtt_ms)))
+    exact.or_else(|| Some(ResponseCurve::new(responses.to_vec())?.at(rtt_ms)))
 }
 
 /// A round-trip time outside of the measured range.
@@ -214,20 +214,20 @@ fn response_at(responses: &[(f64, f64)], rtt_ms: f64) -> Option<f64> {
 /// milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outside {
+pub enum Extrapolation {
     /// Longer than this one.
     Beyond(f64),
     /// Shorter than this one.
     Below(f64),
 }
 
-fn outside(responses: &[(f64, f64)], rtt_ms: f64) -> Option<Outside> {
+fn outside(responses: &[(f64, f64)], rtt_ms: f64) -> Option<Extrapolation> {
     let measured = || responses.iter().map(|(rtt, _)| *rtt);
     let (first, last) = (measured().reduce(f64::min)?, measured().reduce(f64::max)?);
     if rtt_ms > last && !is_same(rtt_ms, last) {
-        Some(Outside::Beyond(last))
+        Some(Extrapolation::Beyond(last))
     } else if rtt_ms < first && !is_same(rtt_ms, first) {
-        Some(Outside::Below(first))
+        Some(Extrapolation::Below(first))
     } else {
         None
     }

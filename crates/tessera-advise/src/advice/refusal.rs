@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use crate::evidence::{Evidence, Through, Way, how_to_measure, median_rank};
+use crate::evidence::{Evidence, Setup, Way, how_to_measure, median_rank};
 use crate::facts::Facts;
 
 use super::candidates;
 use super::measurements::count;
 use super::numbers::milliseconds;
-use super::price::Measured;
+use super::price::WayCost;
 use super::rules::over_processor_limit;
 
 /// Why there is no advice: what is missing, or which fact no way satisfies.
@@ -69,7 +69,7 @@ impl NoAdvice {
             .cells
             .iter()
             .filter(|cell| cell.way == way && cell.link.is_plain() && cell.response_us.is_some())
-            .filter(|cell| cell.through != Through::Engine)
+            .filter(|cell| cell.through != Setup::Engine)
             .map(|cell| cell.link.rtt_ms)
             .collect();
         measured_ms.sort_by(f64::total_cmp);
@@ -80,11 +80,11 @@ impl NoAdvice {
     /// Returns the error when the answer, or what it falls back to, has too few samples.
     pub(super) fn too_few(evidence: &Evidence, facts: &Facts, ways: &[Way]) -> Self {
         let few = ways.iter().find_map(|way| {
-            let measured = Measured::of(evidence, facts, *way)?;
+            let measured = WayCost::of(evidence, facts, *way)?;
             (!measured.is_certain()).then_some((*way, measured))
         });
         match few {
-            Some((way, Measured { samples, failed, .. })) => {
+            Some((way, WayCost { samples, failed, .. })) => {
                 Self::TooFewSamples { way, samples, failed, rtt_ms: facts.round_trip_ms }
             }
             None => Self::unmeasured(evidence, facts),

@@ -7,22 +7,22 @@ use crate::facts::{Application, EarlyRequests, Facts, Need, PeerTls, Risk};
 
 use super::memory::held_bytes;
 use super::numbers::milliseconds;
-use super::price::Measured;
+use super::price::WayCost;
 
 /// Why a way doesn't fit a deployment: the fact that rules it out, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RuledOut {
+pub(super) struct Exclusion {
     pub(super) fact: &'static str,
     pub(super) because: String,
 }
 
-fn by(fact: &'static str, because: impl Into<String>) -> Option<RuledOut> {
-    Some(RuledOut { fact, because: because.into() })
+fn by(fact: &'static str, because: impl Into<String>) -> Option<Exclusion> {
+    Some(Exclusion { fact, because: because.into() })
 }
 
 /// Returns the first fact that rules a way out; `None` if it is permitted. A way without an adversary's results is
 /// never permitted.
-pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
+pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Exclusion> {
     if way.option == Letter::D {
         // The lab only has it for the adversary.
         return by(
@@ -39,7 +39,7 @@ pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<
 }
 
 /// Rules out what `tessera sepp` and `tessera tunnel` don't do, or have no setting for: docs/sepp.md, docs/tunnel.md.
-fn by_application(facts: &Facts, way: Way) -> Option<RuledOut> {
+fn by_application(facts: &Facts, way: Way) -> Option<Exclusion> {
     let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
     let (name, refused) = match (facts.application, way.option) {
         (Application::Own, _) => return None,
@@ -62,7 +62,7 @@ fn by_application(facts: &Facts, way: Way) -> Option<RuledOut> {
     by("application", format!("{name} {refused}"))
 }
 
-fn by_peer(facts: &Facts, way: Way) -> Option<RuledOut> {
+fn by_peer(facts: &Facts, way: Way) -> Option<Exclusion> {
     if way.option == Letter::A {
         return None;
     }
@@ -81,7 +81,7 @@ fn by_peer(facts: &Facts, way: Way) -> Option<RuledOut> {
     }
 }
 
-fn by_requests(facts: &Facts, way: Way) -> Option<RuledOut> {
+fn by_requests(facts: &Facts, way: Way) -> Option<Exclusion> {
     if way.option.has_early_data() && facts.early_requests == EarlyRequests::None {
         return by("early-requests", "no request may go with the first flight");
     }
@@ -94,7 +94,7 @@ fn by_requests(facts: &Facts, way: Way) -> Option<RuledOut> {
     None
 }
 
-fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
+fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Exclusion> {
     let Some(found) = evidence.protection(way) else {
         return by("evidence", "no adversary was measured against it");
     };
@@ -148,12 +148,12 @@ pub(super) fn registers(facts: &Facts, way: Way) -> Option<f64> {
 /// though every way falls back to it; otherwise cheaper ways would be ruled out, and the most expensive would be the
 /// answer.
 pub(super) fn over_processor_limit(evidence: &Evidence, facts: &Facts, way: Way) -> Option<f64> {
-    let over_us = Measured::of(evidence, facts, way)?.server_us - facts.server_processor_us?;
+    let over_us = WayCost::of(evidence, facts, way)?.server_us - facts.server_processor_us?;
     (over_us > 0.0).then_some(over_us)
 }
 
 /// docs/0rtt-fs.md 7.2: after psk_ke the whole connection is only as secure as its early data.
-fn by_continuation(facts: &Facts, way: Way) -> Option<RuledOut> {
+fn by_continuation(facts: &Facts, way: Way) -> Option<Exclusion> {
     let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
     if is_psk_ke && !facts.accept(Risk::EarlyKeyExchange) {
         return by(
@@ -165,7 +165,7 @@ fn by_continuation(facts: &Facts, way: Way) -> Option<RuledOut> {
     None
 }
 
-fn by_limits(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
+fn by_limits(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Exclusion> {
     if let Some(over_us) = over_processor_limit(evidence, facts, way) {
         return by(
             "server-processor",

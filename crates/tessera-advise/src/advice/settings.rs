@@ -154,7 +154,7 @@ fn whole_seconds(hours: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::evidence::KeyExchange;
-    use crate::facts::Given;
+    use crate::facts::SourcedFacts;
 
     const HYBRID: Option<KeyExchange> = Some(KeyExchange::X25519MlKem768);
 
@@ -215,7 +215,7 @@ mod tests {
                 ("longest-ticket-lifetime", longest),
             ];
             let options = options.map(|(key, text)| (key, text.to_owned()));
-            let facts = Given::default().with_options(options).facts().unwrap();
+            let facts = SourcedFacts::default().with_options(options).facts().unwrap();
             let lifetimes = Lifetimes::of(&facts);
             let sepp = Facts { application: Application::Sepp, ..facts.clone() };
             let c = Way::plain(Letter::C, HYBRID);

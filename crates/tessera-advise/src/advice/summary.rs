@@ -5,7 +5,7 @@ use crate::facts::Application;
 
 use super::measurements;
 use super::numbers::milliseconds;
-use super::price::{Measured, at_home};
+use super::price::{WayCost, at_home};
 use super::refusal::why_unsure;
 use super::rules::{registers, ruled_out};
 use super::{Choice, candidates, settings};
@@ -25,9 +25,9 @@ impl Choice<'_> {
                 way.option == option && ruled_out(self.evidence, self.facts, *way).is_none()
             });
             let Some(way) = permitted else { continue };
-            answer += &match Measured::of(self.evidence, self.facts, way) {
+            answer += &match WayCost::of(self.evidence, self.facts, way) {
                 Some(measured) if measured.is_certain() => continue,
-                Some(Measured { samples, failed, .. }) => {
+                Some(WayCost { samples, failed, .. }) => {
                     let (letter, n) = (option.letter(), measurements::count(samples, failed));
                     format!("; of ({letter}) {n}: {}", why_unsure(samples))
                 }

@@ -6,7 +6,7 @@ use crate::facts::Application;
 
 use super::measurements::{Measurement, Number, Unit};
 use super::numbers::{milliseconds, rate};
-use super::{Advice, Line, Other};
+use super::{Advice, Alternative, Line};
 
 /// The width of the text.
 const WIDTH: usize = 100;
@@ -55,7 +55,7 @@ impl fmt::Display for Line {
     }
 }
 
-impl fmt::Display for Other {
+impl fmt::Display for Alternative {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = self.ruled_out_by.map(|fact| format!(" [{fact}]")).unwrap_or_default();
         f.write_str(&paragraph(&format!("{}: {}{by}", self.way, self.reason), "  "))?;

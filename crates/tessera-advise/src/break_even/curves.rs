@@ -60,13 +60,13 @@ impl Curve {
 /// Linear between them; before the first and after the last it changes by whole round trips, which is what a longer
 /// link adds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Waiting {
+pub struct ResponseCurve {
     measured: Curve,
     first: (f64, f64),
     last: (f64, f64),
 }
 
-impl Waiting {
+impl ResponseCurve {
     /// Creates it from pairs of a round-trip time in milliseconds and the time until the response in microseconds;
     /// `None` without two different round-trip times, or with a negative or non-finite number.
     #[must_use]
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_response_changes_by_whole_round_trips_outside_of_what_was_measured() {
         // 2.99 round trips and a remainder.
-        let waiting = Waiting::new(vec![(33.0, 100_965.0), (134.0, 402_900.0)]).unwrap();
+        let waiting = ResponseCurve::new(vec![(33.0, 100_965.0), (134.0, 402_900.0)]).unwrap();
         near(waiting.round_trips(), 3.0);
         near(waiting.at(33.0), 100_965.0);
         near(waiting.at(134.0), 402_900.0);
@@ -145,15 +145,15 @@ mod tests {
         near(waiting.at(1_000.0), 402_900.0 + 3_000.0 * 866.0);
         near(waiting.at(3.0), 100_965.0 - 3_000.0 * 30.0);
         // No response arrives before its request.
-        let fast = Waiting::new(vec![(33.0, 50_000.0), (134.0, 252_000.0)]).unwrap();
+        let fast = ResponseCurve::new(vec![(33.0, 50_000.0), (134.0, 252_000.0)]).unwrap();
         near(fast.round_trips(), 2.0);
         assert_eq!(fast.at(0.0), 0.0);
     }
 
     #[test]
     fn one_round_trip_time_says_nothing_about_others() {
-        assert_eq!(Waiting::new(vec![(33.0, 67_710.0)]), None);
-        assert_eq!(Waiting::new(vec![(33.0, 67_710.0), (33.0, 67_720.0)]), None);
-        assert_eq!(Waiting::new(Vec::new()), None);
+        assert_eq!(ResponseCurve::new(vec![(33.0, 67_710.0)]), None);
+        assert_eq!(ResponseCurve::new(vec![(33.0, 67_710.0), (33.0, 67_720.0)]), None);
+        assert_eq!(ResponseCurve::new(Vec::new()), None);
     }
 }

@@ -34,8 +34,8 @@
 //! / (h · (g + p · x))) / L` on, and never if `p · x ≥ h · (g + p · x)`.
 //!
 //! It pays from the smallest `R` beyond which `g(R) > 0`: [`round_trip_ms`]. Between measured round-trip times `T` and
-//! `C` are interpolated linearly. Beyond them `T` changes by whole round trips ([`Waiting`]), and `C` stays as at the
-//! nearest one ([`Curve`]).
+//! `C` are interpolated linearly. Beyond them `T` changes by whole round trips ([`ResponseCurve`]), and `C` stays as at
+//! the nearest one ([`Curve`]).
 //!
 //! Bytes and memory have no price here; [`hour`] returns them.
 
@@ -44,13 +44,13 @@ mod curves;
 use serde::Serialize;
 
 use self::curves::US_OF_A_MS;
-pub use self::curves::{Curve, Waiting};
+pub use self::curves::{Curve, ResponseCurve};
 
 /// The cost of an option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// From before connect() to the first byte of the response, in microseconds: `T`.
-    pub waiting_us: Waiting,
+    pub waiting_us: ResponseCurve,
     /// Processor time of both ends together, in microseconds, including the issuing of one ticket: `C`.
     pub processor_us: Curve,
     /// TCP payload of both ends for a reconnection, in bytes, including one ticket.
@@ -100,7 +100,7 @@ pub enum Renewal {
 /// Where an option begins to pay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pays {
+pub enum BreakEven {
     /// At any.
     Always,
     /// From this value on.
@@ -109,7 +109,7 @@ pub enum Pays {
     Never,
 }
 
-impl Pays {
+impl BreakEven {
     /// Whether it pays at this value.
     #[must_use]
     pub fn at(self, value: f64) -> bool {
@@ -141,19 +141,19 @@ pub fn reconnections_per_hour(
     candidate: &Costs,
     baseline: &Costs,
     conditions: &Conditions,
-) -> Pays {
+) -> BreakEven {
     let gain = gain_at(candidate, baseline, conditions, conditions.round_trip_ms);
     let standing = conditions.processor_price * standing_us(candidate, baseline, conditions);
     if gain <= 0.0 {
-        return Pays::Never;
+        return BreakEven::Never;
     } else if standing <= 0.0 {
-        return Pays::Always;
+        return BreakEven::Always;
     }
     // The share of the tickets that must be used, among those in time.
     let used = standing / (conditions.at_home * (gain + standing));
     match used < 1.0 {
-        true => Pays::From(-(-used).ln_1p() / conditions.ticket_lifetime_hours),
-        false => Pays::Never,
+        true => BreakEven::From(-(-used).ln_1p() / conditions.ticket_lifetime_hours),
+        false => BreakEven::Never,
     }
 }
 
@@ -167,7 +167,7 @@ fn standing_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> 
 
 /// Returns from which round-trip time, in milliseconds, a reconnection by the candidate gains.
 #[must_use]
-pub fn round_trip_ms(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> Pays {
+pub fn round_trip_ms(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> BreakEven {
     let both = [candidate, baseline];
     let waiting = both.iter().flat_map(|costs| costs.waiting_us.measured());
     let work = both.iter().flat_map(|costs| costs.processor_us.measured());
@@ -182,19 +182,19 @@ pub fn round_trip_ms(candidate: &Costs, baseline: &Costs, conditions: &Condition
     let slope = conditions.waiting_requests * US_OF_A_MS * saved;
     if slope < 0.0 || (gain(last) <= 0.0 && slope == 0.0) {
         // Far enough away it loses, or it never begins to gain.
-        return Pays::Never;
+        return BreakEven::Never;
     }
     if gain(last) <= 0.0 {
-        return Pays::From(last - gain(last) / slope);
+        return BreakEven::From(last - gain(last) / slope);
     }
     for pair in knots.windows(2).rev() {
         if let [from, to] = *pair
             && gain(from) <= 0.0
         {
-            return Pays::From(from + (to - from) * gain(from) / (gain(from) - gain(to)));
+            return BreakEven::From(from + (to - from) * gain(from) / (gain(from) - gain(to)));
         }
     }
-    Pays::Always
+    BreakEven::Always
 }
 
 /// One hour of one connection with the candidate, as the difference to the baseline.

@@ -3,7 +3,7 @@ use super::*;
 /// One round trip less, 100 µs more of processor time, and tickets that cost 50 µs more.
 fn pair() -> (Costs, Costs) {
     let line = |round_trips: f64, own: f64| {
-        Waiting::new(vec![(0.0, own), (100.0, own + 1e5 * round_trips)]).unwrap()
+        ResponseCurve::new(vec![(0.0, own), (100.0, own + 1e5 * round_trips)]).unwrap()
     };
     let candidate = Costs {
         waiting_us: line(2.0, 500.0),
@@ -53,7 +53,7 @@ fn at_the_threshold_an_hour_gains_nothing_and_above_it_something() {
                 ticket_lifetime_hours: lifetime,
                 ..FAR
             };
-            let Pays::From(least) = reconnections_per_hour(&candidate, &baseline, &conditions)
+            let BreakEven::From(least) = reconnections_per_hour(&candidate, &baseline, &conditions)
             else {
                 panic!("{renewal:?} {price}: no threshold");
             };
@@ -102,29 +102,33 @@ fn a_connection_that_never_breaks_only_pays_for_its_tickets() {
 fn what_costs_more_and_saves_nothing_never_pays_and_what_costs_nothing_always() {
     let (candidate, baseline) = pair();
     let here = Conditions { round_trip_ms: 0.0, ..FAR };
-    assert_eq!(reconnections_per_hour(&candidate, &baseline, &here), Pays::Never);
-    assert_eq!(reconnections_per_hour(&baseline, &candidate, &here), Pays::Always);
-    assert!(!Pays::Never.at(1e9) && Pays::Always.at(0.0));
-    assert!(Pays::From(2.0).at(2.0) && !Pays::From(2.0).at(1.9));
+    assert_eq!(reconnections_per_hour(&candidate, &baseline, &here), BreakEven::Never);
+    assert_eq!(reconnections_per_hour(&baseline, &candidate, &here), BreakEven::Always);
+    assert!(!BreakEven::Never.at(1e9) && BreakEven::Always.at(0.0));
+    assert!(BreakEven::From(2.0).at(2.0) && !BreakEven::From(2.0).at(1.9));
 }
 
 #[test]
 fn it_pays_from_the_round_trip_time_on_that_its_work_costs() {
     let (candidate, baseline) = pair();
     // 50 µs of waiting and 100 µs of work are 0.15 ms of a round trip.
-    let Pays::From(least) = round_trip_ms(&candidate, &baseline, &FAR) else { panic!("no least") };
+    let BreakEven::From(least) = round_trip_ms(&candidate, &baseline, &FAR) else {
+        panic!("no least")
+    };
     near(least, 0.15);
     let (at, past) = (Conditions { round_trip_ms: least, ..FAR }, 1.01 * least);
     assert!(gain_us(&candidate, &baseline, &at).abs() < 1e-6);
     assert!(gain_us(&candidate, &baseline, &Conditions { round_trip_ms: past, ..FAR }) > 0.0);
     // With the roles exchanged it pays only at short distances: from no round-trip time *on*.
-    assert_eq!(round_trip_ms(&baseline, &candidate, &FAR), Pays::Never);
+    assert_eq!(round_trip_ms(&baseline, &candidate, &FAR), BreakEven::Never);
 
     let cheap = Costs { processor_us: Curve::constant(100.0), ..candidate.clone() };
-    assert_eq!(round_trip_ms(&cheap, &baseline, &FAR), Pays::Always);
+    assert_eq!(round_trip_ms(&cheap, &baseline, &FAR), BreakEven::Always);
     // Beyond the measured range.
     let costly = Costs { processor_us: Curve::constant(250_300.0), ..candidate };
-    let Pays::From(least) = round_trip_ms(&costly, &baseline, &FAR) else { panic!("no least") };
+    let BreakEven::From(least) = round_trip_ms(&costly, &baseline, &FAR) else {
+        panic!("no least")
+    };
     near(least, 250.05);
 }
 
@@ -132,12 +136,12 @@ fn it_pays_from_the_round_trip_time_on_that_its_work_costs() {
 #[test]
 fn without_a_round_trip_less_it_pays_everywhere_or_nowhere() {
     let (candidate, baseline) = pair();
-    let noisy = |near: f64, far: f64| Waiting::new(vec![(0.0, near), (134.0, far)]).unwrap();
+    let noisy = |near: f64, far: f64| ResponseCurve::new(vec![(0.0, near), (134.0, far)]).unwrap();
     let cheaper = Costs { processor_us: Curve::constant(100.0), ..candidate };
     let cheaper = Costs { waiting_us: noisy(450.0, 403_490.7), ..cheaper };
     let dearer = Costs { waiting_us: noisy(500.0, 404_375.3), ..baseline };
-    assert_eq!(round_trip_ms(&cheaper, &dearer, &FAR), Pays::Always);
-    assert_eq!(round_trip_ms(&dearer, &cheaper, &FAR), Pays::Never);
+    assert_eq!(round_trip_ms(&cheaper, &dearer, &FAR), BreakEven::Always);
+    assert_eq!(round_trip_ms(&dearer, &cheaper, &FAR), BreakEven::Never);
 }
 
 /// Of four servers with separate keys, one in four reconnections finds its key.
@@ -147,13 +151,15 @@ fn what_comes_elsewhere_gains_nothing_and_its_ticket_was_for_nothing() {
     let one_of_four = Conditions { at_home: 0.25, ..FAR };
     let here = gain_us(&candidate, &baseline, &FAR);
     assert_eq!(gain_us(&candidate, &baseline, &one_of_four), here / 4.0);
-    let Pays::From(least) = reconnections_per_hour(&candidate, &baseline, &one_of_four) else {
+    let BreakEven::From(least) = reconnections_per_hour(&candidate, &baseline, &one_of_four) else {
         panic!("it pays from some number on")
     };
-    let Pays::From(at_home) = reconnections_per_hour(&candidate, &baseline, &FAR) else { panic!() };
+    let BreakEven::From(at_home) = reconnections_per_hour(&candidate, &baseline, &FAR) else {
+        panic!()
+    };
     assert!(least > at_home, "{least} against {at_home}");
     let gain = |rate: f64| hour(&candidate, &baseline, &one_of_four, rate).gain_us;
     assert!(gain(0.99 * least) < 0.0 && gain(1.01 * least) > 0.0);
     let hardly = Conditions { at_home: 1e-6, ..FAR };
-    assert_eq!(reconnections_per_hour(&candidate, &baseline, &hardly), Pays::Never);
+    assert_eq!(reconnections_per_hour(&candidate, &baseline, &hardly), BreakEven::Never);
 }

@@ -117,7 +117,7 @@ fn list<T: Serialize>(name: &str, of: &[T]) -> Result<String, EvidenceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::{KeyExchange, Letter, OneTimeKey, Through, Way};
+    use crate::evidence::{KeyExchange, Letter, OneTimeKey, Setup, Way};
 
     #[test]
     fn the_evidence_that_comes_along_has_every_way_near_and_far() {
@@ -137,7 +137,7 @@ mod tests {
         ];
         let fs = fs.map(|(key, kx)| Way::forward_secret(key, kx));
         for way in plain.chain([Way::plain(Letter::B, None)]).chain(fs) {
-            let cells: Vec<_> = evidence.plain_cells(way, Through::Endpoints).collect();
+            let cells: Vec<_> = evidence.plain_cells(way, Setup::Endpoints).collect();
             assert!(cells.len() >= 3, "{way}: {} round-trip times", cells.len());
             for cell in cells {
                 let response = cell.response_us.unwrap();

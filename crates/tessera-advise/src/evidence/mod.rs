@@ -17,7 +17,7 @@ pub use lab::EvidenceError;
 pub use summary::{Summary, median_rank};
 pub use ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
 
-use crate::break_even::{Costs, Curve, Ticket, Waiting};
+use crate::break_even::{Costs, Curve, ResponseCurve, Ticket};
 
 /// The measurements of one or more experiments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct Source {
 /// How the two ends were joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Through {
+pub enum Setup {
     /// Two engines in one process, without sockets.
     Engine,
     /// Two processes and the kernel's TCP.
@@ -64,7 +64,7 @@ pub enum Through {
     Sepp,
 }
 
-impl Through {
+impl Setup {
     /// Returns its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -118,7 +118,7 @@ pub struct Cell {
     /// The cipher suite (`0x1302`), if the report names it.
     pub suite: Option<String>,
     /// How the two ends were joined.
-    pub through: Through,
+    pub through: Setup,
     /// The link.
     pub link: Link,
     /// How many connections failed. They are in no other number, except that they widen the intervals of the times:
@@ -146,7 +146,7 @@ pub struct Cell {
     pub first_flight: Option<f64>,
     /// The cost of one ticket; `None` also if the server waits for its store meanwhile, as for etcd: reports have no
     /// processor time of that.
-    pub issuing: Option<Issuing>,
+    pub issuing: Option<IssuingCost>,
     /// Whether the processor times and bytes above include the issuing of one ticket.
     pub with_issuing: bool,
 }
@@ -182,7 +182,7 @@ impl Cell {
 
 /// The cost of one ticket: medians.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Issuing {
+pub struct IssuingCost {
     /// Processor time of the server, in microseconds.
     pub server_us: f64,
     /// Of the client.
@@ -265,7 +265,7 @@ impl Evidence {
     /// Returns the measurements of a way over plain links, with ends joined like this.
     ///
     /// The suite is the first one in the evidence, if there are several.
-    pub fn plain_cells(&self, way: Way, through: Through) -> impl Iterator<Item = &Cell> {
+    pub fn plain_cells(&self, way: Way, through: Setup) -> impl Iterator<Item = &Cell> {
         let of_way =
             move |cell: &&Cell| cell.way == way && cell.through == through && cell.link.is_plain();
         let suite = self.cells.iter().find(of_way).map(|cell| &cell.suite);
@@ -296,7 +296,7 @@ impl Evidence {
     #[must_use]
     pub fn ticket(&self, way: Way, held_bytes: f64) -> Option<Ticket> {
         let of_way = self.cells.iter().filter(|cell| cell.way == way);
-        let Issuing { server_us, client_us, bytes } =
+        let IssuingCost { server_us, client_us, bytes } =
             of_way.filter_map(|cell| cell.issuing).next()?;
         Some(Ticket { processor_us: server_us + client_us, bytes, held_bytes })
     }
@@ -306,7 +306,7 @@ impl Evidence {
     ///
     /// If the evidence has no issuing, `ticket` is the cost of one, which has no default.
     #[must_use]
-    pub fn costs(&self, way: Way, through: Through, ticket: Ticket) -> Option<Costs> {
+    pub fn costs(&self, way: Way, through: Setup, ticket: Ticket) -> Option<Costs> {
         let points = |value: fn(&Cell) -> Option<f64>| {
             let cells = self.plain_cells(way, through);
             cells.filter_map(|cell| Some((cell.link.rtt_ms, value(cell)?))).collect()
@@ -314,7 +314,7 @@ impl Evidence {
         let first = self.plain_cells(way, through).next()?;
         let apart = if first.with_issuing { Ticket::default() } else { ticket };
         Some(Costs {
-            waiting_us: Waiting::new(points(|cell| Some(cell.response_us?.median)))?,
+            waiting_us: ResponseCurve::new(points(|cell| Some(cell.response_us?.median)))?,
             processor_us: Curve::new(points(Cell::processor_us))?.plus(apart.processor_us),
             bytes: first.client_bytes? + first.server_bytes? + apart.bytes,
             ticket,

@@ -35,7 +35,7 @@ pub const KEYS: [&str; 21] = [
 
 /// Facts, and where each was set.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct SourcedFacts {
     file: Option<String>,
     facts: BTreeMap<&'static str, Fact>,
 }
@@ -48,7 +48,7 @@ struct Fact {
     quoted: bool,
 }
 
-impl Given {
+impl SourcedFacts {
     /// Reads the facts of a TOML file; `path` is its name in errors.
     ///
     /// # Errors

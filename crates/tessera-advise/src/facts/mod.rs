@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-pub use given::{Given, KEYS};
+pub use given::{KEYS, SourcedFacts};
 
 /// The facts of a deployment: two ends, and connections between them that break and come back.
 #[derive(Clone, Debug, PartialEq)]

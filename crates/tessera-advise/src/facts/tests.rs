@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 
 fn file(text: &str) -> Result<Facts, FactsError> {
-    Given::in_file(Path::new("facts.toml"), text)?.facts()
+    SourcedFacts::in_file(Path::new("facts.toml"), text)?.facts()
 }
 
 const LEAST: &str = "round-trip = \"134ms\"\nreconnections-per-hour = 4\n";
@@ -50,7 +50,7 @@ fn every_fact_is_read_from_a_file_and_from_an_option() {
     // A space before a unit is for readability.
     let of_file = file(&text.replace("0.25 s", "250ms")).unwrap();
     let options = facts.map(|(key, _, option)| (key, option.to_owned()));
-    let of_options = Given::default().with_options(options).facts().unwrap();
+    let of_options = SourcedFacts::default().with_options(options).facts().unwrap();
     assert_eq!(of_file, of_options);
     assert_eq!(of_file.ticket_memory, Some(67_108_864.0));
     assert_eq!(of_file.accept_risk, [Risk::Replay, Risk::NoForwardSecrecy]);
@@ -59,7 +59,7 @@ fn every_fact_is_read_from_a_file_and_from_an_option() {
 
 #[test]
 fn an_option_counts_more_than_the_file() {
-    let given = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    let given = SourcedFacts::in_file(Path::new("facts.toml"), LEAST).unwrap();
     let given = given.with_options([("round-trip", "33ms".to_owned())]);
     assert_eq!(given.facts().unwrap().round_trip_ms, 33.0);
 }
@@ -123,7 +123,7 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
         let error = file(&format!("{LEAST}{text}")).unwrap_err().to_string();
         assert!(error.starts_with(&format!("facts.toml:3: {expected}")), "{text}: {error}");
     }
-    let option = Given::default().with_options([("round-trip", "soon".to_owned())]);
+    let option = SourcedFacts::default().with_options([("round-trip", "soon".to_owned())]);
     let error = option.facts().unwrap_err().to_string();
     assert!(error.starts_with("--round-trip: `soon`"), "{error}");
 }
@@ -155,7 +155,7 @@ fn facts_without_measure_are_refused_with_the_limit() {
             }
             all.push((key, value));
             let all = all.into_iter().map(|(key, text)| (key, text.to_owned()));
-            Given::default().with_options(all).facts()
+            SourcedFacts::default().with_options(all).facts()
         };
         assert!(facts(limit).is_ok(), "{key} {limit}: {:?}", facts(limit));
         let error = facts(beyond).unwrap_err().to_string();
@@ -176,7 +176,7 @@ fn numbers_and_booleans_between_quotation_marks_are_refused_with_what_to_write()
         assert_eq!(error.what, expected);
         assert!(error.place.starts_with("facts.toml:3: "), "{error}");
     }
-    let option = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    let option = SourcedFacts::in_file(Path::new("facts.toml"), LEAST).unwrap();
     let option = option.with_options([("post-quantum", "false".to_owned())]);
     assert!(!option.facts().unwrap().post_quantum);
 }
@@ -266,21 +266,21 @@ fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
     // A missing key has no line, only the file's name.
     let error = file(&format!("{LEAST}servers = 3\nshared-store = \"etcd\"")).unwrap_err();
     assert_eq!(error.place, "facts.toml: store-round-trip");
-    let both = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    let both = SourcedFacts::in_file(Path::new("facts.toml"), LEAST).unwrap();
     let both = both.with_options([("accept-risk", "replay".to_owned())]);
     assert_eq!(both.facts().unwrap_err().place, "--accept-risk");
 }
 
 #[test]
 fn facts_that_are_not_used_are_refused() {
-    let given = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    let given = SourcedFacts::in_file(Path::new("facts.toml"), LEAST).unwrap();
     assert_eq!(given.only(&["round-trip", "reconnections-per-hour"], "it"), Ok(()));
-    assert_eq!(Given::default().only(&[], "it"), Ok(()));
+    assert_eq!(SourcedFacts::default().only(&[], "it"), Ok(()));
     let told = given.only(&["round-trip"], "the table").unwrap_err().to_string();
     let expected =
         "facts.toml:2: reconnections-per-hour: the table uses round-trip alone; leave this out";
     assert_eq!(told, expected);
-    let option = Given::default().with_options([("servers", "many".to_owned())]);
+    let option = SourcedFacts::default().with_options([("servers", "many".to_owned())]);
     let told = option.only(&[], "the evidence").unwrap_err().to_string();
     assert_eq!(told, "--servers: the evidence uses no facts; leave this out");
 }

@@ -15,7 +15,7 @@ pub(crate) fn tessera() -> Command {
 }
 
 /// `tessera serve` on a free port, just started.
-pub(crate) struct Started {
+pub(crate) struct StartedServer {
     pub(crate) child: Child,
     /// Its standard output, after the first line.
     pub(crate) stdout: BufReader<ChildStdout>,
@@ -25,11 +25,11 @@ pub(crate) struct Started {
     pub(crate) fingerprint: String,
 }
 
-pub(crate) fn serve(options: &[&str]) -> Started {
+pub(crate) fn serve(options: &[&str]) -> StartedServer {
     serve_at("127.0.0.1:0", options)
 }
 
-fn serve_at(listen: &str, options: &[&str]) -> Started {
+fn serve_at(listen: &str, options: &[&str]) -> StartedServer {
     let mut child = tessera()
         .args(["serve", "--listen", listen, "--json", "-"])
         .args(options)
@@ -43,7 +43,7 @@ fn serve_at(listen: &str, options: &[&str]) -> Started {
     assert_eq!(told["event"], "listening");
     let address = told["address"].as_str().unwrap().to_owned();
     let fingerprint = told["fingerprint"].as_str().unwrap_or_default().to_owned();
-    Started { child, stdout, listening: told, address, fingerprint }
+    StartedServer { child, stdout, listening: told, address, fingerprint }
 }
 
 pub(crate) fn signal(child: &Child, signal: &str) {
@@ -76,7 +76,7 @@ impl Server {
         Self::of(serve_at(listen, options))
     }
 
-    fn of(Started { child, stdout, listening, address, fingerprint }: Started) -> Self {
+    fn of(StartedServer { child, stdout, listening, address, fingerprint }: StartedServer) -> Self {
         let (sender, told) = channel();
         std::thread::spawn(move || {
             stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))

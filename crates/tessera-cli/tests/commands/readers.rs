@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::document::DOCUMENT;
-use crate::program::{Started, connect, facts, serve, signal};
+use crate::program::{StartedServer, connect, facts, serve, signal};
 
 /// A server whose facts the test reads when it chooses.
 struct ReportingServer {
@@ -20,7 +20,7 @@ struct ReportingServer {
 
 impl ReportingServer {
     fn start() -> Self {
-        let Started { child, stdout, address, fingerprint, .. } = serve(&[]);
+        let StartedServer { child, stdout, address, fingerprint, .. } = serve(&[]);
         Self { child, stdout: Some(stdout), address, fingerprint }
     }
 

@@ -21,13 +21,13 @@ pub(crate) const LOCALHOST: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
 pub(crate) const CLIENT: &str = "subjectAltName=DNS:client.example";
 
 /// A server with copies of certificate and key, which a test may change.
-pub(crate) struct Live {
+pub(crate) struct ReloadableServer {
     pub(crate) pki: Pki,
     pub(crate) files: Directory,
     pub(crate) server: Server,
 }
 
-impl Live {
+impl ReloadableServer {
     /// Replaces `{chain}`, `{key}` and the PKI's own files in the options.
     pub(crate) fn start(options: &[&str]) -> Self {
         let (pki, files) = (Pki::new(P256), Directory::new());
@@ -76,13 +76,13 @@ pub(crate) fn assert_failed(told: &Value, generation: u64, file: &str, reason: &
 }
 
 /// `tessera connect` in the middle of a connection.
-struct Talking {
+struct OpenClient {
     child: Child,
     answers: BufReader<ChildStdout>,
 }
 
-impl Talking {
-    fn to(live: &Live) -> Self {
+impl OpenClient {
+    fn to(live: &ReloadableServer) -> Self {
         let mut child = tessera()
             .args(["connect", &live.server.address, "--ca", &live.pki.path("root.pem")])
             .stdin(Stdio::piped())
@@ -109,8 +109,8 @@ impl Talking {
 
 #[test]
 fn a_renewed_certificate_is_shown_after_sighup_and_old_connections_go_on() {
-    let live = Live::start(&[]);
-    let mut talking = Talking::to(&live);
+    let live = ReloadableServer::start(&[]);
+    let mut talking = OpenClient::to(&live);
     talking.say("before");
     live.renew("renewed");
     let told = live.reload();
@@ -130,8 +130,8 @@ fn a_renewed_certificate_is_shown_after_sighup_and_old_connections_go_on() {
 
 #[test]
 fn files_that_can_not_be_used_at_sighup_change_nothing_and_are_named() {
-    let live = Live::start(&[]);
-    let mut talking = Talking::to(&live);
+    let live = ReloadableServer::start(&[]);
+    let mut talking = OpenClient::to(&live);
     talking.say("before");
     let (chain, key) = (live.files.path("chain"), live.files.path("key"));
     let (whole_chain, whole_key) = (fs::read(&chain).unwrap(), fs::read(&key).unwrap());
@@ -249,7 +249,7 @@ fn resident(server: &Server) -> u64 {
 /// Every connection is served, whichever certificate it meets, and replaced certificates don't stay in memory.
 #[test]
 fn a_thousand_certificates_are_exchanged_under_load_without_a_refusal() {
-    let live = Live::start(&[]);
+    let live = ReloadableServer::start(&[]);
     let (address, root) = (live.server.address.parse().unwrap(), live.pki.path("root.pem"));
     let stop = AtomicBool::new(false);
     let exchange = |round: usize| {

@@ -8,10 +8,10 @@ use tessera_test_peers::{Directory, openssl};
 
 use crate::openssl::s_client;
 use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr};
-use crate::reload::{CLIENT, LOCALHOST, Live, assert_failed, reload};
+use crate::reload::{CLIENT, LOCALHOST, ReloadableServer, assert_failed, reload};
 
 /// Reconnects with the earlier sessions, as a client with a certificate.
-fn come_back(live: &Live, sessions: &str, early_data: bool) -> Output {
+fn come_back(live: &ReloadableServer, sessions: &str, early_data: bool) -> Output {
     let [root, certificate, key] =
         ["root.pem", "client.pem", "client.key"].map(|name| live.pki.path(name));
     let own = ["--ca", &root, "--certificate", &certificate, "--key", &key];
@@ -38,7 +38,7 @@ fn a_client_whose_authority_is_gone_does_not_resume() {
         "--require-client-certificate",
         "--forward-secret-early-data",
     ]);
-    let live = Live { pki, files: Directory::new(), server };
+    let live = ReloadableServer { pki, files: Directory::new(), server };
     let sessions = sessions.path("sessions");
     assert_eq!(facts(&come_back(&live, &sessions, true))["resumed"], false);
     live.server.next();
@@ -109,7 +109,7 @@ fn a_client_that_a_new_list_revokes_does_not_resume_and_a_list_of_another_author
         "--require-client-certificate",
         "--forward-secret-early-data",
     ]);
-    let live = Live { pki, files, server };
+    let live = ReloadableServer { pki, files, server };
     assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], false);
     live.server.next();
 

@@ -70,12 +70,12 @@ impl Stage {
 }
 
 /// `tessera tunnel run`.
-pub(crate) struct Running {
+pub(crate) struct RunningTunnel {
     pub(crate) child: Child,
     log: Receiver<Value>,
 }
 
-impl Running {
+impl RunningTunnel {
     pub(crate) fn start(file: &str) -> Self {
         Self::spawn(tessera().args(["tunnel", "run", file]))
     }
@@ -124,7 +124,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTunnel {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -153,7 +153,7 @@ fn answer(mut socket: TcpStream, before: &str) -> io::Result<()> {
 
 /// Connects, sends a line, and returns the answer.
 pub(crate) fn ask(address: SocketAddr, line: &str) -> io::Result<String> {
-    let mut talk = Talk::begin(address)?;
+    let mut talk = ProgramConnection::begin(address)?;
     let answer = talk.ask(line)?;
     talk.0.get_mut().shutdown(Shutdown::Write)?;
     let mut rest = String::new();
@@ -163,9 +163,9 @@ pub(crate) fn ask(address: SocketAddr, line: &str) -> io::Result<String> {
 }
 
 /// A program's connection.
-pub(crate) struct Talk(pub(crate) BufReader<TcpStream>);
+pub(crate) struct ProgramConnection(pub(crate) BufReader<TcpStream>);
 
-impl Talk {
+impl ProgramConnection {
     pub(crate) fn begin(address: SocketAddr) -> io::Result<Self> {
         let socket = TcpStream::connect(address)?;
         socket.set_read_timeout(Some(PATIENCE))?;

@@ -10,7 +10,7 @@ use crate::document::DOCUMENT;
 use crate::program::{Server, facts, run, signal, stderr, tessera};
 
 /// A client that waits for an answer, and what its ClientHello has as `cached_certificates`.
-struct Waiting {
+struct WaitingClient {
     child: Child,
     socket: TcpStream,
     /// The record of its ClientHello.
@@ -18,7 +18,7 @@ struct Waiting {
     tickets: Vec<u8>,
 }
 
-impl Waiting {
+impl WaitingClient {
     /// Starts a client, and waits for its ClientHello.
     fn start(ends: &Ends, silent: &TcpListener) -> Self {
         let address = silent.local_addr().unwrap().to_string();
@@ -92,12 +92,12 @@ fn tickets_are_sent_once_whatever_becomes_of_a_client() {
 
     // The client is killed before it is answered: it has lost only what it sent.
     let silent = TcpListener::bind(&address).unwrap();
-    let sent = Waiting::start(&ends, &silent).kill();
+    let sent = WaitingClient::start(&ends, &silent).kill();
     let (first, second) = sent.split_at(8);
-    let next = Waiting::start(&ends, &silent).kill();
+    let next = WaitingClient::start(&ends, &silent).kill();
     let (other, _random) = next.split_at(8);
     assert!(other != first && other != second, "{sent:x?}, then {next:x?}");
-    assert_eq!(Waiting::start(&ends, &silent).kill(), b"", "the last of three was sent");
+    assert_eq!(WaitingClient::start(&ends, &silent).kill(), b"", "the last of three was sent");
     drop(silent);
     let server = ends.serve_at(&address, &[]);
     let fact = ends.connect(&server);
@@ -111,7 +111,7 @@ fn tickets_are_sent_once_whatever_becomes_of_a_client() {
 fn clients_that_run_at_a_time_share_the_tickets() {
     let (ends, address) = met();
     let silent = TcpListener::bind(&address).unwrap();
-    let clients = [(); 3].map(|()| Waiting::start(&ends, &silent));
+    let clients = [(); 3].map(|()| WaitingClient::start(&ends, &silent));
     let lens = clients.each_ref().map(|client| client.tickets.len());
     assert_eq!(lens, [16, 16, 0]);
     let all: Vec<_> = clients.into_iter().flat_map(|client| client.kill()).collect();
@@ -127,10 +127,10 @@ fn clients_that_run_at_a_time_leave_tickets_for_all_to_the_next() {
     let ends = Ends::new();
     let server = ends.serve();
     let between = TcpListener::bind("127.0.0.1:0").unwrap();
-    let clients = [(); 4].map(|()| Waiting::start(&ends, &between));
+    let clients = [(); 4].map(|()| WaitingClient::start(&ends, &between));
     assert!(clients.iter().all(|client| client.tickets.is_empty()));
     clients.into_iter().for_each(|client| client.go_on(&server));
-    let clients = [(); 8].map(|()| Waiting::start(&ends, &between));
+    let clients = [(); 8].map(|()| WaitingClient::start(&ends, &between));
     assert!(clients.iter().all(|client| client.tickets.len() == 16));
     clients.into_iter().for_each(|client| client.go_on(&server));
     let told = server.end();

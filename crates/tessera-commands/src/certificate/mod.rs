@@ -26,7 +26,7 @@ pub(crate) fn load(files: &CertificateFiles) -> Result<Credential, ProgramError>
 }
 
 /// A certificate made by this program.
-pub(crate) struct Fresh {
+pub(crate) struct GeneratedCertificate {
     pub(crate) credential: Credential,
     pub(crate) pem: String,
     /// Whether it survives restarts.
@@ -39,7 +39,7 @@ pub(crate) fn make(
     names: &[String],
     listen: IpAddr,
     state: Option<&Path>,
-) -> Result<Fresh, ProgramError> {
+) -> Result<GeneratedCertificate, ProgramError> {
     let names = match names {
         [] => {
             let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
@@ -58,14 +58,14 @@ pub(crate) fn make(
     }
     let (made, key) = generate(names)?;
     keep(&path, &[&title, "\n", &made.pem, &key])?;
-    Ok(Fresh { is_kept: true, ..made })
+    Ok(GeneratedCertificate { is_kept: true, ..made })
 }
 
 /// The file in the state directory; it holds the private key too.
 const KEPT: &str = "certificate.pem";
 
 /// Loads the certificate of an earlier server, if it is for these names.
-fn kept(path: &Path, title: &str) -> Result<Option<Fresh>, ProgramError> {
+fn kept(path: &Path, title: &str) -> Result<Option<GeneratedCertificate>, ProgramError> {
     let text = match files::read_path(path, MAX_LEN) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|error| unusable(path, &error))?,
@@ -81,7 +81,7 @@ fn kept(path: &Path, title: &str) -> Result<Option<Fresh>, ProgramError> {
         other => other,
     })?;
     let pem = rest.split_inclusive(END).next().unwrap_or_default();
-    Ok(Some(Fresh { credential, pem: format!("{pem}\n"), is_kept: true }))
+    Ok(Some(GeneratedCertificate { credential, pem: format!("{pem}\n"), is_kept: true }))
 }
 
 fn keep(path: &Path, parts: &[&str]) -> Result<(), ProgramError> {
@@ -111,14 +111,16 @@ const END: &str = "-----END CERTIFICATE-----";
 const MAX_LEN: usize = 4 * 1024 * 1024;
 
 #[cfg(not(feature = "self-signed"))]
-fn generate(_: Vec<String>) -> Result<(Fresh, zeroize::Zeroizing<String>), ProgramError> {
+fn generate(
+    _: Vec<String>,
+) -> Result<(GeneratedCertificate, zeroize::Zeroizing<String>), ProgramError> {
     Err(ProgramError::settings(
         "--certificate is missing: set it to the server's certificate, and --key to its private key. This build makes \
          none, for lack of the feature `demo`",
     ))
 }
 
-impl Fresh {
+impl GeneratedCertificate {
     /// Writes the certificate, for clients to trust.
     pub(crate) fn write(&self, path: &Path) -> Result<(), ProgramError> {
         let written = fs::write(path, &self.pem);

@@ -8,10 +8,12 @@ use tessera_aws_lc::SigningKey;
 use tessera_kit::ProgramError;
 use zeroize::Zeroizing;
 
-use super::Fresh;
+use super::GeneratedCertificate;
 
 /// Generates a certificate, and its key as PEM.
-pub(super) fn generate(names: Vec<String>) -> Result<(Fresh, Zeroizing<String>), ProgramError> {
+pub(super) fn generate(
+    names: Vec<String>,
+) -> Result<(GeneratedCertificate, Zeroizing<String>), ProgramError> {
     let first = names.first().cloned().unwrap_or_default();
     let failed = |error: rcgen::Error| {
         ProgramError::settings(format!("no certificate can be made for these names: {error}"))
@@ -26,6 +28,6 @@ pub(super) fn generate(names: Vec<String>) -> Result<(Fresh, Zeroizing<String>),
         .map_err(|error| ProgramError::failed("the key that was made", error))?;
     let chain = vec![certificate.der().to_vec()];
     let credential = Credential::new(chain, PrivateKey::Signs(Arc::new(signer)));
-    let made = Fresh { credential, pem: certificate.pem(), is_kept: false };
+    let made = GeneratedCertificate { credential, pem: certificate.pem(), is_kept: false };
     Ok((made, Zeroizing::new(key.serialize_pem())))
 }

@@ -13,10 +13,10 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::standard::{Input, Output};
-use crate::counted::Counted;
+use crate::counted::CountedStream;
 use crate::receive::{Plaintext, receive};
 
-type Stream = ClientStream<Counted<FastOpenStream>>;
+type Stream = ClientStream<CountedStream<FastOpenStream>>;
 
 /// Carries data between a connection and standard input and output.
 pub(super) struct Carrier<'a> {
@@ -82,16 +82,18 @@ impl Carrier<'_> {
     ) -> io::Result<T> {
         loop {
             let moved = poll_fn(|cx| match push(Pin::new(&mut *self.stream), cx) {
-                Poll::Ready(pushed) => Poll::Ready(Moved::Pushed(pushed)),
+                Poll::Ready(pushed) => Poll::Ready(TransferEvent::Pushed(pushed)),
                 Poll::Pending if open.receiving => {
-                    pin!(receive(self.stream)).poll(cx).map(Moved::Received)
+                    pin!(receive(self.stream)).poll(cx).map(TransferEvent::Received)
                 }
                 Poll::Pending => Poll::Pending,
             });
             match moved.await {
-                Moved::Pushed(Ok(pushed)) => return Ok(pushed),
-                Moved::Pushed(Err(error)) => return Err(self.explain(output, error, open).await),
-                Moved::Received(read) => self.show(output, read?, open).await?,
+                TransferEvent::Pushed(Ok(pushed)) => return Ok(pushed),
+                TransferEvent::Pushed(Err(error)) => {
+                    return Err(self.explain(output, error, open).await);
+                }
+                TransferEvent::Received(read) => self.show(output, read?, open).await?,
             }
         }
     }
@@ -155,7 +157,7 @@ struct Directions {
     receiving: bool,
 }
 
-enum Moved<T> {
+enum TransferEvent<T> {
     Pushed(io::Result<T>),
     Received(io::Result<Plaintext>),
 }

@@ -19,7 +19,7 @@ use crate::psk;
 use crate::trust::{self, Trust};
 
 /// A configuration, and the stores that belong to it.
-pub(super) struct Configured {
+pub(super) struct ConfiguredClient {
     pub(super) config: Checked<ClientConfig>,
     server_name: String,
     port: u16,
@@ -30,7 +30,7 @@ pub(super) struct Configured {
     pub(super) certificates: Option<KeptServers>,
 }
 
-impl Configured {
+impl ConfiguredClient {
     /// Returns the destination that sessions are stored under.
     pub(super) fn destination(&self) -> Destination {
         Destination {
@@ -42,7 +42,7 @@ impl Configured {
     }
 }
 
-pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramError> {
+pub(super) fn configure(options: &ConnectOptions) -> Result<ConfiguredClient, ProgramError> {
     let common = &options.common;
     let Trust { verifier, name } = trust::of_servers(options)?;
     let external_psks = psk::load(&common.psks)?;
@@ -96,7 +96,7 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramE
     if let Some(certificates) = &certificates {
         config.certificate_codecs.insert(0, certificates.cache());
     }
-    Ok(Configured {
+    Ok(ConfiguredClient {
         config: config.checked().map_err(by_option)?,
         server_name: options.server_name.clone().unwrap_or_else(|| options.host.clone()),
         port: options.port,

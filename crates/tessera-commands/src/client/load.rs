@@ -19,7 +19,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use super::advice;
-use super::config::{Configured, configure};
+use super::config::{ConfiguredClient, configure};
 use super::dial;
 use super::pool::Pool;
 use super::summary::{Outcome, Summary};
@@ -52,7 +52,7 @@ pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), Pro
 async fn measure(
     options: &ConnectOptions,
     load: &Load,
-    configured: Configured,
+    configured: ConfiguredClient,
     certificates: Option<&KeptServers>,
 ) -> Result<(), ProgramError> {
     let common = &options.common;

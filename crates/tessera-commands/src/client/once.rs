@@ -19,14 +19,14 @@ use tokio::time::timeout;
 
 use super::advice;
 use super::carry::Carrier;
-use super::config::{Configured, configure};
+use super::config::{ConfiguredClient, configure};
 use super::dial;
 use crate::by_option::start_by_option;
-use crate::counted::{Bytes, Counted};
+use crate::counted::{Bytes, CountedStream};
 use crate::options::ConnectOptions;
 use crate::receive::receive;
 
-type Stream = ClientStream<Counted<FastOpenStream>>;
+type Stream = ClientStream<CountedStream<FastOpenStream>>;
 
 pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     options.check()?;
@@ -72,7 +72,7 @@ impl Certificates {
 
 async fn connect(
     options: &ConnectOptions,
-    configured: &Configured,
+    configured: &ConfiguredClient,
     certificates: &mut Certificates,
 ) -> Result<(), ProgramError> {
     let common = &options.common;
@@ -96,7 +96,10 @@ async fn connect(
     let address = socket.peer_addr().ok();
     let started = Instant::now();
     let mut stream = connector
-        .start(configured.destination(), Counted { stream: socket, tracker: Bytes::default() })
+        .start(
+            configured.destination(),
+            CountedStream { stream: socket, tracker: Bytes::default() },
+        )
         .await
         .map_err(|error| start_by_option(&error))?;
     let mut handshake = None;
@@ -191,13 +194,16 @@ const TICKETS: Duration = Duration::from_secs(1);
 /// Returns how the connection began, for facts, if the options ask for it.
 fn opening(
     options: &ConnectOptions,
-    socket: &Counted<FastOpenStream>,
+    socket: &CountedStream<FastOpenStream>,
 ) -> (Option<&'static str>, Option<usize>) {
     let opening = options.tcp_fast_open.then(|| socket.stream.opening());
     (opening.map(Opening::name), opening.map(Opening::syn_bytes))
 }
 
-fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, ProgramError> {
+fn connector(
+    options: &ConnectOptions,
+    configured: &ConfiguredClient,
+) -> Result<Connector, ProgramError> {
     let connector = Connector::new(configured.config.clone());
     let Some(directory) = &options.sessions else { return Ok(connector) };
     let setting = SettingFile { setting: "--sessions", path: directory };

@@ -44,7 +44,7 @@ impl Certificates {
             // May block on the disk.
             let result = spawn_blocking(move || kept.save()).await;
             let failed = result.ok().and_then(Result::err).map(|error| error.to_string());
-            match failed.map(|error| NotSaved { error }) {
+            match failed.map(|error| SaveFailure { error }) {
                 None => (saved, trouble) = (now, None),
                 // Report a failure once, not at every attempt.
                 Some(failed) if trouble.as_ref() != Some(&failed) => {
@@ -86,16 +86,16 @@ impl Certificates {
 
 /// The certificates could not be saved. The server continues.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct NotSaved {
+struct SaveFailure {
     error: String,
 }
 
-impl Fact for NotSaved {
+impl Fact for SaveFailure {
     const EVENT: &'static str = "certificate_cache_failed";
 }
 
 /// One line for people.
-impl fmt::Display for NotSaved {
+impl fmt::Display for SaveFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; after a restart certificates may travel whole once more", self.error)
     }

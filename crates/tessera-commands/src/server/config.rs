@@ -13,16 +13,16 @@ use tessera_kit::{ProgramError, SettingFile, names, trust};
 use super::http;
 use super::stores::Stores;
 use crate::by_option::by_option;
-use crate::certificate::{self, Fresh};
+use crate::certificate::{self, GeneratedCertificate};
 use crate::options::{Answer, ClientCertificates, ServeOptions};
 use crate::psk;
 
 /// A configuration, and the certificate made for it.
-pub(super) struct Configured {
+pub(super) struct ConfiguredServer {
     pub(super) config: Checked<ServerConfig>,
     /// Without what came from files that may change.
     pub(super) lasting: ServerConfig,
-    pub(super) fresh: Option<Fresh>,
+    pub(super) fresh: Option<GeneratedCertificate>,
 }
 
 /// Rebuilds the configuration from the present files. A certificate made by this program stays.
@@ -49,7 +49,7 @@ fn load_files(options: &ServeOptions, config: &mut ServerConfig) -> Result<(), P
 pub(super) fn configure(
     options: &ServeOptions,
     stores: &Stores,
-) -> Result<Configured, ProgramError> {
+) -> Result<ConfiguredServer, ProgramError> {
     let common = &options.common;
     let fresh = match &common.certificates {
         None if !options.uses_psks_alone() => {
@@ -100,7 +100,7 @@ pub(super) fn configure(
     }
     let lasting = config.clone();
     load_files(options, &mut config)?;
-    Ok(Configured { config: config.checked().map_err(by_option)?, lasting, fresh })
+    Ok(ConfiguredServer { config: config.checked().map_err(by_option)?, lasting, fresh })
 }
 
 fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication, ProgramError> {

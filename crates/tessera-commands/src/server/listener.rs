@@ -19,7 +19,7 @@ use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
 use super::certificates::Certificates;
-use super::config::{Configured, configure, configure_again};
+use super::config::{ConfiguredServer, configure, configure_again};
 use super::refusals::Refusals;
 use super::stores::Stores;
 use super::{connection, reload};
@@ -59,7 +59,7 @@ async fn serve_with(
     stores: &Stores,
     found: Option<StateContents>,
 ) -> Result<(), ProgramError> {
-    let Configured { config, lasting, fresh } = configure(options, stores)?;
+    let ConfiguredServer { config, lasting, fresh } = configure(options, stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {
         fresh.write(path)?;
     }

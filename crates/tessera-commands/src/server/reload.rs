@@ -33,16 +33,16 @@ pub(super) async fn on(
                 if let Some(certificates) = &certificates {
                     certificates.trust_only(&live.target().config().client_authentication);
                 }
-                report.tell(&Reloaded::new(&live, changed));
+                report.tell(&ReloadReport::new(&live, changed));
             }
-            Err(error) => report.tell(&ReloadFailed::new(&live, error)),
+            Err(error) => report.tell(&ReloadFailure::new(&live, error)),
         }
     }
 }
 
 /// The files were reloaded, and apply to new connections.
 #[derive(Serialize)]
-struct Reloaded {
+struct ReloadReport {
     /// How many configurations were loaded, this one included.
     generation: u64,
     /// The SHA-256 of the server's certificate.
@@ -54,11 +54,11 @@ struct Reloaded {
     ended_sessions_of_psks: bool,
 }
 
-impl Fact for Reloaded {
+impl Fact for ReloadReport {
     const EVENT: &'static str = "reloaded";
 }
 
-impl Reloaded {
+impl ReloadReport {
     fn new(live: &LiveConfig<Acceptor>, changed: Changes) -> Self {
         let config = live.target().config();
         let certificate = config.credentials.first().and_then(|own| own.chain.first());
@@ -72,7 +72,7 @@ impl Reloaded {
     }
 }
 
-impl fmt::Display for Reloaded {
+impl fmt::Display for ReloadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "reloaded, generation {}", self.generation)?;
         if let (true, Some(fingerprint)) = (self.certificate_changed, &self.fingerprint) {
@@ -90,7 +90,7 @@ impl fmt::Display for Reloaded {
 
 /// The reload failed, and nothing has changed.
 #[derive(Serialize)]
-struct ReloadFailed {
+struct ReloadFailure {
     /// That of the configuration still in use.
     generation: u64,
     /// How many reloads have failed since the beginning.
@@ -101,11 +101,11 @@ struct ReloadFailed {
     reason: String,
 }
 
-impl Fact for ReloadFailed {
+impl Fact for ReloadFailure {
     const EVENT: &'static str = "reload_failed";
 }
 
-impl ReloadFailed {
+impl ReloadFailure {
     fn new(live: &LiveConfig<Acceptor>, error: ProgramError) -> Self {
         let counts = live.counts();
         let (file, line, reason) = match error {
@@ -119,7 +119,7 @@ impl ReloadFailed {
     }
 }
 
-impl fmt::Display for ReloadFailed {
+impl fmt::Display for ReloadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not reloaded, generation {} stays in use: ", self.generation)?;
         if let Some(file) = &self.file {

@@ -16,20 +16,20 @@ use crate::process_memory::{Snapshot, Window, windows};
 
 /// A recording that was decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenedBy {
+pub struct DecryptedRecording {
     /// Which of the recordings.
     pub recording: usize,
     /// The address of the secret that decrypted it.
     pub address: u64,
     /// The role in which it was tried.
-    pub used: Used,
+    pub used: SecretRole,
     /// Whether it decrypted application data, and not only a handshake.
     pub application_data: bool,
 }
 
 /// The role in which a string of a memory was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Used {
+pub enum SecretRole {
     /// As a traffic secret, for this protected record of the client.
     Sent(usize),
     /// As a traffic secret, for this protected record of the server.
@@ -38,7 +38,7 @@ pub enum Used {
     Psk,
 }
 
-impl fmt::Display for Used {
+impl fmt::Display for SecretRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sent(0) => f.write_str("traffic secret of the client's first protected record"),
@@ -51,27 +51,27 @@ impl fmt::Display for Used {
 
 /// The result of an attempt.
 #[derive(Debug, Default)]
-pub struct Tried {
+pub struct AttackReport {
     /// How many strings of the memory were tried.
     pub windows: usize,
     /// How many recordings they were tried on.
     pub recordings: usize,
     /// The strings that decrypted something.
-    pub opened: Vec<OpenedBy>,
+    pub opened: Vec<DecryptedRecording>,
 }
 
 /// Tries every string of the memory that could be random, at addresses that are multiples of eight: as traffic secret
 /// of each of the first records of each direction (the first under its key has the number zero, whichever it is), and
 /// as PSK of early data.
 #[must_use]
-pub fn open_blindly(snapshot: &Snapshot, recordings: &[Capture]) -> Tried {
+pub fn open_blindly(snapshot: &Snapshot, recordings: &[Capture]) -> AttackReport {
     let mut by_suite: HashMap<_, Vec<Target<'_>>> = HashMap::new();
     for (number, recording) in recordings.iter().enumerate() {
         if let Some(target) = Target::new(number, recording) {
             by_suite.entry(target.hellos.suite).or_default().push(target);
         }
     }
-    let mut tried = Tried::default();
+    let mut tried = AttackReport::default();
     for (suite, targets) in by_suite {
         tried.recordings += targets.len();
         let Some(suite) = suite_of(suite) else { continue };
@@ -87,7 +87,11 @@ fn suite_of(id: CipherSuite) -> Option<&'static Suite> {
     tessera_aws_lc::provider().suite(id)
 }
 
-fn open_all(suite: &Suite, windows: &[Window<'_>], targets: &[Target<'_>]) -> Vec<OpenedBy> {
+fn open_all(
+    suite: &Suite,
+    windows: &[Window<'_>],
+    targets: &[Target<'_>],
+) -> Vec<DecryptedRecording> {
     let opened = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -105,20 +109,25 @@ fn open_all(suite: &Suite, windows: &[Window<'_>], targets: &[Target<'_>]) -> Ve
     opened.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn try_window(suite: &Suite, window: &Window<'_>, targets: &[Target<'_>]) -> Vec<OpenedBy> {
+fn try_window(
+    suite: &Suite,
+    window: &Window<'_>,
+    targets: &[Target<'_>],
+) -> Vec<DecryptedRecording> {
     let Some(secret) = Secret::from_slice(window.bytes) else { return Vec::new() };
     let opener = Opener::new(suite, &secret);
     let mut opened = Vec::new();
     for target in targets {
-        let sent = target.sent.iter().enumerate().map(|(at, it)| (Used::Sent(at), it));
-        let received = target.received.iter().enumerate().map(|(at, it)| (Used::Received(at), it));
+        let sent = target.sent.iter().enumerate().map(|(at, it)| (SecretRole::Sent(at), it));
+        let received =
+            target.received.iter().enumerate().map(|(at, it)| (SecretRole::Received(at), it));
         let traffic = sent.chain(received).filter_map(|(used, record)| {
             Some((used, opener.first_type(record)? == APPLICATION_DATA))
         });
         let as_psk = target.offers_psk
             && opening::early_data(suite, &secret, &target.hellos, &target.recording.sent);
-        let used = traffic.chain(as_psk.then_some((Used::Psk, true)));
-        opened.extend(used.map(|(used, application_data)| OpenedBy {
+        let used = traffic.chain(as_psk.then_some((SecretRole::Psk, true)));
+        opened.extend(used.map(|(used, application_data)| DecryptedRecording {
             recording: target.number,
             address: window.address,
             used,

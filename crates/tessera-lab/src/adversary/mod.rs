@@ -14,7 +14,7 @@ use capture::Hellos;
 
 use crate::process_memory::Snapshot;
 
-pub use blind::{OpenedBy, Tried, Used, open_blindly};
+pub use blind::{AttackReport, DecryptedRecording, SecretRole, open_blindly};
 
 /// A connection as recorded by an adversary on the path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -39,14 +39,14 @@ pub(crate) struct StolenSecrets<'a> {
 
 /// The parts that could be decrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Opened {
+pub(crate) struct DecryptedParts {
     /// Early data of the first flight.
     pub(crate) early_data: bool,
     /// The data of the server's application.
     pub(crate) session: bool,
 }
 
-impl Opened {
+impl DecryptedParts {
     /// Combines two attempts.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
@@ -57,14 +57,14 @@ impl Opened {
 }
 
 /// Tries every string in the memory of a process, without knowing what it is.
-pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> Opened {
+pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> DecryptedParts {
     let tried = open_blindly(memory, std::slice::from_ref(capture));
-    let mut opened = Opened::default();
+    let mut opened = DecryptedParts::default();
     for by in tried.opened.iter().filter(|by| by.application_data) {
         match by.used {
             // A client's first record that is not of the handshake is early data.
-            Used::Sent(0) | Used::Psk => opened.early_data = true,
-            Used::Sent(_) | Used::Received(_) => opened.session = true,
+            SecretRole::Sent(0) | SecretRole::Psk => opened.early_data = true,
+            SecretRole::Sent(_) | SecretRole::Received(_) => opened.session = true,
         }
     }
     opened
@@ -72,11 +72,11 @@ pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> Opened {
 
 /// Tries every key that the stolen secrets lead to. `None` if the capture is not a TLS 1.3 connection, so that nothing
 /// was tried.
-pub(crate) fn open(capture: &Capture, stolen: &StolenSecrets<'_>) -> Option<Opened> {
+pub(crate) fn open(capture: &Capture, stolen: &StolenSecrets<'_>) -> Option<DecryptedParts> {
     let hellos = Hellos::read(capture)?;
     let provider = tessera_aws_lc::provider();
     let suite = provider.suite(hellos.suite)?;
-    let mut opened = Opened::default();
+    let mut opened = DecryptedParts::default();
     for psk in psks::of(&provider, suite, &hellos, stolen) {
         opened.early_data |= opening::early_data(suite, &psk, &hellos, &capture.sent);
         opened.session |= opening::session(suite, &psk, &hellos, &capture.received);

@@ -9,7 +9,7 @@ use crate::wired::{Segment, Watch};
 
 /// The bytes that one end sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sent {
+pub(crate) struct SentBytes {
     /// TLS records of the handshake: without data, tickets and the alert at the end.
     pub(crate) handshake: u64,
     /// All TLS records.

@@ -14,7 +14,7 @@ use tessera_webpki::{
 };
 
 use super::certificates::{Certificates, Parties, Party};
-use super::rfc7924::ServersChainAlone;
+use super::rfc7924::Rfc7924Cache;
 use super::verifications::Verifications;
 use super::way::CertificateWay;
 use crate::control::Preparation;
@@ -74,7 +74,7 @@ impl Ends {
             config.credentials = vec![credential(way, client.own)];
             config.certificate_codecs = match way {
                 CertificateWay::Rfc7924 => {
-                    vec![Arc::new(ServersChainAlone(client_cache.clone()))]
+                    vec![Arc::new(Rfc7924Cache(client_cache.clone()))]
                 }
                 _ => codecs(way, client_cache.clone()),
             };

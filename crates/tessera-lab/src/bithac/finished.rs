@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::report::{Cell, CellName, Hits, Many, Memory, Part, Peak, Sample, Work};
+use super::report::{Cell, CellName, Hits, LargeCache, Memory, Part, Peak, Sample, Work};
 use crate::experiment::Failures;
 
 /// A finished result.
@@ -14,7 +14,7 @@ pub(super) enum Finished {
     Hits(Hits),
     Memory(Memory),
     Peak(Peak),
-    Many(Many),
+    Many(LargeCache),
 }
 
 /// The longest time in a connection, in microseconds: all time limits are far below.
@@ -118,9 +118,9 @@ pub(crate) fn check_peak(peak: &Peak) -> Result<(), String> {
 }
 
 /// Refuses memory of many clients that no run writes.
-pub(crate) fn check_many(many: &Many) -> Result<(), String> {
+pub(crate) fn check_many(many: &LargeCache) -> Result<(), String> {
     const LONGEST_NS: f64 = 1e9;
-    let Many { held, most, clients, .. } = *many;
+    let LargeCache { held, most, clients, .. } = *many;
     let name = many.key();
     if clients == 0 || [held, most].iter().any(|bytes| !(1..=MOST_BYTES as i64).contains(bytes)) {
         return Err(format!("{name} holds {held} bytes of {clients} clients, and at most {most}"));
@@ -216,7 +216,7 @@ mod tests {
         assert!(check(&Finished::Peak(Peak { server: 0, ..peak }), 3).is_err());
         let many = samples::many();
         assert_eq!(check(&Finished::Many(many.clone()), 3), Ok(many.key()));
-        assert!(check(&Finished::Many(Many { held: 0, ..many.clone() }), 3).is_err());
-        assert!(check(&Finished::Many(Many { known_ns: -1.0, ..many }), 3).is_err());
+        assert!(check(&Finished::Many(LargeCache { held: 0, ..many.clone() }), 3).is_err());
+        assert!(check(&Finished::Many(LargeCache { known_ns: -1.0, ..many }), 3).is_err());
     }
 }

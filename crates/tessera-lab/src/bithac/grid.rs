@@ -9,7 +9,7 @@ use super::report::{CellName, LinkName, Part};
 use super::way::CertificateWay;
 
 /// The selection of cells.
-pub(super) struct Asked<'a> {
+pub(super) struct CellSelection<'a> {
     pub(super) parts: &'a [Part],
     pub(super) ways: &'a [CertificateWay],
     pub(super) certificates: &'a [Certificates],
@@ -18,7 +18,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// Returns all selected cells, in the order in which they run.
-pub(super) fn cells(asked: &Asked<'_>) -> Vec<CellName> {
+pub(super) fn cells(asked: &CellSelection<'_>) -> Vec<CellName> {
     let is_asked = |part| asked.parts.contains(&part);
     let mut cells = Vec::new();
     if is_asked(Part::Bytes) {
@@ -38,7 +38,7 @@ pub(super) fn cells(asked: &Asked<'_>) -> Vec<CellName> {
     cells
 }
 
-impl Asked<'_> {
+impl CellSelection<'_> {
     /// Returns each way with each kind of certificates over a link of each MTU.
     fn over(
         &self,
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn all(parts: &[Part]) -> Vec<CellName> {
-        cells(&Asked {
+        cells(&CellSelection {
             parts,
             ways: &CertificateWay::ALL,
             certificates: &Certificates::ALL,
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn of_the_times_only_those_of_what_is_asked_for_are_there() {
-        let cells = cells(&Asked {
+        let cells = cells(&CellSelection {
             parts: &[Part::Times],
             ways: &[CertificateWay::Full],
             certificates: &[Certificates::P256],

@@ -6,7 +6,7 @@ use super::report::Hits;
 use super::way::{CertificateWay, check_certificates};
 use crate::bench::us;
 use crate::endpoint::Result;
-use crate::in_memory::{Made, connect};
+use crate::in_memory::{FinishedConnection, connect};
 
 /// How many of a hundred connections find both caches filled.
 pub(super) const RATES: [u32; 4] = [100, 90, 50, 0];
@@ -60,7 +60,7 @@ impl Lane {
 
     /// Before each connection, strangers make one, with caches if these ends have some, so that the processor's caches
     /// are in the same state each time.
-    fn connect(&mut self, number: usize, parties: &Parties) -> Result<(Made, bool)> {
+    fn connect(&mut self, number: usize, parties: &Parties) -> Result<(FinishedConnection, bool)> {
         let way = self.ends.way;
         if self.hits.rate.is_some_and(|rate| !is_hit(number, rate)) {
             // Neither end knows the other.
@@ -74,7 +74,7 @@ impl Lane {
         Ok((made, is_hit))
     }
 
-    fn count(&mut self, made: &Made, is_hit: bool) {
+    fn count(&mut self, made: &FinishedConnection, is_hit: bool) {
         self.hits.hits += u32::from(is_hit);
         self.hits.bytes.push(made.client.sent + made.server.sent);
         self.hits.client_us.push(us(made.client.engine));

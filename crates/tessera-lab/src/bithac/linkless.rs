@@ -1,7 +1,7 @@
 //! The parts of the experiment that need no link: computation and memory.
 
 use super::finished::Finished;
-use super::report::{End, Hits, Kept, Part, Work};
+use super::report::{End, EntryContent, Hits, Part, Work};
 use super::{Experiment, failed, hits, memory, table, work};
 use crate::error::LabError;
 
@@ -118,7 +118,7 @@ impl Experiment<'_> {
         let clients = self.options.clients;
         self.screen.line(&table::many_head())?;
         for certificates in memory::of_many(&self.options.certificates) {
-            for kept in [Kept::Certificates, Kept::Hashes] {
+            for kept in [EntryContent::Certificates, EntryContent::Hashes] {
                 let there = self.finished.iter().find_map(|finished| match finished {
                     Finished::Many(it)
                         if (it.kept, it.certificates, it.clients)

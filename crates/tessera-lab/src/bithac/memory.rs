@@ -11,7 +11,7 @@ use tessera_cache::measured::{self, Meter};
 
 use super::certificates::{Certificates, Parties, Party};
 use super::ends::Ends;
-use super::report::{End, Held, Kept, Many, Memory, Peak};
+use super::report::{CacheMemory, End, EntryContent, LargeCache, Memory, Peak};
 use super::way::CertificateWay;
 use crate::clock;
 use crate::components;
@@ -48,7 +48,8 @@ pub(super) fn measure(
         let before = others.against(peer, end, &others)?;
         Ok((before, own.against(peer, end, &others)?))
     });
-    let configured: Vec<(Configured<'_>, Configured<'_>)> = configured.collect::<Result<_>>()?;
+    let configured: Vec<(NamedConfigs<'_>, NamedConfigs<'_>)> =
+        configured.collect::<Result<_>>()?;
     for (before, _) in &configured {
         meet(before)?;
     }
@@ -58,7 +59,7 @@ pub(super) fn measure(
         meet(now)?;
         if ENTRIES.contains(&(number + 1)) {
             let bytes = heap::held_by_thread()? - before;
-            held.push(Held { entries: number + 1, bytes, peak: None });
+            held.push(CacheMemory { entries: number + 1, bytes, peak: None });
         }
     }
     if held.iter().all(|it| it.bytes == 0) {
@@ -78,16 +79,16 @@ pub(super) fn of_many(asked: &[Certificates]) -> impl Iterator<Item = Certificat
 /// whose counters begin with it.
 pub(super) fn many(
     certificates: Certificates,
-    kept: Kept,
+    kept: EntryContent,
     clients: u64,
-) -> std::result::Result<Many, LabError> {
+) -> std::result::Result<LargeCache, LabError> {
     let failed =
         |error: String| LabError::Connection(format!("memory of {clients} clients: {error}"));
     let chain = Parties::new(certificates, CHAIN).map_err(|error| failed(error.to_string()))?;
     let chain = chain.client.chain;
     let own = match kept {
-        Kept::Certificates => chain.first().map_or(0, Vec::len) as u64,
-        Kept::Hashes => HASH,
+        EntryContent::Certificates => chain.first().map_or(0, Vec::len) as u64,
+        EntryContent::Hashes => HASH,
     };
     let measuring = thread::spawn(move || -> io::Result<_> {
         // If the counters can't be read now, they can't be read later.
@@ -100,8 +101,8 @@ pub(super) fn many(
             processor: &processor,
         };
         let kept = match kept {
-            Kept::Certificates => measured::EntryContent::Certificates,
-            Kept::Hashes => measured::EntryContent::Hashes,
+            EntryContent::Certificates => measured::EntryContent::Certificates,
+            EntryContent::Hashes => measured::EntryContent::Hashes,
         };
         Ok(measured::measure(&tessera_aws_lc::provider(), &chain, kept, clients, meter))
     });
@@ -112,7 +113,7 @@ pub(super) fn many(
     if measured.held == 0 {
         return Err(failed(heap::NO_ALLOCATOR.to_owned()));
     }
-    Ok(Many {
+    Ok(LargeCache {
         kept,
         certificates,
         clients,
@@ -183,7 +184,7 @@ fn peaks_beside(
     parties: &Parties,
     peers: &[Party],
     end: End,
-    held: &mut [Held],
+    held: &mut [CacheMemory],
 ) -> Result<()> {
     for held in held {
         let [others, own] = [Ends::new(way, parties)?, Ends::new(way, parties)?];
@@ -214,7 +215,7 @@ fn peaks_beside(
 
 impl Ends {
     /// Returns one of these ends and a peer, which shares the caches of `others`.
-    fn against<'a>(&self, peer: &'a Party, end: End, others: &Self) -> Result<Configured<'a>> {
+    fn against<'a>(&self, peer: &'a Party, end: End, others: &Self) -> Result<NamedConfigs<'a>> {
         Ok(match end {
             End::Client => (peer.name.as_str(), self.client.clone(), others.server_of(peer)?),
             End::Server => (SERVER_NAME, others.client_of(peer)?, self.server.clone()),
@@ -222,9 +223,9 @@ impl Ends {
     }
 }
 
-type Configured<'a> = (&'a str, Checked<ClientConfig>, Checked<ServerConfig>);
+type NamedConfigs<'a> = (&'a str, Checked<ClientConfig>, Checked<ServerConfig>);
 
-fn meet((name, client, server): &Configured<'_>) -> Result<()> {
+fn meet((name, client, server): &NamedConfigs<'_>) -> Result<()> {
     connect_to(name, client.clone(), server.clone(), None, 0).map(drop)
 }
 
@@ -254,7 +255,7 @@ mod tests {
     #[cfg(feature = "heap")]
     #[test]
     fn a_server_keeps_certificates_or_hashes_of_many_clients() {
-        let [whole, hashes] = [Kept::Certificates, Kept::Hashes]
+        let [whole, hashes] = [EntryContent::Certificates, EntryContent::Hashes]
             .map(|kept| many(Certificates::P256, kept, 20_000).unwrap());
         assert_eq!((whole.clients, hashes.own, hashes.own_allocated), (20_000, 32, 32));
         for many in [&whole, &hashes] {
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     #[ignore = "takes some seconds, and half a gigabyte"]
     fn a_million_clients_fit_into_64_bytes_each_next_to_their_certificates() {
-        for kept in [Kept::Certificates, Kept::Hashes] {
+        for kept in [EntryContent::Certificates, EntryContent::Hashes] {
             let many = many(Certificates::P256, kept, 1_000_000).unwrap();
             assert!(many.held < 1 << 30 && many.beside() <= 64.0, "{many:?}");
         }

@@ -40,7 +40,7 @@ pub use self::way::CertificateWay;
 
 use self::certificates::Parties;
 use self::finished::{Finished, computed_of, samples_of};
-use self::grid::Asked;
+use self::grid::CellSelection;
 use self::report::{Cell, CellName, Chains, Report};
 use crate::error::LabError;
 use crate::experiment::{self, Journal, Run, Screen, open_link, refuse_twice, tell_how_to_go_on};
@@ -82,7 +82,8 @@ const CHAIN: usize = 2;
 pub fn run(options: &Options) -> Result<(), LabError> {
     let Options { common, parts, ways, certificates, .. } = options;
     check(options)?;
-    let asked = Asked { parts, ways, certificates, mtus: &options.mtus, losses: &options.losses };
+    let asked =
+        CellSelection { parts, ways, certificates, mtus: &options.mtus, losses: &options.losses };
     let names = grid::cells(&asked);
     if is_empty(options, &names) {
         return Err(LabError::Options(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::bytes::Sent;
+use super::bytes::SentBytes;
 use super::certificates::Certificates;
 use super::way::CertificateWay;
 use crate::heap;
@@ -33,7 +33,7 @@ pub(crate) struct Report {
     pub(crate) peaks: Vec<Peak>,
     /// The memory of very many clients at a server; empty in reports from before it was measured.
     #[serde(default)]
-    pub(crate) many: Vec<Many>,
+    pub(crate) many: Vec<LargeCache>,
 }
 
 /// The certificates of both ends.
@@ -104,8 +104,8 @@ pub(crate) struct Sample {
     pub(crate) client_engine_us: f64,
     pub(crate) server_engine_us: f64,
     /// The bytes of each end.
-    pub(crate) client: Sent,
-    pub(crate) server: Sent,
+    pub(crate) client: SentBytes,
+    pub(crate) server: SentBytes,
 }
 
 /// The computation of a way with chains of a length: samples are connections in memory.
@@ -159,7 +159,7 @@ pub(crate) struct Memory {
     pub(crate) end: End,
     /// How many certificates each peer has.
     pub(crate) chain: usize,
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<CacheMemory>,
 }
 
 /// One of the two ends.
@@ -172,7 +172,7 @@ pub(crate) enum End {
 
 /// The memory with this many peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct CacheMemory {
     pub(crate) entries: usize,
     /// More than before the first of them.
     pub(crate) bytes: i64,
@@ -184,8 +184,8 @@ pub(crate) struct Held {
 /// The memory of a server's cache with very many clients, and the time of a lookup. The clients are synthesised from a
 /// chain of these certificates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Many {
-    pub(crate) kept: Kept,
+pub(crate) struct LargeCache {
+    pub(crate) kept: EntryContent,
     pub(crate) certificates: Certificates,
     pub(crate) clients: u64,
     /// How many bytes of each client are stored unchanged: its certificate, or the hash of its chain.
@@ -209,7 +209,7 @@ pub(crate) struct Many {
 /// What a server's cache keeps of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kept {
+pub(crate) enum EntryContent {
     /// Its certificate; issuers are shared by all.
     Certificates,
     /// The hash of its chain, of which a verifier remembers the rest.
@@ -318,7 +318,7 @@ impl Memory {
     }
 }
 
-impl Many {
+impl LargeCache {
     /// Returns it as a key.
     pub(crate) fn key(&self) -> String {
         format!("many/{}/{}/{}", self.kept.name(), self.certificates, self.clients)
@@ -335,7 +335,7 @@ impl Many {
     }
 }
 
-impl Kept {
+impl EntryContent {
     /// Its name in tables and reports.
     pub(crate) fn name(self) -> &'static str {
         match self {

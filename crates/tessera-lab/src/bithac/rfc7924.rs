@@ -12,15 +12,15 @@ use tessera_cache::ClientCache;
 
 /// A client's cache on the carrier `paper` that never announces support beyond RFC 7924, so that the server issues it
 /// no tickets.
-pub(super) struct ServersChainAlone(pub(super) Arc<ClientCache>);
+pub(super) struct Rfc7924Cache(pub(super) Arc<ClientCache>);
 
-impl CertificateCodecFactory for ServersChainAlone {
+impl CertificateCodecFactory for Rfc7924Cache {
     fn algorithms(&self) -> RangeInclusive<Id> {
         self.0.algorithms()
     }
 
     fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new(WithoutTickets(self.0.clone().client_codec(to)?)))
+        Some(Box::new(TicketlessCodec(self.0.clone().client_codec(to)?)))
     }
 
     fn server_codec(
@@ -32,9 +32,9 @@ impl CertificateCodecFactory for ServersChainAlone {
 }
 
 /// A codec without its own extension: cached_info is one of its abbreviations.
-struct WithoutTickets(Box<dyn CertificateCodec>);
+struct TicketlessCodec(Box<dyn CertificateCodec>);
 
-impl CertificateCodec for WithoutTickets {
+impl CertificateCodec for TicketlessCodec {
     fn offers(&self) -> &[Id] {
         self.0.offers()
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::Sent;
+use super::bytes::SentBytes;
 use super::certificates::Certificates;
 use super::report::{
-    Cell, CellName, End, Held, Hits, Instructions, Kept, LinkName, Many, Memory, Part, Peak,
-    Sample, Work,
+    CacheMemory, Cell, CellName, End, EntryContent, Hits, Instructions, LargeCache, LinkName,
+    Memory, Part, Peak, Sample, Work,
 };
 use super::way::CertificateWay;
 
@@ -20,7 +20,7 @@ pub(crate) fn cell(part: Part, samples: usize) -> Cell {
 
 /// Returns a connection with these handshake bytes at each end.
 pub(crate) fn sample(client: u64, server: u64) -> Sample {
-    let sent = |handshake| Sent {
+    let sent = |handshake| SentBytes {
         handshake,
         tls: handshake + 62,
         ip: handshake + 562,
@@ -61,7 +61,7 @@ pub(crate) fn hits(rate: Option<u32>) -> Hits {
 
 /// Returns the memory of a client that remembers servers.
 pub(crate) fn memory() -> Memory {
-    let held = |entries| Held {
+    let held = |entries| CacheMemory {
         entries,
         bytes: 100 * entries as i64 + 7,
         peak: Some(100 * entries as i64 + 9007),
@@ -82,9 +82,9 @@ pub(crate) fn peak() -> Peak {
 }
 
 /// Returns a server that keeps certificates of a million clients.
-pub(crate) fn many() -> Many {
-    Many {
-        kept: Kept::Certificates,
+pub(crate) fn many() -> LargeCache {
+    LargeCache {
+        kept: EntryContent::Certificates,
         certificates: Certificates::P256,
         clients: 1_000_000,
         own: 467,

@@ -1,7 +1,7 @@
 //! The results, for people.
 
 use super::report::{
-    Cell, CellName, Hits, Instructions, LinkName, Many, Memory, Peak, Report, Sample, Work,
+    Cell, CellName, Hits, Instructions, LargeCache, LinkName, Memory, Peak, Report, Sample, Work,
 };
 use super::way::CertificateWay;
 use crate::experiment::{number, spread};
@@ -151,7 +151,7 @@ pub(super) fn many_head() -> String {
 }
 
 /// Formats the memory of very many clients.
-pub(super) fn many(many: &Many) -> String {
+pub(super) fn many(many: &LargeCache) -> String {
     format!(
         "{:<9} {:<12} {:>8} {:>12} {:>12} {:>9.1} {:>8.1} {:>9.0} {:>8.0}",
         many.certificates,

@@ -38,7 +38,7 @@ impl Verifications {
     /// Returns the algorithms of the products' verifiers, and ML-DSA-87.
     fn new(count: &'static Count) -> Self {
         let counted = |inner| -> &'static dyn SignatureVerificationAlgorithm {
-            Box::leak(Box::new(Counted { inner, count }))
+            Box::leak(Box::new(CountedAlgorithm { inner, count }))
         };
         let Algorithms { handshake, chain, chain_schemes } = Algorithms::AWS_LC;
         let largest = (SignatureScheme::MLDSA87, ML_DSA_87);
@@ -56,12 +56,12 @@ impl Verifications {
 
 /// An algorithm that counts.
 #[derive(Debug)]
-struct Counted {
+struct CountedAlgorithm {
     inner: &'static dyn SignatureVerificationAlgorithm,
     count: &'static Count,
 }
 
-impl SignatureVerificationAlgorithm for Counted {
+impl SignatureVerificationAlgorithm for CountedAlgorithm {
     fn verify_signature(
         &self,
         public_key: &[u8],

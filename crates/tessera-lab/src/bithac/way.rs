@@ -170,18 +170,18 @@ impl CertificateWay {
         transfer: Option<&CertificateTransfer>,
     ) -> Result<(), String> {
         let travelled = transfer.map(|transfer| match transfer.encoded_with {
-            Some(CertificateCompressionAlgorithm::ZLIB) => Travelled::Compressed,
-            Some(id) if id.0 >= LEAST_CACHED_ID => Travelled::AsId,
-            Some(_) => Travelled::Otherwise,
-            None if transfer.len == ABBREVIATED => Travelled::AsHash,
-            None => Travelled::Whole,
+            Some(CertificateCompressionAlgorithm::ZLIB) => TransferForm::Compressed,
+            Some(id) if id.0 >= LEAST_CACHED_ID => TransferForm::AsId,
+            Some(_) => TransferForm::Otherwise,
+            None if transfer.len == ABBREVIATED => TransferForm::AsHash,
+            None => TransferForm::Whole,
         });
         let expected = match (self, of) {
-            (Self::Zlib, _) => Some(Travelled::Compressed),
-            (Self::Cached, _) => Some(Travelled::AsId),
-            (Self::Paper, _) | (Self::Rfc7924, Role::Server) => Some(Travelled::AsHash),
+            (Self::Zlib, _) => Some(TransferForm::Compressed),
+            (Self::Cached, _) => Some(TransferForm::AsId),
+            (Self::Paper, _) | (Self::Rfc7924, Role::Server) => Some(TransferForm::AsHash),
             (Self::PskDhe | Self::ZeroRttFs, _) => None,
-            _ => Some(Travelled::Whole),
+            _ => Some(TransferForm::Whole),
         };
         if travelled == expected {
             return Ok(());
@@ -211,7 +211,7 @@ pub(super) fn check_certificates(
 
 /// How a certificate travelled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Travelled {
+enum TransferForm {
     Whole,
     Compressed,
     /// Named by a private algorithm.

@@ -7,8 +7,8 @@ use super::verifications::Verifications;
 use super::way::CertificateWay;
 use crate::bench::{check, us};
 use crate::endpoint::Result;
-use crate::in_memory::{Made, connect};
-use crate::instructions::Counting;
+use crate::in_memory::{FinishedConnection, connect};
+use crate::instructions::CountingGuard;
 
 /// How long the chains are.
 pub(super) const CHAINS: [usize; 4] = [1, 2, 3, 4];
@@ -65,8 +65,8 @@ pub(super) fn measure(
 const COUNTED: usize = 9;
 
 /// Counts the instructions of both ends, apart from the samples of times, which it would lengthen.
-fn instructions(connect: impl Fn() -> Result<Made>) -> Result<Instructions> {
-    let counting = match Counting::begin() {
+fn instructions(connect: impl Fn() -> Result<FinishedConnection>) -> Result<Instructions> {
+    let counting = match CountingGuard::begin() {
         Ok(counting) => counting,
         Err(reason) => return Ok(Instructions::Uncounted(reason)),
     };
@@ -89,7 +89,7 @@ pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
     asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_links()).collect()
 }
 
-fn connection(ends: &Ends, parties: &Parties) -> Result<Made> {
+fn connection(ends: &Ends, parties: &Parties) -> Result<FinishedConnection> {
     match attempt(ends, parties) {
         // Another chain has the id of the offered one in one handshake of 16,384 at each end, which then fails
         // (docs/cached-handshakes.md §8).
@@ -98,7 +98,7 @@ fn connection(ends: &Ends, parties: &Parties) -> Result<Made> {
     }
 }
 
-fn attempt(ends: &Ends, parties: &Parties) -> Result<Made> {
+fn attempt(ends: &Ends, parties: &Parties) -> Result<FinishedConnection> {
     let cold;
     let ends = if ends.way.is_cold() {
         // Verifiers must not recognise anything either.

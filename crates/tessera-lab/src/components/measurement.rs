@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tessera::{ClientConfig, ServerConfig};
 
 use super::books::{Balance, Books};
-use super::pair::{Configured, Connected, Ends};
+use super::pair::{ConfiguredEnd, Connected, Ends};
 use super::vault::ApartVault;
-use super::{Held, Kind, Memory, Side};
+use super::{HeldMemory, Kind, Memory, Side};
 use crate::control::Preparation;
 use crate::endpoint::{Stores, client_config, server_config};
 use crate::heap::NO_ALLOCATOR;
@@ -90,13 +90,18 @@ impl Measurement {
         }
         let server = observed::server(server, server_books);
         Ok(Ends {
-            client: Configured::new(client.checked()?, client_books),
-            server: Configured::new(server.checked()?, server_books),
+            client: ConfiguredEnd::new(client.checked()?, client_books),
+            server: ConfiguredEnd::new(server.checked()?, server_books),
         })
     }
 
     /// Makes connections of one kind, after those that warm up.
-    fn several(&self, kind: Kind, count: usize, sessions: &mut Vec<Vec<u8>>) -> Result<Several> {
+    fn several(
+        &self,
+        kind: Kind,
+        count: usize,
+        sessions: &mut Vec<Vec<u8>>,
+    ) -> Result<ConnectionGroup> {
         let mut ends = self.ends(1)?;
         let mut connections = Vec::new();
         for number in 0..WARM_UP + count {
@@ -108,7 +113,7 @@ impl Measurement {
             connections.push(self.connect(&mut ends, kind, session, watched)?);
         }
         let output = [ends.client.output_bytes()?, ends.server.output_bytes()?];
-        Ok(Several { connections: connections.split_off(WARM_UP), output })
+        Ok(ConnectionGroup { connections: connections.split_off(WARM_UP), output })
     }
 
     /// Makes one connection; checks that it is of the kind, and that the accounts add up.
@@ -140,7 +145,7 @@ impl Measurement {
         Ok(connected)
     }
 
-    fn report(&self, kind: Kind, several: &mut Several, vault_bytes: i64) -> [Memory; 2] {
+    fn report(&self, kind: Kind, several: &mut ConnectionGroup, vault_bytes: i64) -> [Memory; 2] {
         let [client, server] = several.output;
         let client = (Side::Client, several.middle(|it| it.client), client, 0);
         let server = (Side::Server, several.middle(|it| it.server), server, vault_bytes);
@@ -154,8 +159,8 @@ impl Measurement {
                 side,
                 components: allocated,
                 total: allocated.total(),
-                peak: Held::of(peak),
-                held: Held::of(held),
+                peak: HeldMemory::of(peak),
+                held: HeldMemory::of(held),
                 vault_bytes,
             }
         })
@@ -171,8 +176,8 @@ pub(super) fn peaks(
     let client = observed::client(client, of_client).checked()?;
     let server = observed::server(server, of_server).checked()?;
     let mut ends = Ends {
-        client: Configured::new(client, of_client),
-        server: Configured::new(server, of_server),
+        client: ConfiguredEnd::new(client, of_client),
+        server: ConfiguredEnd::new(server, of_server),
     };
     let mut peaks = [Vec::new(), Vec::new()];
     for number in 0..WARM_UP + CONNECTIONS {
@@ -194,13 +199,13 @@ pub(super) fn peaks(
 }
 
 /// Connections of one kind.
-struct Several {
+struct ConnectionGroup {
     connections: Vec<Connected>,
     /// The output buffer of each end, in bytes.
     output: [i64; 2],
 }
 
-impl Several {
+impl ConnectionGroup {
     /// Returns the median balance by total allocations, among the watched connections.
     fn middle(&mut self, end: fn(&Connected) -> Balance) -> Balance {
         let watched = &mut self.connections[..CONNECTIONS];

@@ -48,8 +48,8 @@ pub(crate) struct Memory {
     pub(crate) components: Components,
     /// The sum.
     pub(crate) total: i64,
-    pub(crate) peak: Held,
-    pub(crate) held: Held,
+    pub(crate) peak: HeldMemory,
+    pub(crate) held: HeldMemory,
     /// The memory of the server's stores for one client beyond its connections: its outstanding one-time key, and the
     /// record of the one that a resumption used. 0 at the client.
     pub(crate) vault_bytes: i64,
@@ -57,12 +57,12 @@ pub(crate) struct Memory {
 
 /// The memory at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct HeldMemory {
     pub(crate) components: Components,
     pub(crate) total: i64,
 }
 
-impl Held {
+impl HeldMemory {
     fn of(components: Components) -> Self {
         Self { components, total: components.total() }
     }
@@ -136,7 +136,7 @@ pub(crate) fn peaks(
 
 /// Runs a closure with the accounts of both ends, in a separate thread.
 fn with_books<T: Send>(
-    measure: impl FnOnce(BothBooks) -> Result<T, Box<dyn Error>> + Send,
+    measure: impl FnOnce(BookPair) -> Result<T, Box<dyn Error>> + Send,
 ) -> Result<T, String> {
     // Held until the thread is joined: as it ends it returns its memory to the arenas.
     let mut lock = BOOKS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,12 +150,12 @@ fn with_books<T: Send>(
     })
 }
 
-type BothBooks = [&'static Books; 2];
+type BookPair = [&'static Books; 2];
 
 /// The accounts of both ends. They serve all measurements of a process: arenas are never destroyed.
-static BOOKS: Mutex<Option<BothBooks>> = Mutex::new(None);
+static BOOKS: Mutex<Option<BookPair>> = Mutex::new(None);
 
-fn opened(books: &mut Option<BothBooks>) -> Result<BothBooks, Box<dyn Error>> {
+fn opened(books: &mut Option<BookPair>) -> Result<BookPair, Box<dyn Error>> {
     heap::without_cache()?;
     Ok(match *books {
         Some(books) => books,

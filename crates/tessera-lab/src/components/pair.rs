@@ -22,12 +22,12 @@ const REQUEST: [u8; 100] = [b'.'; 100];
 
 /// Both ends, between connections.
 pub(super) struct Ends {
-    pub(super) client: Configured<Checked<ClientConfig>>,
-    pub(super) server: Configured<Checked<ServerConfig>>,
+    pub(super) client: ConfiguredEnd<Checked<ClientConfig>>,
+    pub(super) server: ConfiguredEnd<Checked<ServerConfig>>,
 }
 
 /// One end, between connections.
-pub(super) struct Configured<C> {
+pub(super) struct ConfiguredEnd<C> {
     config: C,
     pub(super) books: &'static Books,
     /// The first connection grows it to its final size, and later ones reuse it, so that none of its memory is in their
@@ -35,7 +35,7 @@ pub(super) struct Configured<C> {
     output: Output,
 }
 
-impl<C> Configured<C> {
+impl<C> ConfiguredEnd<C> {
     pub(super) fn new(config: C, books: &'static Books) -> Self {
         Self { config, books, output: Output::new() }
     }
@@ -73,7 +73,7 @@ impl Ends {
         loop {
             let sent = client.take_output();
             for happened in server.receive(&sent)? {
-                if let Happened::Data(count) = happened {
+                if let EngineEvent::Data(count) = happened {
                     requested += count;
                     if requested == REQUEST.len() {
                         server.write()?;
@@ -83,12 +83,12 @@ impl Ends {
             let answered = server.take_output();
             for happened in client.receive(&answered)? {
                 match happened {
-                    Happened::Data(count) => responded += count,
-                    Happened::Event(Event::EarlyDataAccepted) => early_data = true,
-                    Happened::Event(Event::NewSession(session)) => {
+                    EngineEvent::Data(count) => responded += count,
+                    EngineEvent::Event(Event::EarlyDataAccepted) => early_data = true,
+                    EngineEvent::Event(Event::NewSession(session)) => {
                         sessions.push(client.keep(session)?);
                     }
-                    Happened::Event(_) => (),
+                    EngineEvent::Event(_) => (),
                 }
             }
             if !asked && client.connection.facts().handshake_complete {
@@ -125,7 +125,7 @@ struct End<'a, H: Handshake> {
 }
 
 /// An event of the engine.
-enum Happened {
+enum EngineEvent {
     /// This many bytes of data, early or not.
     Data(usize),
     Event(Event),
@@ -133,7 +133,7 @@ enum Happened {
 
 /// Returns a client that begins, and whether its request goes out as early data.
 fn connecting<'a>(
-    end: &'a mut Configured<Checked<ClientConfig>>,
+    end: &'a mut ConfiguredEnd<Checked<ClientConfig>>,
     session: Option<&[u8]>,
 ) -> Result<(End<'a, ClientHandshake>, bool)> {
     let (books, output) = (end.books, &mut end.output);
@@ -160,7 +160,7 @@ fn connecting<'a>(
 }
 
 /// Returns a server that waits.
-fn accepting(end: &mut Configured<Checked<ServerConfig>>) -> Result<End<'_, ServerHandshake>> {
+fn accepting(end: &mut ConfiguredEnd<Checked<ServerConfig>>) -> Result<End<'_, ServerHandshake>> {
     let (books, output) = (end.books, &mut end.output);
     let now = clock::engine_time()?;
     let start = || Box::new(ServerConnection::start(end.config.clone(), now));
@@ -177,7 +177,7 @@ impl<H: Handshake> End<'_, H> {
     }
 
     /// Adds bytes, and reads as far as possible.
-    fn receive(&mut self, bytes: &[u8]) -> Result<Vec<Happened>> {
+    fn receive(&mut self, bytes: &[u8]) -> Result<Vec<EngineEvent>> {
         let Self { books, connection, output, input } = self;
         books.within(Account::Buffers, || input.extend_from_slice(bytes));
         let mut happened = Vec::new();
@@ -187,9 +187,9 @@ impl<H: Handshake> End<'_, H> {
             let progress = books.within(Account::Rest, read)?;
             match progress.event {
                 ReadEvent::Data(data) | ReadEvent::EarlyData(data) => {
-                    happened.push(Happened::Data(data.len()));
+                    happened.push(EngineEvent::Data(data.len()));
                 }
-                ReadEvent::Handshake(event) => happened.push(Happened::Event(event)),
+                ReadEvent::Handshake(event) => happened.push(EngineEvent::Event(event)),
                 ReadEvent::NeedInput => {
                     input.drain(..progress.consumed);
                     break;

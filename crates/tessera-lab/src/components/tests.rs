@@ -6,7 +6,7 @@ use serde_json::json;
 use tessera::wire::NamedGroup;
 
 use super::books::{Account, Books, Components};
-use super::{Held, Kind, Memory, Side, measure};
+use super::{HeldMemory, Kind, Memory, Side, measure};
 use crate::heap;
 use crate::observed::{Operation, during};
 use crate::variants::{PaperOption, Store, Suite, Variant};
@@ -84,7 +84,7 @@ fn measured(variant: Variant) -> [Memory; 4] {
 #[test]
 fn the_memory_report_has_the_form_that_readers_expect() {
     let components = Components { key_exchange: 2, rest: 1, ..Components::default() };
-    let held = Held { components, total: 3 };
+    let held = HeldMemory { components, total: 3 };
     let memory = Memory {
         variant: variant(Mode::PskOnly, |_| true),
         connection: Kind::Resumed,

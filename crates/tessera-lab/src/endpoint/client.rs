@@ -18,7 +18,7 @@ use super::wire::Wire;
 use crate::adversary::Capture;
 use crate::clock::{self, MachineClock};
 use crate::control::{
-    ClientAnswer, ClientOrder, Connected, EarlyDataOutcome, Preparation, StolenFromClient,
+    ClientAnswer, ClientOrder, Connected, EarlyDataOutcome, Preparation, StolenClientState,
 };
 use crate::pki::SERVER_NAME;
 
@@ -37,7 +37,7 @@ pub(super) struct Client {
     row: Option<Row>,
     sessions: VecDeque<ClientSession>,
     /// What the adversary has of the last connection.
-    stolen: StolenFromClient,
+    stolen: StolenClientState,
 }
 
 /// The present row.
@@ -202,7 +202,7 @@ impl Client {
         let (first_flight, syn_bytes, syn_taken) = wire.beginning();
         let (cost, capture) = wire.close(connection, process_cpu)?;
         let capture = capture.unwrap_or_default();
-        self.stolen = StolenFromClient { capture, used, ..StolenFromClient::default() };
+        self.stolen = StolenClientState { capture, used, ..StolenClientState::default() };
         self.sessions.append(&mut tickets);
         let handshake = handshake.ok_or("the connection ended during the handshake")?;
         Ok(Connected {

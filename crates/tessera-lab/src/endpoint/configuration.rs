@@ -12,8 +12,8 @@ use tessera_aws_lc::SigningKey;
 use tessera_webpki::WebPkiVerifier;
 
 use super::pipes::Result;
-use super::stores::{Forgetful, Stores};
-use crate::control::{Observed, Preparation, Psk};
+use super::stores::{ForgetfulRegister, Stores};
+use crate::control::{ObservedFacts, Preparation, Psk};
 use crate::pki::Identity;
 use crate::ways::{Agreement, Mode, OneTimeKind};
 
@@ -75,7 +75,7 @@ pub(crate) fn server_config(preparation: &Preparation, stores: &Stores) -> Resul
     if way.mode.is_replayable() {
         policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
             register: match way.mode {
-                Mode::ZeroRttUnguarded => Arc::new(Forgetful),
+                Mode::ZeroRttUnguarded => Arc::new(ForgetfulRegister),
                 _ => stores.register.clone(),
             },
             max_early_data_size: MAX_EARLY_DATA,
@@ -103,10 +103,10 @@ pub(super) fn credential(identity: &Identity) -> Result<Credential> {
 }
 
 /// Returns the engine's facts of a connection, as far as verdicts need them.
-pub(crate) fn observed(facts: &Facts) -> Observed {
+pub(crate) fn observed(facts: &Facts) -> ObservedFacts {
     use tessera::handshake::EarlyDataStatus;
     use tessera::resume::Ancestry;
-    Observed {
+    ObservedFacts {
         psk: match facts.psk {
             None => Psk::None,
             Some(PskKind::ForwardSecret) => Psk::ForwardSecret,

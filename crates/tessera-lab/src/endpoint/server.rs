@@ -20,7 +20,7 @@ use super::stores::Stores;
 use super::wire::Wire;
 use crate::adversary;
 use crate::clock;
-use crate::control::{self, Preparation, Served, ServerAnswer, ServerOrder};
+use crate::control::{self, Preparation, ServedConnection, ServerAnswer, ServerOrder};
 use crate::process_memory::ProcessMemory;
 
 const UNPREPARED: &str = "not prepared for a row";
@@ -58,7 +58,7 @@ struct Row {
 
 /// The arrival of the first request.
 #[derive(Default)]
-struct Begun {
+struct FirstArrival {
     /// The application held its first byte.
     first_byte: Option<Duration>,
     /// The flight with that byte had arrived.
@@ -155,7 +155,7 @@ impl Server {
         Ok(ServerAnswer::Listening(address))
     }
 
-    pub(super) fn accept(&mut self) -> Result<Served> {
+    pub(super) fn accept(&mut self) -> Result<ServedConnection> {
         let listener = self.listener.as_ref().ok_or("not listening")?;
         let config = self.row.as_ref().ok_or(UNPREPARED)?.config.clone();
         let process_cpu = clock::process_cpu()?;
@@ -164,13 +164,13 @@ impl Server {
         let mut wire = Wire::new(stream, false)?;
         let mut connection =
             wire.engine(|now, _| Ok(Box::new(ServerConnection::start(config, now))))?;
-        let mut begun = Begun::default();
+        let mut begun = FirstArrival::default();
         let error = self.serve(&mut wire, &mut connection, &mut begun).err();
         let error = error.map(|error| error.to_string());
         let observed = configuration::observed(connection.facts());
         let (cost, _) = wire.close(connection, process_cpu)?;
-        let Begun { first_byte, arrived } = begun;
-        Ok(Served { first_byte, arrived, cost, observed, error })
+        let FirstArrival { first_byte, arrived } = begun;
+        Ok(ServedConnection { first_byte, arrived, cost, observed, error })
     }
 
     /// Serves a connection until the client ends it.
@@ -178,7 +178,7 @@ impl Server {
         &mut self,
         wire: &mut Wire,
         connection: &mut ServerConnection,
-        begun: &mut Begun,
+        begun: &mut FirstArrival,
     ) -> Result<()> {
         let mut received = Vec::new();
         loop {
@@ -186,7 +186,7 @@ impl Server {
                 Some(ReadEvent::EarlyData(data) | ReadEvent::Data(data)) => {
                     if begun.first_byte.is_none() {
                         let (first_byte, arrived) = (Some(clock::monotonic()?), wire.arrived());
-                        *begun = Begun { first_byte, arrived };
+                        *begun = FirstArrival { first_byte, arrived };
                     }
                     received.extend_from_slice(wire.bytes(data));
                     if let Some(response) = self.application.execute(&received) {

@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use super::configuration::{self, PATIENCE};
 use super::pipes::Result;
 use super::stores::Stores;
-use crate::control::{Acknowledges, Site};
+use crate::control::{AcknowledgementMode, Site};
 use crate::pki::{AWAY_NAME, HOME_NAME, Identity};
 
 /// The names of the two vaults, which last for one row.
@@ -50,7 +50,7 @@ impl OpenSite {
             Site::Visitor => Err("a visitor is not a site".into()),
             Site::Home { ticket_key, identity, address } => {
                 let stores = Stores::of_site(ticket_key)?;
-                let site = SiteVault::named(stores.vault.clone(), HOME, Arc::new(Nowhere));
+                let site = SiteVault::named(stores.vault.clone(), HOME, Arc::new(IsolatedChannel));
                 let site = Arc::new(site);
                 let address = answer(&runtime, site.clone(), identity, *address)?;
                 Ok((stores.with_vault(site), Self { runtime, end: End::Answers(address) }))
@@ -58,11 +58,13 @@ impl OpenSite {
             Site::Away { ticket_key, identity, home, patience, acknowledges } => {
                 let stores = Stores::of_site(ticket_key)?;
                 let channel: Arc<dyn SiteChannel> = match acknowledges {
-                    Acknowledges::Home => Arc::new(ask(&runtime, identity, *home, *patience)?),
-                    Acknowledges::Guess => Arc::new(Guesses),
+                    AcknowledgementMode::Home => {
+                        Arc::new(ask(&runtime, identity, *home, *patience)?)
+                    }
+                    AcknowledgementMode::Guess => Arc::new(Guesses),
                 };
                 let site = SiteVault::named(stores.vault.clone(), AWAY, channel.clone());
-                let waits = Arc::new(Waits { site, runtime: runtime.handle().clone() });
+                let waits = Arc::new(BlockingVault { site, runtime: runtime.handle().clone() });
                 Ok((stores.with_vault(waits), Self { runtime, end: End::Asks(channel) }))
             }
         }
@@ -134,9 +136,9 @@ fn ask(
 }
 
 /// For the home site, which has no site to ask: it issued all tickets of the lab.
-struct Nowhere;
+struct IsolatedChannel;
 
-impl SiteChannel for Nowhere {
+impl SiteChannel for IsolatedChannel {
     fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
         Box::pin(ready(None))
     }
@@ -152,12 +154,12 @@ impl SiteChannel for Guesses {
 }
 
 /// A site's vault that blocks its one connection. The channel limits the time.
-struct Waits {
+struct BlockingVault {
     site: SiteVault,
     runtime: Handle,
 }
 
-impl Vault for Waits {
+impl Vault for BlockingVault {
     fn put(&self, put: PutSecret<'_>) -> std::result::Result<(), PutRefused> {
         self.site.put(put)
     }

@@ -13,7 +13,7 @@ use tessera::resume::{
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
 use super::pipes::Result;
-use crate::control::StolenFromServer;
+use crate::control::StolenServerState;
 
 /// More than a row needs: a full store would turn measured connections into others.
 const CAPACITY: usize = 100_000;
@@ -24,10 +24,10 @@ pub(crate) struct Stores {
     pub(super) vault: Arc<dyn Vault>,
     pub(super) register: Arc<dyn SingleUseRegister>,
     /// What the adversary finds, if there is one.
-    watched: Option<Watched>,
+    watched: Option<WatchedStores>,
 }
 
-struct Watched {
+struct WatchedStores {
     ticket_key: Vec<u8>,
     vault: Arc<WatchedVault>,
 }
@@ -60,7 +60,7 @@ impl Stores {
         let vault = MemoryVault::new(CAPACITY);
         let (vault, watched): (Arc<dyn Vault>, _) = if let Some(ticket_key) = attacked {
             let vault = Arc::new(WatchedVault { vault, kept: Mutex::default() });
-            (vault.clone(), Some(Watched { ticket_key, vault }))
+            (vault.clone(), Some(WatchedStores { ticket_key, vault }))
         } else {
             (Arc::new(vault), None)
         };
@@ -72,10 +72,10 @@ impl Stores {
     }
 
     /// Everything that the stores hold, and once held.
-    pub(super) fn steal(&self) -> Result<StolenFromServer> {
+    pub(super) fn steal(&self) -> Result<StolenServerState> {
         let watched = self.watched.as_ref().ok_or("the stores were not watched")?;
         let (vault_before, vault_after) = watched.vault.steal(unix_time()?);
-        Ok(StolenFromServer { ticket_key: watched.ticket_key.clone(), vault_before, vault_after })
+        Ok(StolenServerState { ticket_key: watched.ticket_key.clone(), vault_before, vault_after })
     }
 }
 
@@ -126,9 +126,9 @@ impl Vault for WatchedVault {
 }
 
 /// A register that remembers nothing.
-pub(super) struct Forgetful;
+pub(super) struct ForgetfulRegister;
 
-impl SingleUseRegister for Forgetful {
+impl SingleUseRegister for ForgetfulRegister {
     fn claim(
         &self,
         _: &[u8; 32],

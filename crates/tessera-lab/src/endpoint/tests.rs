@@ -10,8 +10,8 @@ use super::client::Client;
 use super::server::Server;
 use crate::adversary::open_with_memory;
 use crate::control::{
-    self, ClientAnswer, ClientOrder, Connected, Preparation, RequestId, Served, ServerAnswer,
-    ServerOrder,
+    self, ClientAnswer, ClientOrder, Connected, Preparation, RequestId, ServedConnection,
+    ServerAnswer, ServerOrder,
 };
 use crate::pki::Pki;
 use crate::process_memory::ProcessMemory;
@@ -55,7 +55,7 @@ fn both(
     server: &mut Server,
     client: &mut Client,
     order: ClientOrder,
-) -> (Option<Connected>, Served) {
+) -> (Option<Connected>, ServedConnection) {
     thread::scope(|scope| {
         let serving = scope.spawn(|| server.accept().unwrap());
         let connected = match client.obey(order).unwrap() {

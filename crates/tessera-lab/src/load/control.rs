@@ -49,14 +49,14 @@ pub(super) enum ServerAnswer {
     Ready,
     /// The memory in bytes, if the program measures it.
     Holds(Option<i64>),
-    Counted(Counted),
+    Counted(ServerTotals),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
 
 /// The server's counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Counted {
+pub(super) struct ServerTotals {
     pub(super) first_accepted: Histogram,
     pub(super) process_cpu: Duration,
     pub(super) tls_cpu: Duration,
@@ -92,14 +92,14 @@ pub(super) enum ClientOrder {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ClientAnswer {
     Ready,
-    Ran(Ran),
+    Ran(ClientTotals),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
 
 /// The client's measurements.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Ran {
+pub(super) struct ClientTotals {
     pub(super) response: Histogram,
     pub(super) registration: Histogram,
     pub(super) connections: u64,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tessera_link::{End, Link, LinkParameters};
 
 use super::control::{
-    ClientAnswer, ClientOrder, Counted, Preparation, Ran, ServerAnswer, ServerOrder, any_port,
+    ClientAnswer, ClientOrder, ClientTotals, Preparation, ServerAnswer, ServerOrder, ServerTotals,
+    any_port,
 };
 use super::endpoint::ARGUMENTS;
 use super::grid::Plan;
@@ -27,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 const SPARE: usize = 60;
 
 /// Both processes, and the link between them.
-pub(super) struct Stand {
+pub(super) struct TestBed {
     // Before the link: the processes end before it is taken away.
     client: Process,
     server: Process,
@@ -37,13 +38,13 @@ pub(super) struct Stand {
 }
 
 /// The result of a plan.
-pub(super) enum Measured {
+pub(super) enum PlanResult {
     Cell(Box<Cell>),
     /// Why it was not run.
     NotRun(String),
 }
 
-impl Stand {
+impl TestBed {
     /// Starts both processes.
     pub(super) fn start(link: Link) -> Result<Self, LabError> {
         let pki = Pki::new()
@@ -64,12 +65,12 @@ impl Stand {
         &mut self,
         plan: &Plan,
         parameters: &LinkParameters,
-    ) -> Result<Measured, LabError> {
+    ) -> Result<PlanResult, LabError> {
         let parameters = &LinkParameters { rtt: plan.rtt, ..parameters.clone() };
         // Steps that are not measured use a link without delay.
         set_link(&self.link, &LinkParameters::default())?;
         if let Some(obstacle) = self.prepare(plan)? {
-            return Ok(Measured::NotRun(obstacle));
+            return Ok(PlanResult::NotRun(obstacle));
         }
         let before = self.holds()?;
         let mut tickets = 0;
@@ -105,7 +106,7 @@ impl Stand {
         let ran = self.run(plan.users, plan.reconnections, registration)?;
         if let Some(reason) = too_many_failed(&ran) {
             self.client(&ClientOrder::Close)?;
-            return Ok(Measured::NotRun(reason));
+            return Ok(PlanResult::NotRun(reason));
         }
         self.server.tell(&ServerOrder::Finish { handshakes: ran.connections - ran.failed })?;
         let counted = match self.server()? {
@@ -117,7 +118,7 @@ impl Stand {
         // keys left the vault, and records of used tickets stay.
         let open_bytes = difference(counted.memory, self.holds()?);
         let memory = Memory { open_bytes, vault_bytes, tickets };
-        Ok(Measured::Cell(Box::new(cell(plan, ran, counted, &memory))))
+        Ok(PlanResult::Cell(Box::new(cell(plan, ran, counted, &memory))))
     }
 
     /// Starts over at both ends; returns the reason if the system can't run the cell.
@@ -145,7 +146,7 @@ impl Stand {
         users: usize,
         reconnections: usize,
         registration: bool,
-    ) -> Result<Ran, LabError> {
+    ) -> Result<ClientTotals, LabError> {
         self.client.tell(&ClientOrder::Run { users, reconnections, registration })?;
         match self.client.hear_within(PATIENCE)? {
             ClientAnswer::Ran(ran) => Ok(ran),
@@ -202,7 +203,7 @@ fn processes(link: &Link) -> Result<[Process; 2], LabError> {
 }
 
 /// Returns why a cell has no numbers, if too many of its reconnections failed: the rest would not represent the load.
-fn too_many_failed(ran: &Ran) -> Option<String> {
+fn too_many_failed(ran: &ClientTotals) -> Option<String> {
     if may_fail(ran.connections, ran.failed) {
         return None;
     }
@@ -230,7 +231,7 @@ struct Memory {
     tickets: usize,
 }
 
-fn cell(plan: &Plan, ran: Ran, counted: Counted, memory: &Memory) -> Cell {
+fn cell(plan: &Plan, ran: ClientTotals, counted: ServerTotals, memory: &Memory) -> Cell {
     let each = |total: Duration| us(total) / plan.connections().max(1) as f64;
     let seconds = ran.elapsed.as_secs_f64();
     Cell {
@@ -262,11 +263,11 @@ mod tests {
 
     #[test]
     fn a_load_of_which_more_than_half_failed_has_no_numbers_and_says_why() {
-        let ran = |connections, few, many| Ran {
+        let ran = |connections, few, many| ClientTotals {
             connections,
             failed: few + many,
             why_failed: [("a rare reason".to_owned(), few), ("silence".to_owned(), many)].into(),
-            ..Ran::default()
+            ..ClientTotals::default()
         };
         assert_eq!(too_many_failed(&ran(1_000, 0, 0)), None);
         assert_eq!(too_many_failed(&ran(1_000, 100, 400)), None);

@@ -19,9 +19,9 @@ use serde_json::json;
 use self::grid::Plan;
 pub(crate) use self::histogram::Histogram;
 pub(crate) use self::kind::Kind;
-use self::measure::{Measured, Stand};
+use self::measure::{PlanResult, TestBed};
 pub use self::options::Options;
-use self::report::{Cell, NotRun, Report};
+use self::report::{Cell, Report, SkippedCell};
 use crate::components::{self, Memory};
 use crate::error::LabError;
 use crate::experiment::{
@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let mut screen = Screen::new(&common);
     screen.line(&format!("seed {}; {machine}; link {kind}", options.seed))?;
     let memory = memory(&plans)?;
-    let mut stand = Stand::start(link)?;
+    let mut stand = TestBed::start(link)?;
     screen.expect(plans.len());
 
     let (mut cells, mut not_run) = (Vec::new(), Vec::new());
@@ -75,28 +75,28 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             screen.now(plan.variant.mode.name());
             let before = finished.iter().find(|cell| is_of(cell, plan));
             let measured = match before {
-                Some(cell) => Measured::Cell(Box::new(cell.clone())),
+                Some(cell) => PlanResult::Cell(Box::new(cell.clone())),
                 None => match stand.cell(plan, &common.parameters) {
                     // Both processes still run; the next cell starts over.
-                    Err(LabError::Connection(reason)) => Measured::NotRun(reason),
+                    Err(LabError::Connection(reason)) => PlanResult::NotRun(reason),
                     Err(error @ LabError::Endpoint { .. }) => {
                         stand.restart()?;
-                        Measured::NotRun(error.to_string())
+                        PlanResult::NotRun(error.to_string())
                     }
                     measured => measured?,
                 },
             };
             match measured {
-                Measured::Cell(cell) => {
+                PlanResult::Cell(cell) => {
                     if before.is_none() {
                         journal.add(&cell)?;
                     }
                     screen.line(&table::cell(&cell))?;
                     cells.push(*cell);
                 }
-                Measured::NotRun(reason) => {
+                PlanResult::NotRun(reason) => {
                     let Plan { variant, kind, users, .. } = *plan;
-                    let cell = NotRun { variant, kind, users, rtt_ms: plan.rtt_ms(), reason };
+                    let cell = SkippedCell { variant, kind, users, rtt_ms: plan.rtt_ms(), reason };
                     screen.line(&table::not_run(&cell))?;
                     not_run.push(cell);
                 }
@@ -123,7 +123,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     };
     write_json(&common, &report)?;
     match report.not_run.first() {
-        Some(NotRun { reason, .. }) if report.cells.is_empty() => {
+        Some(SkippedCell { reason, .. }) if report.cells.is_empty() => {
             Err(LabError::Connection(format!("no cell could be measured: {reason}")))
         }
         _ => Ok(()),

@@ -25,7 +25,7 @@ pub(crate) struct Report {
     /// The memory of connections, by component; of variants whose stores are in memory.
     pub(crate) memory: Vec<Memory>,
     pub(crate) growth: Vec<Growth>,
-    pub(crate) not_run: Vec<NotRun>,
+    pub(crate) not_run: Vec<SkippedCell>,
 }
 
 /// One way of connecting under one load.
@@ -85,7 +85,7 @@ pub(crate) struct Growth {
 
 /// A cell that was not run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct NotRun {
+pub(crate) struct SkippedCell {
     #[serde(flatten)]
     pub(crate) variant: Variant,
     pub(crate) kind: Kind,

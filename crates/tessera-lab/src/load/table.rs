@@ -1,7 +1,7 @@
 //! The results, for people.
 
 use super::histogram::Histogram;
-use super::report::{Cell, Growth, NotRun};
+use super::report::{Cell, Growth, SkippedCell};
 use crate::components::{Components, Memory};
 use crate::experiment::number;
 use crate::variants::Variant;
@@ -128,7 +128,7 @@ pub(super) fn memory(memory: &[Memory]) -> String {
 }
 
 /// Formats a cell that was not run.
-pub(super) fn not_run(cell: &NotRun) -> String {
+pub(super) fn not_run(cell: &SkippedCell) -> String {
     let (row, kind, users) = (row(&cell.variant), cell.kind.name(), cell.users);
     format!("{row:<52} {kind:<6} {users:>6} not run: {}", cell.reason)
 }

@@ -5,9 +5,9 @@ use tessera::crypto::{
 };
 use tessera::wire::NamedGroup;
 
-use super::{Observed, Observer, Operation, during};
+use super::{ObservedPart, Observer, Operation, during};
 
-impl<O: Observer> KeyAgreement for Observed<&'static dyn KeyAgreement, O> {
+impl<O: Observer> KeyAgreement for ObservedPart<&'static dyn KeyAgreement, O> {
     fn group(&self) -> NamedGroup {
         self.inner.group()
     }
@@ -22,7 +22,7 @@ impl<O: Observer> KeyAgreement for Observed<&'static dyn KeyAgreement, O> {
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
         let inner = self.during(Operation::KeyGeneration, |inner| inner.generate())?;
-        Ok(Box::new(Observed { inner, by: self.by }))
+        Ok(Box::new(ObservedPart { inner, by: self.by }))
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
@@ -30,7 +30,7 @@ impl<O: Observer> KeyAgreement for Observed<&'static dyn KeyAgreement, O> {
     }
 }
 
-impl<O: Observer> Ephemeral for Observed<Box<dyn Ephemeral>, O> {
+impl<O: Observer> Ephemeral for ObservedPart<Box<dyn Ephemeral>, O> {
     fn share(&self) -> &[u8] {
         self.inner.share()
     }
@@ -41,17 +41,17 @@ impl<O: Observer> Ephemeral for Observed<Box<dyn Ephemeral>, O> {
     }
 }
 
-impl<O: Observer> Observed<&'static dyn OneTimeKeys, O> {
+impl<O: Observer> ObservedPart<&'static dyn OneTimeKeys, O> {
     fn read(
         &self,
         read: impl FnOnce(&dyn OneTimeKeys) -> Result<Box<dyn OneTimeKey>, AgreementError>,
     ) -> Result<Box<dyn OneTimeKey>, AgreementError> {
         let inner = self.during(Operation::OneTimeKeyReading, |inner| read(*inner))?;
-        Ok(Box::new(Observed { inner, by: self.by }))
+        Ok(Box::new(ObservedPart { inner, by: self.by }))
     }
 }
 
-impl<O: Observer> OneTimeKeys for Observed<&'static dyn OneTimeKeys, O> {
+impl<O: Observer> OneTimeKeys for ObservedPart<&'static dyn OneTimeKeys, O> {
     fn kind(&self) -> NamedGroup {
         self.inner.kind()
     }
@@ -90,7 +90,7 @@ impl<O: Observer> OneTimeKeys for Observed<&'static dyn OneTimeKeys, O> {
     }
 }
 
-impl<O: Observer> OneTimeKey for Observed<Box<dyn OneTimeKey>, O> {
+impl<O: Observer> OneTimeKey for ObservedPart<Box<dyn OneTimeKey>, O> {
     fn public(&self) -> Result<Vec<u8>, AgreementError> {
         self.during(Operation::OneTimeKeyGeneration, |inner| inner.public())
     }

@@ -7,9 +7,9 @@ use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::Reply;
 use tessera::wire::{CertificateType, EntryExtensions, SignatureScheme};
 
-use super::{Observed, Observer, Operation};
+use super::{ObservedPart, Observer, Operation};
 
-impl<O: Observer> Signer for Observed<Arc<dyn Signer>, O> {
+impl<O: Observer> Signer for ObservedPart<Arc<dyn Signer>, O> {
     fn schemes(&self) -> &[SignatureScheme] {
         self.inner.schemes()
     }
@@ -20,7 +20,7 @@ impl<O: Observer> Signer for Observed<Arc<dyn Signer>, O> {
 }
 
 /// It accepts the same peers: its policy is the inner one's, so that sessions are valid under both.
-impl<O: Observer> PeerVerifier for Observed<Arc<dyn PeerVerifier>, O> {
+impl<O: Observer> PeerVerifier for ObservedPart<Arc<dyn PeerVerifier>, O> {
     fn schemes(&self) -> &[SignatureScheme] {
         self.inner.schemes()
     }

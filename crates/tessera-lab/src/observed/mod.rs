@@ -2,7 +2,7 @@
 //! its stores passes an [`Observer`], which sees it begin and end.
 //!
 //! ```text
-//!   engine ──► Observed ──► AWS-LC, tessera-webpki, tessera-vault
+//!   engine ──► ObservedPart ──► AWS-LC, tessera-webpki, tessera-vault
 //!                 │ begin, end
 //!                 ▼
 //!              Observer: a clock (`timed`), an allocator's books (`components`)
@@ -41,12 +41,12 @@ pub(crate) trait Observer: Send + Sync + 'static {
 }
 
 /// A part of a configuration, or a key made by one, whose work is observed.
-struct Observed<T, O: 'static> {
+struct ObservedPart<T, O: 'static> {
     inner: T,
     by: &'static O,
 }
 
-impl<T, O: Observer> Observed<T, O> {
+impl<T, O: Observer> ObservedPart<T, O> {
     fn during<R>(&self, operation: Operation, work: impl FnOnce(&T) -> R) -> R {
         during(self.by, operation, || work(&self.inner))
     }
@@ -83,25 +83,25 @@ pub(crate) fn server<O: Observer>(mut config: ServerConfig, by: &'static O) -> S
         ClientAuthentication::Optional(it) => ClientAuthentication::Optional(verifier(it, by)),
         other => other,
     };
-    config.tickets = config.tickets.map(|inner| Arc::new(Observed { inner, by }) as _);
+    config.tickets = config.tickets.map(|inner| Arc::new(ObservedPart { inner, by }) as _);
     let early_data = &mut config.policy.early_data;
     if let Some(guard) = &mut early_data.forward_secret {
-        guard.vault = Arc::new(Observed { inner: guard.vault.clone(), by });
+        guard.vault = Arc::new(ObservedPart { inner: guard.vault.clone(), by });
     }
     if let Some(guard) = &mut early_data.replayable_without_forward_secrecy {
-        guard.register = Arc::new(Observed { inner: guard.register.clone(), by });
+        guard.register = Arc::new(ObservedPart { inner: guard.register.clone(), by });
     }
     config
 }
 
 fn verifier<O: Observer>(inner: Arc<dyn PeerVerifier>, by: &'static O) -> Arc<dyn PeerVerifier> {
-    Arc::new(Observed { inner, by })
+    Arc::new(ObservedPart { inner, by })
 }
 
 fn credentials<O: Observer>(credentials: Vec<Credential>, by: &'static O) -> Vec<Credential> {
     let observed = |mut credential: Credential| {
         if let PrivateKey::Signs(inner) = credential.key {
-            credential.key = PrivateKey::Signs(Arc::new(Observed { inner, by }));
+            credential.key = PrivateKey::Signs(Arc::new(ObservedPart { inner, by }));
         }
         credential
     };

@@ -2,24 +2,24 @@
 
 use tessera::crypto::{KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed, Suite};
 
-use super::{Observed, Observer, Operation};
+use super::{ObservedPart, Observer, Operation};
 
 /// The same provider, observed. It lives as long as the process.
 ///
 /// Stacks are wiped as deep as before: an observer adds less to a call than providers round up.
 pub(super) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provider {
     let groups = inner.groups.iter().map(|group| {
-        let observed: &'static dyn KeyAgreement = leaked(Observed { inner: *group, by });
+        let observed: &'static dyn KeyAgreement = leaked(ObservedPart { inner: *group, by });
         observed
     });
     let one_time_keys = inner.one_time_keys.iter().map(|keys| {
-        let observed: &'static dyn OneTimeKeys = leaked(Observed { inner: *keys, by });
+        let observed: &'static dyn OneTimeKeys = leaked(ObservedPart { inner: *keys, by });
         observed
     });
     let mut provider = Provider {
         groups: groups.collect::<Vec<_>>().leak(),
         one_time_keys: one_time_keys.collect::<Vec<_>>().leak(),
-        random: leaked(Observed { inner: inner.random, by }),
+        random: leaked(ObservedPart { inner: inner.random, by }),
         ..*inner
     };
     if O::SUITES {
@@ -30,8 +30,8 @@ pub(super) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provide
 }
 
 fn suite<O: Observer>(inner: &'static Suite, by: &'static O) -> Suite {
-    let hash = leaked(Observed { inner: inner.hash, by });
-    let aead = leaked(Observed { inner: inner.aead, by });
+    let hash = leaked(ObservedPart { inner: inner.hash, by });
+    let aead = leaked(ObservedPart { inner: inner.aead, by });
     Suite::new(inner.id, hash, aead)
         .with_confidentiality_limit(inner.confidentiality_limit)
         .with_integrity_limit(inner.integrity_limit)
@@ -41,7 +41,7 @@ fn leaked<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
 }
 
-impl<O: Observer> Random for Observed<&'static dyn Random, O> {
+impl<O: Observer> Random for ObservedPart<&'static dyn Random, O> {
     fn fill(&self, out: &mut [u8]) -> Result<(), RandomFailed> {
         self.during(Operation::Random, |inner| inner.fill(out))
     }

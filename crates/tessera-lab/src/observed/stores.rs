@@ -10,9 +10,9 @@ use tessera::resume::{
     SingleUseRegister, TakeAnswer, TakeSecret, TicketKeys, Vault,
 };
 
-use super::{Observed, Observer, Operation};
+use super::{ObservedPart, Observer, Operation};
 
-impl<O: Observer> TicketKeys for Observed<Arc<dyn TicketKeys>, O> {
+impl<O: Observer> TicketKeys for ObservedPart<Arc<dyn TicketKeys>, O> {
     fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
         self.during(Operation::TicketSealing, |inner| inner.seal(session, unix))
     }
@@ -30,7 +30,7 @@ impl<O: Observer> TicketKeys for Observed<Arc<dyn TicketKeys>, O> {
     }
 }
 
-impl<O: Observer> Vault for Observed<Arc<dyn Vault>, O> {
+impl<O: Observer> Vault for ObservedPart<Arc<dyn Vault>, O> {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.during(Operation::VaultPut, |inner| inner.put(put))
     }
@@ -56,7 +56,7 @@ impl<O: Observer> Vault for Observed<Arc<dyn Vault>, O> {
     }
 }
 
-impl<O: Observer> SingleUseRegister for Observed<Arc<dyn SingleUseRegister>, O> {
+impl<O: Observer> SingleUseRegister for ObservedPart<Arc<dyn SingleUseRegister>, O> {
     fn claim(
         &self,
         key: &[u8; 32],

@@ -5,16 +5,16 @@ use tessera::crypto::{
     SAMPLE_LEN, Secret, TAG_LEN,
 };
 
-use super::{Observed, Observer, Operation};
+use super::{ObservedPart, Observer, Operation};
 
-impl<O: Observer> Hash for Observed<&'static dyn Hash, O> {
+impl<O: Observer> Hash for ObservedPart<&'static dyn Hash, O> {
     fn len(&self) -> usize {
         self.inner.len()
     }
 
     fn start(&self) -> Box<dyn RunningHash> {
         let inner = self.during(Operation::Hash, |inner| inner.start());
-        Box::new(Observed { inner, by: self.by })
+        Box::new(ObservedPart { inner, by: self.by })
     }
 
     fn hash(&self, input: &[u8]) -> Digest {
@@ -34,7 +34,7 @@ impl<O: Observer> Hash for Observed<&'static dyn Hash, O> {
     }
 }
 
-impl<O: Observer> RunningHash for Observed<Box<dyn RunningHash>, O> {
+impl<O: Observer> RunningHash for ObservedPart<Box<dyn RunningHash>, O> {
     fn update(&mut self, bytes: &[u8]) {
         let Self { inner, by } = self;
         super::during(*by, Operation::Hash, || inner.update(bytes));
@@ -45,23 +45,23 @@ impl<O: Observer> RunningHash for Observed<Box<dyn RunningHash>, O> {
     }
 }
 
-impl<O: Observer> AeadAlgorithm for Observed<&'static dyn AeadAlgorithm, O> {
+impl<O: Observer> AeadAlgorithm for ObservedPart<&'static dyn AeadAlgorithm, O> {
     fn key_len(&self) -> usize {
         self.inner.key_len()
     }
 
     fn key(&self, key: &[u8]) -> Box<dyn Aead> {
         let inner = self.during(Operation::RecordKey, |inner| inner.key(key));
-        Box::new(Observed { inner, by: self.by })
+        Box::new(ObservedPart { inner, by: self.by })
     }
 
     fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey> {
         let inner = self.during(Operation::RecordKey, |inner| inner.header_key(key));
-        Box::new(Observed { inner, by: self.by })
+        Box::new(ObservedPart { inner, by: self.by })
     }
 }
 
-impl<O: Observer> Aead for Observed<Box<dyn Aead>, O> {
+impl<O: Observer> Aead for ObservedPart<Box<dyn Aead>, O> {
     fn seal(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> [u8; TAG_LEN] {
         self.during(Operation::Seal, |inner| inner.seal(nonce, aad, in_out))
     }
@@ -71,7 +71,7 @@ impl<O: Observer> Aead for Observed<Box<dyn Aead>, O> {
     }
 }
 
-impl<O: Observer> HeaderKey for Observed<Box<dyn HeaderKey>, O> {
+impl<O: Observer> HeaderKey for ObservedPart<Box<dyn HeaderKey>, O> {
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
         self.during(Operation::Seal, |inner| inner.mask(sample))
     }

@@ -10,6 +10,6 @@ mod snapshot;
 mod windows;
 
 pub use mappings::{Place, Thread};
-pub use search::{Found, Needle, search};
+pub use search::{MemoryHit, Needle, search};
 pub use snapshot::{ProcessMemory, Snapshot};
 pub use windows::{Window, windows};

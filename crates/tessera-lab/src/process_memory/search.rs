@@ -21,7 +21,7 @@ pub struct Needle {
 
 /// A value that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct MemoryHit {
     /// Where it begins.
     pub address: u64,
     /// Which of the needles.
@@ -32,7 +32,7 @@ pub struct Found {
 ///
 /// Those shorter than eight bytes are ignored.
 #[must_use]
-pub fn search(snapshot: &Snapshot, needles: &[Needle]) -> Vec<Found> {
+pub fn search(snapshot: &Snapshot, needles: &[Needle]) -> Vec<MemoryHit> {
     let index = Index::new(needles);
     let found = Mutex::new(Vec::new());
     let parts: Vec<_> = snapshot
@@ -48,7 +48,7 @@ pub fn search(snapshot: &Snapshot, needles: &[Needle]) -> Vec<Found> {
                     let bytes = &segment.bytes[*start..];
                     let here = index.find(bytes, PART).map(|(at, needle)| {
                         let address = segment.address + (start + at) as u64;
-                        Found { address, needle }
+                        MemoryHit { address, needle }
                     });
                     found.lock().unwrap_or_else(PoisonError::into_inner).extend(here);
                 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera_link::LinkParameters;
 
-use super::report::{InSyn, Row, Sample, Sides};
+use super::report::{Row, Sample, Sides, SynData};
 use crate::bench::{Bench, Pair, WARM_UP, check, us};
 use crate::control::{ClientOrder, Cost};
 use crate::error::LabError;
@@ -79,14 +79,14 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
 }
 
 /// Summarises what the SYNs carried. A row without any data in SYNs would be one without TCP Fast Open.
-fn in_syn(pairs: &[Pair]) -> Result<InSyn, LabError> {
+fn in_syn(pairs: &[Pair]) -> Result<SynData, LabError> {
     let taken = pairs.iter().filter(|pair| pair.client.syn_taken).count();
     if taken == 0 {
         return Err(LabError::Connection(
             "no SYN brought data to the server: does something on the link drop them?".to_owned(),
         ));
     }
-    Ok(InSyn { bytes: median(pairs, |pair| pair.client.syn_bytes), taken })
+    Ok(SynData { bytes: median(pairs, |pair| pair.client.syn_bytes), taken })
 }
 
 fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> u64 {

@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(crate) ticket_key: Option<OneTimeKind>,
     pub(crate) continuation: Option<Continuation>,
     /// What the SYNs carried, in rows with TCP Fast Open.
-    pub(crate) fast_open: Option<InSyn>,
+    pub(crate) fast_open: Option<SynData>,
     pub(crate) rtt_ms: f64,
     pub(crate) samples: Vec<Sample>,
     /// The client's bytes of TCP before it received anything: the median.
@@ -49,7 +49,7 @@ impl Row {
 
 /// What the SYNs of a row carried.
 #[derive(Clone, Copy, Serialize)]
-pub(crate) struct InSyn {
+pub(crate) struct SynData {
     /// How many bytes of the first flight: the median.
     pub(crate) bytes: u64,
     /// In how many of the connections the server accepted it: in all, unless packets are lost.

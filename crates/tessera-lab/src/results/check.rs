@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use crate::components::{Components, Held, Memory};
+use crate::components::{Components, HeldMemory, Memory};
 use crate::load::Kind;
 use crate::load::report::{Cell as LoadCell, Report as Load};
 use crate::registration::LOCAL_BREAKOUT;
-use crate::roaming::report::{Cell, CellName, LinkName, Report as Roaming, Sample, Through};
+use crate::roaming::report::{Cell, CellName, LinkName, Report as Roaming, Sample, Setup};
 use crate::traffic::report::{Flow, Report as Traffic};
 use crate::variants::Variant;
 
@@ -20,9 +20,9 @@ const MOST_CONNECTIONS: usize = 10_000_000;
 const MOST_OF_A_RECORD: u64 = 1 << 16;
 
 /// Nothing, or a description of what is wrong.
-pub(super) type Checked = Result<(), String>;
+pub(super) type CheckResult = Result<(), String>;
 
-pub(super) fn roaming(report: &Roaming) -> Checked {
+pub(super) fn roaming(report: &Roaming) -> CheckResult {
     is_of("roaming", &report.experiment)?;
     let names = || {
         let not_run = report.not_run.iter().map(|it| &it.name);
@@ -37,13 +37,13 @@ pub(super) fn roaming(report: &Roaming) -> Checked {
     report.cells.iter().try_for_each(of_cell)
 }
 
-fn roaming_cell(cell: &Cell) -> Checked {
+fn roaming_cell(cell: &Cell) -> CheckResult {
     if cell.samples.is_empty() {
         return Err("it has no sample".to_owned());
     }
     cell.samples.iter().flat_map(times).try_for_each(|us| time("a sample", us))?;
     reasons(cell.failed.into(), cell.why_failed.values().map(|count| (*count).into()))?;
-    if cell.name.through == Through::Engine {
+    if cell.name.through == Setup::Engine {
         flights(cell.round_trips.first_byte, cell.round_trips.response)?;
     }
     for operation in cell.operations.client.iter().chain(&cell.operations.server) {
@@ -72,7 +72,7 @@ fn times(sample: &Sample) -> impl Iterator<Item = f64> + use<> {
 
 /// In memory flights are counted, half a round trip each: the response comes right after the request, which goes first,
 /// after the server's flight, or after a HelloRetryRequest besides.
-fn flights(first_byte: Option<f64>, response: Option<f64>) -> Checked {
+fn flights(first_byte: Option<f64>, response: Option<f64>) -> CheckResult {
     match (first_byte, response) {
         (Some(first), Some(all)) if [0.5, 1.5, 2.5].contains(&first) && all == first + 0.5 => {
             Ok(())
@@ -83,14 +83,14 @@ fn flights(first_byte: Option<f64>, response: Option<f64>) -> Checked {
     }
 }
 
-fn link(link: &LinkName) -> Checked {
+fn link(link: &LinkName) -> CheckResult {
     round_trip(link.rtt_ms)?;
     within("the loss", link.loss, 0.0..=1.0)?;
     within("the burst of losses", link.loss_burst, 1.0..=1e6)?;
     within("the congestion", link.congestion, 0.0..=1e3)
 }
 
-pub(super) fn load(report: &Load) -> Checked {
+pub(super) fn load(report: &Load) -> CheckResult {
     is_of("load", &report.experiment)?;
     let cell_name = |cell: &LoadCell| named(&cell.variant, cell.kind, cell.users, cell.rtt_ms);
     let not_run = report.not_run.iter().map(|it| named(&it.variant, it.kind, it.users, it.rtt_ms));
@@ -115,7 +115,7 @@ fn named(variant: &Variant, kind: Kind, users: usize, rtt_ms: f64) -> String {
     format!("{kind}/{users}/{rtt_ms}ms/{}", variant.key())
 }
 
-fn load_cell(cell: &LoadCell) -> Checked {
+fn load_cell(cell: &LoadCell) -> CheckResult {
     round_trip(cell.rtt_ms)?;
     let connections = cell.users.checked_mul(cell.reconnections);
     let Some(asked) = connections.filter(|count| (1..=MOST_CONNECTIONS).contains(count)) else {
@@ -150,9 +150,9 @@ fn load_cell(cell: &LoadCell) -> Checked {
     times.try_for_each(|us| time("something of it", us))
 }
 
-fn memory(row: &Memory) -> Checked {
-    let made = Held { components: row.components, total: row.total };
-    for (of, Held { components, total }) in
+fn memory(row: &Memory) -> CheckResult {
+    let made = HeldMemory { components: row.components, total: row.total };
+    for (of, HeldMemory { components, total }) in
         [("all that was allocated", made), ("the most at once", row.peak), ("idle", row.held)]
     {
         let sum = sum(components);
@@ -170,7 +170,7 @@ fn sum(components: Components) -> i128 {
     all.map(i128::from).iter().sum()
 }
 
-pub(super) fn traffic(report: &Traffic) -> Checked {
+pub(super) fn traffic(report: &Traffic) -> CheckResult {
     is_of("traffic", &report.experiment)?;
     let mut flows = report.flows.iter().zip(1..);
     flows.try_for_each(|(flow, number)| {
@@ -178,7 +178,7 @@ pub(super) fn traffic(report: &Traffic) -> Checked {
     })
 }
 
-fn traffic_flow(flow: &Flow) -> Checked {
+fn traffic_flow(flow: &Flow) -> CheckResult {
     round_trip(flow.rtt_ms)?;
     let records = &flow.sizes_and_times;
     if records.is_empty() {
@@ -199,7 +199,7 @@ fn traffic_flow(flow: &Flow) -> Checked {
     }
 }
 
-fn is_of(expected: &str, experiment: &str) -> Checked {
+fn is_of(expected: &str, experiment: &str) -> CheckResult {
     if experiment == expected {
         return Ok(());
     }
@@ -207,7 +207,7 @@ fn is_of(expected: &str, experiment: &str) -> Checked {
 }
 
 /// A report has each cell once.
-fn once(mut names: impl Iterator<Item = String>) -> Checked {
+fn once(mut names: impl Iterator<Item = String>) -> CheckResult {
     let mut seen = HashSet::new();
     match names.find(|name| !seen.insert(name.clone())) {
         Some(name) => Err(format!("{name} occurs twice")),
@@ -216,7 +216,7 @@ fn once(mut names: impl Iterator<Item = String>) -> Checked {
 }
 
 /// Each that failed has one reason.
-fn reasons(failed: u64, counts: impl Iterator<Item = u64>) -> Checked {
+fn reasons(failed: u64, counts: impl Iterator<Item = u64>) -> CheckResult {
     let sum: u128 = counts.map(u128::from).sum();
     if sum == u128::from(failed) {
         return Ok(());
@@ -224,7 +224,7 @@ fn reasons(failed: u64, counts: impl Iterator<Item = u64>) -> Checked {
     Err(format!("{failed} reconnections failed, and there are reasons for {sum}"))
 }
 
-fn counted(what: &str, count: u64, possible: RangeInclusive<u64>) -> Checked {
+fn counted(what: &str, count: u64, possible: RangeInclusive<u64>) -> CheckResult {
     if possible.contains(&count) {
         return Ok(());
     }
@@ -232,18 +232,18 @@ fn counted(what: &str, count: u64, possible: RangeInclusive<u64>) -> Checked {
     Err(format!("{count} {what}; by what was asked and failed there are {least} to {most}"))
 }
 
-fn time(what: &str, us: f64) -> Checked {
+fn time(what: &str, us: f64) -> CheckResult {
     if (0.0..=HOUR_US).contains(&us) {
         return Ok(());
     }
     Err(format!("{what} took {us} µs"))
 }
 
-fn round_trip(ms: f64) -> Checked {
+fn round_trip(ms: f64) -> CheckResult {
     within("the round-trip time in ms", ms, 0.0..=HOUR_MS)
 }
 
-fn within(what: &str, value: f64, possible: RangeInclusive<f64>) -> Checked {
+fn within(what: &str, value: f64, possible: RangeInclusive<f64>) -> CheckResult {
     if possible.contains(&value) {
         return Ok(());
     }

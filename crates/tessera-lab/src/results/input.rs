@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::check::{self, Checked};
+use super::check::{self, CheckResult};
 use crate::error::{LabError, words};
 use crate::load::report::{self, Cell as LoadCell, Report as Load};
-use crate::roaming::report::{Cell, Report as Roaming, Through};
+use crate::roaming::report::{Cell, Report as Roaming, Setup};
 use crate::traffic::evaluate;
 use crate::traffic::report::Report as Traffic;
 use crate::variants::{Store, Suite, Variant};
@@ -93,12 +93,12 @@ impl Inputs {
 
     /// Returns the cells of `roaming` that went through this, with the paper's suite and keys in memory, over links
     /// that only have a round-trip time; in the order of the report.
-    pub(super) fn plain(&self, through: Through) -> impl Iterator<Item = &Cell> {
+    pub(super) fn plain(&self, through: Setup) -> impl Iterator<Item = &Cell> {
         self.usual(through).filter(|cell| is_plain(cell))
     }
 
     /// The same over all links.
-    pub(super) fn usual(&self, through: Through) -> impl Iterator<Item = &Cell> {
+    pub(super) fn usual(&self, through: Setup) -> impl Iterator<Item = &Cell> {
         self.cells(through).filter(|cell| {
             let variant = &cell.name.variant;
             variant.suite == Suite::Aes256GcmSha384 && variant.store == Store::Memory
@@ -106,7 +106,7 @@ impl Inputs {
     }
 
     /// Returns the cells of `roaming` that went through this.
-    pub(super) fn cells(&self, through: Through) -> impl Iterator<Item = &Cell> {
+    pub(super) fn cells(&self, through: Setup) -> impl Iterator<Item = &Cell> {
         let cells = self.roaming.iter().flat_map(|roaming| &roaming.cells);
         cells.filter(move |cell| cell.name.through == through)
     }
@@ -159,7 +159,7 @@ pub(super) fn text(directory: &Path, name: &str) -> Result<Option<String>, LabEr
 pub(super) fn parse<T: DeserializeOwned>(
     name: &'static str,
     text: Option<&str>,
-    check: fn(&T) -> Checked,
+    check: fn(&T) -> CheckResult,
 ) -> Result<Option<T>, (&'static str, String)> {
     let of_name = |what: String| (name, what);
     let Some(text) = text else { return Ok(None) };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::grid;
-use super::report::{CellName, Through};
+use super::report::{CellName, Setup};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// Selects cells: each named field must have one of the named values.
@@ -182,11 +182,11 @@ pub(super) fn chosen(filter: Option<&Filter>, sample: Option<usize>, seed: u64) 
     let mut random = SplitMix(seed);
     let mut drawn = vec![false; cells.len()];
     for turn in 0..sample.min(cells.len()) {
-        let indices = |through: Option<Through>| -> Vec<usize> {
+        let indices = |through: Option<Setup>| -> Vec<usize> {
             let left = (0..cells.len()).filter(|index| !drawn[*index]);
             left.filter(|index| through.is_none_or(|it| cells[*index].through == it)).collect()
         };
-        let of_turn = indices(Some(Through::ALL[turn % Through::ALL.len()]));
+        let of_turn = indices(Some(Setup::ALL[turn % Setup::ALL.len()]));
         let left = if of_turn.is_empty() { indices(None) } else { of_turn };
         let index = (random.next() % left.len() as u64) as usize;
         drawn[left[index]] = true;
@@ -292,7 +292,7 @@ mod tests {
         let three = draw(3, 1);
         assert_eq!(three, draw(3, 1));
         assert_ne!(three, draw(3, 2));
-        for through in Through::ALL {
+        for through in Setup::ALL {
             assert!(three.iter().any(|key| key.starts_with(through.name())), "{three:?}");
         }
         let all = grid::cells().len();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera_link::{Congestion, LinkParameters};
 
-use super::report::{CellName, LinkName, Through};
+use super::report::{CellName, LinkName, Setup};
 use crate::sepp_pair::SeppOption;
 use crate::topology::{ROAMING, Stretch};
 use crate::variants::{Store, Suite, Variant};
@@ -44,18 +44,18 @@ pub(super) fn cells() -> Vec<CellName> {
         through,
         link: link.clone(),
     };
-    let in_memory = variants.iter().map(|it| cell(Through::Engine, &plain[0], it));
+    let in_memory = variants.iter().map(|it| cell(Setup::Engine, &plain[0], it));
     let over_links = plain
         .iter()
-        .flat_map(|link| variants.iter().map(move |it| cell(Through::Endpoints, link, it)));
+        .flat_map(|link| variants.iter().map(move |it| cell(Setup::Endpoints, link, it)));
     let disturbed: Vec<_> = plain.iter().flat_map(disturbed).collect();
     let over_disturbed = disturbed.iter().flat_map(|link| {
         let variants = variants.iter().filter(of_the_paper);
-        variants.map(move |it| cell(Through::Endpoints, link, it))
+        variants.map(move |it| cell(Setup::Endpoints, link, it))
     });
     let through_proxies = plain.iter().flat_map(|link| {
         let variants = variants.iter().filter(|variant| SeppOption::is_nearest(variant));
-        variants.map(move |it| cell(Through::Sepp, link, it))
+        variants.map(move |it| cell(Setup::Sepp, link, it))
     });
     in_memory.chain(over_links).chain(over_disturbed).chain(through_proxies).collect()
 }
@@ -115,10 +115,10 @@ mod tests {
         assert_eq!(keys.len(), cells.len());
         let count = |through| cells.iter().filter(|it| it.through == through).count();
         let (variants, of_the_paper) = (42, 15);
-        assert_eq!(count(Through::Engine), variants);
-        assert_eq!(count(Through::Endpoints), 7 * variants + (7 * 4 + 6 * 2) * of_the_paper);
+        assert_eq!(count(Setup::Engine), variants);
+        assert_eq!(count(Setup::Endpoints), 7 * variants + (7 * 4 + 6 * 2) * of_the_paper);
         // (a) to (d'), and (e) in memory and in etcd.
-        assert_eq!(count(Through::Sepp), 7 * 7);
+        assert_eq!(count(Setup::Sepp), 7 * 7);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use serde_json::json;
 
 pub use self::choice::Filter;
 use self::progress::Progress;
-use self::report::{Cell, CellName, NotRun, Report, Through};
+use self::report::{Cell, CellName, Report, Setup, SkippedCell};
 use self::runner::Runner;
 use crate::error::LabError;
 use crate::experiment::{
@@ -68,9 +68,9 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let settings =
         json!({ "repetitions": common.repetitions, "link_repetitions": link_repetitions });
     let repetitions = |name: &CellName| match name.through {
-        Through::Engine => common.repetitions,
-        Through::Sepp if !name.link.needs_emulation() => common.repetitions,
-        Through::Endpoints | Through::Sepp => *link_repetitions,
+        Setup::Engine => common.repetitions,
+        Setup::Sepp if !name.link.needs_emulation() => common.repetitions,
+        Setup::Endpoints | Setup::Sepp => *link_repetitions,
     };
     let run = Run::of_this_program("roaming", seed, kind, settings);
     let grid = grid::cells();
@@ -102,7 +102,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let report = progress.finish(&names)?;
     write(common, &report, page::render)?;
     match report.not_run.first() {
-        Some(NotRun { reason, .. }) if report.cells.is_empty() => {
+        Some(SkippedCell { reason, .. }) if report.cells.is_empty() => {
             Err(LabError::Connection(format!("no cell could be measured: {reason}")))
         }
         _ => Ok(()),

@@ -1,6 +1,6 @@
 //! The page of the experiment `roaming`.
 
-use super::report::{Cell, CellName, Report, Sample, Through};
+use super::report::{Cell, CellName, Report, Sample, Setup};
 use super::table::whole;
 use crate::page::document::{contents, description_list, document};
 use crate::page::figure::{Figure, Strip};
@@ -39,9 +39,9 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
 /// Returns the group of cells that are shown together.
 fn group(name: &CellName) -> String {
     match name.through {
-        Through::Engine => "In memory".to_owned(),
-        Through::Endpoints => format!("Two processes, link {}", name.link),
-        Through::Sepp => format!("Two SEPPs, link {}", name.link),
+        Setup::Engine => "In memory".to_owned(),
+        Setup::Endpoints => format!("Two processes, link {}", name.link),
+        Setup::Sepp => format!("Two SEPPs, link {}", name.link),
     }
 }
 
@@ -68,7 +68,7 @@ fn head(report: &Report) -> String {
 
 fn section(id: &str, title: &str, cells: &[Cell]) -> String {
     let through = cells.first().map(|cell| cell.name.through);
-    let (unit, of_unit) = if through == Some(Through::Engine) { ("µs", 1.0) } else { ("ms", 1e3) };
+    let (unit, of_unit) = if through == Some(Setup::Engine) { ("µs", 1.0) } else { ("ms", 1e3) };
     let strips = cells.iter().map(|cell| Strip {
         key: cell.name.key(),
         head: row_head(&cell.name.variant),
@@ -83,10 +83,10 @@ fn section(id: &str, title: &str, cells: &[Cell]) -> String {
     let figure = Figure {
         title: format!("Latency: {title}"),
         unit: match through {
-            Some(Through::Engine) => "µs since the client began",
+            Some(Setup::Engine) => "µs since the client began",
             // Its TCP and TLS are within the SEPPs.
-            Some(Through::Sepp) => "ms since the first request, TCP included",
-            Some(Through::Endpoints) | None => "ms since TLS began",
+            Some(Setup::Sepp) => "ms since the first request, TCP included",
+            Some(Setup::Endpoints) | None => "ms since TLS began",
         },
         note: "As the paper defines it, and the whole from the beginning to the response.",
         lanes: &LATENCY.map(|(name, _)| name),
@@ -210,22 +210,22 @@ fn choices(variant: &Variant) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::machine::Machine;
-    use crate::roaming::report::NotRun;
+    use crate::roaming::report::SkippedCell;
     use crate::roaming::{grid, samples};
 
     fn report(cpu: &str) -> Report {
         let of = |through| grid::cells().into_iter().filter(move |it| it.through == through);
         let sample = Sample { send_us: Some(1.0), ..Sample::default() };
         let cell = |name| samples::cell(name, sample, 7);
-        let not_run = |name| NotRun { name, reason: "<no link>".to_owned() };
+        let not_run = |name| SkippedCell { name, reason: "<no link>".to_owned() };
         Report {
             experiment: "roaming".to_owned(),
             seed: 7,
             machine: Machine { cpu: cpu.to_owned(), cores: 2, kernel: "Linux".to_owned() },
             revision: None,
             link: "loopback".to_owned(),
-            cells: of(Through::Engine).map(cell).collect(),
-            not_run: of(Through::Sepp).map(not_run).collect(),
+            cells: of(Setup::Engine).map(cell).collect(),
+            not_run: of(Setup::Sepp).map(not_run).collect(),
         }
     }
 
@@ -233,9 +233,9 @@ mod tests {
     #[test]
     fn a_figure_says_from_when_on_it_counts() {
         for (through, unit) in [
-            (Through::Engine, "µs since the client began"),
-            (Through::Endpoints, "ms since TLS began"),
-            (Through::Sepp, "ms since the first request, TCP included"),
+            (Setup::Engine, "µs since the client began"),
+            (Setup::Endpoints, "ms since TLS began"),
+            (Setup::Sepp, "ms since the first request, TCP included"),
         ] {
             let mut report = report("CPU");
             report.cells.truncate(1);

@@ -1,6 +1,6 @@
 //! Finished cells: on the screen, in the journal, and in the report.
 
-use super::report::{Cell, CellName, NotRun, Report};
+use super::report::{Cell, CellName, Report, SkippedCell};
 use super::table;
 use crate::error::LabError;
 use crate::experiment::{Journal, Screen};
@@ -53,7 +53,7 @@ impl Progress {
             }
             Err(reason) => {
                 self.screen.line(&table::not_run(name, &reason))?;
-                self.report.not_run.push(NotRun { name: name.clone(), reason });
+                self.report.not_run.push(SkippedCell { name: name.clone(), reason });
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ pub(crate) struct Report {
     pub(crate) link: String,
     pub(crate) cells: Vec<Cell>,
     /// Requested cells without numbers.
-    pub(crate) not_run: Vec<NotRun>,
+    pub(crate) not_run: Vec<SkippedCell>,
 }
 
 /// One cell of the grid: the variant, what carries it, and the link.
@@ -32,14 +32,14 @@ pub(crate) struct Report {
 pub(crate) struct CellName {
     #[serde(flatten)]
     pub(crate) variant: Variant,
-    pub(crate) through: Through,
+    pub(crate) through: Setup,
     pub(crate) link: LinkName,
 }
 
 /// What carries the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Through {
+pub(crate) enum Setup {
     /// Both ends in one thread of one process: bytes go from memory to memory.
     Engine,
     /// Two processes, and the kernel's TCP between them.
@@ -48,7 +48,7 @@ pub(crate) enum Through {
     Sepp,
 }
 
-impl Through {
+impl Setup {
     /// All of them.
     pub(crate) const ALL: [Self; 3] = [Self::Engine, Self::Endpoints, Self::Sepp];
 
@@ -91,7 +91,7 @@ pub(crate) struct Cell {
     pub(crate) bytes: Bytes,
     pub(crate) operations: Sides<Vec<Operation>>,
     /// The cost of a ticket, which was made beforehand and is in none of the samples.
-    pub(crate) issuing: Option<Issuing>,
+    pub(crate) issuing: Option<IssuingCost>,
     pub(crate) registration: Option<Registration>,
     /// How many other runs measured at the same time, each with a share of the cells.
     pub(crate) beside: usize,
@@ -157,7 +157,7 @@ pub(crate) struct Operation {
 
 /// The cost of one ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Issuing {
+pub(crate) struct IssuingCost {
     /// In the server's calls of the engine, its store included, in microseconds.
     pub(crate) server_us: f64,
     /// In the client's calls of the engine, in microseconds.
@@ -181,7 +181,7 @@ pub(crate) struct Registration {
 
 /// A cell that has no numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct NotRun {
+pub(crate) struct SkippedCell {
     #[serde(flatten)]
     pub(crate) name: CellName,
     pub(crate) reason: String,
@@ -225,7 +225,7 @@ mod tests {
             congestion: 0.05,
         };
         let variant = Variant::all()[0];
-        CellName { variant, through: Through::Endpoints, link }
+        CellName { variant, through: Setup::Endpoints, link }
     }
 
     /// The names that other programs rely on.
@@ -242,7 +242,7 @@ mod tests {
                 client: vec![Operation { operation: "aead".to_owned(), count: 4.0, us: 5.0 }],
                 server: Vec::new(),
             },
-            issuing: Some(Issuing { server_us: 6.0, client_us: 7.0, bytes: 8 }),
+            issuing: Some(IssuingCost { server_us: 6.0, client_us: 7.0, bytes: 8 }),
             registration: Some(Registration {
                 samples_us: vec![9.0],
                 exchanges: 13,
@@ -275,12 +275,12 @@ mod tests {
 
     #[test]
     fn a_cell_without_numbers_says_why() {
-        let not_run = NotRun { name: name(), reason: "no link".to_owned() };
+        let not_run = SkippedCell { name: name(), reason: "no link".to_owned() };
         let json: Value = serde_json::to_value(&not_run).unwrap();
         assert_eq!(json["reason"], "no link");
         assert_eq!(json["option"], "a");
         assert_eq!(json["link"]["name"], "seoul-tokyo");
-        assert_eq!(serde_json::from_value::<NotRun>(json).unwrap(), not_run);
+        assert_eq!(serde_json::from_value::<SkippedCell>(json).unwrap(), not_run);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use tessera_link::{Link, LinkError};
 
 use super::engine::{self, Timers};
 use super::progress::Progress;
-use super::report::{Cell, CellName, Through};
+use super::report::{Cell, CellName, Setup};
 use super::{links, sepps};
 use crate::bench::Bench;
 use crate::error::{LabError, link_words};
@@ -54,7 +54,7 @@ impl Runner {
         repetitions: usize,
         progress: &mut Progress,
     ) -> Result<(), LabError> {
-        if names.first().is_some_and(|name| name.through == Through::Engine) {
+        if names.first().is_some_and(|name| name.through == Setup::Engine) {
             progress.screen.now("in memory");
             let beside = self.beside;
             for names in batches(names) {
@@ -101,7 +101,7 @@ impl Runner {
         }
         let (link, seed) = (&self.bench.link, self.seed);
         let etcd = address(name, &mut self.etcd_at_server, Place::AtServer(link))?;
-        if name.through == Through::Sepp {
+        if name.through == Setup::Sepp {
             let measured = sepps::measure(link, name, etcd, repetitions, seed, done);
             return measured.map_err(|error| error.to_string());
         }
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_batch_in_memory_is_of_one_suite_and_one_store() {
         let cells = grid::cells();
-        let names: Vec<_> = cells.iter().filter(|it| it.through == Through::Engine).collect();
+        let names: Vec<_> = cells.iter().filter(|it| it.through == Setup::Engine).collect();
         let batches = batches(&names);
         assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [15, 6, 15, 6]);
         let mut keys: Vec<_> = batches.iter().flatten().map(|name| name.key()).collect();

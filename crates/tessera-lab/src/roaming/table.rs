@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::report::{Cell, CellName, Sample, Through};
+use super::report::{Cell, CellName, Sample, Setup};
 use crate::experiment::{number, spread};
 use crate::statistics::Median;
 use crate::variants::{PaperOption, Variant};
@@ -16,9 +16,9 @@ pub(super) fn is_under_another_head(last: &CellName, name: &CellName) -> bool {
 /// Formats the head of the rows of one link.
 pub(super) fn head(name: &CellName) -> String {
     let through = match name.through {
-        Through::Engine => "in memory".to_owned(),
-        Through::Endpoints => format!("two processes, link {}", name.link),
-        Through::Sepp => format!("two SEPPs, link {}", name.link),
+        Setup::Engine => "in memory".to_owned(),
+        Setup::Endpoints => format!("two processes, link {}", name.link),
+        Setup::Sepp => format!("two SEPPs, link {}", name.link),
     };
     format!(
         "\n{through} ({unit}, medians ±95 %)\n{WAY_HEAD} {:>5} {:>3} {:>12} {:>12} {:>12} {:>12} {:>9} {:>12} {:>9} \
@@ -42,8 +42,8 @@ const WAY_HEAD: &str = "option mode           kx     key    continues  store  su
 /// Returns microseconds without a link, otherwise milliseconds; and the unit in microseconds.
 fn unit(name: &CellName) -> (&'static str, f64) {
     match name.through {
-        Through::Engine => ("µs", 1.0),
-        Through::Endpoints | Through::Sepp => ("ms", 1e3),
+        Setup::Engine => ("µs", 1.0),
+        Setup::Endpoints | Setup::Sepp => ("ms", 1e3),
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) struct Consumer {
 }
 
 /// The start of an exchange, and the time of its complete answer.
-pub(super) struct Asked {
+pub(super) struct AnsweredExchange {
     pub(super) began: Instant,
     pub(super) ended: Instant,
 }
@@ -74,7 +74,7 @@ impl Consumer {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn ask(&self, exchange: &'static Exchange) -> Result<Asked, String> {
+    pub(super) fn ask(&self, exchange: &'static Exchange) -> Result<AnsweredExchange, String> {
         let asking = self.runtime.spawn(ask(self.sepp.clone(), exchange));
         let asked = self.runtime.block_on(asking).unwrap_or_else(|error| Err(error.to_string()));
         asked.map_err(|why| {
@@ -84,7 +84,7 @@ impl Consumer {
     }
 }
 
-async fn ask(sepp: Pool, exchange: &'static Exchange) -> Result<Asked, String> {
+async fn ask(sepp: Pool, exchange: &'static Exchange) -> Result<AnsweredExchange, String> {
     let words = |error: &dyn std::error::Error| error.to_string();
     let mut request = Request::builder()
         .method(exchange.method)
@@ -108,7 +108,7 @@ async fn ask(sepp: Pool, exchange: &'static Exchange) -> Result<Asked, String> {
     if status != exchange.status {
         return Err(format!("{status}: {}", String::from_utf8_lossy(&body.data)));
     }
-    Ok(Asked { began, ended })
+    Ok(AnsweredExchange { began, ended })
 }
 
 async fn accept(listener: TcpListener, arrivals: Arc<Mutex<Vec<Instant>>>) {

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use tessera_link::{End, Link, LinkParameters};
 
 use self::configuration::{HOME, Operator, PairFiles, Places, VISITED};
-use self::functions::{Asked, Consumer, Producers};
+use self::functions::{AnsweredExchange, Consumer, Producers};
 pub(crate) use self::option::SeppOption;
 use self::process::{Counts, SeppProcess, check_program};
 use crate::bench::{WARM_UP, us};
@@ -215,7 +215,7 @@ impl<'l> SeppPair<'l> {
     fn register(
         &self,
         after_first: impl FnOnce() -> Result<(), LabError>,
-    ) -> Result<Vec<Asked>, LabError> {
+    ) -> Result<Vec<AnsweredExchange>, LabError> {
         let ask = |exchange| self.consumer.ask(exchange).map_err(|why| self.explain(&why));
         let [first, others @ ..] = &LOCAL_BREAKOUT;
         let mut asked = vec![ask(first)?];

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tessera_link::LinkParameters;
 
-use super::path::{At, Path, patience};
+use super::path::{Path, SiteKind, patience};
 use super::report::{Row, Sample};
 use super::stage::Stage;
 use crate::bench::{Pair, WARM_UP, both_saw, check, us};
-use crate::control::{ClientOrder, Observed, Psk};
+use crate::control::{ClientOrder, ObservedFacts, Psk};
 use crate::error::LabError;
 
 impl Stage {
@@ -78,7 +78,7 @@ impl Stage {
     /// sites, home first.
     fn replayed_after(&mut self, path: Path) -> Result<u32, LabError> {
         let pair = self.connect(path)?;
-        for at in [At::Home, At::Away] {
+        for at in [SiteKind::Home, SiteKind::Away] {
             self.turn_to(at);
             self.bench.replay()?;
         }
@@ -88,9 +88,9 @@ impl Stage {
     /// A copy of the client's flight reaches the home site before the original arrives at its destination.
     fn replayed_before(&mut self, path: Path) -> Result<u32, LabError> {
         self.reach_home()?;
-        self.turn_to(At::Home);
+        self.turn_to(SiteKind::Home);
         self.bench.expect_connection()?;
-        let (copy_to, server) = (self.address(At::Home), self.address(path.at()));
+        let (copy_to, server) = (self.address(SiteKind::Home), self.address(path.at()));
         self.bench.client.tell(&ClientOrder::ConnectRaced { copy_to, server })?;
         self.bench.served()?;
         self.turn_to(path.at());
@@ -104,7 +104,7 @@ impl Stage {
     /// Returns how often both sites together executed a request.
     fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
         let mut executions = 0;
-        for at in [At::Home, At::Away] {
+        for at in [SiteKind::Home, SiteKind::Away] {
             self.turn_to(at);
             executions += self.bench.count(pair)?;
         }
@@ -115,14 +115,14 @@ impl Stage {
 /// A row is valid only if its connections were of the path that it names.
 fn check_path(path: Path, Pair { client, server }: &Pair) -> Result<(), LabError> {
     let (seen, way) = (&client.observed, path.way());
-    if path.at() == At::Home {
+    if path.at() == SiteKind::Home {
         check(way, seen, &server.observed)?;
     } else {
-        let fallback = Observed {
+        let fallback = ObservedFacts {
             psk: Psk::Resumption,
             group: way.kx,
             post_quantum: seen.post_quantum,
-            ..Observed::default()
+            ..ObservedFacts::default()
         };
         both_saw(fallback, seen, &server.observed)?;
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::control::{Acknowledges, EarlyDataOutcome};
+use crate::control::{AcknowledgementMode, EarlyDataOutcome};
 use crate::ways::{Agreement, Continuation, Mode, OneTimeKind, Way};
 
 /// How long a site waits for an acknowledgement, in round-trip times between the sites.
@@ -20,7 +20,7 @@ pub(crate) fn patience(site_rtt: Duration) -> Duration {
 
 /// One of the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum SiteKind {
     /// The one that issues the tickets.
     Home,
     /// The other one.
@@ -81,8 +81,8 @@ impl Path {
     }
 
     /// Returns where it connects to.
-    pub(crate) fn at(self) -> At {
-        if self == Self::Home { At::Home } else { At::Away }
+    pub(crate) fn at(self) -> SiteKind {
+        if self == Self::Home { SiteKind::Home } else { SiteKind::Away }
     }
 
     /// Whether home's process is stopped while the client connects.
@@ -91,10 +91,10 @@ impl Path {
     }
 
     /// Returns which acknowledgement the other site gets.
-    pub(crate) fn acknowledges(self) -> Acknowledges {
+    pub(crate) fn acknowledges(self) -> AcknowledgementMode {
         match self {
-            Self::AwayGuess => Acknowledges::Guess,
-            _ => Acknowledges::Home,
+            Self::AwayGuess => AcknowledgementMode::Guess,
+            _ => AcknowledgementMode::Home,
         }
     }
 

@@ -6,7 +6,7 @@ use std::{mem, thread};
 
 use tessera_link::{End, Link, LinkParameters, Network, Node};
 
-use super::path::{At, Path, patience};
+use super::path::{Path, SiteKind, patience};
 use crate::bench::{Bench, is_listening, listen};
 use crate::control::{Preparation, ServerOrder, Site};
 use crate::endpoint;
@@ -18,14 +18,14 @@ use crate::processes::Process;
 pub(super) struct Stage {
     /// The client, and the site that it connects to next.
     pub(super) bench: Bench,
-    at: At,
+    at: SiteKind,
     /// The other one.
-    elsewhere: Elsewhere,
+    elsewhere: RemoteSite,
     /// Joins the sites; the home is its server.
     between: Link,
 }
 
-struct Elsewhere {
+struct RemoteSite {
     // Before the link: the process ends before it is taken away.
     server: Process,
     address: SocketAddr,
@@ -41,12 +41,12 @@ impl Stage {
         let between = join(&away, &home)?;
         let mut server = Process::start_as("other site", &to_away, End::Server)?;
         let address = listen(&mut server, &to_away)?;
-        let elsewhere = Elsewhere { server, address, link: to_away };
-        Ok(Self { bench: Bench::start(to_home)?, at: At::Home, elsewhere, between })
+        let elsewhere = RemoteSite { server, address, link: to_away };
+        Ok(Self { bench: Bench::start(to_home)?, at: SiteKind::Home, elsewhere, between })
     }
 
     /// The client connects there from now on.
-    pub(super) fn turn_to(&mut self, at: At) {
+    pub(super) fn turn_to(&mut self, at: SiteKind) {
         if self.at != at {
             let (bench, other) = (&mut self.bench, &mut self.elsewhere);
             mem::swap(&mut bench.server, &mut other.server);
@@ -62,7 +62,7 @@ impl Stage {
         client: &LinkParameters,
         site_rtt: Duration,
     ) -> Result<(), LabError> {
-        for at in [At::Home, At::Away] {
+        for at in [SiteKind::Home, SiteKind::Away] {
             self.turn_to(at);
             self.bench.set_link(client)?;
         }
@@ -87,19 +87,19 @@ impl Stage {
         let address = self.between.addresses().server;
         let [home, away] = [&self.bench.pki.home, &self.bench.pki.away].map(Identity::clone);
 
-        self.turn_to(At::Home);
+        self.turn_to(SiteKind::Home);
         let site = Site::Home { ticket_key: ticket_key.clone(), identity: home, address };
         self.prepare_site(path, attacked, site)?;
         let home = is_listening(&mut self.bench.server)?;
 
-        self.turn_to(At::Away);
+        self.turn_to(SiteKind::Away);
         let (patience, acknowledges) = (patience(site_rtt), path.acknowledges());
         let site = Site::Away { ticket_key, identity: away, home, patience, acknowledges };
         self.prepare_site(path, attacked, site)?;
         self.bench.server_is_ready()?;
         self.reach_home()?;
 
-        self.turn_to(At::Home);
+        self.turn_to(SiteKind::Home);
         self.bench.prepare_client(path.way(), sessions, attacked, Some(Site::Visitor))
     }
 
@@ -113,7 +113,7 @@ impl Stage {
     /// Waits until the channel between the sites carries requests.
     pub(super) fn reach_home(&mut self) -> Result<(), LabError> {
         let at = self.at;
-        self.turn_to(At::Away);
+        self.turn_to(SiteKind::Away);
         self.bench.server.tell(&ServerOrder::ReachHome)?;
         self.bench.server_is_ready()?;
         self.turn_to(at);
@@ -123,13 +123,13 @@ impl Stage {
     /// Returns the home's process.
     pub(super) fn home(&mut self) -> &mut Process {
         match self.at {
-            At::Home => &mut self.bench.server,
-            At::Away => &mut self.elsewhere.server,
+            SiteKind::Home => &mut self.bench.server,
+            SiteKind::Away => &mut self.elsewhere.server,
         }
     }
 
     /// Returns where a site listens.
-    pub(super) fn address(&self, at: At) -> SocketAddr {
+    pub(super) fn address(&self, at: SiteKind) -> SocketAddr {
         if self.at == at { self.bench.address } else { self.elsewhere.address }
     }
 }

@@ -1,14 +1,14 @@
 //! Times the operations of one end, by kind.
 //!
 //! ```text
-//!   let (client, server) = (Timed::new(), Timed::new());
+//!   let (client, server) = (TimedEnd::new(), TimedEnd::new());
 //!   let config = client.client(config).checked()?;      // and the server's likewise
 //!   ...a connection...
 //!   let of_this_connection = client.take();
 //! ```
 //!
 //! Times are by the monotonic clock, since reading the thread's processor clock is a system call, longer than an HMAC.
-//! The cost of two readings is measured when the first [`Timed`] of a process is made, and subtracted from each
+//! The cost of two readings is measured when the first [`TimedEnd`] of a process is made, and subtracted from each
 //! operation. An interrupted thread counts too much: [`typical`] takes medians over many connections.
 //!
 //! Operations nest: random bytes for a key belong to [`Random`](Operation::Random) and not to the key. So the times of
@@ -36,12 +36,12 @@ pub(crate) struct OperationTime {
 }
 
 /// One end, whose operations are timed.
-pub(crate) struct Timed {
+pub(crate) struct TimedEnd {
     /// Providers live as long as the process, and so does their tally.
     tally: &'static Tally,
 }
 
-impl Timed {
+impl TimedEnd {
     /// Creates an end that has done nothing yet. It leaks some kilobytes with its first configuration: make one for
     /// each end of a process, and use it for all connections.
     pub(crate) fn new() -> Self {

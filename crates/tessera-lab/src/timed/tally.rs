@@ -23,7 +23,7 @@ struct Sum {
 }
 
 /// An operation that has begun.
-pub(super) struct Begun {
+pub(super) struct RunningOperation {
     at: u64,
     /// The time nested in the surrounding operation before, in nanoseconds.
     nested_outside: u64,
@@ -57,14 +57,14 @@ impl Tally {
 
 impl Observer for Tally {
     const SUITES: bool = true;
-    type Begun = Begun;
+    type Begun = RunningOperation;
 
-    fn begin(&self, _: Operation) -> Begun {
+    fn begin(&self, _: Operation) -> RunningOperation {
         let nested_outside = NESTED.replace(0);
-        Begun { at: (self.now)(), nested_outside }
+        RunningOperation { at: (self.now)(), nested_outside }
     }
 
-    fn end(&self, operation: Operation, begun: Begun) {
+    fn end(&self, operation: Operation, begun: RunningOperation) {
         let passed = (self.now)().saturating_sub(begun.at);
         let inside = NESTED.replace(begun.nested_outside + passed + self.clock_cost);
         let own = passed.saturating_sub(inside).saturating_sub(self.clock_cost);

@@ -6,13 +6,13 @@ use tessera::wire::NamedGroup;
 use tessera_harness::{Mode, Scene, at};
 
 use super::tally::Tally;
-use super::{OperationTime, Timed, typical};
+use super::{OperationTime, TimedEnd, typical};
 use crate::observed::{Operation, during};
 
 /// Returns the operations of both ends of a connection, except for the one that brings a session. The only group is
 /// X25519, and each connection brings one ticket.
 fn operations(mode: Mode) -> [Vec<OperationTime>; 2] {
-    let (client, server) = (Timed::new(), Timed::new());
+    let (client, server) = (TimedEnd::new(), TimedEnd::new());
     let mut scene = Scene::new(tessera_null_provider::provider(), mode);
     scene.client.groups = vec![NamedGroup::X25519];
     scene.server.groups = vec![NamedGroup::X25519];
@@ -115,7 +115,7 @@ fn the_operations_of_full_and_resumed_handshakes_are_counted_at_the_end_that_doe
 fn what_is_timed_connects_as_what_is_not() {
     let plain = Scene::new(tessera_null_provider::provider(), Mode::PskDhe);
     let mut timed = plain.clone();
-    let end = Timed::new();
+    let end = TimedEnd::new();
     timed.server = end.server(timed.server);
     let mut pair = timed.start(plain.session(), at(1));
     pair.run();

@@ -23,7 +23,7 @@ mod samples;
 mod stage;
 mod table;
 mod tree;
-mod watched;
+mod watched_connection;
 
 use std::num::NonZeroU16;
 use std::path::PathBuf;

@@ -9,21 +9,21 @@ use tessera::{ClientConfig, Padding, ServerConfig};
 use tessera_link::{Link, LinkParameters};
 
 use super::report::Flow;
-use super::watched::Watched;
+use super::watched_connection::WatchedConnection;
 use crate::bench::check;
 use crate::control::Preparation;
 use crate::endpoint::{self, Stores, client_configuration, server_configuration};
 use crate::error::LabError;
 use crate::pki::Pki;
 use crate::variants::{Suite, Variant};
-use crate::wired::{Caller, Sizes, Wired};
+use crate::wired::{Caller, Sizes, WiredPair};
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
 const SESSIONS_AT_ONCE: u8 = 30;
 
 /// Both ends, and the link between them.
 pub(super) struct Stage {
-    wired: Wired,
+    wired: WiredPair,
     pki: Pki,
 }
 
@@ -43,7 +43,7 @@ impl Stage {
     pub(super) fn new(link: Link) -> Result<Self, LabError> {
         let pki = Pki::new()
             .map_err(|error| LabError::Connection(format!("making certificates: {error}")))?;
-        Ok(Self { wired: Wired::new(link)?, pki })
+        Ok(Self { wired: WiredPair::new(link)?, pki })
     }
 
     /// Changes the link when the last packets have left it.
@@ -107,7 +107,7 @@ impl Stage {
             None
         };
         let caller = Caller { config: ready.client.clone(), session, sessions: 1 };
-        let mut watched = Watched::new(self.wired.address());
+        let mut watched = WatchedConnection::new(self.wired.address());
         let call = self.wired.connect(&ready.server, caller, exchanges, Some(&mut watched))?;
         check(variant.way(), &call.client.observed, &call.server.observed)?;
         let suite = Suite::ALL

@@ -13,7 +13,7 @@ use tessera::{
 };
 
 use crate::clock::{self, MachineClock};
-use crate::control::Observed;
+use crate::control::ObservedFacts;
 use crate::endpoint::{Result, Wire, observed};
 use crate::pki::SERVER_NAME;
 
@@ -31,8 +31,8 @@ pub(crate) struct Sizes {
 }
 
 /// One end's view of a connection.
-pub(crate) struct Told {
-    pub(crate) observed: Observed,
+pub(crate) struct EndReport {
+    pub(crate) observed: ObservedFacts,
     /// The engine's facts at the end.
     pub(crate) facts: Facts,
     /// The cipher suite's number.
@@ -48,7 +48,7 @@ pub(crate) struct Told {
     pub(crate) responded: Option<Duration>,
 }
 
-impl Told {
+impl EndReport {
     fn new(facts: &Facts, handshake: Handshake) -> Self {
         let Handshake { sent: handshake_sent, complete } = handshake;
         Self {
@@ -96,7 +96,7 @@ impl Caller {
         stream: TcpStream,
         exchanges: &[Sizes],
         mut between: impl FnMut() -> Result<()>,
-    ) -> Result<(Told, Vec<ClientSession>)> {
+    ) -> Result<(EndReport, Vec<ClientSession>)> {
         let Self { config, session, sessions } = self;
         let destination = Destination {
             server_name: SERVER_NAME.into(),
@@ -162,7 +162,7 @@ impl Caller {
             between()?;
         }
         let complete = complete.ok_or("the connection ended during the handshake")?;
-        let mut told = Told::new(connection.facts(), complete);
+        let mut told = EndReport::new(connection.facts(), complete);
         let (cost, _) = wire.close(connection, process_cpu)?;
         (told.sent, told.engine_cpu, told.responded) = (cost.sent, cost.engine_cpu, responded);
         // The server's close_notify belongs to the connection.
@@ -178,7 +178,7 @@ pub(crate) fn answer(
     stream: TcpStream,
     config: Checked<ServerConfig>,
     exchanges: &[Sizes],
-) -> Result<Told> {
+) -> Result<EndReport> {
     let process_cpu = clock::process_cpu()?;
     let mut wire = Wire::new(stream, false)?;
     let mut connection =
@@ -211,7 +211,7 @@ pub(crate) fn answer(
         }
     }
     let complete = complete.ok_or("the client left during the handshake")?;
-    let mut told = Told::new(connection.facts(), complete);
+    let mut told = EndReport::new(connection.facts(), complete);
     let (cost, _) = wire.close(connection, process_cpu)?;
     (told.sent, told.engine_cpu) = (cost.sent, cost.engine_cpu);
     Ok(told)

@@ -19,7 +19,7 @@ use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
 use tessera_link::{End, Link, LinkParameters};
 
-pub(crate) use self::conversation::{Caller, Sizes, Told};
+pub(crate) use self::conversation::{Caller, EndReport, Sizes};
 pub(crate) use self::observer::Watch;
 pub(crate) use self::segment::Segment;
 #[cfg(test)]
@@ -33,7 +33,7 @@ use crate::endpoint::PATIENCE;
 use crate::error::LabError;
 
 /// Both ends, and the link between them.
-pub(crate) struct Wired {
+pub(crate) struct WiredPair {
     observer: Observer,
     listener: TcpListener,
     address: SocketAddrV4,
@@ -43,15 +43,15 @@ pub(crate) struct Wired {
 
 /// A connection, as seen by both ends.
 pub(crate) struct Call {
-    pub(crate) client: Told,
+    pub(crate) client: EndReport,
     pub(crate) sessions: Vec<ClientSession>,
-    pub(crate) server: Told,
+    pub(crate) server: EndReport,
     /// Before connect(), and when it returned, on the machine's clock.
     pub(crate) started: Duration,
     pub(crate) connected: Duration,
 }
 
-impl Wired {
+impl WiredPair {
     pub(crate) fn new(link: Link) -> Result<Self, LabError> {
         let observer = at(&link, End::Client, Observer::open)
             .map_err(LabError::system("opening the observer's socket, which needs CAP_NET_RAW"))?;

@@ -1,7 +1,7 @@
 //! Measurements, and what they imply for other deployments.
 
 use super::*;
-use crate::evidence::{Issuing, Load, Protection, Summary, Through};
+use crate::evidence::{IssuingCost, Load, Protection, Setup, Summary};
 
 const FACTS: &str =
     "reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once connections=1000";
@@ -51,14 +51,14 @@ fn one_round_trip_time_answers_for_itself_alone() {
 #[test]
 fn what_was_measured_in_memory_says_nothing_about_a_distance() {
     let mut engine = at(&[0.0]);
-    engine.cells.iter_mut().for_each(|cell| cell.through = Through::Engine);
-    assert_eq!(engine.through(0.0), Some(Through::Engine));
+    engine.cells.iter_mut().for_each(|cell| cell.through = Setup::Engine);
+    assert_eq!(engine.through(0.0), Some(Setup::Engine));
     assert_eq!(engine.through(105.0), None);
     let error = advise(&engine, &facts("105ms")).unwrap_err();
     assert!(matches!(&error, NoAdvice::Unmeasured { measured_ms, .. } if measured_ms.is_empty()));
     // Not even if a distance was added by hand.
     let mut far = evidence();
-    far.cells.iter_mut().for_each(|cell| cell.through = Through::Engine);
+    far.cells.iter_mut().for_each(|cell| cell.through = Setup::Engine);
     assert!(advise(&far, &facts("134ms")).is_err());
     assert!(advise(&engine, &facts("0")).is_ok());
 }
@@ -69,13 +69,13 @@ fn what_was_measured_in_memory_says_nothing_about_a_distance() {
 fn beyond_what_was_measured_only_round_trips_are_added() {
     let (measured, far) = (facts("134ms"), facts("1s"));
     for way in candidates::candidates(&far) {
-        let of = |facts| price::Measured::of(&evidence(), facts, way);
+        let of = |facts| price::WayCost::of(&evidence(), facts, way);
         let (Some(near), Some(far)) = (of(&measured), of(&far)) else { continue };
         let round_trips = if way.option.has_early_data() { 2e3 } else { 3e3 };
         let expected = near.response_us + round_trips * 866.0;
         assert!((far.response_us - expected).abs() < 1e-3, "{way}: {}", far.response_us);
-        assert_eq!((near.outside, far.outside), (None, Some(Outside::Beyond(134.0))));
-        let rest = price::Measured { response_us: near.response_us, outside: None, ..far };
+        assert_eq!((near.outside, far.outside), (None, Some(Extrapolation::Beyond(134.0))));
+        let rest = price::WayCost { response_us: near.response_us, outside: None, ..far };
         assert_eq!(rest, near, "{way}: work, bytes and uncertainties");
     }
     let advice = advise(&evidence(), &far).unwrap();
@@ -93,8 +93,8 @@ fn no_time_gets_below_zero_and_no_uncertainty_vanishes() {
     for rtt in ["0", "1ms", "33ms", "200ms", "371ms", "1s", "60s"] {
         let facts = facts(rtt);
         for way in candidates::candidates(&facts) {
-            let Some(measured) = price::Measured::of(&two, &facts, way) else { continue };
-            let cells: Vec<_> = two.plain_cells(way, Through::Endpoints).collect();
+            let Some(measured) = price::WayCost::of(&two, &facts, way) else { continue };
+            let cells: Vec<_> = two.plain_cells(way, Setup::Endpoints).collect();
             let least = |value: &dyn Fn(&crate::evidence::Cell) -> Option<f64>| {
                 cells.iter().filter_map(|cell| value(cell)).fold(f64::INFINITY, f64::min)
             };
@@ -352,7 +352,7 @@ fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
     assert!(pays(&apart).reason.contains("issuing its tickets"), "{:?}", pays(&apart));
     for cell in &mut apart.cells {
         let server_us = if cell.way.option == Letter::E { 200.0 } else { 20.0 };
-        cell.issuing = Some(Issuing { server_us, client_us: 10.0, bytes: 300.0 });
+        cell.issuing = Some(IssuingCost { server_us, client_us: 10.0, bytes: 300.0 });
     }
     assert!(pays(&apart).answer.contains("if it reconnects"));
     // As for one-time keys in etcd.

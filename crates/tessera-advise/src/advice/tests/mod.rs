@@ -5,7 +5,7 @@ mod sepp;
 
 use super::*;
 use crate::evidence::{Continuation, KeyExchange, OneTimeKey, Store};
-use crate::facts::Given;
+use crate::facts::SourcedFacts;
 
 fn evidence() -> Evidence {
     Evidence::embedded().unwrap()
@@ -18,7 +18,7 @@ fn given(facts: &str) -> Facts {
         assert!(crate::facts::KEYS.contains(&key), "{key} is no fact");
         (key, value.to_owned())
     });
-    Given::default().with_options(options).facts().unwrap()
+    SourcedFacts::default().with_options(options).facts().unwrap()
 }
 
 /// Returns the advice for these facts; checks that each line has its reason and measurements.
@@ -285,7 +285,7 @@ fn a_limit_of_the_processor_leaves_what_is_cheaper_and_never_only_the_dearest() 
     for limit in ["150us", "250us", "600us", "700us"] {
         let facts = given(&format!("{facts} server-processor={limit} peer-tls=tessera"));
         let advice = advise(&evidence(), &facts).unwrap();
-        let server_us = |way| price::Measured::of(&evidence(), &facts, way).unwrap().server_us;
+        let server_us = |way| price::WayCost::of(&evidence(), &facts, way).unwrap().server_us;
         for other in advice.others.iter().filter(|it| it.ruled_out_by == Some("server-processor")) {
             assert!(server_us(other.way) > server_us(advice.way), "{limit}: {other:?}");
         }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::EvidenceError;
 use super::samples::Sample;
-use crate::evidence::{Cell, Issuing, Link, Load};
+use crate::evidence::{Cell, IssuingCost, Link, Load};
 
 /// Any time, in microseconds: all time limits of the lab are below an hour.
 const TIME_US: RangeInclusive<f64> = 0.0..=3_600e6;
@@ -24,7 +24,7 @@ pub(super) fn cell(
 ) -> Result<(), EvidenceError> {
     let Link { rtt_ms, loss, loss_burst, congestion } = cell.link;
     let name = format!("{place}, {} at {rtt_ms} ms", cell.way);
-    let issuing = |value: fn(Issuing) -> f64| cell.issuing.map(value);
+    let issuing = |value: fn(IssuingCost) -> f64| cell.issuing.map(value);
     let numbers = [
         ("rtt_ms", Some(rtt_ms), RTT_MS),
         ("loss", Some(loss), SHARE),

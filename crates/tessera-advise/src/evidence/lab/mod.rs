@@ -8,9 +8,9 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use self::report::{Head, Kind, LoadReport, Machine, Reconnect, Roaming, Verdicts};
+use self::report::{Head, Kind, LoadReport, Machine, Reconnect, RoamingReport, Verdicts};
 use super::ways::{Letter, Store};
-use super::{Cell, Evidence, Link, Load, Protection, Source, Through};
+use super::{Cell, Evidence, Link, Load, Protection, Setup, Source};
 
 /// Why a text is not evidence: what is wrong, and at which member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Evidence {
             let cell = Cell {
                 way,
                 suite: None,
-                through: Through::Endpoints,
+                through: Setup::Endpoints,
                 link: Link {
                     rtt_ms: row.rtt_ms,
                     loss: link.loss,
@@ -128,14 +128,14 @@ impl Evidence {
         Ok(())
     }
 
-    fn add_roaming(&mut self, Roaming { cells }: Roaming) -> Result<(), EvidenceError> {
+    fn add_roaming(&mut self, RoamingReport { cells }: RoamingReport) -> Result<(), EvidenceError> {
         for (at, cell) in cells.into_iter().enumerate() {
             let way = cell.way.of_option(cell.option);
             let measured = samples::cell(way, &cell.samples, cell.failed);
             // In memory the lab measures wall-clock time, which includes waiting for etcd's disk: that of a take in the
             // samples of the engine, that of a put in the issuing. Neither is processor time.
             let waits = way.store == Store::Etcd;
-            let in_memory = cell.through == Through::Engine;
+            let in_memory = cell.through == Setup::Engine;
             let read = Cell {
                 way,
                 suite: Some(cell.suite),

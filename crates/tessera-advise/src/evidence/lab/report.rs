@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::samples::{self, Sample};
 use crate::evidence::ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
-use crate::evidence::{ForwardSecrecy, Issuing, Link, Through};
+use crate::evidence::{ForwardSecrecy, IssuingCost, Link, Setup};
 
 /// The common head of all reports.
 #[derive(Deserialize)]
@@ -24,13 +24,13 @@ pub(super) struct Machine {
 
 #[derive(Deserialize)]
 pub(super) struct Reconnect {
-    pub(super) link: LinkOfAll,
+    pub(super) link: CommonLink,
     pub(super) rows: Vec<Row>,
 }
 
 /// The link's parameters in all rows, except for the round-trip time. Those without effect are null.
 #[derive(Deserialize)]
-pub(super) struct LinkOfAll {
+pub(super) struct CommonLink {
     pub(super) loss: f64,
     pub(super) loss_burst: f64,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -43,7 +43,7 @@ pub(super) struct LinkOfAll {
     pub(super) mtu: u16,
 }
 
-impl LinkOfAll {
+impl CommonLink {
     /// Whether the link only adds delay. 1,500 bytes is the MTU of Ethernet, and the lab's default.
     pub(super) fn is_plain(&self) -> bool {
         let Self { loss, loss_burst: _, congestion, congestion_ms, jitter_ms, rate_bps, mtu } =
@@ -57,7 +57,7 @@ impl LinkOfAll {
 pub(super) struct Row {
     #[serde(flatten)]
     pub(super) way: WayInReport,
-    pub(super) fast_open: Option<InSyn>,
+    pub(super) fast_open: Option<SynData>,
     pub(super) rtt_ms: f64,
     pub(super) samples: Vec<Sample>,
     pub(super) first_flight: f64,
@@ -66,7 +66,7 @@ pub(super) struct Row {
 }
 
 #[derive(Deserialize)]
-pub(super) struct InSyn {}
+pub(super) struct SynData {}
 
 #[derive(Deserialize)]
 pub(super) struct Sides {
@@ -83,7 +83,7 @@ pub(super) struct Verdicts {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Roaming {
+pub(super) struct RoamingReport {
     pub(super) cells: Vec<RoamingCell>,
 }
 
@@ -93,13 +93,13 @@ pub(super) struct RoamingCell {
     #[serde(flatten)]
     pub(super) way: WayInReport,
     pub(super) suite: String,
-    pub(super) through: Through,
+    pub(super) through: Setup,
     pub(super) link: Link,
     #[serde(deserialize_with = "samples::of_columns")]
     pub(super) samples: Vec<Sample>,
     pub(super) failed: usize,
     pub(super) bytes: Bytes,
-    pub(super) issuing: Option<Issuing>,
+    pub(super) issuing: Option<IssuingCost>,
 }
 
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::evidence::summary::Summary;
 use crate::evidence::ways::Way;
-use crate::evidence::{Cell, Link, Through};
+use crate::evidence::{Cell, Link, Setup};
 
 /// One connection, as far as evidence uses it; in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -49,7 +49,7 @@ pub(super) fn cell(way: Way, samples: &[Sample], failed: usize) -> Cell {
     Cell {
         way,
         suite: None,
-        through: Through::Endpoints,
+        through: Setup::Endpoints,
         link: Link::default(),
         failed,
         first_byte_us: until(|sample| sample.first_byte_us),

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::evidence::ways::{KeyExchange, OneTimeKey, Way};
-use crate::evidence::{ForwardSecrecy, Issuing};
+use crate::evidence::{ForwardSecrecy, IssuingCost};
 
 fn machine() -> Value {
     json!({ "cpu": "a processor", "cores": 2, "kernel": "Linux 6.1" })
@@ -71,7 +71,7 @@ fn a_report_of_reconnect_is_evidence_of_costs_and_of_what_is_protected() {
     let evidence = Evidence::read(&reconnect().to_string()).unwrap();
     assert_eq!(evidence.sources[0].experiment, "reconnect");
     let way = Way::plain(Letter::D, Some(KeyExchange::X25519));
-    let cells: Vec<_> = evidence.plain_cells(way, Through::Endpoints).collect();
+    let cells: Vec<_> = evidence.plain_cells(way, Setup::Endpoints).collect();
     assert_eq!(cells.len(), 2, "rows with TCP Fast Open are left out");
     let response = cells[1].response_us.unwrap();
     assert_eq!((response.samples, response.median), (3, 2e3));
@@ -89,7 +89,7 @@ fn a_report_of_roaming_is_evidence_with_its_link_and_its_issuing() {
     let evidence = Evidence::read(&roaming().to_string()).unwrap();
     let [cell] = evidence.cells.as_slice() else { panic!("{evidence:?}") };
     assert_eq!(cell.way, Way::forward_secret(OneTimeKey::Psk, None).with_store(Store::Etcd));
-    assert_eq!((cell.through, cell.failed, cell.with_issuing), (Through::Sepp, 2, false));
+    assert_eq!((cell.through, cell.failed, cell.with_issuing), (Setup::Sepp, 2, false));
     assert_eq!((cell.link.loss, cell.link.loss_burst), (0.01, 3.0));
     assert!(!cell.link.is_plain());
     assert_eq!(cell.server_bytes, None);
@@ -122,7 +122,7 @@ fn the_wait_for_a_store_is_no_processor_time() {
         report["cells"][0]["through"] = json!(through);
         Evidence::read(&report.to_string()).unwrap().cells.remove(0)
     };
-    let issuing = Some(Issuing { server_us: 12.5, client_us: 3.5, bytes: 300.0 });
+    let issuing = Some(IssuingCost { server_us: 12.5, client_us: 3.5, bytes: 300.0 });
     for through in ["engine", "endpoints", "sepp"] {
         let (memory, etcd) = (cell("memory", through), cell("etcd", through));
         assert_eq!((memory.issuing, memory.processor_us()), (issuing, Some(90.0)), "{through}");

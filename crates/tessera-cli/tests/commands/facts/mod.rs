@@ -14,7 +14,7 @@ use tessera_test_peers::Directory;
 use crate::cached_certificates::{Ends, missed};
 use crate::document::DOCUMENT;
 use crate::openssl::{s_client, s_server};
-use crate::program::{P256, Pki, Server, Started, connect, serve, signal, stderr};
+use crate::program::{P256, Pki, Server, StartedServer, connect, serve, signal, stderr};
 
 /// What no scene produces, with the reason. A new fact needs a scene, or a line here.
 const UNSEEN: &[(&str, &str)] = &[
@@ -287,7 +287,7 @@ impl Stage {
 
     /// A pipe holds 64 KiB, and the program 1 MiB, of lines of half a kilobyte.
     fn missed(&self) {
-        let Started { mut child, mut stdout, address, .. } = serve(&[]);
+        let StartedServer { mut child, mut stdout, address, .. } = serve(&[]);
         for _ in 0..3000 {
             let mut socket = TcpStream::connect(&address).unwrap();
             socket.write_all(b"nonsense").unwrap();

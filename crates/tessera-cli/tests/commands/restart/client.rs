@@ -65,7 +65,7 @@ impl Client {
         let recording = Arc::new(Mutex::new(Vec::new()));
         let io = TcpStream::connect(address).await.map_err(|error| at("connecting", error))?;
         io.set_nodelay(true)?;
-        let io = Recorded { io, recording: Some(recording.clone()) };
+        let io = RecordedSocket { io, recording: Some(recording.clone()) };
         let destination = Destination { server_name: "localhost".into(), ..Default::default() };
         let early = self.connector.connect_with_early_data(destination, io, &question).await;
         let (mut stream, flight) = match early {
@@ -118,12 +118,12 @@ pub(crate) fn replay(address: SocketAddr, recording: &[u8]) {
 }
 
 /// A socket that records what is written before the first read.
-struct Recorded {
+struct RecordedSocket {
     io: TcpStream,
     recording: Option<Arc<Mutex<Vec<u8>>>>,
 }
 
-impl AsyncRead for Recorded {
+impl AsyncRead for RecordedSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -135,7 +135,7 @@ impl AsyncRead for Recorded {
     }
 }
 
-impl AsyncWrite for Recorded {
+impl AsyncWrite for RecordedSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

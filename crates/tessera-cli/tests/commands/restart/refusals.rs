@@ -43,12 +43,12 @@ impl Place {
     }
 
     /// Starts a server, and returns what it found.
-    fn start(&self, options: &[&str]) -> Running {
+    fn start(&self, options: &[&str]) -> RunningServer {
         let mut child = self.serve(options).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let told: Vec<_> = lines.take(2).collect::<io::Result<_>>().unwrap();
         let found: serde_json::Value = serde_json::from_str(&told[1]).unwrap();
-        Running { child, found: found["found"].as_str().unwrap().to_owned() }
+        RunningServer { child, found: found["found"].as_str().unwrap().to_owned() }
     }
 
     /// Starts a server that must refuse; returns its error.
@@ -69,19 +69,19 @@ fn refuses(command: &mut Command) -> String {
     stderr(&output)
 }
 
-struct Running {
+struct RunningServer {
     child: Child,
     found: String,
 }
 
-impl Running {
+impl RunningServer {
     fn end(mut self) {
         signal(&self.child, "-TERM");
         assert!(self.child.wait().unwrap().success());
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -24,10 +24,10 @@ pub(crate) struct Supervisor {
     /// In memory, like a service manager's.
     runtime: Directory,
     files: Directory,
-    running: Option<Running>,
+    running: Option<SupervisedProcess>,
 }
 
-struct Running {
+struct SupervisedProcess {
     child: Child,
     told: JoinHandle<Vec<Value>>,
 }
@@ -71,13 +71,13 @@ impl Supervisor {
         let found: Value = told.next().expect("it has a state");
         assert_eq!(found["event"], "state", "{found}");
         let told = std::thread::spawn(move || told.collect());
-        self.running = Some(Running { child, told });
+        self.running = Some(SupervisedProcess { child, told });
         found
     }
 
     /// Sends a signal, waits for the end, and returns what the server reported.
     pub(crate) fn end(&mut self, name: &str) -> (ExitStatus, Vec<Value>) {
-        let Running { mut child, told } = self.running.take().expect("it was started");
+        let SupervisedProcess { mut child, told } = self.running.take().expect("it was started");
         signal(&child, name);
         (child.wait().unwrap(), told.join().unwrap())
     }
@@ -85,7 +85,7 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        if let Some(Running { mut child, .. }) = self.running.take() {
+        if let Some(SupervisedProcess { mut child, .. }) = self.running.take() {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -12,7 +12,7 @@ use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tessera_test_peers::{Directory, free_port};
 
 use crate::program::{P256, Pki, tessera};
-use crate::running::Running;
+use crate::running::RunningTunnel;
 
 pub(crate) const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
 pub(crate) const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
@@ -85,12 +85,12 @@ impl World {
     }
 
     /// Starts both SEPPs; the home network's uses this function.
-    pub(crate) fn start(&self, udm: SocketAddr) -> [Running; 2] {
+    pub(crate) fn start(&self, udm: SocketAddr) -> [RunningTunnel; 2] {
         let hosts = format!("[sbi]\nhosts = {{ \"{UDM}\" = \"{udm}\" }}\n");
         let home = self.write(&self.home, &self.text(&self.home, &self.visited, &hosts));
         let visited = self.write(&self.visited, &self.text(&self.visited, &self.home, ""));
         let running = [home, visited].map(|file| {
-            let running = Running::spawn(tessera().args(["sepp", "run", &file]));
+            let running = RunningTunnel::spawn(tessera().args(["sepp", "run", &file]));
             running.says("listening");
             running
         });

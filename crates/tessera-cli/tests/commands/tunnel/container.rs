@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use crate::program::{run, stderr, tessera};
-use crate::running::{Running, Stage, backend};
+use crate::running::{RunningTunnel, Stage, backend};
 
 /// Runs `tessera tunnel` with `/run` on disk, after this script has prepared the rest.
 fn in_container(script: &str, arguments: [&str; 2]) -> Command {
@@ -69,7 +69,7 @@ fn a_key_goes_to_shared_memory_where_only_its_user_can_enter() {
     assert!(written.contains("/run/tessera"), "{written}");
     // The second one is another container: its shared memory is new, and the machine's boot the same.
     for _ in 0..2 {
-        let running = Running::spawn(&mut in_container(SHARED_MEMORY, ["run", &file]));
+        let running = RunningTunnel::spawn(&mut in_container(SHARED_MEMORY, ["run", &file]));
         running.says("listening");
         assert_eq!(running.end().code(), Some(0));
     }

@@ -3,17 +3,17 @@
 use std::os::unix::net::UnixDatagram;
 
 use crate::program::tessera;
-use crate::running::{PATIENCE, Running, Stage, Talk, ask, backend};
+use crate::running::{PATIENCE, ProgramConnection, RunningTunnel, Stage, ask, backend};
 
 #[test]
 fn two_tunnels_of_a_file_carry_each_its_own() {
     let stage = Stage::new();
     let (one, two) = (backend("one: "), backend("two: "));
     let sections = [stage.server("a", one, ""), stage.server("b", two, "send-proxy = false")];
-    let servers = Running::start(&stage.write("servers", &[&sections[0], &sections[1]]));
+    let servers = RunningTunnel::start(&stage.write("servers", &[&sections[0], &sections[1]]));
     let [a, b] = servers.addresses();
     let sections = [stage.client("a", a, ""), stage.client("b", b, "early = \"never\"")];
-    let clients = Running::start(&stage.write("clients", &[&sections[0], &sections[1]]));
+    let clients = RunningTunnel::start(&stage.write("clients", &[&sections[0], &sections[1]]));
     let [a, b] = clients.addresses();
     for round in 0..3 {
         let line = format!("round {round}");
@@ -44,12 +44,12 @@ fn options_are_a_tunnel_too() {
     let mut server = tessera();
     server.args(["tunnel", "server", "--forward", &backend, "--names", "client.example"]);
     server.args(shared).args(["--certificate", &path("server.pem"), "--key", &path("server.key")]);
-    let server = Running::spawn(&mut server);
+    let server = RunningTunnel::spawn(&mut server);
     let [address] = server.addresses();
     let mut client = tessera();
     client.args(["tunnel", "client", "--connect", &address.to_string()]).args(shared);
     client.args(["--server-name", "localhost", "--certificate", &path("client.pem")]);
-    let client = Running::spawn(client.args(["--key", &path("client.key")]));
+    let client = RunningTunnel::spawn(client.args(["--key", &path("client.key")]));
     let [entrance] = client.addresses();
     assert_eq!(ask(entrance, "hello").unwrap(), "here: hello");
     assert_eq!(client.end().code(), Some(0));
@@ -59,11 +59,12 @@ fn options_are_a_tunnel_too() {
 #[test]
 fn a_process_that_ends_lets_connections_end_and_cuts_the_rest() {
     let stage = Stage::new();
-    let server = Running::start(&stage.write("server", &[&stage.server("a", backend(""), "")]));
+    let server =
+        RunningTunnel::start(&stage.write("server", &[&stage.server("a", backend(""), "")]));
     let [address] = server.addresses();
-    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let client = RunningTunnel::start(&stage.write("client", &[&stage.client("a", address, "")]));
     let [entrance] = client.addresses();
-    let mut talk = Talk::begin(entrance).unwrap();
+    let mut talk = ProgramConnection::begin(entrance).unwrap();
     assert_eq!(talk.ask("before").unwrap(), "before");
     client.signal("-TERM");
     client.says("asked to end");
@@ -92,7 +93,8 @@ fn a_supervisor_hears_when_a_process_is_ready_reloads_and_ends() {
     };
     let file = stage.write("server", &[&stage.server("a", backend(""), "")]);
     let mut command = tessera();
-    let server = Running::spawn(command.args(["tunnel", "run", &file]).env("NOTIFY_SOCKET", &path));
+    let server =
+        RunningTunnel::spawn(command.args(["tunnel", "run", &file]).env("NOTIFY_SOCKET", &path));
     assert!(hears("READY=1").contains("STATUS=1 tunnel"));
     for _ in 0..2 {
         server.signal("-HUP");

@@ -3,17 +3,17 @@
 use std::fs;
 
 use crate::program::{P256, replace_by_pipe};
-use crate::running::{Running, Stage, ask, backend};
+use crate::running::{RunningTunnel, Stage, ask, backend};
 
 #[test]
 fn a_reload_takes_all_of_the_files_or_none() {
     let stage = Stage::new();
     let good = [stage.server("a", backend(""), ""), stage.server("b", backend(""), "")];
     let file = stage.write("server", &[&good[0], &good[1]]);
-    let server = Running::start(&file);
+    let server = RunningTunnel::start(&file);
     let [a, b] = server.addresses();
     let sections = [stage.client("a", a, ""), stage.client("b", b, "")];
-    let client = Running::start(&stage.write("client", &[&sections[0], &sections[1]]));
+    let client = RunningTunnel::start(&stage.write("client", &[&sections[0], &sections[1]]));
     let [entrance, _] = client.addresses();
     assert_eq!(ask(entrance, "one").unwrap(), "one");
 
@@ -62,9 +62,9 @@ fn a_reload_takes_all_of_the_files_or_none() {
 fn a_client_that_is_not_named_any_more_is_refused_after_a_reload() {
     let stage = Stage::new();
     let section = stage.server("a", backend(""), "");
-    let server = Running::start(&stage.write("server", &[&section]));
+    let server = RunningTunnel::start(&stage.write("server", &[&section]));
     let [address] = server.addresses();
-    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let client = RunningTunnel::start(&stage.write("client", &[&stage.client("a", address, "")]));
     let [entrance] = client.addresses();
     assert_eq!(ask(entrance, "one").unwrap(), "one");
     stage.write("server", &[&section.replace("client.example", "another.example")]);
@@ -81,10 +81,11 @@ fn a_client_that_is_not_named_any_more_is_refused_after_a_reload() {
 #[test]
 fn a_server_that_is_not_named_any_more_is_refused_after_a_reload() {
     let stage = Stage::new();
-    let server = Running::start(&stage.write("server", &[&stage.server("a", backend(""), "")]));
+    let server =
+        RunningTunnel::start(&stage.write("server", &[&stage.server("a", backend(""), "")]));
     let [address] = server.addresses();
     let section = stage.client("a", address, "");
-    let client = Running::start(&stage.write("client", &[&section]));
+    let client = RunningTunnel::start(&stage.write("client", &[&section]));
     let [entrance] = client.addresses();
     assert_eq!(ask(entrance, "one").unwrap(), "one");
     stage.write("client", &[&section, "names = [\"another.example\"]\n"]);
@@ -110,9 +111,9 @@ fn a_pipe_in_the_place_of_a_file_fails_one_reload_and_no_later_one() {
     let stage = Stage::new();
     let section = stage.server("a", backend(""), "");
     let file = stage.write("server", &[&section]);
-    let server = Running::start(&file);
+    let server = RunningTunnel::start(&file);
     let [address] = server.addresses();
-    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let client = RunningTunnel::start(&stage.write("client", &[&stage.client("a", address, "")]));
     let [entrance] = client.addresses();
     for path in ["server.pem", "server.key", "root.pem"].map(|name| stage.pki.path(name)) {
         let kept = fs::read(&path).unwrap();

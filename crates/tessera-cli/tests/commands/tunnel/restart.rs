@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::running::{Running, Stage, ask, backend};
+use crate::running::{RunningTunnel, Stage, ask, backend};
 
 /// The shell moves the socket to its descriptor, and becomes the server.
 const HAND_OVER: &str =
     r#"exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ LISTEN_FDNAMES=a exec "$@""#;
 
-fn start(socket: &TcpListener, file: &str) -> Running {
+fn start(socket: &TcpListener, file: &str) -> RunningTunnel {
     let mut command = Command::new("sh");
     command.args(["-c", HAND_OVER, "sh", env!("CARGO_BIN_EXE_tessera"), "tunnel", "run", file]);
-    Running::spawn(command.stdin(Stdio::from(OwnedFd::from(socket.try_clone().unwrap()))))
+    RunningTunnel::spawn(command.stdin(Stdio::from(OwnedFd::from(socket.try_clone().unwrap()))))
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_clean_restart_with_an_inherited_socket_costs_no_program_anything() {
     let mut server = start(&socket, &file);
     let [address] = server.addresses();
     assert_eq!(address, socket.local_addr().unwrap());
-    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let client = RunningTunnel::start(&stage.write("client", &[&stage.client("a", address, "")]));
     let [entrance] = client.addresses();
 
     let (over, done) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
@@ -80,9 +80,9 @@ fn a_state_is_there_again_after_a_start_that_failed() {
     let state = format!("state = \"{}\"\nstate-key = \"{key}\"", stage.files.path("state"));
     let section = stage.server("a", backend(""), &state);
     let good = stage.write("server", &[&section]);
-    let server = Running::start(&good);
+    let server = RunningTunnel::start(&good);
     let [address] = server.addresses();
-    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let client = RunningTunnel::start(&stage.write("client", &[&stage.client("a", address, "")]));
     let [entrance] = client.addresses();
     assert_eq!(ask(entrance, "one").unwrap(), "one");
     assert_eq!(server.end().code(), Some(0));
@@ -93,13 +93,13 @@ fn a_state_is_there_again_after_a_start_that_failed() {
     let garbage = stage.files.write("garbage.pem", "garbage\n");
     let broken = section.replace(&stage.pki.path("server.pem"), &garbage);
     for (section, code) in [(busy, 1), (broken, 2)] {
-        let mut failed = Running::start(&stage.write("failing", &[&section]));
+        let mut failed = RunningTunnel::start(&stage.write("failing", &[&section]));
         assert_eq!(failed.child.wait().unwrap().code(), Some(code));
     }
 
     // All earlier tunnels are back.
     let moved = section.replace("127.0.0.1:0", &address.to_string());
-    let server = Running::start(&stage.write("server", &[&moved]));
+    let server = RunningTunnel::start(&stage.write("server", &[&moved]));
     let told = server.says("state in ");
     assert!(told["message"].as_str().unwrap().contains("restored"), "{told}");
     server.says("listening");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera_link::{Link, LinkKind, LinkParameters};
 
-use super::bytes::{Counter, Packets, Sent};
+use super::bytes::{Counter, Packets, SentBytes};
 use super::certificates::Parties;
 use super::ends::{Ends, SESSIONS_AT_ONCE};
 use super::report::{Cell, CellName, Part, Sample};
@@ -12,7 +12,7 @@ use super::way::check_certificates;
 use crate::bench::{check, us};
 use crate::error::LabError;
 use crate::experiment::{Failures, seed_of};
-use crate::wired::{Call, Caller, Sizes, Told, Wired};
+use crate::wired::{Call, Caller, EndReport, Sizes, WiredPair};
 
 /// One message each way.
 const EXCHANGE: Sizes = Sizes { request: 16, response: 16 };
@@ -28,7 +28,7 @@ pub(super) fn measure(
 ) -> Result<Cell, LabError> {
     // The first connections of a cell use a link without delay.
     let easy = LinkParameters { mtu: name.link.mtu, ..LinkParameters::default() };
-    let mut wired = Wired::new(Link::open(LinkKind::Tun, &easy)?)?;
+    let mut wired = WiredPair::new(Link::open(LinkKind::Tun, &easy)?)?;
     let mut ends = Ends::new(name.way, parties).map_err(failed)?;
     prepare(&mut wired, &mut ends, samples + Failures::most(samples) + MOST_AGAIN)?;
     wired.set_link(&name.link.parameters(seed_of(&name.key(), seed)))?;
@@ -65,7 +65,7 @@ fn was_sent_again(sample: &Sample) -> bool {
 }
 
 /// Gives the client what it needs from earlier connections: tickets for this many, and filled caches.
-fn prepare(wired: &mut Wired, ends: &mut Ends, times: usize) -> Result<(), LabError> {
+fn prepare(wired: &mut WiredPair, ends: &mut Ends, times: usize) -> Result<(), LabError> {
     if ends.way.knows() {
         let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };
         wired.connect(&ends.server, caller, &[EXCHANGE], None)?;
@@ -80,7 +80,11 @@ fn prepare(wired: &mut Wired, ends: &mut Ends, times: usize) -> Result<(), LabEr
 }
 
 /// Makes one connection, and checks that it is of the way.
-fn connection(wired: &mut Wired, ends: &mut Ends, parties: &Parties) -> Result<Sample, LabError> {
+fn connection(
+    wired: &mut WiredPair,
+    ends: &mut Ends,
+    parties: &Parties,
+) -> Result<Sample, LabError> {
     if let Some(before) = ends.begin() {
         let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };
         wired.connect(before, caller, &[EXCHANGE], None)?;
@@ -109,7 +113,7 @@ fn sample(call: &Call, counter: &Counter) -> Result<Sample, LabError> {
     let responded = call.client.responded;
     let responded =
         responded.ok_or_else(|| LabError::Connection("a connection carried nothing".to_owned()))?;
-    let sent = |told: &Told, packets: Packets| Sent {
+    let sent = |told: &EndReport, packets: Packets| SentBytes {
         handshake: told.handshake_sent,
         tls: told.sent,
         ip: packets.ip,

@@ -15,16 +15,16 @@ use crate::wired::Segment;
 
 /// Returns both ends over a link with small packets; `None` only if the machine forbids it, which must not happen to
 /// root.
-fn wired() -> Option<Wired> {
+fn wired() -> Option<WiredPair> {
     let small = LinkParameters { mtu: 127, ..LinkParameters::default() };
     match Link::open(LinkKind::Tun, &small) {
         Err(tessera_link::LinkError::Unavailable { .. }) => None,
-        link => Some(Wired::new(link.unwrap()).unwrap()),
+        link => Some(WiredPair::new(link.unwrap()).unwrap()),
     }
 }
 
 /// Makes one cached connection, and returns its counts.
-fn cached(wired: &mut Wired) -> (Sample, SocketAddrV4) {
+fn cached(wired: &mut WiredPair) -> (Sample, SocketAddrV4) {
     let parties = Parties::new(Certificates::P256, 2).unwrap();
     let mut ends = Ends::new(CertificateWay::Cached, &parties).unwrap();
     prepare(wired, &mut ends, 1).unwrap();

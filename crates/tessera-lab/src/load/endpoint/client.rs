@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::super::control::{ClientAnswer, ClientOrder, Preparation, Ran};
+use super::super::control::{ClientAnswer, ClientOrder, ClientTotals, Preparation};
 use super::super::message::{self, LONGEST};
 use super::{PATIENCE, setup};
 use crate::bench::{self, SESSIONS_AT_ONCE};
@@ -107,7 +107,12 @@ impl Client {
         })
     }
 
-    fn run(&mut self, users: usize, reconnections: usize, registration: bool) -> Result<Ran> {
+    fn run(
+        &mut self,
+        users: usize,
+        reconnections: usize,
+        registration: bool,
+    ) -> Result<ClientTotals> {
         let cell = self.cell()?.clone();
         self.kept.clear();
         let process_cpu = clock::process_cpu()?;
@@ -118,7 +123,7 @@ impl Client {
             for _ in 0..users {
                 under_way.spawn(user(cell.clone(), started, reconnections, exchanges));
             }
-            let (mut ran, mut kept) = (Ran::default(), Vec::with_capacity(users));
+            let (mut ran, mut kept) = (ClientTotals::default(), Vec::with_capacity(users));
             while let Some(user) = under_way.join_next().await {
                 let (samples, stream) = user.map_err(|error| error.to_string())?;
                 samples.into_iter().for_each(|sample| note(&mut ran, sample));
@@ -179,7 +184,7 @@ struct Sample {
     error: Option<String>,
 }
 
-fn note(ran: &mut Ran, sample: Sample) {
+fn note(ran: &mut ClientTotals, sample: Sample) {
     ran.connections += 1;
     ran.requests += sample.requests;
     if let Some(error) = sample.error {

@@ -96,12 +96,12 @@ impl Sum {
 }
 
 /// A socket, whose calls are not TLS.
-pub(super) struct Metered<IO> {
+pub(super) struct MeteredSocket<IO> {
     pub(super) io: IO,
     pub(super) meter: Arc<Meter>,
 }
 
-impl<IO: AsyncRead + Unpin> AsyncRead for Metered<IO> {
+impl<IO: AsyncRead + Unpin> AsyncRead for MeteredSocket<IO> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -112,7 +112,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Metered<IO> {
     }
 }
 
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Metered<IO> {
+impl<IO: AsyncWrite + Unpin> AsyncWrite for MeteredSocket<IO> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -140,9 +140,9 @@ mod tests {
     use super::*;
 
     /// A socket that works hard.
-    struct Busy;
+    struct BusySocket;
 
-    impl AsyncRead for Busy {
+    impl AsyncRead for BusySocket {
         fn poll_read(
             self: Pin<&mut Self>,
             _: &mut Context<'_>,
@@ -165,7 +165,7 @@ mod tests {
     #[tokio::test]
     async fn the_sockets_time_is_not_the_streams() {
         let meter = Arc::new(Meter::new());
-        let mut socket = Metered { io: Busy, meter: meter.clone() };
+        let mut socket = MeteredSocket { io: BusySocket, meter: meter.clone() };
         let reading = async {
             work();
             socket.read_u8().await.unwrap()

@@ -15,10 +15,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tokio::time::timeout;
 
-use super::super::control::{Counted, Preparation, ServerAnswer, ServerOrder};
+use super::super::control::{Preparation, ServerAnswer, ServerOrder, ServerTotals};
 use super::super::histogram::Histogram;
 use super::super::message::{self, HEAD, LONGEST};
-use super::meter::{Meter, Metered};
+use super::meter::{Meter, MeteredSocket};
 use super::{PATIENCE, setup};
 use crate::endpoint::{Result, Stores};
 use crate::{clock, heap};
@@ -34,13 +34,13 @@ pub(super) struct Server {
 struct Cell {
     preparation: Preparation,
     stores: Stores,
-    accepting: Option<Accepting>,
+    accepting: Option<RunningListener>,
     counters: Arc<Counters>,
     process_cpu: Duration,
 }
 
 /// A listener with its connections, which end with it.
-struct Accepting {
+struct RunningListener {
     address: SocketAddr,
     /// Ends the task when it is dropped.
     stop: oneshot::Sender<()>,
@@ -59,7 +59,7 @@ struct Counters {
     changed: Notify,
 }
 
-impl Accepting {
+impl RunningListener {
     /// Ends it, and waits until nothing of it is left.
     async fn end(self) -> Result<()> {
         drop(self.stop);
@@ -108,7 +108,7 @@ impl Server {
             ServerOrder::Finish { handshakes } => {
                 let all = || counters.handshakes.load(Ordering::Acquire) >= handshakes;
                 self.runtime.block_on(counters.wait(all))?;
-                Ok(ServerAnswer::Counted(Counted {
+                Ok(ServerAnswer::Counted(ServerTotals {
                     first_accepted: counters.histogram().clone(),
                     process_cpu: clock::process_cpu()?
                         .saturating_sub(cell.process_cpu)
@@ -158,7 +158,7 @@ fn accept(
     listener: TcpListener,
     acceptor: Acceptor,
     counters: Arc<Counters>,
-) -> Result<Accepting> {
+) -> Result<RunningListener> {
     let address = listener.local_addr()?;
     let (stop, mut stopped) = oneshot::channel();
     let task = runtime.spawn(async move {
@@ -182,7 +182,7 @@ fn accept(
         connections.shutdown().await;
         counters.set_open(0);
     });
-    Ok(Accepting { address, stop, task })
+    Ok(RunningListener { address, stop, task })
 }
 
 impl Counters {
@@ -241,7 +241,7 @@ async fn connection(acceptor: Acceptor, socket: TcpStream, counters: Arc<Counter
 async fn serve(acceptor: &Acceptor, socket: TcpStream, counters: &Counters) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let meter = &*counters.meter;
-    let socket = Metered { io: socket, meter: counters.meter.clone() };
+    let socket = MeteredSocket { io: socket, meter: counters.meter.clone() };
     let mut stream = meter.of(acceptor.accept_early(socket)).await?;
     let response = [b'.'; LONGEST];
     let mut is_first = true;
@@ -264,7 +264,7 @@ async fn serve(acceptor: &Acceptor, socket: TcpStream, counters: &Counters) -> i
 
 /// Reads a request; `None` if the client sends no more.
 async fn request(
-    stream: &mut ServerStream<Metered<TcpStream>>,
+    stream: &mut ServerStream<MeteredSocket<TcpStream>>,
     meter: &Meter,
 ) -> io::Result<Option<(u8, Duration)>> {
     let mut head = [0; HEAD];

@@ -3,11 +3,11 @@
 use tessera_link::{LinkKind, LinkParameters};
 
 use super::*;
-use crate::adversary::Opened;
-use crate::control::Observed;
+use crate::adversary::DecryptedParts;
+use crate::control::ObservedFacts;
 use crate::experiment::LinkReport;
 use crate::machine::Machine;
-use crate::reconnect::report::{InSyn, Sample, Sides};
+use crate::reconnect::report::{Sample, Sides, SynData};
 use crate::verdicts::{Attack, Verdicts};
 use crate::ways::{Mode, Way};
 
@@ -42,20 +42,20 @@ fn row(way: Way, rtt_ms: f64) -> Row {
             server_cpu_us: us,
         }
     };
-    let nothing = Opened::default();
+    let nothing = DecryptedParts::default();
     let attack = Attack { executions: 1, after: nothing, undeleted: nothing, before: nothing };
     Row {
         mode,
         kx,
         ticket_key,
         continuation,
-        fast_open: fast_open.then_some(InSyn { bytes: 5, taken: 7 }),
+        fast_open: fast_open.then_some(SynData { bytes: 5, taken: 7 }),
         rtt_ms,
         samples: (1..=7).map(sample).collect(),
         first_flight: 6,
         bytes: Sides { client: 1, server: 2 },
         heap: Some(Sides { client: 3, server: 4 }),
-        verdicts: Verdicts::of(&Observed::default(), &attack),
+        verdicts: Verdicts::of(&ObservedFacts::default(), &attack),
     }
 }
 

@@ -9,13 +9,13 @@ use crate::bithac::finished::{
     check_cell, check_hits, check_many, check_memory, check_peak, check_work,
 };
 use crate::bithac::report::{
-    Cell, CellName, Hits, LinkName, Many, Memory, Part, Peak, Report, Sample, Work,
+    Cell, CellName, Hits, LargeCache, LinkName, Memory, Part, Peak, Report, Sample, Work,
 };
 use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::error::LabError;
 use crate::machine::Machine;
-use crate::results::check::Checked;
+use crate::results::check::CheckResult;
 use crate::results::input::{parse, text, wrong};
 
 /// The names of the reports in their directory.
@@ -36,13 +36,13 @@ pub(super) struct Tls12 {
     pub(super) machine: Machine,
     pub(super) runs: usize,
     /// The paper's numbers next to its own, as texts.
-    pub(super) paper: Vec<Compared>,
+    pub(super) paper: Vec<PaperComparison>,
     pub(super) cells: Vec<serde_json::Value>,
 }
 
 /// A number of the paper's.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Compared {
+pub(super) struct PaperComparison {
     pub(super) id: String,
     pub(super) what: String,
     pub(super) paper: String,
@@ -136,7 +136,7 @@ impl Inputs {
         self.bithac.iter().flat_map(|report| &report.memory)
     }
 
-    pub(super) fn many(&self) -> impl Iterator<Item = &Many> {
+    pub(super) fn many(&self) -> impl Iterator<Item = &LargeCache> {
         self.bithac.iter().flat_map(|report| &report.many)
     }
 
@@ -150,7 +150,7 @@ impl Inputs {
     }
 }
 
-fn check_bithac(report: &Report) -> Checked {
+fn check_bithac(report: &Report) -> CheckResult {
     let Report { experiment, cells, work, hits, memory, peaks, many, .. } = report;
     if experiment != "bithac" {
         return Err(format!("it is of the experiment `{experiment}`, not of `bithac`"));
@@ -163,7 +163,7 @@ fn check_bithac(report: &Report) -> Checked {
     many.iter().try_for_each(check_many)?;
     let names = cells.iter().map(|it| it.name.key()).chain(work.iter().map(Work::key));
     let names = names.chain(hits.iter().map(Hits::key)).chain(memory.iter().map(Memory::key));
-    let names = names.chain(peaks.iter().map(Peak::key)).chain(many.iter().map(Many::key));
+    let names = names.chain(peaks.iter().map(Peak::key)).chain(many.iter().map(LargeCache::key));
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name.clone()) {
@@ -173,7 +173,7 @@ fn check_bithac(report: &Report) -> Checked {
     Ok(())
 }
 
-fn check_tls12(report: &Tls12) -> Checked {
+fn check_tls12(report: &Tls12) -> CheckResult {
     match report.experiment.as_str() {
         "tls12" => Ok(()),
         other => Err(format!("it is of the experiment `{other}`, not of `tls12`")),

@@ -1,7 +1,7 @@
 //! The numbers in the paper (Bodenhausen, Mangel, Vogt, Henze, "Bidirectional TLS Handshake Caching for Constrained
 //! Industrial IoT Scenarios"), next to those of TLS 1.2 and of TLS 1.3 here.
 
-use super::input::{Compared, Inputs};
+use super::input::{Inputs, PaperComparison};
 use super::targets::{median, ratio};
 use crate::bithac::report::{End, Sample};
 use crate::bithac::{CertificateWay, Certificates};
@@ -27,7 +27,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
         .chain(of_tls13(inputs).into_iter().map(|it| (it, "TLS 1.3")))
         .collect();
     for number in NUMBERS {
-        for (Compared { what, paper, here, .. }, of) in
+        for (PaperComparison { what, paper, here, .. }, of) in
             rows.iter().filter(|(it, _)| it.id == number)
         {
             let or_nothing = |text: &String| if text.is_empty() { nothing() } else { text.clone() };
@@ -40,7 +40,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
+fn of_tls13(inputs: &Inputs) -> Vec<PaperComparison> {
     use CertificateWay::{Cached, Full, Paper, PskDhe, Rfc7924};
     use Certificates::{P256, Rsa2048, Rsa4096};
     if inputs.bithac.is_none() {
@@ -49,7 +49,7 @@ fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
     let mut rows = Vec::new();
     let mut row = |id: &str, what: String, paper: &str, here: Option<String>| {
         let (id, paper, here) = (id.to_owned(), paper.to_owned(), here.unwrap_or_default());
-        rows.push(Compared { id, what, paper, here });
+        rows.push(PaperComparison { id, what, paper, here });
     };
     let ip = |way, certificates, mtu| Some(inputs.bytes(way, certificates, mtu)?.ip_bytes() as f64);
     let tls =

@@ -1,7 +1,9 @@
 //! The targets, and the results.
 
 use super::input::Inputs;
-use crate::bithac::report::{CellName, End, Hits, Kept, LinkName, Many, Part, Sample};
+use crate::bithac::report::{
+    CellName, End, EntryContent, Hits, LargeCache, LinkName, Part, Sample,
+};
 use crate::bithac::{CertificateWay, Certificates};
 use crate::results::numbers::nothing;
 use crate::results::table::Table;
@@ -102,13 +104,13 @@ fn targets(inputs: &Inputs) -> Vec<Target> {
         let what = format!("memory of a known chain, {certificates}: key and dates");
         targets.push(bytes(what, each, most));
     }
-    for kept in [Kept::Certificates, Kept::Hashes] {
+    for kept in [EntryContent::Certificates, EntryContent::Hashes] {
         let many = inputs.many().find(|it| (it.kept, it.certificates) == (kept, P256));
         let name = many.map_or_else(|| P256.to_string(), |it| format!("{} of {P256}", it.clients));
         let what = |words: &str| format!("a server with clients, {name}, {}: {words}", kept.name());
         let most = many.map(|it| it.most as f64);
         targets.push(bytes(what("memory at most"), most, f64::from(1 << 30)));
-        let beside = many.map(Many::beside);
+        let beside = many.map(LargeCache::beside);
         targets.push(bytes(what("a client, beside its own"), beside, 64.0));
         let look_up = many.map(|it| it.known_ns.max(it.unknown_ns));
         let (what, unit) = (what("two tickets looked up"), Unit::Nanoseconds);

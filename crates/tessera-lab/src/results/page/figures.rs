@@ -13,7 +13,7 @@ use crate::results::numbers::{
     FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, known_quantile, median,
 };
 use crate::results::paper;
-use crate::roaming::report::{Cell, Through};
+use crate::roaming::report::{Cell, Setup};
 use crate::statistics::Median;
 use crate::topology;
 use crate::variants::{PaperOption, Variant};
@@ -21,7 +21,7 @@ use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// Fig. 9: ours and the paper's.
 pub(super) fn latency(inputs: &Inputs) -> String {
-    let cells: Vec<_> = inputs.plain(Through::Engine).collect();
+    let cells: Vec<_> = inputs.plain(Setup::Engine).collect();
     if cells.is_empty() {
         return String::new();
     }
@@ -53,7 +53,7 @@ pub(super) fn regions(inputs: &Inputs) -> String {
     let fields: [Field; 3] = [FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS];
     let mut figures = String::new();
     for stretch in &topology::ROAMING {
-        let cells = inputs.plain(Through::Endpoints);
+        let cells = inputs.plain(Setup::Endpoints);
         let cells = cells.filter(|cell| cell.name.link.name == stretch.name);
         let figure = Figure {
             title: format!("{}: {} ms", stretch.name, stretch.rtt_ms),
@@ -69,7 +69,7 @@ pub(super) fn regions(inputs: &Inputs) -> String {
 
 /// The median until the first byte was accepted, by distance.
 fn distance(inputs: &Inputs) -> String {
-    let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
+    let cells: Vec<_> = inputs.plain(Setup::Endpoints).collect();
     let lines = LINES.map(|(name, wanted)| {
         let cells = cells.iter().filter(|cell| wanted(&cell.name.variant));
         let mut points: Vec<_> = cells
@@ -88,9 +88,9 @@ fn distance(inputs: &Inputs) -> String {
 }
 
 /// An option of a chart, and the variant that represents it.
-type Shown = (&'static str, fn(&Variant) -> bool);
+type ChartOption = (&'static str, fn(&Variant) -> bool);
 
-const LINES: [Shown; 4] = [
+const LINES: [ChartOption; 4] = [
     ("(a) full", |it| it.option == PaperOption::Full && it.kx == Some(Agreement::X25519)),
     ("(c) PSK-DHE", |it| it.option == PaperOption::PskDhe && it.kx == Some(Agreement::X25519)),
     ("(d) 0-RTT", |it| it.option == PaperOption::ZeroRtt && it.kx == Some(Agreement::X25519)),
@@ -102,7 +102,7 @@ const LINES: [Shown; 4] = [
 
 /// The worst of the links between the cities: loss in bursts, and the most congestion.
 pub(super) fn disturbed(inputs: &Inputs) -> String {
-    let cells: Vec<_> = inputs.usual(Through::Endpoints).collect();
+    let cells: Vec<_> = inputs.usual(Setup::Endpoints).collect();
     let far = |cell: &&&Cell| cell.name.link.name == topology::ROAMING[2].name;
     let worst = |of: fn(&Cell) -> f64| cells.iter().map(|cell| of(cell)).fold(0.0, f64::max);
     let (loss, congestion) =
@@ -131,7 +131,7 @@ pub(super) fn disturbed(inputs: &Inputs) -> String {
 /// The first response through two SEPPs.
 pub(super) fn sepp(inputs: &Inputs) -> String {
     // Not only those of the paper's suite: two SEPPs have another.
-    let cells: Vec<_> = inputs.cells(Through::Sepp).filter(|cell| is_plain(cell)).collect();
+    let cells: Vec<_> = inputs.cells(Setup::Sepp).filter(|cell| is_plain(cell)).collect();
     let mut figures = String::new();
     for cells in cells.chunk_by(|one, other| one.name.link == other.name.link) {
         let Some(first) = cells.first() else { continue };

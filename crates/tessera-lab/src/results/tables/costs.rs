@@ -3,11 +3,11 @@
 use crate::results::input::Inputs;
 use crate::results::table::Table;
 use crate::results::{names, numbers};
-use crate::roaming::report::{Operation, Through};
+use crate::roaming::report::{Operation, Setup};
 
 /// The time of each kind of operation, by side.
 pub(super) fn operations(inputs: &Inputs) -> Option<Table> {
-    let cells: Vec<_> = inputs.plain(Through::Engine).collect();
+    let cells: Vec<_> = inputs.plain(Setup::Engine).collect();
     let mut kinds: Vec<&str> = Vec::new();
     for cell in &cells {
         for Operation { operation, .. } in
@@ -56,7 +56,7 @@ pub(super) fn bytes(inputs: &Inputs) -> Option<Table> {
          handshake: with one-time PSKs one of X25519MLKEM768, 1,216 bytes.",
         &["option", "client", "of these in the first flight", "server", "both"],
     );
-    for cell in inputs.plain(Through::Engine) {
+    for cell in inputs.plain(Setup::Engine) {
         let [client, server, flight] =
             [cell.bytes.client, cell.bytes.server, cell.bytes.first_flight]
                 .map(|bytes| bytes.map(|bytes| bytes as f64));
@@ -76,7 +76,7 @@ pub(super) fn issuing(inputs: &Inputs) -> Option<Table> {
          and bytes on the way.",
         &["option", "server, µs", "client, µs", "bytes"],
     );
-    for cell in inputs.plain(Through::Engine) {
+    for cell in inputs.plain(Setup::Engine) {
         let Some(issuing) = &cell.issuing else { continue };
         let us = [issuing.server_us, issuing.client_us].map(|us| numbers::short(Some(us)));
         table.row(

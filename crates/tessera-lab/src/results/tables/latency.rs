@@ -4,7 +4,7 @@ use crate::experiment;
 use crate::results::input::Inputs;
 use crate::results::table::Table;
 use crate::results::{names, numbers, paper};
-use crate::roaming::report::{Cell, Sample, Through};
+use crate::roaming::report::{Cell, Sample, Setup};
 use crate::statistics::Median;
 use crate::variants::{PaperOption, Store, Suite};
 use crate::ways::Agreement;
@@ -16,7 +16,7 @@ pub(super) fn total(sample: &Sample) -> Option<f64> {
 
 /// Table 5, the paper's next to ours.
 pub(super) fn table_5(inputs: &Inputs) -> Option<Table> {
-    let cells: Vec<_> = inputs.plain(Through::Engine).collect();
+    let cells: Vec<_> = inputs.plain(Setup::Engine).collect();
     let mut table = Table::new(
         "Medians in µs with their 95 % confidence intervals, both ends in one process, no link; sending and \
          receiving as the paper's Fig. 8 has them. The factor is that of the totals, to (d) with X25519. (e) with \
@@ -82,7 +82,7 @@ pub(super) fn moments(inputs: &Inputs) -> Option<Table> {
             "to the response",
         ],
     );
-    for cell in inputs.plain(Through::Engine) {
+    for cell in inputs.plain(Setup::Engine) {
         let engines = |sample: &Sample| Some(sample.client_engine_us? + sample.server_engine_us?);
         let trips = [cell.round_trips.first_byte, cell.round_trips.response];
         table.row(
@@ -110,7 +110,7 @@ pub(super) fn suites(inputs: &Inputs) -> Option<Table> {
         &["option", "0x1302", "0x1301", "ratio"],
     );
     let response = |sample: &Sample| sample.response_us;
-    for cell in inputs.plain(Through::Engine) {
+    for cell in inputs.plain(Setup::Engine) {
         let other = other(inputs, cell, Suite::Aes128GcmSha256, Store::Memory);
         beside(&mut table, cell, other, response);
     }
@@ -125,7 +125,7 @@ pub(super) fn stores(inputs: &Inputs) -> Option<Table> {
         &["option", "memory", "etcd", "ratio"],
     );
     let response = |sample: &Sample| sample.response_us;
-    for cell in inputs.plain(Through::Engine) {
+    for cell in inputs.plain(Setup::Engine) {
         if cell.name.variant.way().mode.has_one_time_key() {
             let other = other(inputs, cell, Suite::Aes256GcmSha384, Store::Etcd);
             beside(&mut table, cell, other, response);
@@ -136,7 +136,7 @@ pub(super) fn stores(inputs: &Inputs) -> Option<Table> {
 
 /// Returns the cell of the same way with another suite or store.
 fn other<'a>(inputs: &'a Inputs, cell: &Cell, suite: Suite, store: Store) -> Option<&'a Cell> {
-    inputs.cells(Through::Engine).find(|other| {
+    inputs.cells(Setup::Engine).find(|other| {
         let variant = &other.name.variant;
         names::same_way(variant, &cell.name.variant)
             && (variant.suite, variant.store) == (suite, store)

@@ -6,7 +6,7 @@ use crate::results::input::{Inputs, is_plain, variants};
 use crate::results::numbers::{FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS, TCP_MS};
 use crate::results::table::Table;
 use crate::results::{names, numbers};
-use crate::roaming::report::{Cell, LinkName, Through};
+use crate::roaming::report::{Cell, LinkName, Setup};
 use crate::statistics::{Median, quantile};
 use crate::topology;
 use crate::variants::Variant;
@@ -26,7 +26,7 @@ pub(super) fn seoul_los_angeles(inputs: &Inputs) -> Option<Table> {
 /// One pair of cities; TCP and the delay of the link itself are separate.
 fn region(inputs: &Inputs, name: &str) -> Option<Table> {
     let cells: Vec<_> =
-        inputs.plain(Through::Endpoints).filter(|cell| cell.name.link.name == name).collect();
+        inputs.plain(Setup::Endpoints).filter(|cell| cell.name.link.name == name).collect();
     let rtt_ms = cells.first()?.name.link.rtt_ms;
     let mut table = Table::new(
         format!(
@@ -80,7 +80,7 @@ fn round_trips(variant: &Variant) -> f64 {
 
 /// Every distance.
 pub(super) fn distance(inputs: &Inputs) -> Option<Table> {
-    let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
+    let cells: Vec<_> = inputs.plain(Setup::Endpoints).collect();
     let mut rtts: Vec<f64> = cells.iter().map(|cell| cell.name.link.rtt_ms).collect();
     rtts.sort_by(f64::total_cmp);
     rtts.dedup();
@@ -136,7 +136,7 @@ fn varied(
     let is_region =
         |link: &LinkName| topology::ROAMING.iter().any(|stretch| stretch.name == link.name);
     let cells: Vec<_> = inputs
-        .usual(Through::Endpoints)
+        .usual(Setup::Endpoints)
         .filter(|cell| is_region(&cell.name.link) && of_family(&cell.name.link))
         .collect();
     if cells.iter().all(|cell| is_plain(cell)) {
@@ -210,7 +210,7 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
             "server's SEPP, MB",
         ],
     );
-    for cell in inputs.cells(Through::Sepp).filter(|cell| is_plain(cell)) {
+    for cell in inputs.cells(Setup::Sepp).filter(|cell| is_plain(cell)) {
         let registrations = || {
             let samples =
                 cell.registration.iter().flat_map(|registration| &registration.samples_us);

@@ -1,8 +1,8 @@
 //! Where an option begins to pay off, by the break-even of `tessera-advise`.
 
 use tessera_advise::break_even::{
-    Conditions, Costs, Curve, Pays, Renewal, Ticket, Waiting, gain_us, reconnections_per_hour,
-    round_trip_ms,
+    BreakEven, Conditions, Costs, Curve, Renewal, ResponseCurve, Ticket, gain_us,
+    reconnections_per_hour, round_trip_ms,
 };
 
 use crate::page::words;
@@ -10,7 +10,7 @@ use crate::results::input::{Inputs, variants};
 use crate::results::names;
 use crate::results::numbers::{self, Field};
 use crate::results::table::Table;
-use crate::roaming::report::{Cell, Issuing, Sample, Through};
+use crate::roaming::report::{Cell, IssuingCost, Sample, Setup};
 use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, OneTimeKind};
 
@@ -36,7 +36,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
             "lifetime 24: from",
         ],
     );
-    let variants = variants(inputs.plain(Through::Endpoints));
+    let variants = variants(inputs.plain(Setup::Endpoints));
     for baseline in [PaperOption::Full, PaperOption::PskDhe] {
         for candidate in &variants {
             if candidate.option == PaperOption::Full || candidate.option == baseline {
@@ -75,7 +75,7 @@ fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<S
 /// round-trip time only.
 fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
     let cells: Vec<&Cell> =
-        inputs.plain(Through::Endpoints).filter(|cell| cell.name.variant == *variant).collect();
+        inputs.plain(Setup::Endpoints).filter(|cell| cell.name.variant == *variant).collect();
     let points = |field: Field| {
         let points = cells
             .iter()
@@ -86,7 +86,7 @@ fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
     let ticket = ticket(inputs, variant)?;
     let bytes = cells.first()?.bytes;
     Some(Costs {
-        waiting_us: Waiting::new(points(|sample| sample.response_us))?,
+        waiting_us: ResponseCurve::new(points(|sample| sample.response_us))?,
         processor_us: Curve::new(points(work))?.plus(ticket.processor_us),
         bytes: (bytes.client? + bytes.server?) as f64 + ticket.bytes,
         ticket,
@@ -99,9 +99,9 @@ fn ticket(inputs: &Inputs, variant: &Variant) -> Option<Ticket> {
     if variant.option == PaperOption::Full {
         return Some(Ticket::default());
     }
-    let mut cells = inputs.cells(Through::Engine).chain(inputs.cells(Through::Endpoints));
+    let mut cells = inputs.cells(Setup::Engine).chain(inputs.cells(Setup::Endpoints));
     let issuing = cells.find_map(|cell| cell.issuing.filter(|_| cell.name.variant == *variant))?;
-    let Issuing { server_us, client_us, bytes } = issuing;
+    let IssuingCost { server_us, client_us, bytes } = issuing;
     Some(Ticket { processor_us: server_us + client_us, bytes: bytes as f64, held_bytes: 0.0 })
 }
 
@@ -111,10 +111,10 @@ fn group(variant: &Variant) -> Agreement {
     of_key.or(variant.kx).unwrap_or(Agreement::X25519)
 }
 
-fn pays(pays: Pays) -> String {
+fn pays(pays: BreakEven) -> String {
     match pays {
-        Pays::Always => "always".to_owned(),
-        Pays::From(value) => words::plain(value),
-        Pays::Never => "never".to_owned(),
+        BreakEven::Always => "always".to_owned(),
+        BreakEven::From(value) => words::plain(value),
+        BreakEven::Never => "never".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use crate::results::names;
 use crate::results::numbers::{self, RESPONSE_MS};
 use crate::results::table::Table;
 use crate::results::tables::latency::is_baseline;
-use crate::roaming::report::{Cell, Through};
+use crate::roaming::report::{Cell, Setup};
 use crate::statistics::Median;
 use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
@@ -27,7 +27,7 @@ struct Target {
     kind: &'static str,
     measured: f64,
     unit: &'static str,
-    known: Known,
+    known: Certainty,
     /// The lowest share that succeeded.
     success: f64,
     /// The lower or upper limit; `None` if it is only shown for context.
@@ -36,7 +36,7 @@ struct Target {
 
 /// How well a number is known.
 #[derive(Clone, Copy)]
-enum Known {
+enum Certainty {
     /// It is in between, with 95 % confidence or more.
     Between(f64, f64),
     /// Too few samples to decide.
@@ -67,10 +67,10 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
             None => numbers::nothing(),
         };
         let interval = match target.known {
-            Known::Between(low, high) => {
+            Certainty::Between(low, high) => {
                 format!(" ({} to {})", experiment::number(low), experiment::number(high))
             }
-            Known::TooFew | Known::OneRun => String::new(),
+            Certainty::TooFew | Certainty::OneRun => String::new(),
         };
         let reached = target.reached();
         let measured = format!("{}{unit}{interval}", experiment::number(measured));
@@ -85,9 +85,9 @@ impl Target {
     fn reached(&self) -> String {
         let Some(bound) = &self.bound else { return numbers::nothing() };
         let (low, high) = match self.known {
-            Known::Between(low, high) => (low, high),
-            Known::OneRun => (self.measured, self.measured),
-            Known::TooFew => (f64::NEG_INFINITY, f64::INFINITY),
+            Certainty::Between(low, high) => (low, high),
+            Certainty::OneRun => (self.measured, self.measured),
+            Certainty::TooFew => (f64::NEG_INFINITY, f64::INFINITY),
         };
         let (is_within, is_beyond) = match *bound {
             Bound::AtMost(most) => (high <= most, low > most),
@@ -161,7 +161,7 @@ fn work(
         kind,
         measured,
         unit: "×",
-        known: Known::OneRun,
+        known: Certainty::OneRun,
         success: success_of_load(fast).min(success_of_load(slow)),
         bound: Some(Bound::AtMost(most)),
     })
@@ -179,7 +179,7 @@ fn sooner(what: String, fast: &LoadCell, slow: &LoadCell) -> Option<Target> {
         kind: "a difference of medians",
         measured: trips(slow.value - fast.value),
         unit: " round trips",
-        known: Known::of(fast.interval.zip(slow.interval).map(
+        known: Certainty::of(fast.interval.zip(slow.interval).map(
             |((fast_from, fast_to), (slow_from, slow_to))| {
                 (trips(slow_from - fast_to), trips(slow_to - fast_from))
             },
@@ -191,7 +191,7 @@ fn sooner(what: String, fast: &LoadCell, slow: &LoadCell) -> Option<Target> {
 
 /// Compares (e) with (d), on each link with a distance.
 fn beside_d(inputs: &Inputs) -> Vec<Target> {
-    let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
+    let cells: Vec<_> = inputs.plain(Setup::Endpoints).collect();
     let median = |cell: &Cell| numbers::median(cell, RESPONSE_MS);
     let mut targets = Vec::new();
     for baseline in cells.iter().filter(|cell| is_baseline(cell) && cell.name.link.rtt_ms > 0.0) {
@@ -229,9 +229,9 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
 }
 
 /// Returns the bounds of the ratio of two medians, without what both waited for; unknown if nothing may be left of one.
-fn ratio(one: &Median, other: &Median, waited: f64) -> Known {
+fn ratio(one: &Median, other: &Median, waited: f64) -> Certainty {
     let both = one.interval.zip(other.interval);
-    Known::of(both.filter(|((one, _), (other, _))| one.min(*other) > waited).map(
+    Certainty::of(both.filter(|((one, _), (other, _))| one.min(*other) > waited).map(
         |((one_from, one_to), (other_from, other_to))| {
             ((one_from - waited) / (other_to - waited), (one_to - waited) / (other_from - waited))
         },
@@ -258,7 +258,7 @@ fn growth(inputs: &Inputs) -> Vec<Target> {
             kind: "an exponent, by least squares",
             measured: growth.exponent,
             unit: "",
-            known: Known::of(growth.interval),
+            known: Certainty::of(growth.interval),
             success: cells().map(success_of_load).fold(1.0, f64::min),
             bound: Some(Bound::AtMost(1.05)),
         }
@@ -266,7 +266,7 @@ fn growth(inputs: &Inputs) -> Vec<Target> {
     load.growth.iter().map(target).collect()
 }
 
-impl Known {
+impl Certainty {
     fn of(interval: Option<(f64, f64)>) -> Self {
         interval.map_or(Self::TooFew, |(low, high)| Self::Between(low, high))
     }
@@ -276,7 +276,7 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn reached(known: Known, success: f64, bound: Bound) -> String {
+    fn reached(known: Certainty, success: f64, bound: Bound) -> String {
         let (what, kind, unit) = (String::new(), "", "");
         Target { what, kind, measured: 1.0, unit, known, success, bound: Some(bound) }.reached()
     }
@@ -285,13 +285,13 @@ mod tests {
     fn a_target_is_reached_if_all_that_it_may_be_is_within() {
         let (at_most, at_least) = (|| Bound::AtMost(1.05), || Bound::AtLeast(0.95));
         for (known, most, least) in [
-            (Known::Between(0.99, 1.05), "yes", "yes"),
-            (Known::Between(0.99, 1.06), "can't be told", "yes"),
-            (Known::Between(1.06, 1.07), "no", "yes"),
-            (Known::Between(0.94, 1.01), "yes", "can't be told"),
-            (Known::Between(0.93, 0.94), "yes", "no"),
-            (Known::TooFew, "can't be told", "can't be told"),
-            (Known::OneRun, "yes", "yes"),
+            (Certainty::Between(0.99, 1.05), "yes", "yes"),
+            (Certainty::Between(0.99, 1.06), "can't be told", "yes"),
+            (Certainty::Between(1.06, 1.07), "no", "yes"),
+            (Certainty::Between(0.94, 1.01), "yes", "can't be told"),
+            (Certainty::Between(0.93, 0.94), "yes", "no"),
+            (Certainty::TooFew, "can't be told", "can't be told"),
+            (Certainty::OneRun, "yes", "yes"),
         ] {
             assert_eq!(
                 [reached(known, 1.0, at_most()), reached(known, 1.0, at_least())],
@@ -300,17 +300,17 @@ mod tests {
             let failing = reached(known, 0.998, at_most());
             assert_eq!(failing, "can't be told", "who fails does no work");
         }
-        assert_eq!(reached(Known::OneRun, 0.999, Bound::AtMost(0.9)), "no");
+        assert_eq!(reached(Certainty::OneRun, 0.999, Bound::AtMost(0.9)), "no");
     }
 
     #[test]
     fn a_ratio_is_as_well_known_as_both_medians() {
         let median = |from, value, to| Median { value, interval: Some((from, to)) };
         let (one, other) = (median(9.0, 10.0, 11.0), median(4.0, 5.0, 6.0));
-        let Known::Between(low, high) = ratio(&one, &other, 1.0) else { panic!("it is known") };
+        let Certainty::Between(low, high) = ratio(&one, &other, 1.0) else { panic!("it is known") };
         assert_eq!((low, high), (8.0 / 5.0, 10.0 / 3.0));
-        assert!(matches!(ratio(&one, &other, 4.0), Known::TooFew));
+        assert!(matches!(ratio(&one, &other, 4.0), Certainty::TooFew));
         let few = Median { interval: None, ..one };
-        assert!(matches!(ratio(&few, &other, 0.0), Known::TooFew));
+        assert!(matches!(ratio(&few, &other, 0.0), Certainty::TooFew));
     }
 }

@@ -1,20 +1,20 @@
 //! The cost of tickets that are made beforehand.
 
 use crate::bench::{SESSIONS_AT_ONCE, us};
-use crate::in_memory::Made;
-use crate::roaming::report::Issuing;
+use crate::in_memory::FinishedConnection;
+use crate::roaming::report::IssuingCost;
 use crate::statistics::Median;
 
 /// Returns the cost per ticket, as the median difference between connections that brought tickets and those right after
 /// them that brought none.
-pub(super) fn of_a_ticket(pairs: &[[Made; 2]]) -> Issuing {
-    let each = |value: fn(&Made) -> f64| {
+pub(super) fn of_a_ticket(pairs: &[[FinishedConnection; 2]]) -> IssuingCost {
+    let each = |value: fn(&FinishedConnection) -> f64| {
         let more = pairs.iter().map(|[with, without]| value(with) - value(without));
         Median::of(more).map_or(0.0, |it| it.value) / f64::from(SESSIONS_AT_ONCE)
     };
     let more =
         pairs.iter().map(|[with, without]| with.server.sent.saturating_sub(without.server.sent));
-    Issuing {
+    IssuingCost {
         server_us: each(|made| us(made.server.engine)),
         client_us: each(|made| us(made.client.engine)),
         bytes: Median::of(more.map(|bytes| bytes as f64)).map_or(0.0, |it| it.value).round() as u64

@@ -19,7 +19,7 @@ use crate::control::Preparation;
 use crate::endpoint::{self, EtcdStore, Stores};
 use crate::error::LabError;
 use crate::experiment::Failures;
-use crate::in_memory::{Made, connect};
+use crate::in_memory::{FinishedConnection, connect};
 use crate::pki::Pki;
 use crate::statistics::Median;
 
@@ -70,8 +70,8 @@ struct Measurement<'n> {
     repetitions: usize,
     tickets: VecDeque<ClientSession>,
     /// Connections that brought tickets, each with one like it that brought none.
-    collected: Vec<[Made; 2]>,
-    made: Vec<Made>,
+    collected: Vec<[FinishedConnection; 2]>,
+    made: Vec<FinishedConnection>,
     failures: Failures,
     to_warm_up: usize,
 }
@@ -187,7 +187,7 @@ impl Ends {
         &self,
         wanted: usize,
         tickets: &mut VecDeque<ClientSession>,
-    ) -> endpoint::Result<Vec<[Made; 2]>> {
+    ) -> endpoint::Result<Vec<[FinishedConnection; 2]>> {
         let connections = (0..wanted.div_ceil(SESSIONS_AT_ONCE.into())).map(|_| {
             let (client, server) = (self.collects.clone(), self.server.clone());
             let mut with = connect(client, server, None, SESSIONS_AT_ONCE)?;
@@ -199,12 +199,12 @@ impl Ends {
     }
 
     /// Connects with a ticket, or without one as in a first connection, and gets no new ones.
-    fn reconnect(&self, ticket: Option<ClientSession>) -> endpoint::Result<Made> {
+    fn reconnect(&self, ticket: Option<ClientSession>) -> endpoint::Result<FinishedConnection> {
         connect(self.client.clone(), self.server.clone(), ticket, 0)
     }
 }
 
-fn sample(made: &Made) -> Sample {
+fn sample(made: &FinishedConnection) -> Sample {
     let since_begin = |moment: Duration| Some(us(moment));
     Sample {
         send_us: since_begin(made.request),
@@ -221,14 +221,14 @@ fn sample(made: &Made) -> Sample {
 }
 
 /// The last flight to the server is half a round trip; each answer is the other half.
-fn round_trips(made: &[Made]) -> RoundTrips {
+fn round_trips(made: &[FinishedConnection]) -> RoundTrips {
     RoundTrips {
         first_byte: made.first().map(|made| f64::from(made.flights) - 0.5),
         response: made.first().map(|made| f64::from(made.answers)),
     }
 }
 
-fn median(made: &[Made], value: impl Fn(&Made) -> u64) -> Option<u64> {
+fn median(made: &[FinishedConnection], value: impl Fn(&FinishedConnection) -> u64) -> Option<u64> {
     let median = Median::of(made.iter().map(|made| value(made) as f64));
     median.map(|median| median.value.round() as u64)
 }

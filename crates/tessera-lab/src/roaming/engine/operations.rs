@@ -7,7 +7,7 @@ use crate::bench::check;
 use crate::endpoint::Result;
 use crate::in_memory::connect;
 use crate::roaming::report::{Operation, Sides};
-use crate::timed::{OperationTime, Timed, typical};
+use crate::timed::{OperationTime, TimedEnd, typical};
 use crate::ways::Way;
 
 /// The most reconnections that are timed.
@@ -15,13 +15,13 @@ const TIMED: usize = 50;
 
 /// The timers of both ends: one for all cells, for each leaks a little.
 pub(in crate::roaming) struct Timers {
-    pub(super) client: Timed,
-    pub(super) server: Timed,
+    pub(super) client: TimedEnd,
+    pub(super) server: TimedEnd,
 }
 
 impl Timers {
     pub(in crate::roaming) fn new() -> Self {
-        Self { client: Timed::new(), server: Timed::new() }
+        Self { client: TimedEnd::new(), server: TimedEnd::new() }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Both ends in memory, for each way.
 
 use super::*;
-use crate::roaming::report::{LinkName, Operation, Sides, Through};
+use crate::roaming::report::{LinkName, Operation, Setup, Sides};
 use crate::variants::{PaperOption, Store, Variant};
 
 fn name(variant: Variant) -> CellName {
     let name = "none".to_owned();
     let link = LinkName { name, rtt_ms: 0.0, loss: 0.0, loss_burst: 1.0, congestion: 0.0 };
-    CellName { variant, through: Through::Engine, link }
+    CellName { variant, through: Setup::Engine, link }
 }
 
 fn measured(variant: Variant, repetitions: usize) -> Cell {

@@ -7,7 +7,7 @@ use super::records::{Direction, Record};
 use crate::wired::{Segment, Watch};
 
 /// One connection, as far as it has passed.
-pub(super) struct Watched {
+pub(super) struct WatchedConnection {
     server: SocketAddrV4,
     /// The source and the time of the first SYN. Segments of earlier connections may still pass.
     began: Option<(SocketAddrV4, Duration)>,
@@ -16,7 +16,7 @@ pub(super) struct Watched {
     pub(super) records: Vec<Record>,
 }
 
-impl Watched {
+impl WatchedConnection {
     /// Returns the next connection to this server.
     pub(super) fn new(server: SocketAddrV4) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Watched {
     }
 }
 
-impl Watch for Watched {
+impl Watch for WatchedConnection {
     fn pass(&mut self, segment: &Segment<'_>, _: usize, at: Duration) {
         self.see(segment, at);
     }
@@ -102,7 +102,7 @@ mod tests {
             ("10.77.0.1:50000".parse().unwrap(), "10.77.0.2:443".parse().unwrap());
         let other = "10.77.0.2:80".parse().unwrap();
         let earlier = "10.77.0.1:49999".parse().unwrap();
-        let mut watched = Watched::new(server);
+        let mut watched = WatchedConnection::new(server);
         let hello = [22, 3, 1, 0, 2, 1, 1];
         let data = [23, 3, 3, 0, 1, 9];
         let packets = [
