@@ -6,6 +6,6 @@ mod resumed_by_rustls;
 pub mod usage;
 mod ways;
 
-pub use program::Served;
+pub use program::ServedProgram;
 pub use resumed_by_rustls::ResumedByRustls;
 pub use ways::{Cost, REQUEST, Scene, WAYS, Way};

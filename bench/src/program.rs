@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 /// A server that is killed when this value is dropped.
-pub struct Served {
+pub struct ServedProgram {
     child: Child,
     /// Where it listens.
     pub address: String,
@@ -14,7 +14,7 @@ pub struct Served {
     pub fingerprint: String,
 }
 
-impl Served {
+impl ServedProgram {
     /// Starts `tessera serve` with these options, on a free port.
     pub fn start(program: &str, options: &[&str]) -> Result<Self> {
         let mut child = Command::new(program)
@@ -40,7 +40,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServedProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::process::Command;
 
 use serde_json::Value;
-use tessera_bench::Served;
+use tessera_bench::ServedProgram;
 
 /// The program's own allocator, for both clients.
 #[global_allocator]
@@ -45,7 +45,7 @@ fn compare(program: &str, count: u64, rounds: usize, parallel: u64) -> Result<()
     let options = ["--groups", GROUP, "--suites", SUITE, "--tickets", "8"];
     let mut with_certificate = options.to_vec();
     with_certificate.extend(["--name", "localhost", "--write-certificate", certificate]);
-    let server = Served::start(program, &with_certificate)?;
+    let server = ServedProgram::start(program, &with_certificate)?;
 
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 0..rounds {
@@ -74,7 +74,7 @@ fn compare(program: &str, count: u64, rounds: usize, parallel: u64) -> Result<()
 
 fn tessera(
     program: &str,
-    server: &Served,
+    server: &ServedProgram,
     count: u64,
     parallel: u64,
 ) -> Result<Rate, Box<dyn Error>> {
@@ -96,7 +96,7 @@ fn tessera(
 }
 
 fn rustls(
-    server: &Served,
+    server: &ServedProgram,
     certificate: &str,
     count: u64,
     parallel: u64,

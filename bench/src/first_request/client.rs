@@ -36,7 +36,7 @@ use crate::{Failure, Tls, Way};
 pub(crate) struct Client {
     way: Way,
     rustls: RustlsConnector,
-    tessera: HttpsConnector<To>,
+    tessera: HttpsConnector<FixedConnector>,
     sessions: Arc<Sessions>,
 }
 
@@ -55,7 +55,12 @@ impl Client {
         config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         let sessions = Arc::new(Sessions::default());
         let connector = Connector::new(config.checked()?).with_sessions(sessions.clone());
-        Ok(Self { way, rustls, tessera: HttpsConnector::over(To(to), connector), sessions })
+        Ok(Self {
+            way,
+            rustls,
+            tessera: HttpsConnector::over(FixedConnector(to), connector),
+            sessions,
+        })
     }
 
     /// Returns how long one request took to the application. With `again` its connection must be resumed.
@@ -109,12 +114,12 @@ impl Client {
 #[derive(Default)]
 struct Sessions {
     store: MemorySessionStore,
-    came: Came,
+    came: SessionSignal,
 }
 
-struct Came(Semaphore);
+struct SessionSignal(Semaphore);
 
-impl Default for Came {
+impl Default for SessionSignal {
     fn default() -> Self {
         Self(Semaphore::new(0))
     }
@@ -140,9 +145,9 @@ impl SessionStore for Sessions {
 
 /// Connects by TCP to one address, whatever the URI.
 #[derive(Clone)]
-struct To(SocketAddr);
+struct FixedConnector(SocketAddr);
 
-impl Service<Uri> for To {
+impl Service<Uri> for FixedConnector {
     type Response = TokioIo<TcpStream>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;

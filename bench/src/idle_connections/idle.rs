@@ -11,16 +11,16 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use tessera_bench::Served;
+use tessera_bench::ServedProgram;
 
 /// Makes connections; each sends something, and receives the echo.
 pub(crate) async fn connections(
-    server: &Served,
+    server: &ServedProgram,
     count: usize,
 ) -> Result<Vec<TlsStream<TcpStream>>, Box<dyn Error>> {
     let config = ClientConfig::builder()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody))
+        .with_custom_certificate_verifier(Arc::new(AcceptAll))
         .with_no_client_auth();
     let connector = TlsConnector::from(Arc::new(config));
     let mut streams = Vec::with_capacity(count);
@@ -38,9 +38,9 @@ pub(crate) async fn connections(
 
 /// Accepts any server: its cost is measured, not its identity.
 #[derive(Debug)]
-struct Anybody;
+struct AcceptAll;
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAll {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;
-use tessera_bench::Served;
+use tessera_bench::ServedProgram;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box<dyn Error>> {
     // All clients come from one address.
-    let server = Served::start(program, &["--max-connections-per-address", "100000"])?;
+    let server = ServedProgram::start(program, &["--max-connections-per-address", "100000"])?;
     // Memory that the process keeps is allocated before the first count.
     drop(idle::connections(&server, 200).await?);
     load(program, &server)?;
@@ -76,7 +76,7 @@ impl std::fmt::Display for Latency {
 }
 
 /// Measures full handshakes, one at a time.
-fn load(program: &str, server: &Served) -> Result<Latency, Box<dyn Error>> {
+fn load(program: &str, server: &ServedProgram) -> Result<Latency, Box<dyn Error>> {
     let output = Command::new(program)
         .args(["connect", &server.address, "--fingerprint", &server.fingerprint])
         .args(["--count", "2000", "--mode", "full", "--json", "-"])

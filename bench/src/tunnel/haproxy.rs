@@ -3,7 +3,7 @@
 use tessera_interop::SERVER_NAME;
 use tessera_link::End;
 
-use crate::setting::{GROUP, MOST_CONNECTIONS, Resumed, SUITE, Setting};
+use crate::setting::{GROUP, MOST_CONNECTIONS, ResumptionCount, SUITE, Setting};
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     let Setting { way, files, listen, connect, told, .. } = setting;
@@ -45,6 +45,6 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
 
 const LOG: &str = "log stdout format raw local0";
 
-pub(crate) fn resumed(log: &str) -> Resumed {
-    Resumed { yes: log.matches("resumed=1").count(), no: log.matches("resumed=0").count() }
+pub(crate) fn resumed(log: &str) -> ResumptionCount {
+    ResumptionCount { yes: log.matches("resumed=1").count(), no: log.matches("resumed=0").count() }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Direction {
 
 /// The connections made, and their outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct ConnectionLog {
     /// How long each took, from `connect` to the last byte of the answer.
     pub(crate) latencies: Vec<Duration>,
     pub(crate) errors: Vec<io::Error>,
@@ -34,12 +34,12 @@ pub(crate) async fn connections(
     count: usize,
     at_once: usize,
     bytes: usize,
-) -> Made {
+) -> ConnectionLog {
     let mut clients = JoinSet::new();
     for number in 0..at_once {
         let share = count / at_once + usize::from(number < count % at_once);
         clients.spawn(async move {
-            let mut made = Made::default();
+            let mut made = ConnectionLog::default();
             for _ in 0..share {
                 match within(exchange(to, bytes)).await {
                     Ok(latency) => made.latencies.push(latency),
@@ -49,7 +49,7 @@ pub(crate) async fn connections(
             made
         });
     }
-    let mut all = Made::default();
+    let mut all = ConnectionLog::default();
     while let Some(made) = clients.join_next().await {
         match made {
             Ok(made) => {

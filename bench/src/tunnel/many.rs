@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Failure;
-use crate::load::{self, Made, Open};
+use crate::load::{self, ConnectionLog, Open};
 use crate::options::Options;
 use crate::proxies::Proxies;
 use crate::report::Report;
@@ -84,8 +84,8 @@ fn reloads(scene: &Scene<'_>, proxies: &Proxies) -> Result<usize, Failure> {
     Ok(errors.len())
 }
 
-async fn come_and_go(to: std::net::SocketAddr, until: Instant) -> Made {
-    let mut all = Made::default();
+async fn come_and_go(to: std::net::SocketAddr, until: Instant) -> ConnectionLog {
+    let mut all = ConnectionLog::default();
     while Instant::now() < until {
         let made = load::connections(to, COMING * 4, COMING, ECHOED).await;
         all.latencies.extend(made.latencies);

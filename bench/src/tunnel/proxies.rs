@@ -19,11 +19,11 @@ pub(crate) struct Proxies {
     /// Where clients connect.
     pub(crate) address: SocketAddr,
     /// The server's end and the client's; empty without a tunnel.
-    ends: Vec<Running>,
+    ends: Vec<RunningProxy>,
 }
 
 /// A program at one end.
-struct Running {
+struct RunningProxy {
     process: Process,
     // Removed after the process is killed.
     directory: Directory,
@@ -69,7 +69,7 @@ impl Proxies {
                 }
             };
             process.listens_on(listen.port());
-            ends.push(Running { process, directory });
+            ends.push(RunningProxy { process, directory });
         }
         Ok(Self { way, address, ends })
     }

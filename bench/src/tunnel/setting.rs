@@ -21,7 +21,7 @@ pub(crate) struct Setting<'a> {
 
 /// How many connections were resumed according to an end, and how many were not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Resumed {
+pub(crate) struct ResumptionCount {
     pub(crate) yes: usize,
     pub(crate) no: usize,
 }

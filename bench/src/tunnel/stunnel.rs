@@ -3,7 +3,7 @@
 use tessera_interop::{CLIENT_NAME, SERVER_NAME};
 use tessera_link::End;
 
-use crate::setting::{GROUP, Resumed, SUITE, Setting};
+use crate::setting::{GROUP, ResumptionCount, SUITE, Setting};
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     let Setting { files, listen, connect, told, .. } = setting;
@@ -24,8 +24,8 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     )
 }
 
-pub(crate) fn resumed(log: &str) -> Resumed {
-    Resumed {
+pub(crate) fn resumed(log: &str) -> ResumptionCount {
+    ResumptionCount {
         yes: log.matches("previous session reused").count(),
         no: log.matches("new session negotiated").count(),
     }

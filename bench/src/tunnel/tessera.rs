@@ -8,7 +8,7 @@ use tessera_link::End;
 use tessera_test_peers::Directory;
 
 use crate::Failure;
-use crate::setting::{GROUP, MOST_CONNECTIONS, Resumed, SUITE, Setting};
+use crate::setting::{GROUP, MOST_CONNECTIONS, ResumptionCount, SUITE, Setting};
 use crate::ways::{Exchange, Tessera};
 
 /// The socket of the metrics: not at an end of a link, but in the end's directory.
@@ -47,10 +47,10 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>, ours: Tessera) -> S
 
 /// Counts connections with a forward-secret ticket, or an ordinary one without early data, and all other completed
 /// handshakes.
-pub(crate) fn resumed(directory: &Directory, ours: Tessera) -> Result<Resumed, Failure> {
+pub(crate) fn resumed(directory: &Directory, ours: Tessera) -> Result<ResumptionCount, Failure> {
     let wanted = if ours.early { "forward_secret" } else { "resumed" };
     let (yes, no) = counts(directory, "handshakes", wanted)?;
-    Ok(Resumed { yes, no })
+    Ok(ResumptionCount { yes, no })
 }
 
 /// Returns how often the end has reloaded its files, and how often that failed.

@@ -15,7 +15,7 @@ use crate::clock::WorldClock;
 use crate::network::{ConnectionId, below};
 use crate::pending::Pending;
 use crate::slip::{Slip, heard_receipt, heard_verdict};
-use crate::tally::{Happening, Tally};
+use crate::tally::{IncrementEvent, Tally};
 
 /// A client with its disk.
 pub struct Client {
@@ -89,7 +89,7 @@ impl Client {
 
     /// Loses everything but the disk; returns the connection that is gone.
     pub fn restart(&mut self) -> Option<ConnectionId> {
-        self.tally.count(Happening::ClientRestarted);
+        self.tally.count(IncrementEvent::ClientRestarted);
         if self.slip == Some(Slip::ClientSavesLate) {
             self.disk.pending = None;
         }
@@ -127,7 +127,7 @@ impl Client {
         let mut output = Output::new();
         let mut connection =
             ClientConnection::start(self.config.clone(), destination, now, &mut output).ok()?;
-        self.tally.count(Happening::Connection);
+        self.tally.count(IncrementEvent::Connection);
         let flight = connection.facts().flight;
         let mut sent = false;
         if let (Some(flight), None) = (flight, asked) {
@@ -184,7 +184,7 @@ impl Client {
                     self.disk.sessions.push(session.export().to_vec());
                 }
                 ReadEvent::Handshake(Event::EarlyDataAccepted) => {
-                    self.tally.count(Happening::Accepted);
+                    self.tally.count(IncrementEvent::Accepted);
                 }
                 ReadEvent::Handshake(Event::EarlyDataRejected(verdict)) => {
                     open.sent = false;
@@ -219,9 +219,9 @@ impl Client {
         rng: &mut Xoshiro256PlusPlus,
     ) {
         self.tally.count(match verdict {
-            Verdict::Burned => Happening::VerdictBurned,
-            Verdict::Used => Happening::VerdictUsed,
-            _ => Happening::VerdictUnknown,
+            Verdict::Burned => IncrementEvent::VerdictBurned,
+            Verdict::Used => IncrementEvent::VerdictUsed,
+            _ => IncrementEvent::VerdictUnknown,
         });
         if let (Some(flight), Verdict::Burned) = (flight, heard_verdict(self.slip, verdict)) {
             self.hear_burned(flight, rng);
@@ -231,10 +231,10 @@ impl Client {
     /// Handles a receipt for it.
     fn settle(&mut self, flight: FlightHandle, receipt: Receipt, rng: &mut Xoshiro256PlusPlus) {
         self.tally.count(match receipt {
-            Receipt::Burned => Happening::ReceiptBurned,
-            Receipt::TakenNotDone => Happening::ReceiptTakenNotDone,
-            Receipt::Done => Happening::ReceiptDone,
-            _ => Happening::ReceiptUnknown,
+            Receipt::Burned => IncrementEvent::ReceiptBurned,
+            Receipt::TakenNotDone => IncrementEvent::ReceiptTakenNotDone,
+            Receipt::Done => IncrementEvent::ReceiptDone,
+            _ => IncrementEvent::ReceiptUnknown,
         });
         match heard_receipt(self.slip, receipt) {
             Receipt::Burned => self.hear_burned(flight, rng),

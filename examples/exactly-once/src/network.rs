@@ -6,11 +6,11 @@ use std::sync::Arc;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
-use crate::tally::{Happening, Tally};
+use crate::tally::{IncrementEvent, Tally};
 
 /// A direction of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Towards {
+pub enum Direction {
     /// To the server.
     Server,
     /// To the client of this number.
@@ -25,14 +25,14 @@ pub struct Piece {
     /// Their connection.
     pub connection: ConnectionId,
     /// Where they go.
-    pub towards: Towards,
+    pub towards: Direction,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
 /// The bytes in transit, and the recordings of them.
 pub struct Network {
-    under_way: BTreeMap<(ConnectionId, Towards), Queue>,
+    under_way: BTreeMap<(ConnectionId, Direction), Queue>,
     /// First flights of clients, to be replayed.
     pub flights: Recordings,
     /// Recorded answers of servers.
@@ -101,18 +101,18 @@ impl Network {
         rng: &mut Xoshiro256PlusPlus,
     ) {
         self.flights.keep(flight);
-        self.send(connection, Towards::Server, flight, rng);
+        self.send(connection, Direction::Server, flight, rng);
     }
 
     /// Takes bytes of a connection, and carries them in one piece or in two.
     pub fn send(
         &mut self,
         connection: ConnectionId,
-        towards: Towards,
+        towards: Direction,
         bytes: &[u8],
         rng: &mut Xoshiro256PlusPlus,
     ) {
-        if towards != Towards::Server {
+        if towards != Direction::Server {
             self.answers.keep(bytes);
         }
         let cut = match below(rng, 4) {
@@ -127,7 +127,7 @@ impl Network {
 
     /// Returns a piece that arrives now.
     pub fn deliver(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<Piece> {
-        use Happening::*;
+        use IncrementEvent::*;
         self.now += 1;
         let ready = self.under_way.iter_mut().filter(|(_, queue)| queue.held_until <= self.now);
         let mut ready: Vec<_> = ready.collect();
@@ -138,7 +138,7 @@ impl Network {
         let (&(connection, towards), queue) = ready.swap_remove(which);
         let mut befalls = |to_server, to_client| {
             let it = below(rng, 1000) < self.faults;
-            let happening = if towards == Towards::Server { to_server } else { to_client };
+            let happening = if towards == Direction::Server { to_server } else { to_client };
             it.then(|| self.tally.count(happening)).is_some()
         };
 

@@ -12,8 +12,8 @@ use tessera_harness::credential;
 
 use crate::journal::{Journal, JournalReceipts, increment};
 use crate::network::{ConnectionId, below};
-use crate::slip::{OfJournalAlone, Slip, count_wrongly};
-use crate::tally::{Happening, Tally};
+use crate::slip::{Slip, UnburnedReceipts, count_wrongly};
+use crate::tally::{IncrementEvent, Tally};
 use crate::vault::MortalVault;
 
 /// One life of the server: its state ends with it, except for the journal.
@@ -31,7 +31,7 @@ pub struct Server {
 }
 
 /// The parameters of a server.
-pub struct Begin {
+pub struct ServerParameters {
     /// May be older than this life.
     pub tickets: Arc<dyn TicketKeys>,
     /// The store of all lives.
@@ -57,17 +57,17 @@ struct Job {
 }
 
 /// The server died while it worked.
-pub struct Crashed;
+pub struct ServerCrash;
 
 /// What ended the work on an increment.
-enum Died {
+enum FailureScope {
     /// The work and its connection; the vault remembers what was taken.
     Worker,
     /// Everything.
     Server,
 }
 
-impl From<rusqlite::Error> for Died {
+impl From<rusqlite::Error> for FailureScope {
     fn from(_: rusqlite::Error) -> Self {
         Self::Worker
     }
@@ -75,10 +75,15 @@ impl From<rusqlite::Error> for Died {
 
 impl Server {
     /// Starts.
-    pub fn start(begin: Begin, crashes: u64, slip: Option<Slip>, tally: Arc<Tally>) -> Self {
-        let Begin { tickets, journal, vault, continuation, group } = begin;
+    pub fn start(
+        begin: ServerParameters,
+        crashes: u64,
+        slip: Option<Slip>,
+        tally: Arc<Tally>,
+    ) -> Self {
+        let ServerParameters { tickets, journal, vault, continuation, group } = begin;
         let receipts: Arc<dyn Receipts> = match slip {
-            Some(Slip::ReceiptsDoNotBurn) => Arc::new(OfJournalAlone(journal.clone())),
+            Some(Slip::ReceiptsDoNotBurn) => Arc::new(UnburnedReceipts(journal.clone())),
             _ => Arc::new(JournalReceipts { vault: vault.clone(), journal: journal.clone() }),
         };
         let mut guard = OneTimeKeyGuard::new(vault.clone());
@@ -180,15 +185,15 @@ impl Server {
         &mut self,
         now: Time,
         rng: &mut Xoshiro256PlusPlus,
-    ) -> Result<Option<(ConnectionId, Vec<u8>)>, Crashed> {
+    ) -> Result<Option<(ConnectionId, Vec<u8>)>, ServerCrash> {
         let Some(Job { from, key }) = self.jobs.pop_front() else { return Ok(None) };
         match self.count(&key, rng) {
             Ok(()) => (),
-            Err(Died::Worker) => {
+            Err(FailureScope::Worker) => {
                 self.forget(from);
                 return Ok(None);
             }
-            Err(Died::Server) => return Err(Crashed),
+            Err(FailureScope::Server) => return Err(ServerCrash),
         }
         let open = self.connections.get_mut(&from);
         let Some(open) = open.filter(|_| self.slip != Some(Slip::ServerAnswersFirst)) else {
@@ -199,26 +204,30 @@ impl Server {
         Ok(written.is_ok().then(|| (from, output.as_slice().to_vec())))
     }
 
-    fn count(&self, key: &FlightHandle, rng: &mut Xoshiro256PlusPlus) -> Result<(), Died> {
-        self.misfortune(Happening::DiedBeforeTransaction, rng)?;
-        let within = |rng| self.misfortune(Happening::DiedInTransaction, rng);
+    fn count(&self, key: &FlightHandle, rng: &mut Xoshiro256PlusPlus) -> Result<(), FailureScope> {
+        self.misfortune(IncrementEvent::DiedBeforeTransaction, rng)?;
+        let within = |rng| self.misfortune(IncrementEvent::DiedInTransaction, rng);
         match self.slip {
             Some(slip @ (Slip::ServerForgets | Slip::ServerMarksFirst | Slip::ServerMarksLast)) => {
                 count_wrongly(slip, &self.journal, key, || within(rng))?;
             }
             _ => self.journal.once(key, |transaction| {
                 within(rng)?;
-                Ok::<_, Died>(increment(transaction)?)
+                Ok::<_, FailureScope>(increment(transaction)?)
             })?,
         }
-        self.misfortune(Happening::DiedBeforeAnswer, rng)
+        self.misfortune(IncrementEvent::DiedBeforeAnswer, rng)
     }
 
     /// Anything may die between any two steps.
-    fn misfortune(&self, when: Happening, rng: &mut Xoshiro256PlusPlus) -> Result<(), Died> {
+    fn misfortune(
+        &self,
+        when: IncrementEvent,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Result<(), FailureScope> {
         let died = match below(rng, 1000) {
-            chance if chance < self.crashes => Died::Server,
-            chance if chance < 3 * self.crashes => Died::Worker,
+            chance if chance < self.crashes => FailureScope::Server,
+            chance if chance < 3 * self.crashes => FailureScope::Worker,
             _ => return Ok(()),
         };
         self.tally.count(when);

@@ -85,9 +85,9 @@ pub(crate) fn count_wrongly<E: From<rusqlite::Error>>(
 }
 
 /// Receipts of a server that burns nothing.
-pub(crate) struct OfJournalAlone(pub(crate) Arc<Journal>);
+pub(crate) struct UnburnedReceipts(pub(crate) Arc<Journal>);
 
-impl Receipts for OfJournalAlone {
+impl Receipts for UnburnedReceipts {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
         Reply::Now(match self.0.is_done(&question.handle) {
             Ok(true) => Receipt::Done,

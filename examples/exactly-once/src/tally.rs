@@ -7,9 +7,9 @@ macro_rules! happenings {
         /// Something that happens to an increment on its way.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[expect(missing_docs, reason = "the words stand in `ALL`")]
-        pub enum Happening { $($name,)* }
+        pub enum IncrementEvent { $($name,)* }
 
-        impl Happening {
+        impl IncrementEvent {
             /// All of them, with descriptions.
             pub const ALL: &[(Self, &'static str)] = &[$((Self::$name, $words),)*];
         }
@@ -51,11 +51,11 @@ happenings! {
 
 /// How often each of them happened.
 #[derive(Default)]
-pub struct Tally([AtomicU64; Happening::ALL.len()]);
+pub struct Tally([AtomicU64; IncrementEvent::ALL.len()]);
 
 impl Tally {
     /// It happened.
-    pub fn count(&self, happening: Happening) {
+    pub fn count(&self, happening: IncrementEvent) {
         if let Some(count) = self.0.get(happening as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -64,6 +64,6 @@ impl Tally {
     /// Returns how often each of them happened, with its description.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
-        Happening::ALL.iter().map(|(_, words)| *words).zip(counts)
+        IncrementEvent::ALL.iter().map(|(_, words)| *words).zip(counts)
     }
 }

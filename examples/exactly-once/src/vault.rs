@@ -12,7 +12,7 @@ use tessera::resume::{
 use tessera_vault::MemoryVault;
 
 use crate::network::below;
-use crate::tally::{Happening, Tally};
+use crate::tally::{IncrementEvent, Tally};
 
 /// In memory, and gone with its server. Sometimes a question to it, or its answer, is lost. It distinguishes its lives
 /// like `MemoryVault::open`, by the clock of the world.
@@ -50,7 +50,7 @@ impl MortalVault {
         let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
         let fails = below(&mut rng, 1000) < self.faults.load(Ordering::Relaxed);
         if fails {
-            self.tally.count(Happening::VaultDidNotAnswer);
+            self.tally.count(IncrementEvent::VaultDidNotAnswer);
         }
         fails
     }
@@ -72,7 +72,7 @@ impl Vault for MortalVault {
         let of_earlier_life = question.incarnation.is_some_and(|life| life.is_before(&self.life));
         match (answer, question.unix) {
             (Reply::Now(TakeAnswer::Absent(Absence::Unknown)), Some(now)) if of_earlier_life => {
-                self.tally.count(Happening::VaultWasLost);
+                self.tally.count(IncrementEvent::VaultWasLost);
                 let ended_before = now.saturating_sub(self.began);
                 Reply::Now(TakeAnswer::Absent(Absence::Lost { ended_before }))
             }

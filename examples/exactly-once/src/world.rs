@@ -14,10 +14,10 @@ use tessera_vault::{TicketKey, TicketKeyRing};
 use crate::client::Client;
 use crate::clock::WorldClock;
 use crate::journal::Journal;
-use crate::network::{ConnectionId, Network, Towards, below};
-use crate::server::{Begin, Crashed, Server};
+use crate::network::{ConnectionId, Direction, Network, below};
+use crate::server::{Server, ServerCrash, ServerParameters};
 use crate::slip::Slip;
-use crate::tally::{Happening, Tally};
+use crate::tally::{IncrementEvent, Tally};
 use crate::vault::MortalVault;
 
 /// How a run ended.
@@ -68,7 +68,7 @@ pub fn run(seed: u64, store: &Path, slip: Option<Slip>, tally: &Arc<Tally>) -> R
     // The attacker replays everything once more.
     world.calm_down();
     for flight in world.network.flights.take() {
-        world.replay_flight(&flight, Happening::ReplayedAtTheEnd);
+        world.replay_flight(&flight, IncrementEvent::ReplayedAtTheEnd);
     }
     while world.server.work_left() > 0 {
         world.work()?;
@@ -108,7 +108,7 @@ impl<'s> World<'s> {
         let ring = new_ring(BEGINNING)?;
         let journal = Arc::new(Journal::open(store)?);
         let vault = MortalVault::new(0, BEGINNING, VAULT_FAULTS, branch(&mut rng), tally.clone());
-        let begin = Begin {
+        let begin = ServerParameters {
             tickets: ring.clone(),
             journal: journal.clone(),
             vault: Arc::new(vault),
@@ -158,7 +158,7 @@ impl<'s> World<'s> {
         if self.strikes(25)
             && let Some(flight) = self.network.flights.any(&mut self.rng)
         {
-            self.replay_flight(&flight, Happening::ReplayedToServer);
+            self.replay_flight(&flight, IncrementEvent::ReplayedToServer);
         }
         if self.strikes(400) {
             self.replay_answer();
@@ -179,7 +179,7 @@ impl<'s> World<'s> {
         if let (true, Some(key)) = (restarts, key)
             && self.journal.is_done(&key)?
         {
-            self.tally.count(Happening::RestartedBeforeStored);
+            self.tally.count(IncrementEvent::RestartedBeforeStored);
         }
         if let Some(connection) = lost {
             self.server.forget(connection);
@@ -197,23 +197,23 @@ impl<'s> World<'s> {
         let Some(piece) = self.network.deliver(&mut self.rng) else { return };
         let (id, bytes) = (piece.connection, &piece.bytes);
         match piece.towards {
-            Towards::Server => {
+            Direction::Server => {
                 let work = self.server.work_left();
                 let answer = self.server.receive(id, bytes, self.clock.now());
                 let is_gone = !self.clients.iter().any(|client| client.is_on(id));
                 if is_gone && self.server.work_left() > work {
-                    self.tally.count(Happening::ArrivedTooLate);
+                    self.tally.count(IncrementEvent::ArrivedTooLate);
                 }
                 self.send_answer(id, &answer);
             }
-            Towards::Client(number) => self.give_client(number, id, bytes),
+            Direction::Client(number) => self.give_client(number, id, bytes),
         }
     }
 
     fn give_client(&mut self, number: usize, id: ConnectionId, bytes: &[u8]) {
         let answer = self.clients[number].receive(id, bytes, self.clock.now(), &mut self.rng);
         if !answer.is_empty() {
-            self.network.send(id, Towards::Server, &answer, &mut self.rng);
+            self.network.send(id, Direction::Server, &answer, &mut self.rng);
         }
     }
 
@@ -221,7 +221,7 @@ impl<'s> World<'s> {
     fn send_answer(&mut self, id: ConnectionId, bytes: &[u8]) {
         let number = self.clients.iter().position(|client| client.is_on(id));
         if let (Some(number), false) = (number, bytes.is_empty()) {
-            self.network.send(id, Towards::Client(number), bytes, &mut self.rng);
+            self.network.send(id, Direction::Client(number), bytes, &mut self.rng);
         }
     }
 
@@ -230,13 +230,13 @@ impl<'s> World<'s> {
         match self.server.work(self.clock.now(), &mut self.rng) {
             Ok(Some((id, answer))) => self.send_answer(id, &answer),
             Ok(None) => (),
-            Err(Crashed) => self.restart_server()?,
+            Err(ServerCrash) => self.restart_server()?,
         }
         Ok(())
     }
 
     /// Replays a recorded flight. The server's answer is dropped.
-    fn replay_flight(&mut self, flight: &[u8], happening: Happening) {
+    fn replay_flight(&mut self, flight: &[u8], happening: IncrementEvent) {
         self.tally.count(happening);
         self.replays += 1;
         let id = ConnectionId::MAX - self.replays;
@@ -249,16 +249,16 @@ impl<'s> World<'s> {
         let number = below(&mut self.rng, CLIENTS as u64) as usize;
         let id = self.clients[number].connection();
         if let (Some(id), Some(bytes)) = (id, self.network.answers.any(&mut self.rng)) {
-            self.tally.count(Happening::ReplayedToClient);
+            self.tally.count(IncrementEvent::ReplayedToClient);
             self.give_client(number, id, &bytes);
         }
     }
 
     /// Starts the next life: the journal is the same, the vault is new, and the ticket keys are either.
     fn restart_server(&mut self) -> Result<()> {
-        self.tally.count(Happening::ServerRestarted);
+        self.tally.count(IncrementEvent::ServerRestarted);
         if self.server.work_left() > 0 {
-            self.tally.count(Happening::RestartedBeforeCommit);
+            self.tally.count(IncrementEvent::RestartedBeforeCommit);
         }
         let now = self.clock.now().unix.unwrap_or(BEGINNING);
         if below(&mut self.rng, 4) == 0 {
@@ -268,7 +268,7 @@ impl<'s> World<'s> {
         let rng = branch(&mut self.rng);
         let vault = MortalVault::new(self.lives, now, VAULT_FAULTS, rng, self.tally.clone());
         self.lives += 1;
-        let begin = Begin {
+        let begin = ServerParameters {
             tickets: self.ring.clone(),
             journal: self.journal.clone(),
             vault: Arc::new(vault),

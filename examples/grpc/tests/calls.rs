@@ -20,12 +20,12 @@ use tonic_prost::ProstCodec;
 
 /// Signals a new session, which another thread stores.
 #[derive(Default)]
-struct Telling {
+struct SignallingStore {
     store: MemorySessionStore,
     came: Notify,
 }
 
-impl SessionStore for Telling {
+impl SessionStore for SignallingStore {
     fn put(&self, server_name: &str, session: ClientSession) {
         self.store.put(server_name, session);
         self.came.notify_one();
@@ -43,7 +43,7 @@ async fn the_first_call_of_the_second_connection_travels_as_early_data() {
     let address = listener.local_addr().unwrap();
     let acceptor = Acceptor::new(configurations.server);
     tokio::spawn(serve(Server::new(listener, acceptor, Limits::default())));
-    let sessions = Arc::new(Telling::default());
+    let sessions = Arc::new(SignallingStore::default());
     let connector = Connector::new(configurations.client).with_sessions(sessions.clone());
     for (name, again) in [("Ada", false), ("Grace", true)] {
         let channel = channel(address.port(), connector.clone()).unwrap();

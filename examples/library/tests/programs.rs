@@ -37,22 +37,22 @@ impl Files {
 }
 
 /// A server on a free port, killed when it is dropped.
-struct Running {
+struct RunningServer {
     child: Child,
     port: String,
 }
 
-fn start(program: &str, files: &Files) -> Running {
+fn start(program: &str, files: &Files) -> RunningServer {
     let mut command = Command::new(program);
     command.args([&files.chain, &files.key, "127.0.0.1:0"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let port = line.trim().rsplit_once(':').expect("an address").1.to_owned();
-    Running { child, port }
+    RunningServer { child, port }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -60,7 +60,7 @@ impl Drop for Running {
 }
 
 /// Runs a client, and returns its output.
-fn ask(program: &str, files: &Files, server: &Running) -> String {
+fn ask(program: &str, files: &Files, server: &RunningServer) -> String {
     let url = format!("https://localhost:{}/", server.port);
     let output = Command::new(program).args([&files.root, &url]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

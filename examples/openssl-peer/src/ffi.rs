@@ -70,15 +70,15 @@ struct Offer {
     session: SslSession,
 }
 
-type Found = Result<Option<SslSession>, ErrorStack>;
-type Find = Box<dyn Fn(&mut SslRef, &[u8]) -> Found + Send + Sync>;
-type Allow = Box<dyn Fn(&SslRef) -> bool + Send + Sync>;
+type SessionLookup = Result<Option<SslSession>, ErrorStack>;
+type Find = Box<dyn Fn(&mut SslRef, &[u8]) -> SessionLookup + Send + Sync>;
+type EarlyDataFilter = Box<dyn Fn(&SslRef) -> bool + Send + Sync>;
 
 static OFFER: LazyLock<Index<Ssl, Offer>> =
     LazyLock::new(|| Ssl::new_ex_index().expect("OpenSSL has indices"));
 static FIND: LazyLock<Index<SslContext, Find>> =
     LazyLock::new(|| SslContext::new_ex_index().expect("OpenSSL has indices"));
-static ALLOW: LazyLock<Index<SslContext, Allow>> =
+static ALLOW: LazyLock<Index<SslContext, EarlyDataFilter>> =
     LazyLock::new(|| SslContext::new_ex_index().expect("OpenSSL has indices"));
 
 /// Makes the connections of a client's context offer the PSK passed to [`offer`].
@@ -114,7 +114,7 @@ unsafe extern "C" fn use_session(
 /// again. An error ends the connection.
 pub(crate) fn set_find_session(
     context: &mut SslContextBuilder,
-    find: impl Fn(&mut SslRef, &[u8]) -> Found + Send + Sync + 'static,
+    find: impl Fn(&mut SslRef, &[u8]) -> SessionLookup + Send + Sync + 'static,
 ) {
     context.set_ex_data(*FIND, Box::new(find));
     // SAFETY: the context is live, and the callback is a function.

@@ -36,5 +36,5 @@ mod message;
 pub use cached_chains::{CachedChains, Destination};
 pub use certificates::{Certificates, KeyKind, SERVER_NAME};
 pub use chain::{Chain, Hash};
-pub use loopback::{Bytes, Ended, Ends, connect};
-pub use message::{Abbreviated, abbreviate, restore};
+pub use loopback::{Bytes, Ends, HandshakeResult, connect};
+pub use message::{AbbreviatedCertificate, abbreviate, restore};

@@ -16,15 +16,15 @@ use crate::certificates::SERVER_NAME;
 /// Both ends after their handshake.
 pub struct Ends {
     /// The client's.
-    pub client: Ended<ClientConnection>,
+    pub client: HandshakeResult<ClientConnection>,
     /// The server's.
-    pub server: Ended<ServerConnection>,
+    pub server: HandshakeResult<ServerConnection>,
     /// The bytes on the wire, every record with its header.
     pub bytes: Bytes,
 }
 
 /// An end, and the error that ended its handshake early.
-pub struct Ended<C> {
+pub struct HandshakeResult<C> {
     /// The connection.
     pub connection: C,
     /// None if the handshake is complete.
@@ -55,8 +55,8 @@ impl Ends {
     pub fn complete(self) -> Result<Self> {
         match (self.client.error, self.server.error) {
             (None, None) => Ok(Self {
-                client: Ended { error: None, ..self.client },
-                server: Ended { error: None, ..self.server },
+                client: HandshakeResult { error: None, ..self.client },
+                server: HandshakeResult { error: None, ..self.server },
                 bytes: self.bytes,
             }),
             (Some(error), _) | (None, Some(error)) => Err(error),
@@ -82,7 +82,7 @@ pub fn connect(client: Arc<ClientConfig>, server: Arc<ServerConfig>) -> Result<E
     })
 }
 
-fn shake_hands<C, S>(mut connection: C, socket: TcpStream) -> Result<(Ended<C>, Bytes)>
+fn shake_hands<C, S>(mut connection: C, socket: TcpStream) -> Result<(HandshakeResult<C>, Bytes)>
 where
     C: DerefMut<Target = ConnectionCommon<S>>,
     S: SideData,
@@ -90,7 +90,7 @@ where
     const PATIENCE: Duration = Duration::from_secs(20);
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_nodelay(true)?;
-    let mut socket = Counting { socket, bytes: Bytes { sent: 0, received: 0 } };
+    let mut socket = CountingSocket { socket, bytes: Bytes { sent: 0, received: 0 } };
     let mut error = None;
     while error.is_none() && (connection.is_handshaking() || connection.wants_write()) {
         error = connection.complete_io(&mut socket).err();
@@ -105,16 +105,16 @@ where
         let end = connection.process_new_packets().err();
         error = error.or(end.map(Error::other));
     }
-    Ok((Ended { connection, error }, socket.bytes))
+    Ok((HandshakeResult { connection, error }, socket.bytes))
 }
 
 /// A socket that counts.
-struct Counting {
+struct CountingSocket {
     socket: TcpStream,
     bytes: Bytes,
 }
 
-impl Read for Counting {
+impl Read for CountingSocket {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let len = self.socket.read(buffer)?;
         self.bytes.received += len;
@@ -122,7 +122,7 @@ impl Read for Counting {
     }
 }
 
-impl Write for Counting {
+impl Write for CountingSocket {
     fn write(&mut self, buffer: &[u8]) -> Result<usize> {
         let len = self.socket.write(buffer)?;
         self.bytes.sent += len;

@@ -4,7 +4,7 @@ use crate::chain::{self, Chain, Hash};
 
 /// A Certificate message whose chain the peer has.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Abbreviated {
+pub struct AbbreviatedCertificate {
     /// The hash of the chain.
     pub hash: Hash,
     /// The content of a CompressedCertificate message in its place: the hash; then, if an entry has extensions, those
@@ -14,7 +14,7 @@ pub struct Abbreviated {
 
 /// Abbreviates the body of a Certificate message (RFC 8446 §4.4.2). One with a request context can't be abbreviated:
 /// the receiver only knows the chain.
-pub fn abbreviate(body: &[u8]) -> Option<Abbreviated> {
+pub fn abbreviate(body: &[u8]) -> Option<AbbreviatedCertificate> {
     let mut body = Reader(body);
     let context = body.vector(1)?;
     let mut list = Reader(body.vector(3)?);
@@ -34,7 +34,7 @@ pub fn abbreviate(body: &[u8]) -> Option<Abbreviated> {
             content.extend(extensions);
         }
     }
-    Some(Abbreviated { hash, content })
+    Some(AbbreviatedCertificate { hash, content })
 }
 
 /// Returns the hash that a content begins with.

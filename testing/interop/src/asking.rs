@@ -10,33 +10,33 @@ use tessera_webpki::WebPkiVerifier;
 use crate::pki::Pki;
 
 /// Requests an OCSP response and SCTs, verifies like webpki, and records what arrived.
-pub struct Asking {
+pub struct StapleVerifier {
     verifier: Arc<WebPkiVerifier>,
-    came: Mutex<Option<Came>>,
+    came: Mutex<Option<StapledData>>,
 }
 
 /// What accompanied a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Came {
+pub struct StapledData {
     /// The OCSP response.
     pub ocsp_response: Option<Vec<u8>>,
     /// The SignedCertificateTimestampList.
     pub sct_list: Option<Vec<u8>>,
 }
 
-impl Asking {
+impl StapleVerifier {
     /// Trusts the authority.
     pub fn new(pki: &Pki) -> Arc<Self> {
         Arc::new(Self { verifier: pki.verifier(), came: Mutex::new(None) })
     }
 
     /// Returns what accompanied the last verified certificate.
-    pub fn came(&self) -> Option<Came> {
+    pub fn came(&self) -> Option<StapledData> {
         self.came.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl PeerVerifier for Asking {
+impl PeerVerifier for StapleVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         self.verifier.schemes()
     }
@@ -54,7 +54,7 @@ impl PeerVerifier for Asking {
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        *self.came.lock().unwrap_or_else(PoisonError::into_inner) = Some(Came {
+        *self.came.lock().unwrap_or_else(PoisonError::into_inner) = Some(StapledData {
             ocsp_response: question.ocsp_response.clone(),
             sct_list: question.sct_list.clone(),
         });

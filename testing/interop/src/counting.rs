@@ -8,13 +8,13 @@ use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_compression::{Brotli, Zlib};
 
 /// Counts the calls of an algorithm of `tessera-compression`.
-pub struct Counting {
+pub struct CountingCompression {
     compression: Box<dyn CertificateCompression>,
     compressed: AtomicUsize,
     decompressed: AtomicUsize,
 }
 
-impl Counting {
+impl CountingCompression {
     /// Brotli, or zlib.
     pub fn new(algorithm: CertificateCompressionAlgorithm) -> Arc<Self> {
         let compression: Box<dyn CertificateCompression> = match algorithm {
@@ -32,7 +32,7 @@ impl Counting {
     }
 }
 
-impl CertificateCompression for Counting {
+impl CertificateCompression for CountingCompression {
     fn algorithm(&self) -> CertificateCompressionAlgorithm {
         self.compression.algorithm()
     }

@@ -17,10 +17,10 @@ mod pki;
 mod received;
 mod said;
 
-pub use asking::{Asking, Came};
+pub use asking::{StapleVerifier, StapledData};
 pub use cached::{Caches, Form, forms};
 pub use configs::{client, server, to};
-pub use counting::Counting;
+pub use counting::CountingCompression;
 pub use end::{Client, End, Listener, Server};
 pub use key_lines::{KeyLines, hex};
 pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};

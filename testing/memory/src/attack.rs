@@ -32,7 +32,7 @@ pub struct Finding {
 
 /// The result of an attack.
 #[derive(Debug, Clone, Serialize)]
-pub struct Attacked {
+pub struct AttackResult {
     /// How many bytes of memory were looked at.
     pub bytes: usize,
     /// The threads of the process.
@@ -53,7 +53,7 @@ pub fn attack(
     recorder: &Recorder,
     marks: &Marks,
     captures: &[Capture],
-) -> Attacked {
+) -> AttackResult {
     let recorded = recorder.recorded();
     let mut needles: Vec<_> = recorded
         .forbidden()
@@ -82,7 +82,7 @@ pub fn attack(
     for it in tried.opened {
         found.add(snapshot, &format!("opened: {}", it.used), it.recording as u64, it.address);
     }
-    Attacked {
+    AttackResult {
         bytes: snapshot.len(),
         threads: snapshot.threads().len(),
         known: needles.len() + ml_kem_keys.len(),

@@ -29,7 +29,7 @@ use tessera_kit::memory_guard;
 
 use ends::client::Client;
 use pki::Pki;
-use rows::{Rows, Told};
+use rows::{OutputFormat, Rows};
 use slips::Slip;
 use way::Way;
 
@@ -132,7 +132,7 @@ async fn run(arguments: &Arguments) -> Result<bool, Error> {
         return Ok(true);
     }
     let pki = Pki::new()?;
-    let told = Told { json: arguments.json };
+    let told = OutputFormat { json: arguments.json };
     let rows = Rows { program: &arguments.program, pki: &pki, told };
     if arguments.slips {
         return rows.slips().await;

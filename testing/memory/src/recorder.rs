@@ -11,11 +11,11 @@ use tessera::wire::NamedGroup;
 
 /// The recorded secrets.
 #[derive(Default)]
-pub struct Recorder(Mutex<Recorded>);
+pub struct Recorder(Mutex<RecordedSecrets>);
 
 /// The secrets of connections, by value.
 #[derive(Default)]
-pub struct Recorded {
+pub struct RecordedSecrets {
     /// Every output of the key schedule and every agreed key, with a name.
     pub secrets: HashMap<Vec<u8>, String>,
     /// The inputs of HKDF-Extract: the PSKs that were used.
@@ -50,12 +50,12 @@ impl Recorder {
     }
 
     /// Returns what was recorded so far.
-    pub fn recorded(&self) -> MutexGuard<'_, Recorded> {
+    pub fn recorded(&self) -> MutexGuard<'_, RecordedSecrets> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Recorded {
+impl RecordedSecrets {
     /// Returns those that must not be left. The exceptions, here and nowhere else:
     ///
     /// - PSKs and FS secrets of unused tickets. (Other live secrets are not recorded: a vault's keys, the ring's keys

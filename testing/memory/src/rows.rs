@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::Error;
-use crate::attack::{Attacked, attack};
+use crate::attack::{AttackResult, attack};
 use crate::ends::client::{Client, PARALLEL, served};
 use crate::ends::server::Server;
 use crate::marks::Marks;
@@ -21,7 +21,7 @@ use crate::way::Way;
 pub struct Rows<'a> {
     pub program: &'a Path,
     pub pki: &'a Pki,
-    pub told: Told,
+    pub told: OutputFormat,
 }
 
 /// The result of one attack.
@@ -30,7 +30,7 @@ struct Row {
     attacked: String,
     way: String,
     connections: usize,
-    result: Attacked,
+    result: AttackResult,
 }
 
 impl Rows<'_> {
@@ -141,18 +141,18 @@ fn recorder() -> &'static Recorder {
 
 /// How to print results.
 #[derive(Clone, Copy)]
-pub struct Told {
+pub struct OutputFormat {
     pub json: bool,
 }
 
-impl Told {
+impl OutputFormat {
     /// Prints a result; returns whether nothing was found.
     fn tell(
         self,
         name: &str,
         way: Way,
         connections: usize,
-        result: Attacked,
+        result: AttackResult,
     ) -> Result<bool, Error> {
         let clean = result.findings.is_empty();
         let row = Row { attacked: name.to_owned(), way: way.to_string(), connections, result };
@@ -160,7 +160,7 @@ impl Told {
             println!("{}", serde_json::to_string(&row)?);
             return Ok(clean);
         }
-        let Attacked { bytes, threads, known, tried, recordings, findings } = &row.result;
+        let AttackResult { bytes, threads, known, tried, recordings, findings } = &row.result;
         println!(
             "{name:<15} {:<21} {connections:>6} connections, {:>5.1} MB, {threads} threads, {known:>6} \
              known values, {tried:>6} strings on {recordings:>2} recordings: {}",

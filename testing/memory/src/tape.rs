@@ -46,14 +46,14 @@ pub fn last(mut recordings: Vec<Recording>) -> Vec<Capture> {
 const LAST: usize = 40;
 
 /// A socket whose bytes are recorded, by either end.
-pub struct Recorded {
+pub struct RecordedSocket {
     pub socket: TcpStream,
     pub tape: Tape,
     /// Whether this end is the client.
     pub is_client: bool,
 }
 
-impl AsyncRead for Recorded {
+impl AsyncRead for RecordedSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -67,7 +67,7 @@ impl AsyncRead for Recorded {
     }
 }
 
-impl AsyncWrite for Recorded {
+impl AsyncWrite for RecordedSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::sites::Site;
-use crate::{Genre, Mutant, Written};
+use crate::{Genre, Mutant, MutantLocation};
 
 /// What is inserted into a file.
 #[derive(Default)]
 pub(crate) struct Branches {
-    inserted: Vec<Inserted>,
+    inserted: Vec<Insertion>,
 }
 
-struct Inserted {
+struct Insertion {
     at: usize,
     /// Behind what ends here. Of two, the later one ends within the earlier one.
     after: bool,
@@ -93,18 +93,18 @@ impl Branches {
         number: Option<u32>,
         around: &[u32],
     ) {
-        self.inserted.push(Inserted { at, after, text, number, around: around.to_vec() });
+        self.inserted.push(Insertion { at, after, text, number, around: around.to_vec() });
     }
 
     /// Returns the changed text, and where each mutant stands in it.
-    pub(crate) fn apply(self, text: &str, file: &str) -> (String, Vec<Written>) {
+    pub(crate) fn apply(self, text: &str, file: &str) -> (String, Vec<MutantLocation>) {
         let mut order: Vec<_> = self.inserted.into_iter().enumerate().collect();
         order.sort_by_key(|(place, it)| {
             let place = *place as isize;
             (it.at, !it.after, if it.after { -place } else { place })
         });
         let (mut out, mut done) = (String::new(), 0);
-        let mut written: BTreeMap<u32, Written> = BTreeMap::new();
+        let mut written: BTreeMap<u32, MutantLocation> = BTreeMap::new();
         for (_, it) in order {
             out.push_str(text.get(done..it.at).unwrap_or_default());
             done = it.at;
@@ -112,7 +112,7 @@ impl Branches {
             out.push_str(&it.text);
             let here = (start, out.len());
             for number in &it.around {
-                let of = written.entry(*number).or_insert_with(|| Written {
+                let of = written.entry(*number).or_insert_with(|| MutantLocation {
                     number: *number,
                     file: file.into(),
                     own: Vec::new(),

@@ -53,7 +53,7 @@ struct Position {
 
 /// Where a mutant stands in the written file.
 #[derive(Serialize)]
-struct Written {
+struct MutantLocation {
     number: u32,
     file: String,
     /// What was inserted for this mutant alone.

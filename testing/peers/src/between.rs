@@ -12,7 +12,7 @@ use socket2::SockRef;
 
 /// Forwards connections to a server end, and records them.
 #[derive(Clone)]
-pub struct Between {
+pub struct RecordingForwarder {
     address: SocketAddr,
     path: Arc<Mutex<Path>>,
 }
@@ -34,7 +34,7 @@ pub enum Treatment {
 
 /// What a client sent in one connection.
 #[derive(Debug, Clone, Default)]
-pub struct Recorded {
+pub struct RecordedConnection {
     /// The part sent before the server had answered.
     pub first: Vec<u8>,
     /// All of it.
@@ -46,7 +46,7 @@ pub struct Recorded {
 struct Path {
     server: SocketAddr,
     treatment: Treatment,
-    recorded: Vec<Recorded>,
+    recorded: Vec<RecordedConnection>,
     /// What happens to the next connection only.
     next: Option<Treatment>,
     /// Nothing is forwarded, and neither end is notified.
@@ -55,7 +55,7 @@ struct Path {
     open: Vec<[TcpStream; 2]>,
 }
 
-impl Between {
+impl RecordingForwarder {
     /// Starts in front of a server end, on the loopback interface.
     pub fn start(server: SocketAddr) -> Self {
         Self::start_on(Ipv4Addr::LOCALHOST.into(), server)
@@ -145,7 +145,7 @@ impl Between {
 
     /// Takes the recordings of all connections, once all have ended.
     #[track_caller]
-    pub fn take(&self) -> Vec<Recorded> {
+    pub fn take(&self) -> Vec<RecordedConnection> {
         wait_until("the recorded connections end", || {
             let mut path = self.lock();
             path.recorded
@@ -156,14 +156,14 @@ impl Between {
     }
 
     /// Returns the recordings of the connections that have ended.
-    pub fn ended(&self) -> Vec<Recorded> {
+    pub fn ended(&self) -> Vec<RecordedConnection> {
         self.lock().recorded.iter().filter(|recorded| recorded.ended).cloned().collect()
     }
 
     fn carry(&self, client: TcpStream) -> io::Result<()> {
         let (index, server, treatment) = {
             let mut path = self.lock();
-            path.recorded.push(Recorded::default());
+            path.recorded.push(RecordedConnection::default());
             let treatment = path.next.take().unwrap_or(path.treatment);
             (path.recorded.len() - 1, path.server, treatment)
         };
@@ -241,7 +241,7 @@ impl Between {
         back.join().map_err(|_| io::ErrorKind::Other.into())
     }
 
-    fn record(&self, index: usize, change: impl FnOnce(&mut Recorded)) {
+    fn record(&self, index: usize, change: impl FnOnce(&mut RecordedConnection)) {
         if let Some(recorded) = self.lock().recorded.get_mut(index) {
             change(recorded);
         }
@@ -274,7 +274,7 @@ pub fn answers(server: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If it can't be connected to.
-pub fn replay(server: SocketAddr, recorded: &[Recorded]) -> io::Result<()> {
+pub fn replay(server: SocketAddr, recorded: &[RecordedConnection]) -> io::Result<()> {
     let pieces = recorded.iter().flat_map(|recorded| [&recorded.first, &recorded.all]);
     thread::scope(|scope| {
         let replays: Vec<_> =

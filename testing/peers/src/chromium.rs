@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{Network, Process};
 
 /// A page as rendered by a browser.
-pub struct Shown {
+pub struct RenderedPage {
     /// The document, after its scripts ran.
     pub dom: String,
     /// What the page wrote to the console, including complaints of the browser.
@@ -16,7 +16,7 @@ pub struct Shown {
 ///
 /// Opens a page. One from a file must not need the network.
 #[track_caller]
-pub fn show(url: &str, width: u32) -> Shown {
+pub fn show(url: &str, width: u32) -> RenderedPage {
     let network = if url.starts_with("file:") { Network::None } else { Network::Loopback };
     let window = format!("--window-size={width},800");
     let options = [
@@ -43,7 +43,7 @@ pub fn show(url: &str, width: u32) -> Shown {
     let stderr = browser.stderr();
     assert!(succeeded, "Chromium failed: {stderr}");
     let console = stderr.lines().filter(|line| is_of_a_page(line)).map(Into::into).collect();
-    Shown { dom: browser.stdout(), console }
+    RenderedPage { dom: browser.stdout(), console }
 }
 
 /// Whether this line of the log is from a page. The browser has its own pages, which complain about a slow machine.

@@ -23,8 +23,8 @@ pub struct Process {
     /// It was waited for, so its number may be reused.
     ended: bool,
     input: Option<ChildStdin>,
-    stdout: Watched,
-    stderr: Watched,
+    stdout: OutputReader,
+    stderr: OutputReader,
     // Removed after the process is killed.
     directory: Directory,
 }
@@ -100,8 +100,8 @@ impl Process {
             .stderr(Stdio::piped());
         let mut child =
             spawn(command).unwrap_or_else(|error| panic!("{program} can't be started: {error}"));
-        let stdout = Watched::new(child.stdout.take());
-        let stderr = Watched::new(child.stderr.take());
+        let stdout = OutputReader::new(child.stdout.take());
+        let stderr = OutputReader::new(child.stderr.take());
         let input = child.stdin.take();
         Self { program, child, ended: false, input, stdout, stderr, directory }
     }
@@ -291,12 +291,12 @@ impl Drop for Process {
 }
 
 /// A stream of output that a thread reads until it ends.
-struct Watched {
+struct OutputReader {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
 
-impl Watched {
+impl OutputReader {
     fn new(stream: Option<impl Read + Send + 'static>) -> Self {
         let mut stream = stream.expect("it was asked for");
         let bytes = Arc::new(Mutex::new(Vec::new()));

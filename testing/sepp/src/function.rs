@@ -17,12 +17,12 @@ use crate::RUNTIME;
 pub struct Function {
     /// Where it is.
     pub address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RequestHead>>>,
 }
 
 /// The head of a request that reached it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RequestHead {
     /// The method.
     pub method: Method,
     /// The path.
@@ -52,7 +52,7 @@ impl Function {
                 let asked = remembers.clone();
                 tokio::spawn(async move {
                     let service = |request: Request<Body>| {
-                        let head = Asked {
+                        let head = RequestHead {
                             method: request.method().clone(),
                             path: request.uri().path().to_owned(),
                             headers: request.headers().clone(),
@@ -76,7 +76,7 @@ impl Function {
     }
 
     /// Returns all requests.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<RequestHead> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -95,7 +95,7 @@ impl Function {
     }
 }
 
-impl Asked {
+impl RequestHead {
     /// Returns the name of the request.
     pub fn name(&self) -> String {
         let name = self.headers.get(Function::NAME).and_then(|name| name.to_str().ok());

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::Method;
 use tessera_pki::Authority;
-use tessera_test_peers::{Directory, between::Between, wait_until};
+use tessera_test_peers::{Directory, between::RecordingForwarder, wait_until};
 
 use crate::{Consumer, Function, HOME, Places, Reply, Sepp, THIRD, VISITED, request};
 
@@ -71,7 +71,7 @@ pub struct World {
     /// The visited network's function.
     pub amf: Consumer,
     /// The adversary between the visited network and the home network's N32-f.
-    pub between: Between,
+    pub between: RecordingForwarder,
     /// The home network's authority.
     pub home_ca: Authority,
     /// The visited network's.
@@ -105,7 +105,7 @@ impl World {
             .map(|index| Sepp::new(program, first.moved_to(place(index as u8))))
             .collect();
         let visited = Sepp::new(program, Places::on(place(0)));
-        let between = Between::start(first.n32f);
+        let between = RecordingForwarder::start(first.n32f);
         let files = Directory::new();
         let home_leaf = home_ca.issue(HOME).both_pem();
         for (sepp, leaf) in home.iter().map(|sepp| (sepp, home_leaf.clone())) {

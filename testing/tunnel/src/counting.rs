@@ -13,7 +13,7 @@ use crate::serving::serve;
 
 /// The counting backend. Clones count together.
 #[derive(Clone)]
-pub struct Counting {
+pub struct CountingBackend {
     address: SocketAddr,
     counts: Arc<Mutex<Counts>>,
 }
@@ -26,7 +26,7 @@ struct Counts {
     strange: Vec<String>,
 }
 
-impl Counting {
+impl CountingBackend {
     /// Starts it on the loopback interface.
     pub fn start() -> Self {
         let counts = Arc::new(Mutex::new(Counts::default()));

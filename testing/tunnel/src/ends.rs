@@ -23,10 +23,10 @@ pub enum Program {
 pub struct RunningEnd {
     /// The address of each service, in the given order.
     pub addresses: Vec<SocketAddr>,
-    running: Running,
+    running: EndProcess,
 }
 
-enum Running {
+enum EndProcess {
     Peer(Process),
     Tessera(Tunnels),
 }
@@ -35,16 +35,16 @@ impl RunningEnd {
     /// Returns its tunnels, if it is `tessera tunnel run`.
     pub fn tunnels(&self) -> Option<&Tunnels> {
         match &self.running {
-            Running::Peer(_) => None,
-            Running::Tessera(tunnels) => Some(tunnels),
+            EndProcess::Peer(_) => None,
+            EndProcess::Tessera(tunnels) => Some(tunnels),
         }
     }
 
     /// Its process.
     pub fn process(&self) -> &Process {
         match &self.running {
-            Running::Peer(process) => process,
-            Running::Tessera(tunnels) => tunnels.process(),
+            EndProcess::Peer(process) => process,
+            EndProcess::Tessera(tunnels) => tunnels.process(),
         }
     }
 }
@@ -77,8 +77,8 @@ fn start(program: Program, role: Role, pki: &Pki, to: &[SocketAddr]) -> RunningE
     let ways: Vec<_> = to.iter().map(|to| Way { listen: free_address(), to: *to }).collect();
     let ports: Vec<_> = ways.iter().map(|way| way.listen.port()).collect();
     let running = match program {
-        Program::Stunnel => Running::Peer(start_stunnel(role, pki, &ways, &ports)),
-        Program::HaProxy => Running::Peer(start_haproxy(role, pki, &ways, &ports)),
+        Program::Stunnel => EndProcess::Peer(start_stunnel(role, pki, &ways, &ports)),
+        Program::HaProxy => EndProcess::Peer(start_haproxy(role, pki, &ways, &ports)),
         Program::Tessera(program) => {
             let section = match role {
                 Role::Client => client_section,
@@ -87,7 +87,7 @@ fn start(program: Program, role: Role, pki: &Pki, to: &[SocketAddr]) -> RunningE
             let sections = ways.iter().enumerate().map(|(number, Way { listen, to })| {
                 section(pki, &format!("way{number}"), &listen.to_string(), *to, "")
             });
-            Running::Tessera(Tunnels::run(program, &sections.collect::<String>()))
+            EndProcess::Tessera(Tunnels::run(program, &sections.collect::<String>()))
         }
     };
     RunningEnd { addresses: ways.iter().map(|way| way.listen).collect(), running }

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use serde_json::Value;
 use tessera_test_peers::Directory;
-use tessera_test_peers::chromium::{self, Shown};
+use tessera_test_peers::chromium::{self, RenderedPage};
 
 /// Opens the page of a file in a window of this width in pixels.
-fn show(page: &str, width: u32) -> Shown {
+fn show(page: &str, width: u32) -> RenderedPage {
     chromium::show(&format!("file://{page}"), width)
 }
 
@@ -32,7 +32,7 @@ impl Report {
             .expect("starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let json = serde_json::from_slice(&fs::read(&json).expect("JSON")).expect("JSON");
-        let Shown { dom, console } = show(&page, 1280);
+        let RenderedPage { dom, console } = show(&page, 1280);
         assert!(console.is_empty(), "{console:?}");
         Self { json, dom }
     }

@@ -22,7 +22,7 @@ struct World {
 
 /// How the certificates of a handshake travelled.
 #[derive(Debug, PartialEq, Eq)]
-struct Came {
+struct CertificateForms {
     servers: Form,
     clients: Form,
 }
@@ -60,18 +60,18 @@ impl World {
 
     /// Makes a complete handshake, from which both ends learn.
     #[track_caller]
-    fn meet(&self) -> (Came, Ends) {
+    fn meet(&self) -> (CertificateForms, Ends) {
         self.meet_with(self.client_config(), self.server_config())
     }
 
     #[track_caller]
-    fn meet_with(&self, client: ClientConfig, server: ServerConfig) -> (Came, Ends) {
+    fn meet_with(&self, client: ClientConfig, server: ServerConfig) -> (CertificateForms, Ends) {
         let before = (self.client.restored(), self.server.restored());
         let ends = connect(Arc::new(client), Arc::new(server)).unwrap().complete().unwrap();
         self.client.learn_server(&self.to(), &ends.client.connection);
         self.server.learn_client(&ends.server.connection);
         let form = |before, after| if after > before { Hash } else { Whole };
-        let came = Came {
+        let came = CertificateForms {
             servers: form(before.0, self.client.restored()),
             clients: form(before.1, self.server.restored()),
         };
@@ -99,10 +99,10 @@ fn tls(error: Option<std::io::Error>) -> Option<Error> {
 #[test]
 fn each_chain_travels_once() {
     let world = World::new();
-    assert_eq!(world.meet().0, Came { servers: Whole, clients: Whole });
+    assert_eq!(world.meet().0, CertificateForms { servers: Whole, clients: Whole });
     for _ in 0..3 {
         let (came, ends) = world.meet();
-        assert_eq!(came, Came { servers: Hash, clients: Hash });
+        assert_eq!(came, CertificateForms { servers: Hash, clients: Hash });
         let chain = ends.client.connection.peer_certificates().unwrap();
         assert_eq!(chain, world.certificates.server_chain());
         let chain = ends.server.connection.peer_certificates().unwrap();
@@ -136,11 +136,11 @@ fn a_peer_without_a_cache_is_sent_whole_chains() {
     world.meet();
     let plain = world.certificates.server(b"").unwrap();
     let (came, ends) = world.meet_with(world.client_config(), plain);
-    assert_eq!(came, Came { servers: Whole, clients: Whole });
+    assert_eq!(came, CertificateForms { servers: Whole, clients: Whole });
     assert!(ends.bytes.total() > 2_000, "{:?}", ends.bytes);
     let plain = world.certificates.client().unwrap();
     let (came, _) = world.meet_with(plain, world.server_config());
-    assert_eq!(came, Came { servers: Whole, clients: Whole });
+    assert_eq!(came, CertificateForms { servers: Whole, clients: Whole });
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn a_new_chain_of_the_server_travels_whole_once() {
     let mut world = World::new();
     world.meet();
     world.certificates.rotate_server().unwrap();
-    assert_eq!(world.meet().0, Came { servers: Whole, clients: Hash });
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Whole, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Hash });
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn offers_in_vain_take_a_few_bytes() {
     world.certificates.rotate_server().unwrap();
     world.certificates.rotate_client().unwrap();
     let (came, ends) = world.meet();
-    assert_eq!(came, Came { servers: Whole, clients: Whole });
+    assert_eq!(came, CertificateForms { servers: Whole, clients: Whole });
     // An extension with one id each way: 14 bytes. ECDSA signatures differ by a few.
     let (first, missed) = (first.bytes.total(), ends.bytes.total());
     assert!(missed <= first + 40, "{first} bytes at first, {missed} with offers in vain");
@@ -170,8 +170,8 @@ fn a_new_chain_of_the_client_travels_whole_once() {
     let mut world = World::new();
     world.meet();
     world.certificates.rotate_client().unwrap();
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Whole });
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Whole });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Hash });
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn a_client_that_was_restarted_is_sent_the_chain_again() {
     let mut world = World::new();
     world.meet();
     world.client = CachedChains::new();
-    assert_eq!(world.meet().0, Came { servers: Whole, clients: Hash });
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Whole, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Hash });
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn a_server_that_was_restarted_is_sent_the_chain_again() {
     let mut world = World::new();
     world.meet();
     world.server = CachedChains::new();
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Whole });
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Whole });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Hash });
 }
 
 #[test]
@@ -219,8 +219,8 @@ fn a_server_finds_its_chain_among_ids_that_it_does_not_know() {
         world.certificates.rotate_server().unwrap();
     }
     assert_eq!(world.client_config().cert_decompressors.len(), 4);
-    assert_eq!(world.meet().0, Came { servers: Whole, clients: Hash });
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Whole, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Hash });
 }
 
 /// Claims that its chain is the one with this hash.
@@ -278,8 +278,8 @@ fn a_wrong_hash_of_the_client_is_refused() {
     client.cert_compressors = vec![Liar::about(world.certificates.client_chain(), &[7; 32])];
     let (client, server) = world.fail(client, world.server_config());
     assert_eq!((server, client), refused());
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Whole });
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Whole });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Hash });
 }
 
 /// Knowing the hash of a chain proves nothing.
@@ -312,6 +312,6 @@ fn a_server_that_changes_to_a_chain_with_the_same_id_is_refused_once() {
     world.certificates.append_to_server_chain(&same);
     let (client, server) = world.fail(world.client_config(), world.server_config());
     assert_eq!((client, server), refused());
-    assert_eq!(world.meet().0, Came { servers: Whole, clients: Hash });
-    assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Whole, clients: Hash });
+    assert_eq!(world.meet().0, CertificateForms { servers: Hash, clients: Hash });
 }

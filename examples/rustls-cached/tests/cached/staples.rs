@@ -7,7 +7,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-use crate::{Came, Form::Hash, Form::Whole, World};
+use crate::{CertificateForms, Form::Hash, Form::Whole, World};
 
 #[test]
 fn a_chain_is_known_while_its_staples_change() {
@@ -26,7 +26,7 @@ fn a_chain_is_known_while_its_staples_change() {
         let server = world.server.server_config(&server, world.certificates.server_chain());
         let clients = if servers == Whole { Whole } else { Hash };
         let config = world.client.client_config(&client, &world.to(), own);
-        assert_eq!(world.meet_with(config, server).0, Came { servers, clients });
+        assert_eq!(world.meet_with(config, server).0, CertificateForms { servers, clients });
         assert_eq!(*verifier.ocsp.lock().unwrap(), staple);
     }
 }

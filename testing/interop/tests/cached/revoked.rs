@@ -12,7 +12,7 @@ use tessera_webpki::{ChainStore, KnownChains, StoreBounds, UnknownStatus, WebPki
 use crate::World;
 
 /// The caches of both ends.
-struct Remembering {
+struct CachedWorld {
     world: World,
     at_client: ChainStore,
     at_server: ChainStore,
@@ -20,7 +20,7 @@ struct Remembering {
     empty: Vec<u8>,
 }
 
-impl Remembering {
+impl CachedWorld {
     /// After a handshake in which both chains were cached.
     #[track_caller]
     fn new() -> Self {
@@ -81,7 +81,7 @@ impl Remembering {
 
 #[test]
 fn a_client_that_is_revoked_is_refused_although_its_chain_is_cached() {
-    let ends = Remembering::new();
+    let ends = CachedWorld::new();
     let list = ends.world.pki.revocation_list(&ends.world.client.serials[..1]);
     for _ in 0..3 {
         // It is sent whole, so that the alert can name the reason.
@@ -92,7 +92,7 @@ fn a_client_that_is_revoked_is_refused_although_its_chain_is_cached() {
 
 #[test]
 fn a_server_whose_issuer_is_revoked_is_refused_although_its_chain_is_cached() {
-    let ends = Remembering::new();
+    let ends = CachedWorld::new();
     let list = ends.world.pki.revocation_list(&ends.world.server.serials[1..]);
     for _ in 0..3 {
         let refused = Err((AlertDescription::CERTIFICATE_REVOKED, Form::Absent));
@@ -104,7 +104,7 @@ fn a_server_whose_issuer_is_revoked_is_refused_although_its_chain_is_cached() {
 /// no tickets under it either.
 #[test]
 fn chains_are_cached_again_after_others_were_revoked() {
-    let ends = Remembering::new();
+    let ends = CachedWorld::new();
     let list = ends.world.pki.revocation_list(&[1_000_000]);
     assert_eq!(ends.connect(&ends.empty, &list), Ok((Form::Hash, Form::Whole)));
     assert_eq!(ends.connect(&list, &list), Ok((Form::Whole, Form::Whole)));
@@ -114,7 +114,7 @@ fn chains_are_cached_again_after_others_were_revoked() {
 /// A newer list without further entries is the same policy: the chain is sent as a hash, and verified again.
 #[test]
 fn a_newer_list_has_cached_chains_checked_again() {
-    let ends = Remembering::new();
+    let ends = CachedWorld::new();
     let newer = ends.world.pki.revocation_list(&[]);
     assert_ne!(newer, ends.empty);
     for hits in [1, 2] {

@@ -1,7 +1,7 @@
 //! An OCSP response and SCTs from `openssl s_server`.
 
 use tessera::wire::EntryExtensions;
-use tessera_interop::{Asking, Came, Client, client, to};
+use tessera_interop::{Client, StapleVerifier, StapledData, client, to};
 
 use crate::{World, talk_and_close};
 
@@ -29,12 +29,12 @@ fn the_client_gets_the_staples_of_s_server_that_it_asks_for() {
         (&[], None, None),
     ] {
         let (mut server, address) = world.server(arguments);
-        let asking = Asking::new(&world.pki);
+        let asking = StapleVerifier::new(&world.pki);
         let mut config = client(&world.pki);
         config.verifier = asking.clone();
         let mut end = Client::start(&config, to(None), address);
         talk_and_close(&mut end, &mut server);
-        let came = Came {
+        let came = StapledData {
             ocsp_response: ocsp_response.map(<[u8]>::to_vec),
             sct_list: sct_list.map(<[u8]>::to_vec),
         };

@@ -12,8 +12,8 @@ use tessera::handshake::ClientAuthentication;
 use tessera::wire::{self, AlertDescription};
 use tessera_cache::PublicIds;
 use tessera_interop::{
-    Caches, Client, Counting, Form, Form::Hash, Form::Whole, Identity, KeyKind, Listener,
-    SERVER_NAME, client, forms, server, to,
+    Caches, Client, CountingCompression, Form, Form::Hash, Form::Whole, Identity, KeyKind,
+    Listener, SERVER_NAME, client, forms, server, to,
 };
 use tessera_rustls_cached::{CachedChains, Chain, Destination};
 
@@ -28,7 +28,7 @@ struct Ends {
 }
 
 /// How the certificates of the server and the client travelled.
-type Travelled = (Form, Form);
+type CertificateForms = (Form, Form);
 
 impl Ends {
     fn new() -> Self {
@@ -39,13 +39,13 @@ impl Ends {
 
     /// rustls as the server.
     #[track_caller]
-    fn rustls_serves(&self) -> Travelled {
+    fn rustls_serves(&self) -> CertificateForms {
         let (config, own) = (self.world.rustls_server_mutual(), identity(&self.world.server).0);
         self.rustls_serves_with(self.rustls.server_config(&config, &own))
     }
 
     #[track_caller]
-    fn rustls_serves_with(&self, mut rustls: rustls::ServerConfig) -> Travelled {
+    fn rustls_serves_with(&self, mut rustls: rustls::ServerConfig) -> CertificateForms {
         rustls.send_tls13_tickets = 0;
         let cache = self.rustls.clone();
         let learn = move |connection: &_| cache.learn_client(connection);
@@ -65,14 +65,18 @@ impl Ends {
 
     /// rustls as the client.
     #[track_caller]
-    fn rustls_connects(&self) -> Travelled {
+    fn rustls_connects(&self) -> CertificateForms {
         let (config, own) = (self.world.rustls_client_mutual(), identity(&self.world.client).0);
         let to = Destination::new(SERVER_NAME, 443, &config);
         self.rustls_connects_with(self.rustls.client_config(&config, &to, &own), to)
     }
 
     #[track_caller]
-    fn rustls_connects_with(&self, rustls: rustls::ClientConfig, to: Destination) -> Travelled {
+    fn rustls_connects_with(
+        &self,
+        rustls: rustls::ClientConfig,
+        to: Destination,
+    ) -> CertificateForms {
         let listener = Listener::new();
         let cache = self.rustls.clone();
         let learn = move |connection: &_| cache.learn_server(&to, connection);
@@ -99,7 +103,7 @@ impl Ends {
 }
 
 /// rustls as the server, and rustls as the client.
-const ROLES: [fn(&Ends) -> Travelled; 2] = [Ends::rustls_serves, Ends::rustls_connects];
+const ROLES: [fn(&Ends) -> CertificateForms; 2] = [Ends::rustls_serves, Ends::rustls_connects];
 
 #[test]
 fn each_chain_travels_once_between_rustls_and_tessera() {
@@ -175,7 +179,7 @@ fn a_rustls_with_zlib_alone_chooses_that() {
     rustls.cert_decompressors = vec![ZLIB_DECOMPRESSOR];
     rustls.send_tls13_tickets = 0;
     let rustls = Arc::new(rustls);
-    let zlib = Counting::new(wire::CertificateCompressionAlgorithm::ZLIB);
+    let zlib = CountingCompression::new(wire::CertificateCompressionAlgorithm::ZLIB);
     for times in 1..=3 {
         let mut config = ends.client();
         config.certificate_codecs.push(zlib.clone());

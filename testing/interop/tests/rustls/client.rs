@@ -11,11 +11,11 @@ use tessera::wire::{AlertDescription, NamedGroup};
 use tessera_harness::{OneRegister, OneVault};
 use tessera_interop::{CLIENT_NAME, Listener, Server, server};
 
-use crate::peer::{GROUPS, Heard, Plan, SUITES, connect, talk_and_close};
+use crate::peer::{GROUPS, Plan, RustlsFacts, SUITES, connect, talk_and_close};
 use crate::{World, with_groups};
 
 #[track_caller]
-fn serve(config: &ServerConfig, rustls: &Arc<ClientConfig>, plan: Plan) -> (Server, Heard) {
+fn serve(config: &ServerConfig, rustls: &Arc<ClientConfig>, plan: Plan) -> (Server, RustlsFacts) {
     let listener = Listener::new();
     let thread = connect(rustls, listener.address(), plan);
     let mut end = listener.serve(config);

@@ -10,14 +10,14 @@ use rustls::compress::{
 use tessera::auth::Credential;
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
-use tessera_interop::{Client, Counting, Identity, Listener, client, server, to};
+use tessera_interop::{Client, CountingCompression, Identity, Listener, client, server, to};
 
 use crate::World;
 use crate::peer::{Plan, connect, serve, talk_and_close};
 
-type Theirs = (&'static dyn CertCompressor, &'static dyn CertDecompressor);
+type RustlsCompression = (&'static dyn CertCompressor, &'static dyn CertDecompressor);
 
-const ALGORITHMS: [(CertificateCompressionAlgorithm, Theirs); 2] = [
+const ALGORITHMS: [(CertificateCompressionAlgorithm, RustlsCompression); 2] = [
     (CertificateCompressionAlgorithm::ZLIB, (ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR)),
     (CertificateCompressionAlgorithm::BROTLI, (BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR)),
 ];
@@ -37,7 +37,7 @@ fn certificates_of_the_client_and_a_rustls_server_are_compressed() {
         let mut rustls = world.rustls_server_mutual();
         rustls.cert_compressors = vec![compressor];
         rustls.cert_decompressors = vec![decompressor];
-        let codec = Counting::new(algorithm);
+        let codec = CountingCompression::new(algorithm);
         let mut config = client(&world.pki);
         config.credentials = vec![longer(&world, &world.client)];
         config.certificate_codecs = vec![codec.clone()];
@@ -57,7 +57,7 @@ fn certificates_of_the_server_and_a_rustls_client_are_compressed() {
         let mut rustls = world.rustls_client_mutual();
         rustls.cert_compressors = vec![compressor];
         rustls.cert_decompressors = vec![decompressor];
-        let codec = Counting::new(algorithm);
+        let codec = CountingCompression::new(algorithm);
         let mut config = server(&world.server);
         config.credentials = vec![longer(&world, &world.server)];
         config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
@@ -78,7 +78,7 @@ fn certificates_stay_whole_without_a_compression_in_common_with_rustls() {
     let mut rustls = world.rustls_server_mutual();
     rustls.cert_compressors = vec![ZLIB_COMPRESSOR];
     rustls.cert_decompressors = vec![ZLIB_DECOMPRESSOR];
-    let codec = Counting::new(CertificateCompressionAlgorithm::BROTLI);
+    let codec = CountingCompression::new(CertificateCompressionAlgorithm::BROTLI);
     let mut config = client(&world.pki);
     config.credentials = vec![world.client.credential()];
     config.certificate_codecs = vec![codec.clone()];

@@ -35,7 +35,7 @@ pub const SUITES: [wire::CipherSuite; 3] = [
 
 /// What rustls reports of a connection.
 #[derive(Debug)]
-pub struct Heard {
+pub struct RustlsFacts {
     pub kind: Option<HandshakeKind>,
     pub group: Option<NamedGroup>,
     pub suite: Option<CipherSuite>,
@@ -81,7 +81,7 @@ impl Plan {
 }
 
 /// Returns a server for one connection.
-pub fn serve(config: &Arc<ServerConfig>, plan: Plan) -> (SocketAddr, JoinHandle<Heard>) {
+pub fn serve(config: &Arc<ServerConfig>, plan: Plan) -> (SocketAddr, JoinHandle<RustlsFacts>) {
     serve_and(config, plan, |_| ())
 }
 
@@ -90,7 +90,7 @@ pub fn serve_and(
     config: &Arc<ServerConfig>,
     plan: Plan,
     look: impl FnOnce(&ServerConnection) + Send + 'static,
-) -> (SocketAddr, JoinHandle<Heard>) {
+) -> (SocketAddr, JoinHandle<RustlsFacts>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let config = config.clone();
@@ -110,7 +110,11 @@ pub fn serve_and(
 }
 
 /// Returns a client.
-pub fn connect(config: &Arc<ClientConfig>, address: SocketAddr, plan: Plan) -> JoinHandle<Heard> {
+pub fn connect(
+    config: &Arc<ClientConfig>,
+    address: SocketAddr,
+    plan: Plan,
+) -> JoinHandle<RustlsFacts> {
     connect_and(config, address, plan, |_| ())
 }
 
@@ -120,7 +124,7 @@ pub fn connect_and(
     address: SocketAddr,
     plan: Plan,
     look: impl FnOnce(&ClientConnection) + Send + 'static,
-) -> JoinHandle<Heard> {
+) -> JoinHandle<RustlsFacts> {
     let config = config.clone();
     std::thread::spawn(move || {
         let stream = patient(TcpStream::connect_timeout(&address, PATIENCE).unwrap());
@@ -143,7 +147,10 @@ pub fn connect_and(
 /// Runs Tessera's end: completes the handshake, exchanges lines with [`Plan::talk`] and closes. Returns what rustls
 /// received.
 #[track_caller]
-pub fn talk_and_close<H: Handshake>(end: &mut End<H>, rustls: JoinHandle<Heard>) -> Heard
+pub fn talk_and_close<H: Handshake>(
+    end: &mut End<H>,
+    rustls: JoinHandle<RustlsFacts>,
+) -> RustlsFacts
 where
     H::Question: std::fmt::Debug,
 {
@@ -165,7 +172,7 @@ fn run<C, S: SideData>(
     mut stream: StreamOwned<C, TcpStream>,
     plan: &Plan,
     early_data: impl FnOnce(&mut C) -> (Vec<u8>, Option<bool>),
-) -> Heard
+) -> RustlsFacts
 where
     C: DerefMut + Deref<Target = ConnectionCommon<S>>,
 {
@@ -179,7 +186,7 @@ where
         error = talk(&mut stream, plan, &mut data).err();
     }
     let conn = &stream.conn;
-    Heard {
+    RustlsFacts {
         kind: conn.handshake_kind(),
         group: conn.negotiated_key_exchange_group().map(|group| group.name()),
         suite: conn.negotiated_cipher_suite().map(|suite| suite.suite()),

@@ -24,9 +24,9 @@ use crate::peer::{Plan, connect, serve, talk_and_close};
 
 /// Takes one key.
 #[derive(Debug)]
-struct Pinned(Vec<u8>);
+struct PinnedKey(Vec<u8>);
 
-impl Pinned {
+impl PinnedKey {
     fn check(&self, end_entity: &CertificateDer<'_>) -> Result<(), Error> {
         match end_entity.as_ref() == self.0 {
             true => Ok(()),
@@ -49,7 +49,7 @@ impl Pinned {
     }
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedKey {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -88,7 +88,7 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-impl ClientCertVerifier for Pinned {
+impl ClientCertVerifier for PinnedKey {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -140,7 +140,7 @@ fn rustls_client(world: &World, mutual: bool) -> Arc<ClientConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider);
     let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
-    let pinned = Arc::new(Pinned(world.server.public_key()));
+    let pinned = Arc::new(PinnedKey(world.server.public_key()));
     let builder = builder.dangerous().with_custom_certificate_verifier(pinned);
     Arc::new(match mutual {
         false => builder.with_no_client_auth(),
@@ -158,7 +158,7 @@ fn rustls_server(world: &World, mutual: bool) -> Arc<ServerConfig> {
     let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
     let builder = match mutual {
         false => builder.with_no_client_auth(),
-        true => builder.with_client_cert_verifier(Arc::new(Pinned(world.client.public_key()))),
+        true => builder.with_client_cert_verifier(Arc::new(PinnedKey(world.client.public_key()))),
     };
     let resolver = AlwaysResolvesServerRawPublicKeys::new(key(&world.server));
     Arc::new(builder.with_cert_resolver(Arc::new(resolver)))

@@ -9,7 +9,7 @@ use tessera::resume::{ClientSession, Continuation, PskKind};
 use tessera::wire::{AlertDescription, NamedGroup};
 use tessera_interop::{Client, Pki, client, to};
 
-use crate::peer::{GROUPS, Heard, Plan, SUITES, serve, talk_and_close};
+use crate::peer::{GROUPS, Plan, RustlsFacts, SUITES, serve, talk_and_close};
 use crate::{World, with_groups};
 
 #[track_caller]
@@ -17,7 +17,7 @@ fn connect(
     config: &ClientConfig,
     rustls: &Arc<ServerConfig>,
     session: Option<ClientSession>,
-) -> (Client, Heard) {
+) -> (Client, RustlsFacts) {
     let (address, thread) = serve(rustls, Plan::talk());
     let mut end = Client::start(config, to(session), address);
     let heard = talk_and_close(&mut end, thread);

@@ -8,7 +8,8 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 use tessera_interop::{
-    Asking, Caches, Came, Client, Form, Listener, SERVER_NAME, client, forms, server, to,
+    Caches, Client, Form, Listener, SERVER_NAME, StapleVerifier, StapledData, client, forms,
+    server, to,
 };
 use tessera_rustls_cached::{CachedChains, Destination};
 
@@ -20,13 +21,13 @@ const OCSP: &[u8] = b"whatever the authority says";
 #[test]
 fn the_client_gets_the_ocsp_response_of_a_rustls_server() {
     let world = World::new();
-    let asking = Asking::new(&world.pki);
+    let asking = StapleVerifier::new(&world.pki);
     let mut config = client(&world.pki);
     config.verifier = asking.clone();
     let (address, thread) = serve(&Arc::new(rustls_server(&world, OCSP)), Plan::talk());
     let mut end = Client::start(&config, to(None), address);
     talk_and_close(&mut end, thread);
-    let came = Came { ocsp_response: Some(OCSP.into()), sct_list: None };
+    let came = StapledData { ocsp_response: Some(OCSP.into()), sct_list: None };
     assert_eq!(asking.came(), Some(came));
 }
 
@@ -56,7 +57,7 @@ fn the_client_gets_each_ocsp_response_of_a_rustls_server_whose_chain_it_knows() 
     world.server = world.pki.server_of_intermediate();
     let (caches, own) = (Caches::new(), identity(&world.server).0);
     for (connection, staple) in STAPLES.into_iter().enumerate() {
-        let asking = Asking::new(&world.pki);
+        let asking = StapleVerifier::new(&world.pki);
         let mut config = caches.client(client(&world.pki));
         config.verifier = asking.clone();
         let mut rustls = rustls_server(&world, staple);
@@ -66,7 +67,7 @@ fn the_client_gets_each_ocsp_response_of_a_rustls_server_whose_chain_it_knows() 
         let mut end = Client::start(&config, to(None), address);
         talk_and_close(&mut end, thread);
         let ocsp_response = (!staple.is_empty()).then(|| staple.into());
-        assert_eq!(asking.came(), Some(Came { ocsp_response, sct_list: None }));
+        assert_eq!(asking.came(), Some(StapledData { ocsp_response, sct_list: None }));
         assert_eq!(forms(end.facts()).1, form(connection));
     }
 }
@@ -107,7 +108,8 @@ fn rustls_client(world: &World) -> (ClientConfig, Arc<Mutex<Vec<u8>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = WebPkiServerVerifier::builder_with_provider(world.roots(), provider.clone());
-    let verifier = Arc::new(Listening { verifier: builder.build().unwrap(), heard: heard.clone() });
+    let verifier =
+        Arc::new(OcspRecorder { verifier: builder.build().unwrap(), heard: heard.clone() });
     let builder = ClientConfig::builder_with_provider(provider);
     let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
     let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
@@ -116,12 +118,12 @@ fn rustls_client(world: &World) -> (ClientConfig, Arc<Mutex<Vec<u8>>>) {
 
 /// rustls' verifier, which records the OCSP response.
 #[derive(Debug)]
-struct Listening {
+struct OcspRecorder {
     verifier: Arc<WebPkiServerVerifier>,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
-impl ServerCertVerifier for Listening {
+impl ServerCertVerifier for OcspRecorder {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -19,7 +19,7 @@ use crate::Error;
 use crate::configuration;
 use crate::marks::{Marks, mark};
 use crate::pki::SERVER_NAME;
-use crate::tape::{Recorded, Recording, Tape, last};
+use crate::tape::{RecordedSocket, Recording, Tape, last};
 use crate::way::Way;
 
 /// The client of a test.
@@ -79,7 +79,7 @@ impl Client {
         let socket = TcpStream::connect(self.server).await?;
         socket.set_nodelay(true)?;
         let tape = Tape::default();
-        let io = Recorded { socket, tape: tape.clone(), is_client: true };
+        let io = RecordedSocket { socket, tape: tape.clone(), is_client: true };
         let destination =
             Destination { server_name: SERVER_NAME.to_owned(), ..Destination::default() };
         let early_data = resumed && self.way.has_early_data();

@@ -17,7 +17,7 @@ use crate::configuration;
 use crate::marks::{Marks, is_mark, mark};
 use crate::recorder::Recorder;
 use crate::slips::{self, Slip};
-use crate::tape::{Recorded, Tape, last};
+use crate::tape::{RecordedSocket, Tape, last};
 use crate::way::Way;
 
 /// The server of a test, in this process: the client is attacked.
@@ -52,7 +52,7 @@ impl Server {
             let (acceptor, marks) = (self.acceptor.clone(), self.marks.clone());
             tasks.spawn(async move {
                 let tape = Tape::default();
-                let io = Recorded { socket, tape: tape.clone(), is_client: false };
+                let io = RecordedSocket { socket, tape: tape.clone(), is_client: false };
                 let reply = |received: &[u8]| {
                     // Other clients send fixed text, which is not secret.
                     if is_mark(received) {

@@ -5,19 +5,21 @@ use std::thread;
 
 use tessera_test_peers::{Clock, wait_until};
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::between::{Between, Recorded, Treatment, answers, replay};
-use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
+use tessera_tunnel_tests::between::{
+    RecordedConnection, RecordingForwarder, Treatment, answers, replay,
+};
+use tessera_tunnel_tests::counting::{Client, CountingBackend, ask_once};
 use tessera_tunnel_tests::ends::{Program, client_end, server_end};
 use tessera_tunnel_tests::free_address;
 
-use crate::stage::{Keeps, Stage, server};
+use crate::stage::{Persistence, Stage, server};
 
 /// How many requests the adversary records first.
 const REQUESTS: usize = 8;
 
 /// Makes requests that succeed; returns the adversary's recordings.
 #[track_caller]
-fn record(stage: &Stage) -> Vec<Recorded> {
+fn record(stage: &Stage) -> Vec<RecordedConnection> {
     for _ in 0..REQUESTS {
         stage.ask_well();
     }
@@ -28,7 +30,7 @@ fn record(stage: &Stage) -> Vec<Recorded> {
 
 /// Replays all recordings to the server.
 #[track_caller]
-fn replay_all(recorded: &[Recorded], stage: &Stage) {
+fn replay_all(recorded: &[RecordedConnection], stage: &Stage) {
     let before = stage.backend.executions();
     replay(stage.server_address, recorded).unwrap();
     assert_eq!(stage.backend.executions(), before, "a replay was executed");
@@ -38,9 +40,9 @@ fn replay_all(recorded: &[Recorded], stage: &Stage) {
 #[test]
 fn a_recording_of_ordinary_tls_is_worth_nothing() {
     // Checks the harness: with stunnel the same must hold.
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let server = server_end(Program::Stunnel, &pki, &[backend.address()]);
-    let between = Between::start(server.addresses[0]);
+    let between = RecordingForwarder::start(server.addresses[0]);
     let client = client_end(Program::Stunnel, &pki, &[between.address()]);
     for number in 0..REQUESTS {
         ask_once(client.addresses[0], &format!("request-{number}")).unwrap();
@@ -57,7 +59,7 @@ fn a_recording_of_ordinary_tls_is_worth_nothing() {
 
 #[test]
 fn no_flight_is_executed_again_at_the_same_server_nor_at_one_that_shares_nothing() {
-    let stage = Stage::start(Keeps::Nothing);
+    let stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     let before = stage.early("accepted");
     let recorded = record(&stage);
@@ -67,7 +69,7 @@ fn no_flight_is_executed_again_at_the_same_server_nor_at_one_that_shares_nothing
     stage.server.counts("tessera_tunnel_early_data_total", &used, REQUESTS as u64);
     // Another one, in front of the same backend.
     let address = free_address();
-    let mut other = server(&stage.pki, &stage.backend, address, Keeps::Nothing);
+    let mut other = server(&stage.pki, &stage.backend, address, Persistence::Nothing);
     other.start();
     let executed = stage.backend.executions();
     replay(address, &recorded).unwrap();
@@ -79,7 +81,7 @@ fn no_flight_is_executed_again_at_the_same_server_nor_at_one_that_shares_nothing
 
 #[test]
 fn after_a_kill_nothing_is_executed_again_and_only_verdicts_are_errors() {
-    let mut stage = Stage::start(Keeps::Nothing);
+    let mut stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     let recorded = record(&stage);
     stage.server.kill();
@@ -105,7 +107,7 @@ fn after_a_kill_nothing_is_executed_again_and_only_verdicts_are_errors() {
 
 #[test]
 fn a_kill_costs_no_error_where_the_server_can_tell_that_its_keys_are_lost() {
-    let mut stage = Stage::start(Keeps::State);
+    let mut stage = Stage::start(Persistence::State);
     stage.warm_up();
     let recorded = record(&stage);
     stage.server.kill();
@@ -119,7 +121,7 @@ fn a_kill_costs_no_error_where_the_server_can_tell_that_its_keys_are_lost() {
 
 #[test]
 fn after_a_restart_with_a_state_tickets_live_on_and_recordings_do_not() {
-    let mut stage = Stage::start(Keeps::State);
+    let mut stage = Stage::start(Persistence::State);
     stage.warm_up();
     let recorded = record(&stage);
     assert!(stage.server.end().success());
@@ -133,7 +135,7 @@ fn after_a_restart_with_a_state_tickets_live_on_and_recordings_do_not() {
 
 #[test]
 fn a_full_disk_loses_the_state_and_nothing_is_executed_again() {
-    let mut stage = Stage::start(Keeps::State);
+    let mut stage = Stage::start(Persistence::State);
     assert!(stage.server.end().success());
     stage.server.start_with_file_size(8);
     stage.warm_up();
@@ -158,7 +160,7 @@ fn a_full_disk_loses_the_state_and_nothing_is_executed_again() {
 #[test]
 fn clocks_that_jump_execute_nothing_again() {
     const DAY: i64 = 86_400;
-    for keeps in [Keeps::Nothing, Keeps::State] {
+    for keeps in [Persistence::Nothing, Persistence::State] {
         let clock = Clock::new();
         let mut stage = Stage::start(keeps);
         assert!(stage.server.end().success());
@@ -186,7 +188,7 @@ fn clocks_that_jump_execute_nothing_again() {
 
 #[test]
 fn a_flight_whose_answer_is_cut_off_is_not_sent_again() {
-    let stage = Stage::start(Keeps::Nothing);
+    let stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     for treatment in [Treatment::CutAnswers, Treatment::KeepBack, Treatment::CopyFirst] {
         stage.between.treat(treatment);
@@ -230,7 +232,7 @@ fn hundreds_of_flights_that_race_with_their_copies_are_executed_once() {
 
 #[track_caller]
 fn race(requests: usize) {
-    let stage = Stage::start(Keeps::Nothing);
+    let stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     stage.between.treat(Treatment::Double);
     let before = stage.ended("reset_by_verdict");
@@ -263,7 +265,7 @@ fn race(requests: usize) {
 
 #[test]
 fn replays_disturb_no_connection_that_is_there() {
-    let stage = Stage::start(Keeps::Nothing);
+    let stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     let mut long = Client::connect(stage.client_address, "long").unwrap();
     long.ask(0).unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use socket2::SockRef;
 use tessera_test_peers::PATIENCE;
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
+use tessera_tunnel_tests::counting::{Client, CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
@@ -83,7 +83,7 @@ fn resetting() -> SocketAddr {
 
 #[test]
 fn a_backend_that_refuses_hangs_or_resets_ends_its_connections_and_no_other() {
-    let good = Counting::start();
+    let good = CountingBackend::start();
     let (_listener, _queue, hangs) = hanging();
     let names = ["good", "refuses", "hangs", "resets"];
     let at = [good.address(), free_address(), hangs, resetting()];
@@ -116,7 +116,7 @@ fn a_backend_that_refuses_hangs_or_resets_ends_its_connections_and_no_other() {
 
 #[test]
 fn a_dead_backend_costs_no_request_its_verdict() {
-    let first = Counting::start();
+    let first = CountingBackend::start();
     // The backend's address, which it can leave and return to.
     let backend = free_address();
     let forwarder = |to: SocketAddr| Forwarder::start(backend, to);

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::counting::{Counting, ask_once};
+use tessera_tunnel_tests::counting::{CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
@@ -85,7 +85,7 @@ fn flaws(pki: &Pki) -> Vec<Flaw> {
 }
 
 /// Returns the sections of both ends; the server's uses this certificate and key.
-fn sections(pki: &Pki, backend: &Counting, flaw: &Flaw) -> (String, std::net::SocketAddr) {
+fn sections(pki: &Pki, backend: &CountingBackend, flaw: &Flaw) -> (String, std::net::SocketAddr) {
     let (server, client) = (free_address(), free_address());
     let mut section = server_section(pki, "db", &server.to_string(), backend.address(), "");
     if flaw.file == pki.server.both {
@@ -99,7 +99,7 @@ fn sections(pki: &Pki, backend: &Counting, flaw: &Flaw) -> (String, std::net::So
 
 #[test]
 fn flawed_files_at_the_start_end_the_program_with_2_and_their_name() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     for flaw in flaws(&pki) {
         let (sections, _) = sections(&pki, &backend, &flaw);
         let mut tunnels = Tunnels::new(TESSERA, &sections);
@@ -114,7 +114,7 @@ fn flawed_files_at_the_start_end_the_program_with_2_and_their_name() {
 
 #[test]
 fn flawed_files_at_a_reload_change_nothing() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let flaws = flaws(&pki);
     let (sections, client) = sections(&pki, &backend, &flaws[0]);
     let tunnels = Tunnels::run(TESSERA, &sections);
@@ -143,7 +143,7 @@ fn flawed_files_at_a_reload_change_nothing() {
 
 #[test]
 fn a_flawed_configuration_ends_with_2_and_says_where() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let (server, to) = (free_address().to_string(), backend.address());
     let good = server_section(&pki, "db", &server, to, "");
     let cases = [
@@ -171,7 +171,7 @@ fn a_flawed_configuration_ends_with_2_and_says_where() {
 
 #[test]
 fn a_taken_port_ends_the_program_and_says_which() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let taken = backend.address();
     let section = server_section(&pki, "db", &taken.to_string(), free_address(), "");
     let mut tunnels = Tunnels::new(TESSERA, &section);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tessera_test_peers::{PATIENCE, openssl};
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
+use tessera_tunnel_tests::counting::{Client, CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
@@ -17,9 +17,9 @@ use crate::TESSERA;
 const HANDSHAKE: Duration = Duration::from_secs(1);
 
 /// Both ends in one process, for an honest program; strangers connect to the server end.
-struct Bothered {
+struct ExposedTunnel {
     pki: Pki,
-    backend: Counting,
+    backend: CountingBackend,
     tunnels: Tunnels,
     server: SocketAddr,
     /// The same, where a PROXY header is required.
@@ -27,7 +27,7 @@ struct Bothered {
     client: SocketAddr,
 }
 
-impl Bothered {
+impl ExposedTunnel {
     #[track_caller]
     fn start() -> Self {
         let this = Self::prepare();
@@ -37,7 +37,7 @@ impl Bothered {
     }
 
     fn prepare() -> Self {
-        let (pki, backend) = (Pki::new(), Counting::start());
+        let (pki, backend) = (Pki::new(), CountingBackend::start());
         let [server, proxied, client] = [free_address(), free_address(), free_address()];
         let limits = "limits.handshake = \"1s\"\nlimits.connect = \"500ms\"\n\
                       limits.connections-per-address = 10000\nlimits.handshakes-per-address = 4096\n";
@@ -80,7 +80,7 @@ fn put_out(what: &str, mut stream: TcpStream) -> Duration {
 }
 
 /// What a stranger sends at once.
-struct Sent {
+struct StrangerInput {
     what: &'static str,
     bytes: Vec<u8>,
     /// Whether the stranger then closes its direction.
@@ -94,9 +94,9 @@ fn beginning_of_a_hello() -> Vec<u8> {
 
 #[test]
 fn whatever_is_no_handshake_is_put_out_and_counted() {
-    let bothered = Bothered::start();
+    let bothered = ExposedTunnel::start();
     bothered.serves("before");
-    let sent = |what, bytes: &[u8], ends| Sent { what, bytes: bytes.to_vec(), ends };
+    let sent = |what, bytes: &[u8], ends| StrangerInput { what, bytes: bytes.to_vec(), ends };
     let cases = [
         sent("garbage", &[0xa5; 3000], false),
         sent("zeros", &[0; 20_000], false),
@@ -138,7 +138,7 @@ fn whatever_is_no_handshake_is_put_out_and_counted() {
 
 #[test]
 fn a_byte_now_and_then_does_not_hold_a_handshake_open() {
-    let bothered = Bothered::start();
+    let bothered = ExposedTunnel::start();
     let begun = Instant::now();
     let mut stream = TcpStream::connect(bothered.server).unwrap();
     let mut reader = stream.try_clone().unwrap();
@@ -161,7 +161,7 @@ fn a_byte_now_and_then_does_not_hold_a_handshake_open() {
 
 #[test]
 fn other_versions_and_other_people_are_refused_with_an_alert() {
-    let bothered = Bothered::start();
+    let bothered = ExposedTunnel::start();
     let stranger = Pki::new();
     let other = bothered.pki.client_called("other", "other.example");
     let expired = bothered.pki.expired_client("expired-client");
@@ -207,14 +207,14 @@ fn header(command: u8, body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn broken_proxy_headers_are_put_out_and_counted() {
-    let bothered = Bothered::start();
+    let bothered = ExposedTunnel::start();
     let addresses = [10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4];
     let whole = header(0x21, &addresses);
     let mut too_long = header(0x21, &addresses);
     too_long[14..16].copy_from_slice(&[255, 255]);
     let mut short_addresses = header(0x21, &addresses[..6]);
     short_addresses.truncate(16 + 6);
-    let sent = |what, bytes: &[u8], ends| Sent { what, bytes: bytes.to_vec(), ends };
+    let sent = |what, bytes: &[u8], ends| StrangerInput { what, bytes: bytes.to_vec(), ends };
     let cases = [
         sent("no header", &beginning_of_a_hello(), false),
         sent("garbage", &[0xa5; 600], false),
@@ -256,14 +256,14 @@ fn broken_proxy_headers_are_put_out_and_counted() {
 
 #[test]
 fn half_open_connections_delay_nobody_and_are_put_out() {
-    hold_half_open(&Bothered::start(), 500);
+    hold_half_open(&ExposedTunnel::start(), 500);
 }
 
 #[test]
 #[ignore = "10,000 sockets of the test, and as many of the server: make tunnel"]
 fn ten_thousand_half_open_connections_delay_nobody_and_are_put_out() {
     tessera_kit::open_files::raise();
-    let bothered = Bothered::start();
+    let bothered = ExposedTunnel::start();
     hold_half_open(&bothered, 10_000);
     // The next ten thousand reuse the memory of the first.
     let grown = hold_half_open(&bothered, 10_000);
@@ -271,7 +271,7 @@ fn ten_thousand_half_open_connections_delay_nobody_and_are_put_out() {
 }
 
 #[track_caller]
-fn hold_half_open(bothered: &Bothered, count: usize) -> u64 {
+fn hold_half_open(bothered: &ExposedTunnel, count: usize) -> u64 {
     let round = bothered.backend.executions();
     bothered.serves(&format!("before-{round}"));
     let failed = [r#"tunnel="plain""#, r#"kind="failed""#];
@@ -317,7 +317,7 @@ fn connect_from(from: [u8; 4], to: SocketAddr) -> TcpStream {
 
 #[test]
 fn a_server_without_files_left_goes_on_when_there_are_some() {
-    let mut bothered = Bothered::prepare();
+    let mut bothered = ExposedTunnel::prepare();
     bothered.tunnels.start_with_files(80);
     bothered.serves("before");
     let strangers: Vec<_> =
@@ -333,7 +333,7 @@ fn a_server_without_files_left_goes_on_when_there_are_some() {
 
 #[test]
 fn a_program_that_says_nothing_or_goes_away_is_no_error_of_others() {
-    let bothered = Bothered::start();
+    let bothered = ExposedTunnel::start();
     // It never sends anything, and stays.
     let silent = TcpStream::connect(bothered.client).unwrap();
     // It goes at once.
@@ -350,7 +350,7 @@ fn a_program_that_says_nothing_or_goes_away_is_no_error_of_others() {
 
 /// Checks that no connection is left.
 #[track_caller]
-fn nothing_is_left(bothered: &Bothered) {
+fn nothing_is_left(bothered: &ExposedTunnel) {
     let tunnels = &bothered.tunnels;
     tunnels.process().wait_for("to have no connection left", PATIENCE, || {
         (tunnels.metric("tessera_tunnel_active_connections", &[]) == 0).then_some(())

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::{free_port, wait_until};
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::between::{Between, replay};
-use tessera_tunnel_tests::counting::{Counting, ask_once};
+use tessera_tunnel_tests::between::{RecordingForwarder, replay};
+use tessera_tunnel_tests::counting::{CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
@@ -17,10 +17,10 @@ use crate::TESSERA;
 const KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
 
 struct FleetStage {
-    backend: Counting,
+    backend: CountingBackend,
     servers: [Tunnels; 2],
     addresses: [SocketAddr; 2],
-    between: Between,
+    between: RecordingForwarder,
     client: Tunnels,
     client_address: SocketAddr,
 }
@@ -29,7 +29,7 @@ impl FleetStage {
     /// Starts two servers, each with its own lines of the section.
     #[track_caller]
     fn start(pki: &Pki, more: [&str; 2]) -> Self {
-        let backend = Counting::start();
+        let backend = CountingBackend::start();
         let addresses = [free_address(), free_address()];
         let servers = [0, 1].map(|index| {
             let listen = addresses[index].to_string();
@@ -38,7 +38,7 @@ impl FleetStage {
         });
         let mut servers = servers;
         servers.iter_mut().for_each(Tunnels::start);
-        let between = Between::start(addresses[0]);
+        let between = RecordingForwarder::start(addresses[0]);
         let client_address = free_address();
         let listen = client_address.to_string();
         let section = client_section(pki, "app", &listen, between.address(), "");

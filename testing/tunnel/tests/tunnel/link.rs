@@ -10,25 +10,25 @@ use std::time::Duration;
 
 use tessera_link::{End, Link, LinkKind, LinkParameters};
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::between::{Between, Treatment, replay};
-use tessera_tunnel_tests::counting::{Counting, ask_once};
+use tessera_tunnel_tests::between::{RecordingForwarder, Treatment, replay};
+use tessera_tunnel_tests::counting::{CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Place, Tunnels, client_section, server_section};
 
 use crate::TESSERA;
 
-struct Remote {
+struct RemoteTunnel {
     link: Arc<Link>,
     client_end: Place,
-    backend: Counting,
-    between: Between,
+    backend: CountingBackend,
+    between: RecordingForwarder,
     server: Tunnels,
     server_address: SocketAddr,
     client: Tunnels,
     client_address: SocketAddr,
 }
 
-impl Remote {
+impl RemoteTunnel {
     /// `None` only if the machine allows no link to a user other than root.
     #[track_caller]
     fn start(more: &str) -> Option<Self> {
@@ -45,14 +45,15 @@ impl Remote {
             place.run(|| fs::write("/proc/sys/net/ipv4/tcp_fastopen", "3")).unwrap();
         }
         let pki = Pki::new();
-        let backend = server_end.run(Counting::start);
+        let backend = server_end.run(CountingBackend::start);
         let interface = link.addresses().server;
         let server_address = SocketAddr::new(interface, free_address().port());
         let listen = server_address.to_string();
         let section = server_section(&pki, "backend", &listen, backend.address(), more);
         let mut server = Tunnels::new_at(server_end.clone(), TESSERA, &section);
         server.start();
-        let between = server_end.run(move || Between::start_on(interface, server_address));
+        let between =
+            server_end.run(move || RecordingForwarder::start_on(interface, server_address));
         let client_address = free_address();
         // Fast Open works per hop, and the adversary is a hop.
         let to = if more.contains("fast-open") { server_address } else { between.address() };
@@ -122,7 +123,7 @@ fn is_root() -> bool {
 
 #[test]
 fn a_link_that_loses_packets_costs_no_answer_and_repeats_nothing() {
-    let Some(remote) = Remote::start("") else { return };
+    let Some(remote) = RemoteTunnel::start("") else { return };
     remote.link.set(&lossy()).unwrap();
     let before = remote.early("accepted");
     assert_eq!(remote.ask("lossy", 5), 0, "a request without its answer");
@@ -143,7 +144,7 @@ fn a_link_that_loses_packets_costs_no_answer_and_repeats_nothing() {
 
 #[test]
 fn first_flights_in_syns_are_executed_once() {
-    let Some(remote) = Remote::start("tcp-fast-open = true\ngroups = [\"X25519\"]\n") else {
+    let Some(remote) = RemoteTunnel::start("tcp-fast-open = true\ngroups = [\"X25519\"]\n") else {
         return;
     };
     remote.link.set(&lossy()).unwrap();

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tessera_test_peers::{haproxy, wait_until};
-use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
+use tessera_tunnel_tests::counting::{Client, CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 use tessera_tunnel_tests::{CLIENT_NAME, Pki, serve};
@@ -15,7 +15,7 @@ use crate::TESSERA;
 
 #[test]
 fn haproxy_before_and_behind_the_server_end_agree_on_who_the_client_is() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let [before, server, behind, client] = [(); 4].map(|()| free_address());
     // The address that one logs for a connection is the one that the other receives.
     let log = "log stdout format raw local0\n  log-format \"%f:%ci:%cp.\"\n";
@@ -116,7 +116,7 @@ fn answer_with_header(mut stream: TcpStream, told: &Mutex<Vec<Values>>) -> io::R
 
 #[test]
 fn health_checks_of_haproxy_are_no_errors() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let [before, server] = [(); 2].map(|()| free_address());
     // LOCAL headers, and then the end.
     let settings = format!(

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tessera_test_peers::postgres::{self, Postgres, pgbench, psql};
 use tessera_test_peers::{Directory, redis};
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::between::{Between, Treatment, replay};
+use tessera_tunnel_tests::between::{RecordingForwarder, Treatment, replay};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
@@ -15,7 +15,7 @@ use crate::TESSERA;
 struct Path {
     server: Tunnels,
     server_address: SocketAddr,
-    between: Between,
+    between: RecordingForwarder,
     client: Tunnels,
     client_address: SocketAddr,
     // Its files are read at each start.
@@ -29,7 +29,7 @@ impl Path {
         let (server_address, client_address) = (free_address(), free_address());
         let section = server_section(&pki, "db", &server_address.to_string(), backend, "");
         let server = Tunnels::run(TESSERA, &section);
-        let between = Between::start(server_address);
+        let between = RecordingForwarder::start(server_address);
         let listen = client_address.to_string();
         let section = client_section(&pki, "app", &listen, between.address(), "");
         let client = Tunnels::run(TESSERA, &section);

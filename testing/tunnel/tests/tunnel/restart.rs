@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tessera_test_peers::wait_until;
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
+use tessera_tunnel_tests::counting::{Client, CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{SOCKET, Tunnels, client_section, server_section};
 
@@ -18,7 +18,7 @@ const STATE_KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b
 
 /// Runs `change` while programs keep sending requests, none of which may fail; returns how many there were.
 #[track_caller]
-fn under_load(client: SocketAddr, backend: &Counting, change: impl FnOnce(&AtomicUsize)) {
+fn under_load(client: SocketAddr, backend: &CountingBackend, change: impl FnOnce(&AtomicUsize)) {
     let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
     let errors: Vec<String> = thread::scope(|scope| {
         let (over, answered) = (&over, &answered);
@@ -61,7 +61,7 @@ fn more(answered: &AtomicUsize, count: usize) {
 
 #[test]
 fn an_end_that_is_replaced_under_load_costs_no_error() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let (server_socket, client_socket) = (listener(), listener());
     let key = pki.directory.write_private("state.key", STATE_KEY);
     let keeps = format!("state = \"state\"\nstate-key = \"{key}\"\n");
@@ -89,7 +89,7 @@ fn an_end_that_is_replaced_under_load_costs_no_error() {
 
 #[test]
 fn a_reload_under_load_costs_no_error_and_no_connection() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let (server_address, client_address) = (free_address(), free_address());
     let (listen, to) = (server_address.to_string(), backend.address());
     let server = Tunnels::run(TESSERA, &server_section(&pki, "backend", &listen, to, ""));

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tessera_test_peers::wait_until;
 use tessera_tunnel_tests::Pki;
-use tessera_tunnel_tests::between::Between;
-use tessera_tunnel_tests::counting::{Counting, ask_once};
+use tessera_tunnel_tests::between::RecordingForwarder;
+use tessera_tunnel_tests::counting::{CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
@@ -18,10 +18,10 @@ const STATE_KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b
 
 pub(crate) struct Stage {
     pub(crate) pki: Pki,
-    pub(crate) backend: Counting,
+    pub(crate) backend: CountingBackend,
     pub(crate) server: Tunnels,
     pub(crate) server_address: SocketAddr,
-    pub(crate) between: Between,
+    pub(crate) between: RecordingForwarder,
     pub(crate) client: Tunnels,
     pub(crate) client_address: SocketAddr,
     asked: AtomicUsize,
@@ -29,19 +29,19 @@ pub(crate) struct Stage {
 
 /// Whether a server's tickets and one-time keys survive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keeps {
+pub(crate) enum Persistence {
     Nothing,
     State,
 }
 
 impl Stage {
     #[track_caller]
-    pub(crate) fn start(keeps: Keeps) -> Self {
-        let (pki, backend) = (Pki::new(), Counting::start());
+    pub(crate) fn start(keeps: Persistence) -> Self {
+        let (pki, backend) = (Pki::new(), CountingBackend::start());
         let (server_address, client_address) = (free_address(), free_address());
         let mut server = server(&pki, &backend, server_address, keeps);
         server.start();
-        let between = Between::start(server_address);
+        let between = RecordingForwarder::start(server_address);
         let listen = client_address.to_string();
         let section = client_section(&pki, "app", &listen, between.address(), "");
         let client = Tunnels::run(TESSERA, &section);
@@ -99,10 +99,15 @@ impl Stage {
 }
 
 /// Returns a server end for the backend, not started.
-pub(crate) fn server(pki: &Pki, backend: &Counting, address: SocketAddr, keeps: Keeps) -> Tunnels {
+pub(crate) fn server(
+    pki: &Pki,
+    backend: &CountingBackend,
+    address: SocketAddr,
+    keeps: Persistence,
+) -> Tunnels {
     let more = match keeps {
-        Keeps::Nothing => String::new(),
-        Keeps::State => {
+        Persistence::Nothing => String::new(),
+        Persistence::State => {
             let key = pki.directory.write_private("state.key", STATE_KEY);
             format!("state = \"state\"\nstate-key = \"{key}\"\n")
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use socket2::SockRef;
 use tessera_test_peers::PATIENCE;
-use tessera_tunnel_tests::counting::{Counting, ask_once};
+use tessera_tunnel_tests::counting::{CountingBackend, ask_once};
 use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 use tessera_tunnel_tests::{Pki, serve};
@@ -113,7 +113,7 @@ fn who_does_not_read_delays_nobody_else_and_is_put_out() {
         while stream.write_all(&piece).is_ok() {}
         Ok(())
     });
-    let good = Counting::start();
+    let good = CountingBackend::start();
     let pki = Pki::new();
     let [flooding, server, floods, client] = [(); 4].map(|()| free_address());
     let limits = "limits.write = \"1s\"\n";
@@ -138,7 +138,7 @@ fn who_does_not_read_delays_nobody_else_and_is_put_out() {
 
 #[test]
 fn spare_connections_of_a_server_that_was_killed_are_given_to_nobody() {
-    let (pki, backend) = (Pki::new(), Counting::start());
+    let (pki, backend) = (Pki::new(), CountingBackend::start());
     let [server_address, client_address] = [(); 2].map(|()| free_address());
     let (listen, to) = (server_address.to_string(), backend.address());
     let section = server_section(&pki, "db", &listen, to, "wait-for-client = true\n");

@@ -4,11 +4,11 @@ use tessera_test_peers::PATIENCE;
 use tessera_tunnel_tests::CLIENT_NAME;
 use tessera_tunnel_tests::tessera::server_section;
 
-use crate::stage::{Keeps, Stage};
+use crate::stage::{Persistence, Stage};
 
 #[test]
 fn a_client_that_is_withdrawn_hears_so_and_that_nobody_executed_its_flight() {
-    let stage = Stage::start(Keeps::Nothing);
+    let stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     let listen = stage.server_address.to_string();
     let section = server_section(&stage.pki, "backend", &listen, stage.backend.address(), "");
