@@ -325,7 +325,7 @@ fn of_the_clients_without_tickets_only_the_one_that_is_forgotten_leaves() {
         let leaf = certificate(1, client);
         let chain = Chain::new(CertificateType::X509, leaf, Arc::from([])).expect("a chain");
         let form = Form::Whole(Arc::new(chain));
-        let peer = Remembered { form, under: under(1), identity: 0, share: 0 };
+        let peer = ClientEntry { form, under: under(1), identity: 0, share: 0 };
         cache.learn_public(ChainHash([client as u8; 32]), peer.clone());
         peer
     });

@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::StatusCode;
 
-use crate::mask::Masked;
+use crate::mask::MaskedText;
 use crate::n32c::messages::{Cause, ProblemDetails};
 use crate::names::PlmnSet;
 
@@ -140,7 +140,7 @@ impl Refusal {
 
     pub(crate) fn claiming(mut self, claimed: impl fmt::Display) -> Self {
         // A claim may be of any length. It is masked first: of a number cut short more would remain.
-        let masked = Masked(&claimed.to_string()).to_string();
+        let masked = MaskedText(&claimed.to_string()).to_string();
         self.claimed = Some(masked.chars().take(400).collect());
         self
     }

@@ -8,7 +8,7 @@ use tessera_proxy::http::body::{Body, BodyError};
 use tessera_proxy::http::deadline::Deadline;
 
 use super::Sepp;
-use crate::guard::{Asked, Context};
+use crate::guard::{Context, RequestSummary};
 use crate::identity::Identity;
 use crate::n32c::responder::{MAX_BODY, respond};
 use crate::reconnection::Connected;
@@ -34,7 +34,7 @@ impl Sepp {
         let server = &live.policy.own.server;
         let (parts, body) = request.into_parts();
         let context = Context { peer: &identity.peer, plmns: &identity.certificate.plmns };
-        if let Err(problem) = self.admit(&live, Asked::of(&parts), None, &context) {
+        if let Err(problem) = self.admit(&live, RequestSummary::of(&parts), None, &context) {
             return problem.to_peer(server);
         }
         let body = match Deadline::after(BODY_TIME).limit(body.collect_up_to(MAX_BODY)).await {

@@ -15,7 +15,7 @@ use super::look::{InspectedBody, Stop};
 use super::observer::{Direction, Offence, RejectedMessage};
 use super::outgoing::rewrite_location;
 use super::policy::PeerIndex;
-use crate::guard::{RequestSummary, Context, Refusal, RevealedTarget, Verdict};
+use crate::guard::{Context, Refusal, RequestSummary, RevealedTarget, Verdict};
 use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
@@ -176,7 +176,8 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged)
+                    .await?;
             let verdict = live.guard.incoming_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
             // Callbacks pass this SEPP, so that local functions that know nothing of it can send them.
@@ -211,7 +212,8 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged)
+                    .await?;
             if let Some(domain) = telescopic {
                 let rewriting = Rewriter::outwards(domain);
                 rewrite_location(&rewriting, &mut parts.headers);

@@ -16,7 +16,7 @@ use super::look::{InspectedBody, Stop};
 use super::observer::Direction;
 use super::policy::PeerIndex;
 use super::route::route;
-use crate::guard::{RequestSummary, Context};
+use crate::guard::{Context, RequestSummary};
 use crate::n32c::Association;
 use crate::n32f::early;
 use crate::names::NetworkDomain;
@@ -109,7 +109,8 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged)
+                    .await?;
             if let Some(domain) = telescopic {
                 body.rewrite(&Rewriter::outwards(domain), headers);
             }
@@ -144,7 +145,8 @@ impl Sepp {
             let rewrites = telescopic.is_some();
             let headers = &parts.headers;
             let mut body =
-                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged)
+                    .await?;
             let data = body.data();
             let verdict =
                 live.guard.incoming_response(context, exchange.asked, &mut parts, data)?;

@@ -78,7 +78,7 @@ impl Judge<'_> {
     }
 
     /// Returns whether a local function may follow a peer's URI into a local network.
-    fn is_followed(&self, text: Text, named: &Named) -> bool {
+    fn is_followed(&self, text: Text, named: &NetworkName) -> bool {
         self.is_incoming
             && matches!(text, Text::Uri | Text::UriOrHost | Text::Reference)
             && !self.sides.allow(Side::Sender, named)
@@ -149,7 +149,7 @@ impl Judge<'_> {
             let host = host_of(text);
             if let Some(translation) = self.translation
                 && translation.way == Way::Hide
-                && Named::of_domain(host).is_some()
+                && NetworkName::of_domain(host).is_some()
             {
                 return match translation.name(host) {
                     Ok(hidden) => Ok(hidden.map(|name| format!("{name}{}", &text[host.len()..]))),
