@@ -2,7 +2,7 @@
 
 use tessera_sepp::guard::Rule;
 
-use crate::message::{OWN, guard, incoming_answer, outgoing_answer, request, rule, with};
+use crate::message::{OWN, guard, incoming, incoming_answer, outgoing_answer, request, rule, with};
 
 const INNER: &str = "smf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org";
 
@@ -125,4 +125,58 @@ fn a_peers_function_is_in_no_local_set() {
     let body = r#"{"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc001.mcc001.3gppnetwork.org","nfSetIdList":["set1.udmset.5gc.mnc070.mcc999"]}]}"#;
     let judged = incoming_answer(&guard(""), "/nnrf-disc/v1/nf-instances", "", body);
     assert_eq!(judged.map_err(|refusal| refusal.rule), Err(Rule::PlmnInJson));
+}
+
+/// Readers dial what they take for a host, with or without a scheme.
+#[test]
+fn a_reference_has_no_user_and_is_not_this_machine() {
+    for reference in ["0@evil.lan/x", "localhost/x", "LOCALHOST"] {
+        let text =
+            format!("POST /nudm-sdm/v2/x/y\n\n{{\"monitoredResourceUris\":[\"{reference}\"]}}");
+        assert_eq!(rule(&text), Some(Rule::CallbackUri), "{reference}");
+    }
+}
+
+#[test]
+fn a_name_names_one_network_and_a_function_that_the_peer_may_reach() {
+    let two = "smf.mnc070.mcc999.5gc.mnc001.mcc001.3gppnetwork.org";
+    assert_eq!(
+        rule(&format!("POST /nudm-sdm/v2/x/y\n\n{{\"fqdn\":\"{two}\"}}")),
+        Some(Rule::PlmnInJson)
+    );
+    let some = "[sbi]\nallowed-targets = [\"nrf.5gc.mnc070.mcc999.3gppnetwork.org\"]";
+    let sought = |name: &str| {
+        let text = format!(
+            "GET /nnrf-disc/v1/nf-instances?target-nf-fqdn={name}.5gc.mnc070.mcc999.3gppnetwork.org"
+        );
+        incoming(&guard(some), &text).err().map(|refusal| refusal.rule)
+    };
+    assert_eq!([sought("nrf"), sought("udr")], [None, Some(Rule::Target)]);
+}
+
+#[test]
+fn a_query_has_no_half_of_a_network_and_complex_queries_in_json_alone() {
+    for query in ["mcc=999&mnc=70", "mncs=70", "complex-query=attr", "complexQuery=cnfUnits"] {
+        let text = format!("GET /nnrf-disc/v1/nf-instances?{query}");
+        assert_eq!(rule(&text), Some(Rule::Malformed), "{query}");
+    }
+}
+
+#[test]
+fn a_percent_sign_in_a_uri_begins_two_hexadecimal_digits() {
+    for path in ["%zz", "%4", "%4g", "%"] {
+        let uri = format!("http://amf.5gc.mnc001.mcc001.3gppnetwork.org/{path}");
+        let text = format!("POST /nudm-sdm/v2/x/y\n\n{{\"callbackReference\":\"{uri}\"}}");
+        assert_eq!(rule(&text), Some(Rule::CallbackUri), "{path}");
+    }
+}
+
+/// The body goes on as it was read.
+#[test]
+fn a_content_encoding_that_means_nothing_is_not_forwarded() {
+    let text = "POST /nudm-sdm/v2/x/y\ncontent-encoding: identity\n\n{\"vendorId\":\"1\"}";
+    let (mut parts, mut body) = request(text);
+    let guard = guard("");
+    let judged = with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)));
+    assert!(judged.is_err() || !parts.headers.contains_key("content-encoding"), "{judged:?}");
 }

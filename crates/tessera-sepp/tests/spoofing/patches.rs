@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use tessera_sepp::guard::Rule;
 
+use crate::ANY_MEMBER;
 use crate::message::{OWN, guard, incoming, passes, request, rule, with};
 
 #[test]
@@ -81,6 +82,13 @@ fn a_patch_is_judged_where_its_values_end() {
             to(op, "/load/0", "/nfStatusNotificationUri")
         );
         assert_eq!(patch(&item), None);
+        // The items after a removed one have other indices.
+        let shifted = format!(
+            "{},{{\"op\":\"remove\",\"path\":\"/load/0\"}},{}",
+            add("/load/1", &format!("{{\"priority\":{}}}", both(here))),
+            to(op, "/load/1/priority", "/nfStatusNotificationUri")
+        );
+        assert_eq!(patch(&shifted), Some(Rule::Malformed));
         let member = format!(
             "{},{}",
             add("/load", &format!("{{\"priority\":{}}}", both(here))),
@@ -180,4 +188,14 @@ fn lists_of_changes_follow_each_other() {
             item("sm-data")
         ),
     ));
+}
+
+#[test]
+fn a_value_with_a_name_of_the_parsers_own_can_not_be_followed() {
+    let judged = incoming(
+        &guard(ANY_MEMBER),
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"add\",\"path\":\"/load\",\"value\":{\"$serde_json::private::RawValue\":\"1\"}}]",
+    );
+    assert_eq!(judged.map_err(|refusal| refusal.rule).err(), Some(Rule::Malformed));
 }
