@@ -184,7 +184,7 @@ mod tests {
         let path = directory.0.join("socket");
         fs::write(&path, "data").unwrap();
         let error = bound(&path).unwrap_err();
-        assert!(error.contains("no socket"), "{error}");
+        assert!(error.contains("not a socket"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"data");
         let error = bound(&directory.0.join("missing/socket")).unwrap_err();
         assert!(error.contains("directory"), "{error}");
