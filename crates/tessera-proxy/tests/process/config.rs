@@ -194,7 +194,7 @@ fn a_wrong_value_is_told_with_its_key_its_line_and_what_is_taken() {
     for (text, expected) in [
         (
             "[server.a]\nlisten = ':1'\nearly = 'fss'",
-            "a.toml:3: [server.a] early: `fss` is not taken; did you mean `fs`?",
+            "a.toml:3: [server.a] early: `fss` is not valid; did you mean `fs`?",
         ),
         (
             "[server.a]\nlisten = ':1'\nearly = 'always'",

@@ -361,7 +361,7 @@ fn a_state_on_a_full_disk_is_refused_and_kept() {
         // Every write here finds the disk full.
         symlink("/dev/full", dir.path(name)).unwrap();
         let error = dir.try_open(&[2, 1]).err().expect("there is no room");
-        assert!(error.to_string().contains("no room"), "{error}");
+        assert!(error.to_string().contains("is full"), "{error}");
         assert!(!error.is_of_content());
         fs::remove_file(dir.path(name)).unwrap();
     }
@@ -375,7 +375,7 @@ fn a_state_goes_on_where_its_disk_fills_up_and_says_so() {
     symlink("/dev/full", dir.path("ring.new")).unwrap();
     let ticket = seal(&state);
     let told = state.close(NOW + SECOND).unwrap_err().to_string();
-    assert!(told.contains("no room") && told.contains("ring"), "{told}");
+    assert!(told.contains("is full") && told.contains("ring"), "{told}");
     assert!(opens(&state, &ticket));
     fs::remove_file(dir.path("ring.new")).unwrap();
     drop(state);
