@@ -117,6 +117,8 @@ mod tests {
         let mut destination = Destination::default();
         let bare = destination.cost(&key);
         assert!(bare >= 150 + size_of::<Destination>() + size_of::<Key>());
+        let longer = Key { server_name: "n".repeat(101), ..key.clone() };
+        assert_eq!(destination.cost(&longer), bare + 1);
         destination.request = Some(Arc::from([0; 300]));
         assert_eq!(destination.cost(&key), bare + 300);
         destination

@@ -74,7 +74,7 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
-    use super::Shares;
+    use super::{LONGEST_NAME, SHARES, Shares};
 
     /// The largest numbers that occur on 32-bit systems, with a limit close to the maximum.
     #[test]
@@ -89,5 +89,43 @@ mod tests {
         }
         let room = [0, 1, 2].map(|own| shares.makes_room(own, usize::MAX, |it| it.bytes));
         assert_eq!(room, [0, 1, 0]);
+    }
+
+    fn clients(shares: &mut Shares, number: u32, entries: usize) {
+        shares.get_mut(number).expect("a share").entries = entries;
+    }
+
+    #[test]
+    fn names_that_no_authority_has_use_one_share() {
+        let mut shares = Shares::default();
+        let long = [1, 2].map(|byte| shares.of(&[byte; LONGEST_NAME + 1]));
+        let short = [1, 2].map(|byte| shares.of(&[byte; LONGEST_NAME]));
+        assert_eq!(long[0], long[1]);
+        assert_ne!(short[0], short[1]);
+    }
+
+    #[test]
+    fn further_authorities_use_the_last_share() {
+        let mut shares = Shares::default();
+        for number in 0..SHARES as u32 {
+            assert_eq!(shares.of(&number.to_be_bytes()), number);
+            clients(&mut shares, number, 1);
+        }
+        assert_eq!(shares.of(b"another"), SHARES as u32 - 1);
+        clients(&mut shares, 7, 0);
+        assert_eq!(shares.of(b"another"), 7);
+    }
+
+    #[test]
+    fn a_share_without_clients_takes_no_part_of_the_others() {
+        let mut shares = Shares::default();
+        let [most, own, empty] = [b"most", b"own ", b"none"].map(|name| shares.of(name));
+        for (number, entries) in [(most, 8), (own, 3), (empty, 0)] {
+            clients(&mut shares, number, entries);
+        }
+        // Its due is five of nine.
+        assert_eq!(shares.makes_room(own, 9, |it| it.entries), most);
+        clients(&mut shares, own, 5);
+        assert_eq!(shares.makes_room(own, 9, |it| it.entries), own);
     }
 }

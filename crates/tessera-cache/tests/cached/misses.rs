@@ -202,6 +202,10 @@ fn a_policy_that_is_gone_takes_its_entries_with_it() {
         ends.client.retain_policies(&kept);
         ends.server.retain_policies(&kept);
         assert_eq!((ends.client.metrics().entries, ends.server.metrics().entries), (1, 1));
+        // Those of the other end alone.
+        ends.client.retain_policies(&kept[1..]);
+        ends.server.retain_policies(&kept[..1]);
+        assert_eq!((ends.client.metrics().entries, ends.server.metrics().entries), (0, 0));
         ends.client.retain_policies(&[]);
         ends.server.retain_policies(&[]);
         let (client, server) = ends.metrics();
