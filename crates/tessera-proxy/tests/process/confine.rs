@@ -139,7 +139,11 @@ fn child_has_threads() {
     has_landlock(&enforced);
     // This one, and the one waiting for the test.
     assert_eq!(enforced.threads_outside > 0, is_outside, "{enforced}");
-    assert_eq!(enforced.to_string().contains("started earlier"), enforced.files && is_outside, "{enforced}");
+    assert_eq!(
+        enforced.to_string().contains("started earlier"),
+        enforced.files && is_outside,
+        "{enforced}"
+    );
 }
 
 #[test]
