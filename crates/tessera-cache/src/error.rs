@@ -41,9 +41,9 @@ pub enum ImportError {
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Damaged => {
-                f.write_str("it was cut off or changed, or is not a cache of certificates")
-            }
+            Self::Damaged => f.write_str(
+                "cut off, changed, or not a cache of certificates; start with an empty cache",
+            ),
             Self::Newer { version } => {
                 write!(f, "a newer version of this program wrote it (form {version})")
             }

@@ -147,10 +147,11 @@ pub(crate) fn connect_to(
         }
     }
     if sessions.len() < tickets.into() {
-        return Err("the server sent too few tickets".into());
+        return Err("the server sent fewer tickets than it was asked for".into());
     }
-    let (arrived, request, flights) = moments.request.ok_or("no request came")?;
-    let (response, answers) = moments.response.ok_or("no response came")?;
+    let (arrived, request, flights) =
+        moments.request.ok_or("the request didn't reach the server")?;
+    let (response, answers) = moments.response.ok_or("the response didn't reach the client")?;
     let handshake = moments.handshake.ok_or("no handshake came to its end")?;
     let (client, server) = (client.close(), server.close());
     Ok(FinishedConnection {

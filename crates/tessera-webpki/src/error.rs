@@ -49,9 +49,11 @@ impl ConfigError {
 impl core::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::NoRoots => f.write_str("no root certificate"),
-            Self::NoKeys => f.write_str("no public key"),
-            Self::KeyName => f.write_str("a pinned key has no name, or its name is too long"),
+            Self::NoRoots => f.write_str("no root certificate: give at least one"),
+            Self::NoKeys => f.write_str("no pinned key: give at least one"),
+            Self::KeyName => f.write_str(
+                "a pinned key's name is empty, or doesn't fit into PeerIdentity::MAX_LEN",
+            ),
             Self::Key(error) => write!(f, "public key: {error}"),
             Self::Certificate(error) => write!(f, "certificate: {error}"),
             Self::Root(error) => write!(f, "root certificate: {error}"),

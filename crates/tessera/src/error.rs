@@ -67,7 +67,7 @@ impl fmt::Display for Error {
             Self::Protocol { alert, reason } => write!(f, "{reason} (alert {alert:?})"),
             Self::AlertReceived(alert) => write!(f, "the peer ended the connection: {alert:?}"),
             Self::PeerRejected(rejected) => rejected.fmt(f),
-            Self::TimedOut => f.write_str("the handshake took too long"),
+            Self::TimedOut => f.write_str("the handshake was not complete within its time limit"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
             Self::Internal(what) => write!(f, "a mistake in this library: {what}"),

@@ -164,7 +164,7 @@ fn serve_ends_connections_whose_client_does_not_read() {
         while stream.write_all(&[7; 65536]).await.is_ok() {}
     });
     let told = server.next();
-    assert_eq!(told["error"], "the peer didn't read for too long", "{told}");
+    assert_eq!(told["error"], "the peer didn't read for longer than the write limit", "{told}");
 }
 
 /// Runs `tessera connect` and ends it by Ctrl-C after its flight; the server in its place reads, and never answers.

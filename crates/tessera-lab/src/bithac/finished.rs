@@ -137,7 +137,7 @@ fn check_times(name: &str, client: &[f64], server: &[f64]) -> Result<(), String>
         return Err(format!("{name} has samples of one end alone, or none"));
     }
     match client.iter().chain(server).find(|us| !(0.0..=LONGEST_US).contains(*us)) {
-        Some(us) => Err(format!("a sample of {name} is {us} µs")),
+        Some(us) => Err(format!("a sample of {name} is {us} µs, not 0 to {LONGEST_US}")),
         None => Ok(()),
     }
 }

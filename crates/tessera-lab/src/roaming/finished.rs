@@ -29,7 +29,7 @@ pub(super) fn check(cell: &Cell, grid: &[CellName], wanted: usize) -> Result<Str
     }
     let mut times = cell.samples.iter().flat_map(all);
     if let Some(us) = times.find(|us| !(0.0..=LONGEST_US).contains(us)) {
-        return Err(format!("a sample of {name} is {us} µs"));
+        return Err(format!("a sample of {name} is {us} µs, not 0 to {LONGEST_US}"));
     }
     if cell.samples.iter().any(|sample| sample.response_us.is_none()) {
         return Err(format!("a sample of {name} has no response"));

@@ -75,7 +75,9 @@ impl Observer {
             ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
             _ => None,
         });
-        let at = at.ok_or_else(|| io::Error::other("the kernel reports no time for a packet"))?;
+        let at = at.ok_or_else(|| {
+            io::Error::other("the kernel doesn't time packets: it needs SO_TIMESTAMPNS")
+        })?;
         Ok(Some((received.bytes, at)))
     }
 }

@@ -80,7 +80,7 @@ impl FleetStores {
             .map_err(|error| failed(&setting, &error))?;
         let options = RingOptions::new(format!("{}ring/", fleet.etcd.prefix));
         let ring = EtcdRing::open(client.clone(), &provider, Arc::new(wrapping), options)
-            .map_err(|_| failed("the ring", &"no random bytes"))?;
+            .map_err(|_| failed("the ring of ticket keys", &"the system has no random bytes"))?;
         let one_time_keys = match fleet.vault {
             FleetVault::Etcd => {
                 let epochs = Epochs::open(&section, fleet)?;

@@ -134,7 +134,9 @@ impl<N: Nrf> Registration<N> {
         let answer = self.ask(Method::PUT, "application/json", profile.to_string()).await?;
         let status = answer.status();
         if status != StatusCode::CREATED && status != StatusCode::OK {
-            return Err(format!("it refused the registration: {status}"));
+            return Err(format!(
+                "it refused the registration with {status}; see its log, and [nrf] uri"
+            ));
         }
         let body = answer.into_body().collect_up_to(MAX_BODY).await;
         let body = body.map_err(|error| error.to_string())?.data;

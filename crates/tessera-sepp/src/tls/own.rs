@@ -45,8 +45,8 @@ impl OwnCertificate {
             }
         }
         let expires_at = tessera_webpki::expires_at(leaf);
-        let expires_at =
-            expires_at.ok_or_else(|| wrong("it has no readable expiry date".to_owned()))?;
+        let expires_at = expires_at
+            .ok_or_else(|| wrong("its notAfter is unreadable; issue it again".to_owned()))?;
         if let Some(path) = &local.ocsp {
             let file = SettingFile { setting: "[local] ocsp", path };
             credential.ocsp_response = Some(ocsp_response(file)?);

@@ -47,7 +47,7 @@ impl std::fmt::Display for TimedOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Idle => "the connection was idle for too long",
-            Self::Write => "the peer didn't read for too long",
+            Self::Write => "the peer didn't read for longer than the write limit",
         })
     }
 }

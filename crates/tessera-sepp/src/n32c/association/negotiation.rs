@@ -141,7 +141,7 @@ pub(super) fn judge_sender(
     sender: &Fqdn,
 ) -> Result<(), Refusal> {
     if sender != name || !identity.fqdns.contains(sender) {
-        let detail = "the sender doesn't match its certificate";
+        let detail = "`sender` must be a peer that its certificate names";
         return Err(Refusal::new(Rule::Sender, detail).at("/sender").claiming(sender));
     }
     if *identity.anchor != *peer.anchor {

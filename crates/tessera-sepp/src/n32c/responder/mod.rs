@@ -54,7 +54,7 @@ impl Request<'_> {
         let peers = self.peers();
         if peers.is_empty() {
             let refusal =
-                Refusal::new(Rule::UnknownPeer, "the certificate names no configured peer");
+                Refusal::new(Rule::UnknownPeer, "no name in the certificate is a peer's `fqdn`");
             return Err(self.refuse(None, &refusal));
         }
         if parts.method != Method::POST {
@@ -89,9 +89,10 @@ impl Request<'_> {
         // Only its own peer may change an association; another valid certificate isn't enough.
         let peer = peers.iter().find(|peer| **peer == request.sender);
         let Some(peer) = peer.and_then(|peer| self.associations.peer(peer)) else {
-            let refusal = Refusal::new(Rule::Sender, "the sender doesn't match its certificate")
-                .at("/sender")
-                .claiming(&request.sender);
+            let refusal =
+                Refusal::new(Rule::Sender, "`sender` must be a peer that its certificate names")
+                    .at("/sender")
+                    .claiming(&request.sender);
             return Err(self.refuse(peers.first(), &refusal));
         };
         let answer = peer.ask(self.identity, &request);
@@ -106,9 +107,10 @@ impl Request<'_> {
         let request: SecParamExchReqData = self.read(peers)?;
         let sender = request.sender.as_ref();
         if let Some(sender) = sender.filter(|sender| !peers.contains(sender)) {
-            let refusal = Refusal::new(Rule::Sender, "the sender doesn't match its certificate")
-                .at("/sender")
-                .claiming(sender);
+            let refusal =
+                Refusal::new(Rule::Sender, "`sender` must be a peer that its certificate names")
+                    .at("/sender")
+                    .claiming(sender);
             return Err(self.refuse(peers.first(), &refusal));
         }
         let mut of = peers.iter().filter(|peer| sender.is_none_or(|sender| sender == *peer));
