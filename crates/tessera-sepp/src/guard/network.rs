@@ -81,7 +81,8 @@ impl NetworkName {
         }
         if let Some((mcc, rest)) = text.split_once('-') {
             let is_hex = rest.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if is_hex && let Some((mcc, mnc)) = mcc.split_at_checked(3).filter(|it| it.1.len() > 1)
+            if is_hex
+                && let Some((mcc, mnc)) = mcc.split_at_checked(3).filter(|it| !it.1.is_empty())
             {
                 return codes(mcc, mnc);
             }
@@ -257,5 +258,12 @@ mod tests {
         assert!(
             !sides.allow_digits(Side::Either, "99") && !sides.allow_digits(Side::Either, "9997é")
         );
+    }
+
+    #[test]
+    fn a_name_has_both_codes() {
+        for text in ["xyz093.mcc208", "mnc093.xyz208", "mnc093mmcc208"] {
+            assert_eq!(all_in(text).count(), 0, "{text}");
+        }
     }
 }

@@ -160,4 +160,11 @@ mod tests {
         let has: Vec<_> = Rule::ALL.iter().filter(|rule| set.contains(**rule)).collect();
         assert_eq!(has, [&Rule::Api, &Rule::Load]);
     }
+
+    #[test]
+    fn a_rule_that_is_named_twice_is_in_the_set() {
+        let set: RuleSet = [Rule::Api, Rule::Target, Rule::Api].into_iter().collect();
+        assert!(set.contains(Rule::Api) && set.contains(Rule::Target));
+        assert!(!set.contains(Rule::Malformed));
+    }
 }

@@ -89,6 +89,12 @@ fn a_patch_is_judged_where_its_values_end() {
             to(op, "/load/1/priority", "/nfStatusNotificationUri")
         );
         assert_eq!(patch(&shifted), Some(Rule::Malformed));
+        let not_an_index = format!(
+            "{},{}",
+            add("/load", &format!("[{}]", both(here))),
+            to(op, "/load/x", "/nfStatusNotificationUri")
+        );
+        assert_eq!(patch(&not_an_index), Some(Rule::Malformed));
         let member = format!(
             "{},{}",
             add("/load", &format!("{{\"priority\":{}}}", both(here))),

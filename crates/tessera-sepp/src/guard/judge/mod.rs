@@ -204,10 +204,8 @@ impl Judge<'_> {
                 }
                 UriMatch::Unclear => {
                     let is_own = |named| self.sides.allow(Side::Sender, &named);
-                    if self.leaves_out_addresses()
-                        && !self.is_incoming
-                        && network::all_in(text).any(is_own)
-                    {
+                    let hides = self.translation.is_some_and(|it| it.way == Way::Hide);
+                    if hides && network::all_in(text).any(is_own) {
                         return self.against(Rule::Topology, scope.name, text).map(|()| None);
                     }
                 }
