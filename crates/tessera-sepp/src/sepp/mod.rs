@@ -14,7 +14,7 @@
 //! | [`connects`] | opens connections: with TLS in a program, as they like in tests |
 //! | [`observer`] | receives events, for metrics and the security log |
 //! | [`transport`] | carries N32-c to peers |
-//! | [`assembled`] | all of it with TLS, at startup and on reload |
+//! | [`assembly`] | all of it with TLS, at startup and on reload |
 
 pub mod assembly;
 pub mod connects;
