@@ -105,7 +105,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 ## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
-## mutants            security checks changed one at a time: no change without a test that fails; two hours; needs cargo-mutants
+## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants
 $(EVIDENCE):
 	$(RUN_$@)
 

@@ -113,7 +113,7 @@ mod tests {
     match a {
         0 if b > 1 => 1,
         7 => 2,
-        _ => g(S { a, ..S::default() }),
+        _ => g(S { a, b, ..S::default() }),
     }
 }
 const C: u8 = 1 + 2;
@@ -172,7 +172,7 @@ const C: u8 = 1 + 2;
                 6,
                 20,
                 "",
-                "_ => g((match crate::mutant::on() { 5 => S { .. S :: default () }, _ => S { a, ..S::default() } })),",
+                "_ => g((match crate::mutant::on() { 5 => S { b , .. S :: default () }, _ => S { a, b, ..S::default() } })),",
             ),
             // Nothing runs yet where a constant is computed.
             (Genre::BinaryOperator, 9, 17, "-", ""),

@@ -106,6 +106,10 @@ impl<'ast> Visit<'ast> for Finder {
             let others = it.fields.iter().enumerate().filter(|(at, _)| *at != place);
             let mut without = it.clone();
             without.fields = others.map(|(_, field)| field.clone()).collect();
+            if !without.fields.is_empty() {
+                // Otherwise `..` would follow the last value, as a range.
+                without.fields.push_punct(syn::token::Comma::default());
+            }
             let without = tokens(&without);
             self.add(Genre::StructField, field, Site::Field { whole: bytes(it), without });
         }
