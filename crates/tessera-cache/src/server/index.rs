@@ -55,6 +55,12 @@ impl Index {
         }
     }
 
+    /// Returns how many numbers it has.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.segments.iter().map(|it| it.used).sum()
+    }
+
     /// Returns how many bytes it takes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
@@ -210,8 +216,7 @@ mod tests {
             let found = index.find(hash(number), |it| it == number);
             assert_eq!(found.is_some(), there.contains_key(&number), "{number}");
         }
-        let used: usize = index.segments.iter().map(|it| it.used).sum();
-        assert_eq!(used, there.len());
+        assert_eq!(index.len(), there.len());
     }
 
     #[test]

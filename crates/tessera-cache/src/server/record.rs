@@ -43,6 +43,7 @@ impl Record {
         (id != 0).then(|| KeptTicket { bytes: self.tickets[place], id: Id(id) })
     }
 
+    /// Sets the ticket at a place; those from [`INLINE`] on are elsewhere, and nothing happens.
     pub(super) fn put_ticket(&mut self, place: usize, ticket: Option<KeptTicket>) {
         if let Some((bytes, id)) = self.tickets.get_mut(place).zip(self.ids.get_mut(place)) {
             *bytes = ticket.map_or_else(Default::default, |it| it.bytes);

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::vec::Vec;
 
-use tessera::auth::VerifierDigest;
+use tessera::auth::{CertificateContents, PeerCertificate, VerifierDigest};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
+use super::extras::LIVE;
+use super::index::END;
 use super::public::{CLIENTS, Public};
 use super::store::{AcceptanceConditions, ClientEntry, ExportProgress, MOST, Store};
 use super::{ServerCache, ServerLimits};
@@ -173,6 +175,54 @@ fn a_leaf_has_eight_tickets_at_most_wherever_it_was_shown() {
 }
 
 #[test]
+fn a_leaf_with_eight_tickets_loses_those_of_its_other_server_first() {
+    let mut store = store(10, 1 << 20);
+    let mut known = |store: &mut Store, server| {
+        let learned: Vec<_> = (0..4).flat_map(|_| learn_at(store, 1, 1, &[], server)).collect();
+        move |store: &mut Store| {
+            learned.iter().filter(|ticket| is_known(store, **ticket, server)).count()
+        }
+    };
+    let (earlier, later) = (known(&mut store, 1), known(&mut store, 2));
+    assert_eq!((earlier(&mut store), later(&mut store)), (0, 8));
+}
+
+#[test]
+fn a_leaf_is_kept_for_two_servers_at_most() {
+    let mut store = store(10, 1 << 20);
+    for server in 1..=4 {
+        learn_at(&mut store, 1, 1, &[], server);
+    }
+    assert_eq!(store.metrics().entries, 2);
+}
+
+/// It came with a new authority's first client, which must not be the one to leave.
+#[test]
+fn a_long_list_of_issuers_makes_room_in_the_largest_share() {
+    let mut store = store(1000, 10_000);
+    for client in 0..100 {
+        learn(&mut store, 1, client, &[]);
+    }
+    let [ticket, _] = learn(&mut store, 2, 1, &[7; 6000]);
+    assert!(is_known(&mut store, ticket, 1));
+}
+
+#[test]
+fn only_a_client_that_showed_one_of_two_tickets_loses_the_other() {
+    let learned = |rounds: usize, presented: bool| {
+        let mut store = store(10, 1 << 20);
+        let tickets: Vec<_> = (0..rounds).flat_map(|_| learn(&mut store, 1, 1, &[])).collect();
+        let found = store.take(&[tickets[0].bytes], under(1), NOW, |_| true).ok();
+        let found = found.expect("a client").peer;
+        store.learn(&found, &[[1; 10], [2; 10]].map(Ticket::new), presented);
+        tickets.into_iter().filter(|ticket| is_known(&mut store, *ticket, 1)).count()
+    };
+    assert_eq!((learned(1, true), learned(1, false)), (0, 1));
+    // With more than two, as concurrent connections leave them, none is known to be of no use.
+    assert_eq!((learned(2, true), learned(2, false)), (3, 3));
+}
+
+#[test]
 fn the_oldest_of_a_clients_tickets_leaves_first() {
     let mut store = store(10, 1 << 20);
     let tickets: Vec<_> = (0..6).flat_map(|_| learn(&mut store, 1, 1, &[])).collect();
@@ -191,7 +241,7 @@ fn nothing_is_left_of_clients_that_left() {
     }
     store.retain(|_| false);
     let metrics = store.metrics();
-    assert_eq!((metrics.entries, metrics.bytes), (0, 0));
+    assert_eq!((metrics.entries, metrics.bytes, store.tickets.len()), (0, 0, 0));
     let ticket = learn(&mut store, 1, 1, &[])[0];
     assert!(is_known(&mut store, ticket, 1));
 }
@@ -334,9 +384,25 @@ fn of_the_clients_without_tickets_only_the_one_that_is_forgotten_leaves() {
     assert_eq!(left, [3, 1]);
 }
 
+/// What is kept of it may be a hash, so the share follows from what it presented.
+#[test]
+fn a_certificate_selects_the_share_of_its_authority() {
+    let cache = ServerCache::new(&tessera_aws_lc::provider()).expect("a cache");
+    let share_of = |authority, client| {
+        let leaf = certificate(authority, client);
+        let entry = [&[0, 0, leaf.len() as u8][..], &leaf, &[0, 0]].concat();
+        let body = [&[0, 0, 0, entry.len() as u8][..], &entry].concat();
+        let contents = CertificateContents::Body(body);
+        cache.share_of(&PeerCertificate::new(CertificateType::X509, contents))
+    };
+    assert_eq!(share_of(1, 1), share_of(1, 2));
+    assert_ne!(share_of(1, 1), share_of(2, 1));
+}
+
 /// Its number would not fit into the index.
 #[test]
 fn a_store_has_no_more_clients_than_it_can_number() {
+    assert!(MOST * LIVE <= END as usize && (MOST + 1) * LIVE > END as usize);
     let limits = ServerLimits { clients: usize::MAX, bytes: 1 << 20 };
     let mut store = store(1, 1);
     store.limit(limits);

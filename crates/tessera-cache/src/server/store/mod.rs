@@ -35,7 +35,7 @@ pub(super) struct Store {
     /// The first free record.
     free: u32,
     /// Tickets: a record's number, and the ticket's place there.
-    tickets: Index,
+    pub(super) tickets: Index,
     /// Records, by the last bytes of what they keep.
     clients: Index,
     pub(super) extras: Extras,

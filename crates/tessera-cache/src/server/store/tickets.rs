@@ -53,7 +53,7 @@ impl Store {
     fn make_room_for_ticket(&mut self, client: u32, with_leaf: &[u32]) {
         let others = with_leaf.iter().copied().filter(|other| *other != client);
         let live = |it: &Self| with_leaf.iter().map(|client| it.live(*client)).sum::<usize>();
-        if with_leaf.len() < 2 || live(self) < LIVE {
+        if live(self) < LIVE {
             return;
         }
         for other in others {
@@ -119,7 +119,7 @@ impl Store {
                 *free = Some(ticket);
             }
         }
-        if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
+        if let Some(record) = self.records.get_mut(client) {
             record.put_ticket(place, Some(ticket));
         }
         let (records, extras, keyed) = (&self.records, &self.extras, &self.keyed);

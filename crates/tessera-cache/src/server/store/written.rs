@@ -218,7 +218,7 @@ mod tests {
     use std::vec::Vec;
 
     use super::{Bytes, ExportProgress, Store, WITH_NUMBERS};
-    use crate::server::tests::{learn, store};
+    use crate::server::tests::{NOW, learn, store, under};
     use crate::written::CacheKind;
 
     fn written(store: &Store) -> Vec<u8> {
@@ -226,6 +226,24 @@ mod tests {
         let mut writing = store.begin_to_write(&mut out, false);
         assert_eq!(store.write_more(&mut writing, &mut out), ExportProgress::AsAWhole);
         out
+    }
+
+    /// It can't be found, unless by its public id.
+    #[test]
+    fn a_client_without_tickets_is_written_only_on_request() {
+        let mut store = store(9, 1 << 20);
+        let tickets = learn(&mut store, 1, 1, &[]);
+        for ticket in tickets {
+            store.take(&[ticket.bytes], under(1), NOW, |_| true).ok().expect("a client");
+        }
+        let entries = |without_tickets| {
+            let mut out = Vec::new();
+            let mut writing = store.begin_to_write(&mut out, without_tickets);
+            assert_eq!(store.write_more(&mut writing, &mut out), ExportProgress::AsAWhole);
+            let read = Store::read(store.limits, CacheKind::Clients.version(), Bytes(&out));
+            read.expect("what it wrote").metrics().entries
+        };
+        assert_eq!((entries(true), entries(false)), (1, 0));
     }
 
     #[test]

@@ -156,8 +156,7 @@ impl Judge<'_> {
                     Err(_) => self.against(Rule::Topology, scope.name, text).map(|()| None),
                 };
             }
-            let named =
-                NetworkName::of_domain(host_of(&decoded)).filter(|_| self.is_incoming && !is_other);
+            let named = NetworkName::of_domain(host_of(&decoded)).filter(|_| self.is_incoming);
             if named.is_some_and(|named| !self.sides.allow(side, &named)) {
                 return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
             }
