@@ -3,8 +3,8 @@
 use tessera_kit::SettingFile;
 use tessera_proxy::config::warnings;
 
-use super::{Configuration, ListenAddress, Peer};
-use crate::names::NetworkDomain;
+use super::{ApiRule, Configuration, ListenAddress, Peer};
+use crate::names::{NetworkDomain, SERVICES};
 
 impl Configuration {
     /// Returns warnings about a valid configuration: risks by their names, and settings without effect.
@@ -16,6 +16,8 @@ impl Configuration {
         for (name, peer) in &self.peer {
             let warn = |what: &str| found.push(format!("[peer.{name}] {what}"));
             of_peer(peer).into_iter().for_each(warn);
+            found.extend(self.own_address(name, peer));
+            found.extend(peer.guard.apis.iter().filter_map(|rule| unknown_service(name, rule)));
         }
         for (name, anchor) in &self.trust {
             if !self.peer.values().any(|peer| peer.anchor == *name) {
@@ -51,6 +53,12 @@ impl Configuration {
         }
         found.extend(self.of_files());
         found
+    }
+
+    fn own_address(&self, name: &str, peer: &Peer) -> Option<String> {
+        let own = self.listen.n32c.to_string();
+        let own = peer.address.iter().find(|address| address.to_string() == own)?;
+        Some(format!("[peer.{name}] address: {own} is this SEPP's own: see [listen] n32c"))
     }
 
     fn of_files(&self) -> impl Iterator<Item = String> {
@@ -90,6 +98,16 @@ fn of_peer(peer: &Peer) -> Vec<&'static str> {
         (peer.guard.apis.is_empty(), "guard.apis: empty: every request of the peer is refused"),
     ];
     risks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, what)| what).collect()
+}
+
+fn unknown_service(peer: &str, rule: &ApiRule) -> Option<String> {
+    let ApiRule { service, .. } = rule;
+    (!SERVICES.contains(&service.as_str())).then(|| {
+        format!(
+            "[peer.{peer}] guard.apis: {service} is not a service of roaming: the rules don't know its members, and \
+             metrics count it as `other`"
+        )
+    })
 }
 
 fn is_of_this_machine(address: &ListenAddress) -> bool {

@@ -3,7 +3,7 @@
 use http::request;
 
 use super::{path, percent};
-use crate::names::{Fqdn, PlmnSet};
+use crate::names::{Fqdn, PlmnSet, SERVICES};
 
 /// The peer as its certificate, its association and the configuration identify it, never by its own claims.
 #[derive(Debug, Clone, Copy)]
@@ -44,39 +44,6 @@ pub(super) enum Service {
     /// Not a service of roaming.
     Other,
 }
-
-/// Their names. Metrics count all others as `other`.
-pub(crate) const SERVICES: [&str; 28] = [
-    "nnrf-disc",
-    "nnrf-nfm",
-    "oauth2",
-    "nausf-auth",
-    "nausf-sorprotection",
-    "nausf-upuprotection",
-    "nudm-uecm",
-    "nudm-sdm",
-    "nudm-ueau",
-    "nudm-ee",
-    "nudm-pp",
-    "nudm-mt",
-    "namf-comm",
-    "namf-evts",
-    "namf-loc",
-    "namf-mt",
-    "nsmf-pdusession",
-    "nsmf-event-exposure",
-    "nnssf-nsselection",
-    "npcf-ue-policy-control",
-    "npcf-am-policy-control",
-    "nchf-convergedcharging",
-    "nsmsf-sms",
-    "nnef-smservice",
-    // Callbacks to network functions (TS 29.501 §4.4.3 leaves their paths open).
-    "namf-callback",
-    "nsmf-callback",
-    "nudm-callback",
-    "npcf-callback",
-];
 
 impl Service {
     pub(super) fn of(path: &str) -> Self {

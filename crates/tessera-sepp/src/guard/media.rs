@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::context::{SERVICES, Service};
+use super::context::Service;
 use super::members::lines;
+use crate::names::SERVICES;
 
 /// A media type of bodies on N32-f.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

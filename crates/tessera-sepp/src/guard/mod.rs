@@ -65,7 +65,6 @@ use http::header::ACCEPT_ENCODING;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Uri, request, response};
 
-pub(crate) use self::context::SERVICES;
 use self::context::Service;
 pub use self::context::{Context, RequestSummary, RevealedTarget};
 use self::fields::{Kind, Text};

@@ -7,7 +7,7 @@ use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
 use tessera_proxy::admin::{Counters, Label, Labels};
 
 use super::Direction;
-use crate::guard::SERVICES;
+use crate::names::SERVICES;
 
 /// The counters of one peer. A series is created on its first request; counting takes no lock.
 pub(super) struct Requests {

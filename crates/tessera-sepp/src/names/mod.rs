@@ -3,8 +3,10 @@
 mod domain;
 mod fqdn;
 mod plmn;
+mod services;
 
 pub use self::domain::NetworkDomain;
 pub(crate) use self::fqdn::is_within;
 pub use self::fqdn::{Fqdn, NotAnFqdn};
 pub use self::plmn::{NotAPlmnId, PlmnId, PlmnSet};
+pub(crate) use self::services::SERVICES;

@@ -201,6 +201,21 @@ fn the_example_of_the_package_is_a_configuration() {
 }
 
 #[test]
+fn what_is_probably_a_mistake_is_a_warning() {
+    let of_peer = |text: &str| {
+        let warnings = checked(text).unwrap().warnings().into_iter();
+        warnings.filter(|it| it.starts_with("[peer.visited] ")).collect::<Vec<_>>()
+    };
+    assert!(of_peer(LEAST).is_empty());
+    let misspelt = format!("{LEAST}guard.apis = [\"nudm-smd: GET\", \"nudm-sdm\"]\n");
+    let [warning] = &of_peer(&misspelt)[..] else { panic!("one of two services is known") };
+    assert!(warning.contains("guard.apis: nudm-smd is not a service of roaming"), "{warning}");
+    let own = LEAST.replace("n32c = \":7443\"", "n32c = \"192.0.2.1:7443\"");
+    let [warning] = &of_peer(&own)[..] else { panic!("its address is this SEPP's: {own}") };
+    assert!(warning.contains("address: 192.0.2.1:7443 is this SEPP's own"), "{warning}");
+}
+
+#[test]
 fn a_key_of_the_fleet_that_everybody_reads_is_a_warning() {
     use std::os::unix::fs::PermissionsExt;
     let path = std::env::temp_dir().join(format!("tessera-sepp-fleet-{}", std::process::id()));
