@@ -40,7 +40,8 @@ fn tables(configuration: &Configuration) -> Result<Vec<Table>, ProgramError> {
     let mut tables = vec![of_this(configuration, &tls)];
     tables.extend(configuration.peer.iter().map(|(name, peer)| of_peer(name, peer)));
     let mut warnings = configuration.warnings();
-    let ends = certificates::of_files(configuration, tls.ages());
+    let functions = sbi::tls::expires_at(&configuration.sbi)?;
+    let ends = certificates::of_files(configuration, tls.ages(), functions);
     warnings.extend(ends.iter().filter_map(CertificateEnd::warning));
     if !warnings.is_empty() {
         let mut table = Table::new("warnings");

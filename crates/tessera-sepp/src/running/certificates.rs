@@ -7,10 +7,11 @@ use crate::config::Configuration;
 use crate::n32c::{Associations, State};
 use crate::tls::CertificateAge;
 
-/// Returns those of the configuration.
+/// Returns those of the configuration; `functions` is when the certificate for local network functions expires.
 pub(crate) fn of_files(
     configuration: &Configuration,
     ages: Vec<CertificateAge>,
+    functions: Option<u64>,
 ) -> Vec<CertificateEnd> {
     let of = |CertificateAge { anchor, expires_at }: CertificateAge| match anchor {
         None => CertificateEnd {
@@ -28,7 +29,12 @@ pub(crate) fn of_files(
             }
         }
     };
-    ages.into_iter().map(of).collect()
+    let functions = functions.map(|expires_at| CertificateEnd {
+        whose: "the certificate of [sbi]".to_owned(),
+        expires_at,
+        series: vec![labels("", "sbi")],
+    });
+    ages.into_iter().map(of).chain(functions).collect()
 }
 
 /// Returns those that peers have shown.
@@ -44,5 +50,28 @@ pub(super) fn of_peers(associations: &Associations) -> impl Iterator<Item = Cert
 }
 
 fn series(peer: &str, kind: CertificateKind) -> Labels {
-    vec![("peer", peer.to_owned()), (CertificateKind::KEY, kind.name().to_owned())]
+    labels(peer, kind.name())
+}
+
+fn labels(peer: &str, kind: &str) -> Labels {
+    vec![("peer", peer.to_owned()), (CertificateKind::KEY, kind.to_owned())]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tessera_proxy::config::Document;
+
+    use super::of_files;
+
+    #[test]
+    fn the_certificate_for_local_functions_is_watched() {
+        let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/sepp.toml");
+        let configuration = Document::read(Path::new(example)).unwrap().parse().unwrap();
+        let [end] = &of_files(&configuration, Vec::new(), Some(0))[..] else { panic!("one") };
+        assert_eq!(end.warning().unwrap(), "the certificate of [sbi] has expired");
+        assert_eq!(end.series, [[("peer", String::new()), ("cert", "sbi".to_owned())]]);
+        assert!(of_files(&configuration, Vec::new(), None).is_empty());
+    }
 }

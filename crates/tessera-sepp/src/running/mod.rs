@@ -102,6 +102,7 @@ impl RunningSepp {
         }
         let events = Events::new(metrics.clone());
         let functions = sbi::tls::listener(&configuration.sbi)?.map(Acceptor::new);
+        let functions_end = sbi::tls::expires_at(&configuration.sbi)?;
         let own_key = random_key()?;
         let guard = Arc::new(guard(configuration, &own_key)?);
         let listeners = Listeners::bind(configuration, beginning.inherited)?;
@@ -125,7 +126,11 @@ impl RunningSepp {
             ),
             connections: Shares::of(configuration.limits.connections),
             options: Arc::new(shared::options(configuration, server.clone())),
-            current: RwLock::new(Current { configuration: Arc::new(configuration.clone()), guard }),
+            current: RwLock::new(Current {
+                configuration: Arc::new(configuration.clone()),
+                guard,
+                functions_end,
+            }),
             server,
         });
         let associated = beginning.health.condition("association");
@@ -163,13 +168,14 @@ impl RunningSepp {
         let configuration = &loaded.configuration;
         let prepare = || {
             let functions = sbi::tls::listener(&configuration.sbi)?;
+            let functions_end = sbi::tls::expires_at(&configuration.sbi)?;
             let guard = Arc::new(guard(configuration, &self.own_key)?);
             // Nothing after this can fail.
             let changed = self.assembled.reload(&self.bound.fill(configuration), guard.clone())?;
-            Ok((functions, guard, changed))
+            Ok((functions, functions_end, guard, changed))
         };
         let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error))?;
-        let (functions, guard, changed) = prepared;
+        let (functions, functions_end, guard, changed) = prepared;
         if let (Some(acceptor), Some(functions)) = (&self.functions, functions) {
             acceptor.replace(functions);
         }
@@ -178,10 +184,13 @@ impl RunningSepp {
         }
         waiting.warn();
         let changed: Vec<_> = changed.iter().map(|peer| peer.as_str()).collect();
-        tracing::info!(peers_changed = changed.join(" "), "reloaded");
+        match changed.is_empty() {
+            true => tracing::info!("reloaded"),
+            false => tracing::info!(peers_changed = changed.join(" "), "reloaded"),
+        }
         let configuration = Arc::new(loaded.configuration);
         *shared.current.write().unwrap_or_else(PoisonError::into_inner) =
-            Current { configuration, guard };
+            Current { configuration, guard, functions_end };
         shared.reloads.send_replace(());
         Ok(())
     }
@@ -358,7 +367,7 @@ async fn keep_looking(
             true => certificate.holds(),
             false => certificate.fails("this SEPP's certificate has expired"),
         }
-        let mut ends = certificates::of_files(&configuration, ages);
+        let mut ends = certificates::of_files(&configuration, ages, shared.functions_end());
         ends.extend(certificates::of_peers(associations));
         shared.metrics.certificates(&ends);
         warnings.look(&ends);

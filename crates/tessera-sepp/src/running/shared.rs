@@ -49,6 +49,8 @@ pub(super) struct Shared {
 pub(super) struct Current {
     pub(super) configuration: Arc<Configuration>,
     pub(super) guard: Arc<Guard>,
+    /// When the certificate for local network functions expires, in seconds since the Unix epoch.
+    pub(super) functions_end: Option<u64>,
 }
 
 impl Shared {
@@ -58,6 +60,10 @@ impl Shared {
 
     pub(super) fn guard(&self) -> Arc<Guard> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).guard.clone()
+    }
+
+    pub(super) fn functions_end(&self) -> Option<u64> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).functions_end
     }
 
     pub(super) fn options(&self) -> Arc<ServerOptions> {

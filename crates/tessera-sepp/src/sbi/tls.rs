@@ -44,6 +44,16 @@ pub fn listener(sbi: &Sbi) -> Result<Option<Checked<ServerConfig>>, ProgramError
     Ok(Some(config.checked()?))
 }
 
+/// Returns when the first certificate of `[sbi] certificate` to expire does, in seconds since the Unix epoch.
+///
+/// # Errors
+/// If the file can't be read.
+pub fn expires_at(sbi: &Sbi) -> Result<Option<u64>, ProgramError> {
+    let file =
+        sbi.certificate.as_ref().map(|path| SettingFile { setting: "[sbi] certificate", path });
+    file.map_or(Ok(None), trust::first_end)
+}
+
 fn protocols() -> Vec<Vec<u8>> {
     vec![b"h2".to_vec(), b"http/1.1".to_vec()]
 }
