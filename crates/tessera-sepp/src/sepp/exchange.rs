@@ -10,13 +10,10 @@ use tessera_proxy::logging::tracing;
 
 use super::failure;
 use super::live::ActiveConfig;
-use super::look::Stop;
-use super::observer::{Direction, Observer, Offence, RejectedMessage, RelayedRequest};
+use super::observer::{Direction, Observer, RelayedRequest};
 use super::policy::PeerIndex;
-use crate::guard::{Refusal, RequestSummary};
+use crate::guard::RequestSummary;
 use crate::mask::MaskedText;
-use crate::n32c::Association;
-use crate::names::Fqdn;
 use crate::sbi::errors::Problem;
 use crate::sbi::headers;
 
@@ -25,7 +22,7 @@ pub(super) type Outcome = Result<Response<Body>, Problem>;
 
 /// What is known about a request so far.
 pub(super) struct Exchange {
-    direction: Direction,
+    pub(super) direction: Direction,
     pub(super) asked: RequestSummary,
     begun: Instant,
     pub(super) peer: Option<PeerIndex>,
@@ -53,48 +50,6 @@ impl Exchange {
             resent: self.resent,
             verdict: self.verdict,
         });
-    }
-
-    /// Reports what log-only rules would have refused.
-    pub(super) fn logged(
-        &self,
-        observer: &dyn Observer,
-        association: &Association,
-        peer: &Fqdn,
-        is_response: bool,
-        refusals: &[Refusal],
-    ) {
-        for refusal in refusals {
-            observer.rejected(&RejectedMessage {
-                peer,
-                association: Some(association.id),
-                direction: self.direction,
-                is_response,
-                offence: Offence::Guard(refusal),
-                is_enforced: false,
-            });
-        }
-    }
-
-    /// Reports a message that was stopped, if a rule stopped it.
-    pub(super) fn stopped(
-        &self,
-        observer: &dyn Observer,
-        association: &Association,
-        peer: &Fqdn,
-        is_response: bool,
-        stop: &Stop,
-    ) {
-        if let Stop::Refused(refusal) = stop {
-            observer.rejected(&RejectedMessage {
-                peer,
-                association: Some(association.id),
-                direction: self.direction,
-                is_response,
-                offence: Offence::Guard(refusal),
-                is_enforced: true,
-            });
-        }
     }
 
     /// Logs a failed call, and returns the problem to answer with. A peer isn't given the reason, so it must be in the

@@ -9,20 +9,17 @@ use tessera_proxy::http::deadline::Deadline;
 use tessera_tokio::http::EarlyRequest;
 
 use super::Sepp;
+use super::border::Border;
 use super::exchange::{Exchange, Outcome};
 use super::live::ActiveConfig;
-use super::look::{InspectedBody, Stop};
+use super::look::Stop;
 use super::observer::{Direction, Offence, RejectedMessage};
-use super::outgoing::rewrite_location;
-use super::policy::PeerIndex;
 use crate::guard::{Context, Refusal, RequestSummary, RevealedTarget, Verdict};
 use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
-use crate::names::NetworkDomain;
 use crate::sbi::api_root::ApiRoot;
 use crate::sbi::errors::{Problem, problems};
-use crate::sbi::telescopic::Rewriter;
 use crate::sbi::{headers, request as passing, time};
 
 /// How long a request waits for this SEPP's first exchange with its peer.
@@ -96,17 +93,15 @@ impl Sepp {
         if let Some(origin) = &of_peer.origin {
             passing::add_origin(&mut parts.headers, origin);
         }
-        let body = self.judge_peers_request(
+        let border = Border {
             live,
-            exchange,
-            &association,
+            observer: self.observer(),
+            association: &association,
             peer,
-            &context,
-            &mut parts,
-            body,
+            context,
             deadline,
-        );
-        let body = body.await?;
+        };
+        let body = border.request(exchange, &mut parts, body).await?;
         // Read it again: the guard may have replaced a hidden name by the real one, which is always valid.
         let was_hidden = parts.extensions.get::<RevealedTarget>().is_some();
         let target = match was_hidden {
@@ -125,7 +120,7 @@ impl Sepp {
         let request = Request::from_parts(parts, body);
         let answer = function.pool.call(request, Call::until(deadline)).await;
         let response = answer.map_err(|error| exchange.failed(live, &error))?.response;
-        self.judge_own_response(live, exchange, &association, &context, response, deadline).await
+        border.response(exchange, response).await
     }
 
     /// Charges a request to its peer's rate limit, before waiting for its body.
@@ -154,84 +149,6 @@ impl Sepp {
             Err(refusal) => {
                 rejected(&refusal, true);
                 Err(Stop::from(refusal).to_request())
-            }
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "all of one request")]
-    async fn judge_peers_request(
-        &self,
-        live: &ActiveConfig,
-        exchange: &Exchange,
-        association: &Association,
-        peer: PeerIndex,
-        context: &Context<'_>,
-        parts: &mut request::Parts,
-        body: Body,
-        deadline: Deadline,
-    ) -> Result<Body, Problem> {
-        let telescopic = live.policy.telescopic.as_ref();
-        let mut logged = Vec::new();
-        let judged = async {
-            let rewrites = telescopic.is_some();
-            let headers = &parts.headers;
-            let mut body =
-                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged)
-                    .await?;
-            let verdict = live.guard.incoming_request(context, parts, body.data())?;
-            logged.extend(verdict.logged);
-            // Callbacks pass this SEPP, so that local functions that know nothing of it can send them.
-            if let Some(domain) = telescopic {
-                let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
-                body.rewrite(&Rewriter::inwards(domain, &is_foreign), &parts.headers);
-            }
-            Ok::<_, Stop>(body.into_body(&mut parts.headers))
-        };
-        let judged = judged.await;
-        exchange.logged(self.observer(), association, context.peer, false, &logged);
-        judged.map_err(|stop| {
-            exchange.stopped(self.observer(), association, context.peer, false, &stop);
-            stop.to_request()
-        })
-    }
-
-    async fn judge_own_response(
-        &self,
-        live: &ActiveConfig,
-        exchange: &Exchange,
-        association: &Association,
-        context: &Context<'_>,
-        response: Response<Body>,
-        deadline: Deadline,
-    ) -> Outcome {
-        let telescopic = live.policy.telescopic.as_ref();
-        let (mut parts, body) = response.into_parts();
-        exchange.strip(&mut parts);
-        let mut logged = Vec::new();
-        let judged = async {
-            let rewrites = telescopic.is_some();
-            let headers = &parts.headers;
-            let mut body =
-                InspectedBody::at(&live.guard, headers, body, rewrites, deadline, &mut logged)
-                    .await?;
-            if let Some(domain) = telescopic {
-                let rewriting = Rewriter::outwards(domain);
-                rewrite_location(&rewriting, &mut parts.headers);
-                body.rewrite(&rewriting, &parts.headers);
-            }
-            let data = body.data();
-            let verdict =
-                live.guard.outgoing_response(context, exchange.asked, &mut parts, data)?;
-            logged.extend(verdict.logged);
-            Ok::<_, Stop>(body.into_body(&mut parts.headers))
-        };
-        let judged = judged.await;
-        exchange.logged(self.observer(), association, context.peer, true, &logged);
-        match judged {
-            Ok(body) => Ok(Response::from_parts(parts, body)),
-            Err(stop) => {
-                exchange.stopped(self.observer(), association, context.peer, true, &stop);
-                Err(stop.to_response())
             }
         }
     }

@@ -6,6 +6,7 @@
 //! | `live` | everything that handles a request, replaced on reload |
 //! | `control` | N32-c |
 //! | `outgoing`, `incoming` | the path of a request, in both directions |
+//! | `border` | what a request and its answer pass: rules, and telescopic names |
 //! | `route` | which peer a request is for |
 //! | `forgotten` | peers that were restarted |
 //! | `look` | inspected bodies, and those that stream through |
@@ -17,6 +18,7 @@
 //! | [`assembly`] | all of it with TLS, at startup and on reload |
 
 pub mod assembly;
+mod border;
 pub mod connects;
 mod control;
 mod exchange;
