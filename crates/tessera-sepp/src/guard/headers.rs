@@ -72,7 +72,7 @@ fn tidy(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> Result<(), Refusal> {
     headers.remove(ALT_SVC);
     // CGI and its successors read `_` as `-`.
     let is_folded = |name: &&HeaderName| {
-        name.as_str().contains('_') && is_standard(&name.as_str().replace('_', "-"))
+        name.as_str().as_bytes().contains(&b'_') && is_standard(&name.as_str().replace('_', "-"))
     };
     while let Some(name) = headers.keys().find(is_folded).cloned() {
         judge.against(Rule::Malformed, "header", name.as_str())?;

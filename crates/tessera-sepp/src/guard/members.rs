@@ -172,6 +172,8 @@ pub(super) struct FoldedName {
     known: Option<&'static MemberEntry>,
     /// The hash of the whole name, folded only by case.
     pub(super) whole: u64,
+    /// `"name":`, if the OpenAPI files spell it so.
+    pub(super) quoted: Option<&'static str>,
 }
 
 /// The names of the index as the OpenAPI files spell them: nearly all messages do too.
@@ -179,7 +181,11 @@ static SPELLED: LazyLock<HashMap<&'static str, FoldedName, BuildHasherDefault<Te
     LazyLock::new(|| {
         let of_table = lines("member ").filter_map(|line| line.split(' ').next());
         let special = SPECIAL.iter().map(|(name, _)| *name);
-        special.chain(of_table).map(|name| (name, FoldedName::hashed(name))).collect()
+        let spelled = |name| {
+            let quoted: &str = Box::leak(format!("\"{name}\":").into_boxed_str());
+            (name, FoldedName { quoted: Some(quoted), ..FoldedName::hashed(name) })
+        };
+        special.chain(of_table).map(spelled).collect()
     });
 
 impl FoldedName {
@@ -189,7 +195,7 @@ impl FoldedName {
 
     fn hashed(name: &str) -> Self {
         let (hash, whole) = hashes(name);
-        Self { known: INDEX.get(&hash), whole }
+        Self { known: INDEX.get(&hash), whole, quoted: None }
     }
 }
 
@@ -220,7 +226,7 @@ fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
-/// Hashes text eight bytes at a time, and passes an existing hash through.
+/// Hashes text eight bytes at a time, the last eight of it again, and passes an existing hash through.
 #[derive(Default)]
 struct TextHasher(u64);
 
@@ -233,7 +239,10 @@ impl Hasher for TextHasher {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks();
         words.iter().for_each(|word| self.0 = mix(self.0, u64::from_le_bytes(*word)));
-        rest.iter().for_each(|byte| self.0 = mix(self.0, u64::from(*byte)));
+        match bytes.last_chunk() {
+            Some(last) => self.0 = mix(self.0, u64::from_le_bytes(*last)),
+            None => rest.iter().for_each(|byte| self.0 = mix(self.0, u64::from(*byte))),
+        }
     }
 
     fn write_u8(&mut self, byte: u8) {

@@ -14,10 +14,10 @@ pub(super) fn first_segment(path: &str) -> &str {
 /// (RFC 3986 §6.2.2).
 pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     let decoded = percent::decode(path)?;
-    let is_clear = |segment: &str| !matches!(segment, "" | "." | "..");
-    let inner = decoded.strip_prefix('/')?;
+    let is_clear = |segment: &[u8]| !matches!(segment, b"" | b"." | b"..");
+    let inner = decoded.as_bytes().strip_prefix(b"/")?;
     // Some servers treat a trailing slash as another resource, others as the same one.
-    let segments_are_clear = inner.split('/').all(is_clear);
+    let segments_are_clear = inner.split(|byte| *byte == b'/').all(is_clear);
     let is_ambiguous = |byte: u8| matches!(byte, b'\\' | b'%' | b';') || byte.is_ascii_control();
     let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
     let is_one = segments_are_clear

@@ -29,20 +29,21 @@ pub(super) fn judge(
     translation: Option<&Translation<'_>>,
 ) -> Result<bool, Refusal> {
     let mut values = headers.get_all(TARGET).iter();
-    let Some(value) = values.next() else { return Ok(false) };
+    let Some(value) = values.next().cloned() else { return Ok(false) };
     let text = value.to_str().unwrap_or("not ASCII");
     let is_only_one = values.next().is_none();
     let uri = HttpUri::parse(text).filter(|_| is_only_one);
     let Some(uri) = uri else { return Err(Refusal::new(Rule::Malformed, TARGET, text)) };
-    let text = text.to_owned();
-    let prefix = uri.rest.strip_suffix('/').unwrap_or(uri.rest).to_owned();
-    if !prefix.is_empty() && !path::is_prefix(&prefix) {
-        return Err(Refusal::new(Rule::Malformed, TARGET, &text));
+    let prefix = uri.rest.strip_suffix('/').unwrap_or(uri.rest);
+    if !prefix.is_empty() && !path::is_prefix(prefix) {
+        return Err(Refusal::new(Rule::Malformed, TARGET, text));
     }
     // Any other prefix would make the API rules match the wrong part of the path.
-    let is_known = |targets: &Targets| prefix.is_empty() || targets.prefixes.contains(&prefix);
+    let is_known = |targets: &Targets| {
+        prefix.is_empty() || targets.prefixes.iter().any(|known| known == prefix)
+    };
     if !targets.is_none_or(is_known) {
-        judge.against(Rule::Target, TARGET, path::first_segment(&prefix))?;
+        judge.against(Rule::Target, TARGET, path::first_segment(prefix))?;
     }
     let revealed = translation.map_or(Ok(None), |translation| translation.authority(&uri));
     match revealed {
@@ -51,12 +52,12 @@ pub(super) fn judge(
         Ok(Some(authority)) => {
             let real = format!("{}{authority}{prefix}", uri.scheme);
             let Ok(real) = HeaderValue::from_str(&real) else {
-                return Err(Refusal::new(Rule::Topology, TARGET, &text));
+                return Err(Refusal::new(Rule::Topology, TARGET, text));
             };
             headers.insert(TARGET, real);
             return Ok(true);
         }
-        Err(_) => return Err(Refusal::new(Rule::Topology, TARGET, &text)),
+        Err(_) => return Err(Refusal::new(Rule::Topology, TARGET, text)),
     }
     let is_fine = match uri.host {
         Host::Address(_) => false,
@@ -71,7 +72,7 @@ pub(super) fn judge(
     if is_fine {
         return Ok(false);
     }
-    let refusal = Refusal::new(Rule::Target, TARGET, &text);
+    let refusal = Refusal::new(Rule::Target, TARGET, text);
     let allowed = judge.sides.of(Side::Receiver);
     judge.offence(Refusal { allowed, ..refusal }).map(|()| false)
 }

@@ -52,6 +52,10 @@ impl Codes {
         self.listed = Some(if is_list { codes } else { vec![Code::Unclear] });
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self { mcc: Code::Absent, mnc: Code::Absent, listed: None })
+    }
+
     pub(super) fn judge(&self, judge: &mut Judge<'_>, scope: Scope) -> Result<(), Refusal> {
         let Some(listed) = &self.listed else { return self.one(judge, scope, self.mnc) };
         if !matches!(self.mnc, Code::Absent) {

@@ -310,6 +310,9 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             }
         }
         self.out.push('}');
+        if codes.is_empty() {
+            return Ok(());
+        }
         let judged = codes.judge(self.judge, self.scope);
         self.settle(judged)
     }
@@ -348,16 +351,14 @@ impl Names {
 struct KeySeed<'k, 'w, 'j>(&'k mut Walk<'w, 'j>, &'k mut Names);
 
 impl KeySeed<'_, '_, '_> {
-    fn judge<E: Error>(self, name: &str) -> Result<Key, E> {
+    fn judge<E: Error>(self, name: &str, folded: &FoldedName) -> Result<Key, E> {
         let Self(walk, names) = self;
-        let folded = FoldedName::of(name);
         if !names.insert(folded.whole) {
             let (field, why) = (walk.scope.name, format!("{name} twice"));
             let judged = walk.judge.against(Rule::Malformed, field, &why);
             walk.settle(judged)?;
         }
-        let judged = walk.judge.name_of_member(walk.scope, name, &folded);
-        walk.out.push(':');
+        let judged = walk.judge.name_of_member(walk.scope, name, folded);
         walk.settle(judged)
     }
 }
@@ -378,8 +379,15 @@ impl<'de> Visitor<'de> for KeySeed<'_, '_, '_> {
     }
 
     fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Key, E> {
-        quote(self.0.out, name);
-        self.judge(name)
+        let folded = FoldedName::of(name);
+        match folded.quoted {
+            Some(quoted) => self.0.out.push_str(quoted),
+            None => {
+                quote(self.0.out, name);
+                self.0.out.push(':');
+            }
+        }
+        self.judge(name, &folded)
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Key, E> {
@@ -388,6 +396,7 @@ impl<'de> Visitor<'de> for KeySeed<'_, '_, '_> {
             self.0.settle(judged)?;
         }
         write_string(self.0.out, name);
-        self.judge(name)
+        self.0.out.push(':');
+        self.judge(name, &FoldedName::of(name))
     }
 }
