@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::{Walk, write_string};
+use super::{Walk, quote, write_string};
 use crate::guard::judge::{Judge, Scope};
 use crate::guard::network::{NetworkName, Side};
 use crate::guard::{Refusal, Rule};
@@ -154,6 +154,11 @@ impl<'de> Visitor<'de> for CodeSeed<'_, '_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, members: A) -> Result<Code, A::Error> {
         self.other().visit_map(members).map(|()| Code::Unclear)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Code, E> {
+        quote(self.walk.out, text);
+        Ok(Code::of(text))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {

@@ -142,7 +142,7 @@ impl<'j> Walk<'_, 'j> {
     }
 }
 
-/// Writes a string that needs no escapes in JSON.
+/// Writes a string that needs no escapes in JSON, such as one that serde_json borrows.
 fn quote(out: &mut String, text: &str) {
     out.reserve(text.len() + "\"\":".len());
     out.push('"');
