@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use tessera::auth::ChainMemory;
 use tessera::crypto::{Hash, Provider};
 
+#[cfg(feature = "paper")]
 use crate::carrier::Carrier;
 use crate::chain_hash::ChainHash;
 use crate::error::ProviderError;
@@ -17,6 +18,7 @@ pub struct Cache<P> {
     pub(crate) sha256: &'static dyn Hash,
     own: OwnChains,
     pub(crate) public_ids: PublicIds,
+    #[cfg(feature = "paper")]
     pub(crate) carrier: Carrier,
     pub(crate) memory: Option<Arc<dyn ChainMemory>>,
     /// What is known of the peers.
@@ -29,6 +31,7 @@ impl<P> Cache<P> {
             sha256: provider.sha256().ok_or(ProviderError::NoSha256)?,
             own: OwnChains::default(),
             public_ids: PublicIds::Never,
+            #[cfg(feature = "paper")]
             carrier: Carrier::default(),
             memory: None,
             peers,
@@ -44,6 +47,7 @@ impl<P> Cache<P> {
 
     /// Uses this carrier: a client announces its cached chains in it; a server understands it as well as the
     /// default one.
+    #[cfg(feature = "paper")]
     pub fn with_carrier(mut self, carrier: Carrier) -> Self {
         self.carrier = carrier;
         self

@@ -33,8 +33,8 @@
 //!   didn't see the end of the last one.
 //! - An end that isn't known, or has another chain now, sends its Certificate as usual: no extra round trip.
 //!
-//! RFC 7924 and BiTHaC specify other forms for this. They are included for comparison ([`Carrier`]), and
-//! reveal more to observers.
+//! RFC 7924 and BiTHaC specify other forms for this, which reveal more to observers. The feature `paper` has them,
+//! for comparison.
 //!
 //! A first contact costs 4 more bytes at each end. `docs/cached-handshakes.md` in the repository is the
 //! specification.
@@ -60,6 +60,7 @@ extern crate std;
 
 mod bytes;
 mod cache;
+#[cfg(feature = "paper")]
 mod carrier;
 mod chain;
 mod chain_hash;
@@ -83,6 +84,7 @@ mod wire;
 mod written;
 
 pub use cache::Cache;
+#[cfg(feature = "paper")]
 pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits, Servers};

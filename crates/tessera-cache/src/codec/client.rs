@@ -13,7 +13,9 @@ use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
 use super::client_end::ClientEnd;
 use super::offered::OfferedChain;
-use super::{ALL_IDS, derive, paper};
+#[cfg(feature = "paper")]
+use super::paper;
+use super::{ALL_IDS, derive};
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Destination, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
@@ -27,6 +29,7 @@ impl CertificateCodecFactory for ClientCache {
     }
 
     fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
+        #[cfg(feature = "paper")]
         if let Some(ticket_extension) = self.carrier.paper() {
             return Some(paper::client_codec(self, ticket_extension, to));
         }

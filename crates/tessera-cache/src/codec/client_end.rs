@@ -69,7 +69,6 @@ impl ClientEnd {
             Some(_) => cache.visit(&key),
             None => Default::default(),
         };
-        let is_default = cache.carrier.paper().is_none();
         let all = known.chains.len();
         let now = to.now.unix.map(|unix| unix.as_secs());
         let is_valid = |it: &ServerChain| it.expires_at.zip(now).is_none_or(|(end, now)| now < end);
@@ -78,8 +77,7 @@ impl ClientEnd {
             cache,
             key,
             tickets: shown.derived.into_iter().flatten().filter(may_show).collect(),
-            // The carrier paper has none.
-            fleet: shown.fleet.filter(|_| is_default),
+            fleet: shown.fleet,
             is_known: all > 0,
             not_offered: None,
             answers: false,

@@ -5,6 +5,7 @@ mod client_after;
 mod client_end;
 mod inert_codec;
 mod offered;
+#[cfg(feature = "paper")]
 mod paper;
 mod server;
 mod server_end;

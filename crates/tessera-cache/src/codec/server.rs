@@ -13,8 +13,10 @@ use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, Exte
 
 use super::inert_codec::InertCodec;
 use super::offered::OfferedChain;
+#[cfg(feature = "paper")]
+use super::paper;
 use super::server_end::ServerEnd;
-use super::{ALL_IDS, derive, paper};
+use super::{ALL_IDS, derive};
 use crate::form::Form;
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
 use crate::miss_reason::MissReason;
@@ -54,17 +56,29 @@ impl ServerCache {
         from: &ClientInfo<'_>,
         psk: bool,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        let takes_part = from.offer.extension(ExtensionType::CACHED_CERTIFICATES).is_some();
-        if let Some(ticket_extension) = self.carrier.paper().filter(|_| !takes_part) {
-            let codec = paper::server_codec(self.clone(), ticket_extension, from, psk)?;
-            if let Some(codec) = codec {
-                return Ok(Some(Box::new(codec)));
-            }
+        #[cfg(feature = "paper")]
+        if let Some(codec) = self.clone().paper_codec(from, psk)? {
+            return Ok(Some(codec));
         }
         Ok(match self.codec(from, psk)? {
             Some(codec) => Some(Box::new(codec)),
             None => (!psk).then(|| Box::new(InertCodec) as _),
         })
+    }
+
+    /// Makes the codec for a client that uses the carrier paper.
+    #[cfg(feature = "paper")]
+    fn paper_codec(
+        self: Arc<Self>,
+        from: &ClientInfo<'_>,
+        psk: bool,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        let takes_part = from.offer.extension(ExtensionType::CACHED_CERTIFICATES).is_some();
+        let Some(ticket_extension) = self.carrier.paper().filter(|_| !takes_part) else {
+            return Ok(None);
+        };
+        let codec = paper::server_codec(self, ticket_extension, from, psk)?;
+        Ok(codec.map(|codec| Box::new(codec) as _))
     }
 
     fn codec(

@@ -177,7 +177,7 @@ fn a_leaf_has_eight_tickets_at_most_wherever_it_was_shown() {
 #[test]
 fn a_leaf_with_eight_tickets_loses_those_of_its_other_server_first() {
     let mut store = store(10, 1 << 20);
-    let mut known = |store: &mut Store, server| {
+    let known = |store: &mut Store, server| {
         let learned: Vec<_> = (0..4).flat_map(|_| learn_at(store, 1, 1, &[], server)).collect();
         move |store: &mut Store| {
             learned.iter().filter(|ticket| is_known(store, **ticket, server)).count()

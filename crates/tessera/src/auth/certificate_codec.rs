@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
+#[cfg(feature = "abbreviations")]
 use super::abbreviations::Abbreviations;
 use super::after_handshake::{AfterHandshake, NextTicket};
 use super::codec_peer::{ClientInfo, PeerOffer, ServerInfo};
@@ -141,11 +142,13 @@ pub trait CertificateCodec: Send + Sync {
 
     /// Returns the messages that this codec abbreviates, if any: they bypass [`encode`](Self::encode)
     /// and [`decode`](Self::decode). Default: none.
+    #[cfg(feature = "abbreviations")]
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
         None
     }
 
     /// Like [`abbreviations`](Self::abbreviations), mutable.
+    #[cfg(feature = "abbreviations")]
     fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
         None
     }

@@ -110,7 +110,7 @@ impl ConnectionCodecs {
         };
         for Codec { codec, .. } in self.0.iter_mut().flat_map(|it| &mut it.codecs) {
             codec.answered(answer(codec.extension()))?;
-            if let Some(abbreviations) = codec.abbreviations_mut() {
+            if let Some(abbreviations) = abbreviations_of_mut(&mut **codec) {
                 abbreviations.answered(answer(abbreviations.extension()))?;
             }
         }
@@ -314,19 +314,39 @@ impl ConnectionCodecs {
     }
 
     pub(super) fn abbreviations(&self) -> impl Iterator<Item = &dyn Abbreviations> {
-        self.codecs().iter().filter_map(|codec| codec.codec.abbreviations())
+        self.codecs().iter().filter_map(|codec| abbreviations_of(&*codec.codec))
     }
 
     pub(super) fn abbreviations_mut(&mut self) -> impl Iterator<Item = &mut dyn Abbreviations> {
         let codecs = self.0.iter_mut().flat_map(|it| &mut it.codecs);
-        codecs.filter_map(|codec| codec.codec.abbreviations_mut())
+        codecs.filter_map(|codec| abbreviations_of_mut(&mut *codec.codec))
     }
+}
+
+#[cfg(feature = "abbreviations")]
+fn abbreviations_of(codec: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
+    codec.abbreviations()
+}
+
+#[cfg(not(feature = "abbreviations"))]
+fn abbreviations_of(_: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
+    None
+}
+
+#[cfg(feature = "abbreviations")]
+fn abbreviations_of_mut(codec: &mut dyn CertificateCodec) -> Option<&mut dyn Abbreviations> {
+    codec.abbreviations_mut()
+}
+
+#[cfg(not(feature = "abbreviations"))]
+fn abbreviations_of_mut(_: &mut dyn CertificateCodec) -> Option<&mut dyn Abbreviations> {
+    None
 }
 
 /// Returns the codecs' extensions of a ClientHello or a CertificateRequest.
 fn extensions_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
     codecs.iter().map(|it| &it.codec).flat_map(|codec| {
-        let abbreviations = codec.abbreviations().and_then(Abbreviations::extension);
+        let abbreviations = abbreviations_of(&**codec).and_then(Abbreviations::extension);
         abbreviations.into_iter().chain(codec.extension())
     })
 }
@@ -334,7 +354,7 @@ fn extensions_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8]
 /// Returns the codecs' extensions of EncryptedExtensions.
 fn answers_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
     codecs.iter().map(|it| &it.codec).flat_map(|codec| {
-        let abbreviations = codec.abbreviations().and_then(Abbreviations::answer);
+        let abbreviations = abbreviations_of(&**codec).and_then(Abbreviations::answer);
         abbreviations.into_iter().chain(codec.answer())
     })
 }

@@ -1,5 +1,7 @@
 //! How a side is authenticated: its credential, and the seam to the verifier of the peer.
 
+// Without the feature no codec has any.
+#[cfg_attr(not(feature = "abbreviations"), expect(dead_code))]
 mod abbreviations;
 mod after_handshake;
 mod certificate_codec;
@@ -22,6 +24,7 @@ mod proof;
 mod verifier;
 
 pub use crate::role::Role;
+#[cfg(feature = "abbreviations")]
 pub use abbreviations::{AbbreviatedMessages, Abbreviations, ServerFlight};
 pub use after_handshake::{AfterHandshake, NextTicket};
 pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};

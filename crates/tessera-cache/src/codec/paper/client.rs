@@ -38,6 +38,8 @@ pub(crate) fn client_codec(
     // An imported cache may have tickets of the other carrier.
     let is_usable = |(ticket, chain): &OwnTicket| ticket.id == NO_ID && has(chain);
     let (mut end, known) = ClientEnd::visit(cache, to, is_usable);
+    // This carrier has no fleet tickets.
+    end.fleet = None;
     let offer = |chain: &ServerChain| end.offer(NO_ID, chain.hash, chain, to.now);
     let chains: Vec<_> = known.chains.iter().filter_map(offer).collect();
     let request = known.request.map(|body| (request_hash(sha256, &body), body));

@@ -16,7 +16,8 @@ use crate::server::record::form;
 #[derive(Clone)]
 pub(crate) struct ClientMatch {
     pub(crate) id: Id,
-    /// The index of the presented ticket that found it.
+    /// The index of the presented ticket that found it, which the paper's answer names.
+    #[cfg_attr(not(feature = "paper"), expect(dead_code))]
     pub(crate) place: usize,
     pub(crate) peer: ClientEntry,
 }
