@@ -169,7 +169,7 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
         }
         "client-credentials" | "source-nf-client-credentials" => token::judge(judge, value.trim()),
         "access-token" => bearer(judge, value),
-        "routing-binding" | "binding" => {
+        "routing-binding" | "binding" | "consumer-info" => {
             binding(judge, Side::Sender, value)?;
             judge.names(scope("3gpp-sbi-binding", Side::Either), value)
         }
@@ -184,7 +184,7 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
                 None => judge.names(scope, text),
             })
         }
-        "nrf-uri" => {
+        "nrf-uri" | "nrf-uri-callback" => {
             nrf_uri(judge, "3gpp-sbi-nrf-uri", value)?;
             judge.names(scope("3gpp-sbi-nrf-uri", Side::Either), value)
         }
@@ -203,11 +203,8 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
 fn network_id(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<(), Refusal> {
     for part in value.split(',') {
         let (id, parameters) = part.split_once(';').unwrap_or((part, ""));
-        // `001-01`, and nothing in front of it.
         let id = id.trim();
-        let named =
-            NetworkName::parse(id).filter(|_| id.starts_with(|first: char| first.is_ascii_digit()));
-        match named {
+        match NetworkName::with_hyphens(id) {
             Some(named) => judge.network(scope, &named)?,
             None => judge.against(Rule::Malformed, scope.name, id)?,
         }

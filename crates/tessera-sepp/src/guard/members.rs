@@ -161,7 +161,7 @@ impl Key {
 
     fn unknown(name: &str) -> Self {
         const ENDS: [&str; 6] = ["uri", "url", "callback", "notifuris", "uris", "urls"];
-        let name: String = fold_case(name).filter(|letter| !matches!(letter, '-' | '_')).collect();
+        let name: String = letters(name).collect();
         Self::Unknown { is_callback: ENDS.iter().any(|end| name.ends_with(end)) }
     }
 }
@@ -254,6 +254,15 @@ impl Hasher for TextHasher {
     }
 }
 
+/// Returns whether two names are the same but for case, `-` and `_`.
+pub(super) fn have_same_letters(one: &str, other: &str) -> bool {
+    letters(one).eq(letters(other))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    fold_case(name).filter(|letter| !matches!(letter, '-' | '_'))
+}
+
 /// Folds case as lenient readers do: Go's encoding/json uses Unicode folding, so U+017F is an `s` and U+212A a `k`.
 fn fold_case(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().map(|letter| match letter {
@@ -316,9 +325,7 @@ mod tests {
             "-",
         ];
         let mut count = 0;
-        let letters = |name: &str| -> String {
-            fold_case(name).filter(|letter| !matches!(letter, '-' | '_')).collect()
-        };
+        let letters = |name| letters(name).collect::<String>();
         let of_fields = fields::FIELDS.iter().map(|field| field.name);
         let of_table = lines("member ").filter_map(|line| line.split(' ').next());
         let special = SPECIAL.iter().map(|(name, _)| *name);

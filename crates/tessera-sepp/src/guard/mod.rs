@@ -256,6 +256,7 @@ impl Guard {
         let of_peer = self.of_peer(context)?;
         let mut judge = self.judge(context, Direction::Incoming, asked.service, false);
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
+        judge.targets = self.targets.names.as_deref().filter(|_| of_peer.hides_topology);
         response(judge, parts, body)
     }
 

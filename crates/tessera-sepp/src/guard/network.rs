@@ -71,33 +71,43 @@ impl Sides<'_> {
 
 impl NetworkName {
     /// Reads the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a serving network name
-    /// (TS 24.501 §9.12.1), or a domain name containing `mnc001.mcc001`; or of what such codes begin, `00101-abcdef`.
+    /// (TS 24.501 §9.12.1), or a domain name containing `mnc001.mcc001`.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let codes = |mcc: &str, mnc: &str| PlmnId::new(mcc, mnc).ok().map(Self::Exactly);
         let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
         if is_digits && matches!(text.len(), 5 | 6) {
             let (mcc, mnc) = text.split_at(3);
-            return codes(mcc, mnc);
+            return Self::of_codes(mcc, mnc);
         }
-        if let Some((mcc, rest)) = text.split_once('-') {
-            let is_hex = rest.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if is_hex
-                && let Some((mcc, mnc)) = mcc.split_at_checked(3).filter(|it| !it.1.is_empty())
-            {
-                return codes(mcc, mnc);
-            }
-            let (mnc, nid) = rest.split_once('-').unwrap_or((rest, ""));
-            let is_nid = nid.len() <= 11 && nid.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if let Some(id) = codes(mcc, mnc).filter(|_| is_nid) {
-                return Some(id);
-            }
+        if let Some(id) = Self::with_hyphens(text) {
+            return Some(id);
         }
         let name = match text.split_at_checked(3) {
             Some((start, rest)) if start.eq_ignore_ascii_case("5G:") => serving(rest)?,
             _ => text,
         };
+        // `208-93.mnc001.mcc001`: some readers take the codes in front.
+        let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic());
         let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-        name.bytes().all(is_host).then(|| Self::in_name(name)).flatten()
+        (is_name && name.bytes().all(is_host)).then(|| Self::in_name(name)).flatten()
+    }
+
+    /// Reads `001-01`, or `001-01-7ed9d5b3ec6` of an SNPN (TS 29.500 §5.2.3.2.18).
+    pub(super) fn with_hyphens(text: &str) -> Option<Self> {
+        let (mcc, rest) = text.split_once('-')?;
+        let (mnc, nid) = rest.split_once('-').unwrap_or((rest, "0"));
+        let is_nid = matches!(nid.len(), 1..=11) && is_hex(nid);
+        Self::of_codes(mcc, mnc).filter(|_| is_nid)
+    }
+
+    /// Reads the network with whose codes a reference begins: `00101-abcdef` (TS 29.571, `traceRef`).
+    pub(super) fn of_reference(text: &str) -> Option<Self> {
+        let (codes, rest) = text.split_once('-')?;
+        let (mcc, mnc) = codes.split_at_checked(3)?;
+        Self::of_codes(mcc, mnc).filter(|_| !rest.is_empty() && is_hex(rest))
+    }
+
+    fn of_codes(mcc: &str, mnc: &str) -> Option<Self> {
+        PlmnId::new(mcc, mnc).ok().map(Self::Exactly)
     }
 
     /// Reads a name containing `mnc001.mcc001` (TS 23.003 §28), whatever surrounds it. Returns `None` if there are
@@ -129,12 +139,16 @@ impl NetworkName {
     }
 }
 
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Returns `mnc001.mcc001` from a serving network name after its `5G:`: `mnc001.mcc001.3gppnetwork.org`, possibly with
 /// a NID.
 fn serving(text: &str) -> Option<&str> {
     let (codes, rest) = text.split_at_checked("mnc001.mcc001".len())?;
     let (domain, nid) = rest.split_at_checked(".3gppnetwork.org".len())?;
-    let is_nid = |nid: &str| !nid.is_empty() && nid.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_nid = |nid: &str| !nid.is_empty() && is_hex(nid);
     let is_whole = domain.eq_ignore_ascii_case(".3gppnetwork.org")
         && (nid.is_empty() || nid.strip_prefix(':').is_some_and(is_nid));
     is_whole.then_some(codes)

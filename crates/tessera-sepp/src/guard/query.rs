@@ -148,7 +148,7 @@ fn complex_query(judge: &mut Judge<'_>, read: String) -> Result<String, Refusal>
     if judge.is_in_complex_query {
         return refused(judge, "a complex query within another").map(|()| read);
     }
-    let Ok(mut query) = serde_json::from_str(&read) else {
+    let Some(mut query) = json::tree(&read) else {
         return refused(judge, "a complex query that can't be followed").map(|()| read);
     };
     judge.is_in_complex_query = true;

@@ -15,8 +15,8 @@ use crate::names::Fqdn;
 use crate::sbi::api_root::{ApiRoot, Scheme};
 use crate::sbi::errors::{Problem, problems};
 
-/// Connection pools of local network functions, created on demand: a bounded number; the least recently used one is
-/// evicted.
+/// Connection pools of local network functions, created on demand: a bounded number, and few for each peer, so that none
+/// evicts what others use; the least recently used one is evicted.
 pub(super) struct Functions {
     hosts: BTreeMap<Fqdn, DialAddress>,
     connects: Arc<dyn ConnectorFactory>,
@@ -26,7 +26,9 @@ pub(super) struct Functions {
 }
 
 struct Function {
-    reached: FunctionRoute,
+    pool: Pool,
+    /// The peer that first asked for it; `None`: this SEPP.
+    peer: Option<Fqdn>,
     used: AtomicU64,
 }
 
@@ -52,46 +54,40 @@ impl Functions {
         self.hosts == *hosts
     }
 
-    /// Returns the connections to a target.
-    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<FunctionRoute, Problem> {
-        // `http` and `https` differ in length, so no two targets share a key.
-        let mut key = format!("{}{}", target.scheme.as_str(), target.authority);
-        key.make_ascii_lowercase();
-        let now = self.uses.fetch_add(1, Ordering::Relaxed);
-        let pools = self.pools.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = pools.get(key.as_str()) {
-            function.used.store(now, Ordering::Relaxed);
-            return Ok(function.reached.clone());
-        }
-        drop(pools);
-        let reached = self.make(target)?;
-        let mut pools = self.pools.write().unwrap_or_else(PoisonError::into_inner);
-        if pools.len() >= MAX_FUNCTIONS {
-            let oldest = pools.iter().min_by_key(|(_, one)| one.used.load(Ordering::Relaxed));
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                pools.remove(&oldest);
-            }
-        }
-        let function = Function { reached, used: AtomicU64::new(now) };
-        Ok(pools.entry(key.into()).or_insert(function).reached.clone())
-    }
-
-    fn make(&self, target: &ApiRoot<'_>) -> Result<FunctionRoute, Problem> {
+    /// Returns the connections to a target, for a request of this peer or of this SEPP.
+    pub(super) fn of(
+        &self,
+        target: &ApiRoot<'_>,
+        peer: Option<&Fqdn>,
+    ) -> Result<FunctionRoute, Problem> {
         let host = target.host.strip_suffix('.').unwrap_or(target.host).to_ascii_lowercase();
-        let address = self.hosts.get(host.as_str()).cloned().unwrap_or_else(|| {
-            let port = target.port.unwrap_or(target.scheme.default_port());
-            // A hidden name may resolve to an address.
-            match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-                Ok(address) => DialAddress::Tcp((address, port).into()),
-                Err(_) => DialAddress::Name(HostPort { host: host.clone(), port }),
+        let port = target.port.unwrap_or(target.scheme.default_port());
+        // A hidden name may resolve to an address.
+        let address = || match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+            Ok(address) => DialAddress::Tcp((address, port).into()),
+            Err(_) => DialAddress::Name(HostPort { host: host.clone(), port }),
+        };
+        let known = self.hosts.get(host.as_str());
+        // Where the address is configured, ports make no difference.
+        let scheme = target.scheme.as_str();
+        let key = match known {
+            Some(_) => format!("{scheme}://{host}"),
+            None => format!("{scheme}://{host}:{port}"),
+        };
+        let pool = match self.find(&key) {
+            Some(pool) => pool,
+            None => {
+                let connect = self.connects.function(target.scheme, &host);
+                let connect = connect.ok_or(match target.scheme {
+                    Scheme::Https => NO_TLS,
+                    Scheme::Http => problems::UNREACHABLE,
+                })?;
+                let address = known.cloned().unwrap_or_else(address);
+                self.put(key, Pool::new(connect, address, self.options.clone()), peer)
             }
-        });
-        let connect = self.connects.function(target.scheme, &host).ok_or(match target.scheme {
-            Scheme::Https => NO_TLS,
-            Scheme::Http => problems::UNREACHABLE,
-        })?;
+        };
         Ok(FunctionRoute {
-            pool: Pool::new(connect, address, self.options.clone()),
+            pool,
             scheme: match target.scheme {
                 Scheme::Http => UriScheme::HTTP,
                 Scheme::Https => UriScheme::HTTPS,
@@ -99,13 +95,98 @@ impl Functions {
             authority: target.authority.parse().map_err(|_| problems::BAD_TARGET)?,
         })
     }
+
+    fn find(&self, key: &str) -> Option<Pool> {
+        let pools = self.pools.read().unwrap_or_else(PoisonError::into_inner);
+        let function = pools.get(key)?;
+        function.used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        Some(function.pool.clone())
+    }
+
+    /// Adds a pool, and returns it, or the one that another request has added meanwhile.
+    fn put(&self, key: String, pool: Pool, peer: Option<&Fqdn>) -> Pool {
+        let mut pools = self.pools.write().unwrap_or_else(PoisonError::into_inner);
+        let is_peers = |function: &Function| function.peer.as_ref() == peer;
+        if pools.values().filter(|function| is_peers(function)).count() >= FUNCTIONS_OF_PEER {
+            evict(&mut pools, is_peers);
+        } else if pools.len() >= MAX_FUNCTIONS {
+            evict(&mut pools, |_| true);
+        }
+        let used = AtomicU64::new(self.uses.fetch_add(1, Ordering::Relaxed));
+        let function = Function { pool, peer: peer.cloned(), used };
+        pools.entry(key.into()).or_insert(function).pool.clone()
+    }
+}
+
+/// Removes the least recently used of these.
+fn evict(pools: &mut HashMap<Box<str>, Function>, is_one: impl Fn(&Function) -> bool) {
+    let oldest = pools
+        .iter()
+        .filter(|(_, function)| is_one(function))
+        .min_by_key(|(_, function)| function.used.load(Ordering::Relaxed));
+    if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+        pools.remove(&oldest);
+    }
 }
 
 /// The maximum number of network functions with a pool.
 const MAX_FUNCTIONS: usize = 1024;
+
+/// The maximum number of them that one peer was the first to ask for: a home network has fewer that partners ask.
+const FUNCTIONS_OF_PEER: usize = 64;
 
 const NO_TLS: Problem = Problem::new(
     http::StatusCode::GATEWAY_TIMEOUT,
     "TARGET_NF_NOT_REACHABLE",
     "the target uses https, but [sbi] ca is not configured",
 );
+
+#[cfg(test)]
+mod tests {
+    use tessera_proxy::http::client::{Connect, Plaintext, Protocol};
+
+    use super::*;
+
+    struct Unencrypted;
+
+    impl ConnectorFactory for Unencrypted {
+        fn n32c(&self, _: &Fqdn, _: &Fqdn) -> Option<Arc<dyn Connect>> {
+            None
+        }
+
+        fn n32f(&self, _: &Fqdn, _: &Fqdn) -> Option<Arc<dyn Connect>> {
+            None
+        }
+
+        fn function(&self, _: Scheme, _: &str) -> Option<Arc<dyn Connect>> {
+            Some(Arc::new(Plaintext(Protocol::Http2)))
+        }
+    }
+
+    #[tokio::test]
+    async fn no_peer_takes_the_place_of_others() {
+        let known: Fqdn = "udm.example.org".parse().unwrap();
+        let hosts = [(known, DialAddress::Tcp(([127, 0, 0, 1], 1).into()))].into();
+        let functions = Functions::new(hosts, Arc::new(Unencrypted), PoolOptions::default());
+        let ask = |target: &str, peer: &str| {
+            let target = ApiRoot::parse(target).unwrap();
+            let route = functions.of(&target, Some(&peer.parse().unwrap())).unwrap();
+            assert_eq!(route.authority.as_str(), target.authority);
+            functions.pools.read().unwrap().len()
+        };
+        // Its address is configured.
+        for port in 1..100 {
+            assert_eq!(ask(&format!("http://udm.example.org:{port}"), "a.example"), 1);
+        }
+        assert_eq!(ask("http://honest.example.org", "honest.example"), 2);
+        // Two targets, though `http` and `s` are `https`.
+        assert_eq!(ask("http://sudm.example.org", "a.example"), 3);
+        assert_eq!(ask("https://udm.example.org", "a.example"), 4);
+        for number in 0..2 * MAX_FUNCTIONS {
+            let pools = ask(&format!("http://{number}.example.org"), "flood.example");
+            assert!(pools <= 4 + FUNCTIONS_OF_PEER, "{pools}");
+        }
+        let honest = |it: &Functions| it.find("http://honest.example.org:80").is_some();
+        assert!(honest(&functions), "{:?}", functions.pools.read().unwrap().keys());
+    }
+}

@@ -113,7 +113,7 @@ impl Sepp {
             reject(Some(&association), Offence::Target);
             return Err(problems::NOT_ALLOWED_TARGET);
         }
-        let function = live.functions.of(&target)?;
+        let function = live.functions.of(&target, Some(&identity.peer))?;
         let prefix = target.prefix.to_owned();
         headers::remove_routing(&mut parts.headers);
         passing::address(&mut parts, &function.scheme, &function.authority, &prefix)?;

@@ -106,8 +106,8 @@ impl Sepp {
         request: Request<Body>,
         deadline: Deadline,
     ) -> Result<Response<Body>, String> {
-        let function =
-            self.live().functions.of(root).map_err(|problem| problem.detail.into_owned())?;
+        let function = self.live().functions.of(root, None);
+        let function = function.map_err(|problem| problem.detail.into_owned())?;
         let (mut parts, body) = request.into_parts();
         passing::address(&mut parts, &function.scheme, &function.authority, root.prefix)
             .map_err(|problem| problem.detail.into_owned())?;

@@ -166,3 +166,14 @@ fn many_uris_in_one_text_are_each_read_to_the_end_of_their_host() {
         assert_eq!(rule(&text(&format!("{many}{last}"))), Some(Rule::CallbackUri), "{last}");
     }
 }
+
+/// With the rule enforced, the first ends it. Otherwise each host was read to the end of the text: minutes.
+#[test]
+fn many_schemes_in_one_text_are_read_once() {
+    let guard = guard("[guard]\nlog-only = [\"callback-uri\", \"unknown-member\"]");
+    let text =
+        format!("POST /nsmf-pdusession/v1/x\n\n{{\"smfBinding\":\"{}\"}}", "http:a".repeat(40_000));
+    let verdict = incoming(&guard, &text).unwrap();
+    assert!(verdict.logged.iter().all(|refusal| refusal.rule == Rule::CallbackUri));
+    assert!(!verdict.logged.is_empty());
+}

@@ -4,6 +4,7 @@
 
 mod attacked;
 mod corpus;
+mod echoes;
 mod foreign;
 mod grammar;
 mod hiding;

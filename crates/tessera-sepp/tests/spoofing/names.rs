@@ -2,7 +2,9 @@
 
 use tessera_sepp::guard::Rule;
 
-use crate::message::{OWN, guard, incoming, incoming_answer, outgoing_answer, request, rule, with};
+use crate::message::{
+    OWN, guard, incoming, incoming_answer, outgoing_answer, passes, request, rule, with,
+};
 
 const INNER: &str = "smf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org";
 
@@ -223,4 +225,76 @@ fn a_text_that_is_no_uri_passes_where_nothing_in_it_is_hidden() {
     assert_eq!(outgoing_answer(&open, "/nudm-sdm/v2/x", "", &own).as_deref(), Ok(&*own));
     let none = r#"{"locality":"http: none"}"#;
     assert_eq!(outgoing_answer(&guard(""), "/nudm-sdm/v2/x", "", none).as_deref(), Ok(none));
+}
+
+/// Some readers take the codes in front, others the domain.
+#[test]
+fn a_network_has_one_name() {
+    let ids = [
+        "208-93.mnc001.mcc001",
+        "20893.mnc001.mcc001",
+        "208-93_mnc001.mcc001",
+        "00101-20893",
+        "00101-",
+        "001-01-",
+        "001-01-0123456789ab",
+    ];
+    for id in ids {
+        for header in ["originating-network-id", "asserted-plmn-id"] {
+            let text = format!("GET /nudm-sdm/v2/x\n3gpp-sbi-{header}: {id}");
+            assert_eq!(rule(&text), Some(Rule::Malformed), "{header}: {id}");
+        }
+        for member in ["servingNetworkName", "reqPlmnList"] {
+            let text = format!("POST /nnrf-nfm/v1/subscriptions\n\n{{\"{member}\":\"{id}\"}}");
+            assert_eq!(rule(&text), Some(Rule::Malformed), "{member}: {id}");
+        }
+    }
+    for id in ["001-01", "001-01-7ed9d5b3ec6"] {
+        let text = format!("GET /nudm-sdm/v2/x\n3gpp-sbi-originating-network-id: {id}");
+        assert_eq!(rule(&text), None, "{id}");
+    }
+    // The reference of a trace begins with its network's codes.
+    for (reference, refused) in [("00101-abcdef", None), ("20893-abcdef", Some(Rule::PlmnInJson))] {
+        let body = format!("{{\"traceData\":{{\"traceRef\":\"{reference}\"}}}}");
+        assert_eq!(rule(&format!("POST /namf-comm/v1/x\n\n{body}")), refused, "{reference}");
+    }
+}
+
+#[test]
+fn a_subscriber_is_seen_in_every_form() {
+    for (member, value) in [
+        ("supi", "nai-x@nai.5gc.mnc93.mcc208.3gppnetwork.org"),
+        ("supi", "suci-1-MNC093.MCC208-0-0-0-1"),
+        ("dnn", " imsi-208930000000001"),
+        ("dnn", "imsi-208930000000001"),
+    ] {
+        let text = format!("POST /nsmf-pdusession/v1/x\n\n{{\"{member}\":\"{value}\"}}");
+        assert_eq!(rule(&text), Some(Rule::UeIdentity), "{member}: {value}");
+    }
+    let header = "3gpp-sbi-correlation-info: imsi%2D208930000000001";
+    assert_eq!(rule(&format!("GET /nsmf-pdusession/v1/x\n{header}")), Some(Rule::UeIdentity));
+}
+
+#[test]
+fn parameters_of_a_header_lead_to_its_sender() {
+    for header in [
+        "consumer-info: nudm-sdm; callback-uri-prefix=10.0.0.1:80/x",
+        "consumer-info: nudm-sdm; interPlmnCallbackRoot=http://10.0.0.1:80",
+        "binding: bl=nf-set; callback-uri-prefix=10.0.0.1:80/x",
+        "nrf-uri-callback: nnrf-disc: \"10.0.0.1/x\"",
+    ] {
+        let text = format!("GET /nudm-sdm/v2/x\n3gpp-sbi-{header}");
+        assert_eq!(rule(&text), Some(Rule::CallbackUri), "{header}");
+    }
+    let body = r#"{"smfBinding":"bl=nf-set; callback-uri-prefix=10.0.0.1:80/x"}"#;
+    let judged = rule(&format!("POST /nsmf-pdusession/v1/x\n\n{body}"));
+    assert_eq!(judged, Some(Rule::CallbackUri));
+}
+
+/// A compressed answer could not be judged.
+#[test]
+fn a_request_asks_for_no_compression() {
+    let (mut parts, _) = request("GET /nudm-sdm/v2/x\naccept-encoding: gzip");
+    passes(with(|context| guard("").incoming_request(context, &mut parts, None)));
+    assert!(parts.headers.is_empty(), "{:?}", parts.headers);
 }

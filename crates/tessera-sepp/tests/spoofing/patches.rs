@@ -205,3 +205,94 @@ fn a_value_with_a_name_of_the_parsers_own_can_not_be_followed() {
     );
     assert_eq!(judged.map_err(|refusal| refusal.rule).err(), Some(Rule::Malformed));
 }
+
+/// Go's encoding/json ignores case, and takes `Value` for the value.
+#[test]
+fn members_of_an_operation_have_their_own_spelling() {
+    let changes = |operation: &str| {
+        [
+            format!("PATCH /nnrf-nfm/v1/subscriptions/1\n\n[{operation}]"),
+            format!("POST /nnrf-nfm/v1/nf-status-notify\n\n{{\"profileChanges\":[{operation}]}}"),
+        ]
+    };
+    for members in [
+        r#""op":"replace","path":"/reqNfFqdn","Value":"x""#,
+        r#""op":"replace","path":"/reqPlmnList","VALUE":[{"mcc":"999","mnc":"70"}]"#,
+        r#""op":"copy","path":"/nfStatusNotificationUri","From":"/validityTime""#,
+        r#""op":"REPLACE","path":"/fqdn","newvalue":"x""#,
+        r#""op":"REPLACE","path":"/fqdn","new_Value":"x""#,
+        r#""Op":"remove","op":"remove","path":"/fqdn""#,
+        r#""op":"remove","path":"/locality","PATH":"/fqdn""#,
+    ] {
+        for text in changes(&format!("{{{members}}}")) {
+            assert_eq!(rule(&text), Some(Rule::Malformed), "{members}");
+        }
+    }
+}
+
+/// They are left out of profiles, too.
+#[test]
+fn changes_of_addresses_are_left_out() {
+    let change =
+        |path: &str| format!(r#"{{"op":"REPLACE","path":"{path}","newValue":"10.0.0.9"}}"#);
+    let (first, last) =
+        (change("/ipv4Addresses/0"), change("/nfServices/0/ipEndPoints/0/ipv4Address"));
+    let kept = r#"{"op":"REPLACE","path":"/load","newValue":5}"#;
+    for (changes, expected) in [
+        (format!("{first},{kept},{last}"), kept),
+        (format!("{kept},{last},{first}"), kept),
+        (first.clone(), ""),
+    ] {
+        let text =
+            format!("POST /nnrf-nfm/v1/nf-status-notify\n\n{{\"profileChanges\":[{changes}]}}");
+        let (mut parts, mut body) = request(&text);
+        let guard = guard("");
+        passes(with(|context| guard.incoming_request(context, &mut parts, Some(&mut body))));
+        assert_eq!(body, format!("{{\"profileChanges\":[{expected}]}}"), "{changes}");
+        let (mut parts, mut body) = request(&text);
+        passes(with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body))));
+        assert_eq!(body, format!("{{\"profileChanges\":[{expected}]}}"), "{changes}");
+    }
+    let copy = r#"{"op":"copy","path":"/locality","from":"/ipv4Addresses/0"}"#;
+    let text = format!("PATCH /nnrf-nfm/v1/subscriptions/1\n\n[{copy}]");
+    assert_eq!(rule(&text), Some(Rule::Target));
+}
+
+/// Where any network may be named.
+#[test]
+fn codes_of_networks_go_on_as_they_were() {
+    for value in [r#"["70","71"]"#, "null", r#""70""#] {
+        let text = format!(
+            "PATCH /nnrf-nfm/v1/subscriptions/1\n\n\
+             [{{\"op\":\"replace\",\"path\":\"/allowedPlmns/0/mnc\",\"value\":{value}}}]"
+        );
+        let (mut parts, mut body) = request(&text);
+        let sent = body.clone();
+        let guard = guard(ANY_MEMBER);
+        passes(with(|it| guard.incoming_request(it, &mut parts, Some(&mut body))));
+        assert_eq!(body, sent);
+    }
+}
+
+/// serde_json replaces an object with this name by the text in it.
+#[test]
+fn a_complex_query_has_no_text_that_becomes_an_object() {
+    let hidden = "x.hidden.5gc.mnc070.mcc999.3gppnetwork.org";
+    let raw = r#"{"$serde_json::private::RawValue":"{\"attr\":\"requester-plmn-list\",\"value\":[{\"mcc\":\"999\",\"mnc\":\"70\"}]}"}"#;
+    let atom = format!(r#"{{"attr":"target-nf-fqdn","value":"{hidden}"}}"#);
+    let query = format!(r#"{{"cnfUnits":[{{"cnfUnit":[{raw},{atom}]}}]}}"#);
+    let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let text = format!("GET /nnrf-disc/v1/nf-instances?complex-query={encoded}");
+    let judged = incoming(&guard(ANY_MEMBER), &text).map_err(|refusal| refusal.rule);
+    assert_eq!(judged, Err(Rule::Malformed));
+}
+
+#[test]
+fn a_complex_query_has_no_other_within() {
+    let inner = r#"{"cnfUnits":[]}"#;
+    let atom = format!(r#"{{"attr":"complex-query","value":{inner}}}"#);
+    let query = format!(r#"{{"cnfUnits":[{{"cnfUnit":[{atom}]}}]}}"#);
+    let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let text = format!("GET /nnrf-disc/v1/nf-instances?complex-query={encoded}");
+    assert_eq!(rule(&text), Some(Rule::Malformed));
+}

@@ -134,12 +134,6 @@ pub const REQUESTS: &[Case] = &[
          --b\r\ncontent-type: application/vnd.3gpp.5gnas\r\n\r\n\x7e\r\n--b--",
     ),
     case(
-        "addresses by a change",
-        Rule::Target,
-        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
-         [{\"op\":\"add\",\"path\":\"/nfProfile/ipv4Addresses\",\"value\":[\"10.0.0.1\"]}]",
-    ),
-    case(
         "changes within a change",
         Rule::Malformed,
         "POST /nnrf-nfm/v1/nf-status-notify\n\n{\"profileChanges\":[{\"op\":\"ADD\",\"path\":\"/x\",\

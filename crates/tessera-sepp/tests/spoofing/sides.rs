@@ -78,8 +78,8 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
     ),
     ("a word that begins as a URI does", None, "/nudm-sdm/v2/x", "", r#"{"vendorId":"http: no"}"#),
     (
-        "an address that nobody calls",
-        None,
+        "an address that a function could repeat",
+        Some(Rule::CallbackUri),
         "/nudm-sdm/v2/x",
         "",
         r#"{"vendorId":"http://10.0.0.1/"}"#,

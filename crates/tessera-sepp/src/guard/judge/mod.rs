@@ -197,7 +197,11 @@ impl Judge<'_> {
     fn plain(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         match text.as_bytes().first() {
             Some(b'h' | b'H' | ..=b' ') => match HttpUri::look(text) {
-                UriMatch::NoUri => {}
+                UriMatch::NoUri => {
+                    if let Some(identity) = Identity::of(text.trim_ascii()) {
+                        return self.identity(scope, text, identity).map(|()| None);
+                    }
+                }
                 // Text for people may begin like one too.
                 UriMatch::Unclear if self.is_incoming && self.kind.is_request => {
                     return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
@@ -226,7 +230,10 @@ impl Judge<'_> {
 
     /// Judges a text that is a PLMN ID.
     fn plmn(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
-        if let Some(named) = NetworkName::parse(text) {
+        let reference = matches!(scope.name, "traceRef" | "qoeReference" | "offloadIds")
+            .then(|| NetworkName::of_reference(text))
+            .flatten();
+        if let Some(named) = reference.or_else(|| NetworkName::parse(text)) {
             return self.network(scope, &named);
         }
         // Without the network's own radio there is no serving network (TS 33.501 §6.1.1.4).
@@ -245,7 +252,9 @@ impl Judge<'_> {
         let is_other = OTHER.iter().any(|start| {
             text.get(..start.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
         });
-        if is_other || !(self.is_incoming && self.kind.is_request) {
+        let is_clear =
+            is_other && (!has_network_name(text) || NetworkName::in_name(text).is_some());
+        if is_clear || !(self.is_incoming && self.kind.is_request) {
             return self.names(scope, text);
         }
         self.against(Rule::UeIdentity, scope.name, &Identity::masked(text))

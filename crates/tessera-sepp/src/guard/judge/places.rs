@@ -37,7 +37,7 @@ pub(in crate::guard) fn binding(
     for part in value.split([';', ',']) {
         let Some((name, uri)) = part.split_once('=') else { continue };
         let name = name.to_ascii_lowercase();
-        if name.contains("uri") || name.contains("apiroot") {
+        if name.contains("uri") || name.contains("root") {
             let uri = uri.trim().trim_matches('"');
             let uri = percent::decode(uri).unwrap_or(Cow::Borrowed(uri));
             place(judge, "3gpp-sbi-binding", side, &uri)?;
@@ -100,8 +100,13 @@ pub(in crate::guard) fn uris(
                 let start = start.filter(|start| *start > 0)?;
                 let behind = token.get(at + 1..)?;
                 let host = behind.trim_start_matches(['/', '\\']);
-                let end = host.find(['/', '\\', '?', '#']).unwrap_or(host.len());
-                token.get(start..token.len() - host.len() + end)
+                let is_end = |byte: &u8| b"/\\?#".contains(byte);
+                let end = host.as_bytes().iter().take(LONGEST_HOST).position(is_end);
+                // A longer one is no host: it is refused with all of its token.
+                let end = end.or((host.len() <= LONGEST_HOST).then_some(host.len()));
+                Some(end.map_or("http:", |end| {
+                    token.get(start..token.len() - host.len() + end).unwrap_or("http:")
+                }))
             });
             std::iter::once(token).chain(within)
         });
@@ -119,6 +124,9 @@ pub(in crate::guard) fn uris(
     }
     Ok(())
 }
+
+/// The longest host with its port, in bytes (RFC 1035 §2.3.4): each of many within a text is read.
+const LONGEST_HOST: usize = 300;
 
 /// Returns whether a text may contain the end of a URI's scheme or the start of a host, verbatim or encoded. Most
 /// headers with a colon contain a time.

@@ -24,23 +24,23 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
     let Some([header, claims]) = parts(token) else {
         return judge.against(Rule::Malformed, CLAIMS.name, "not a JWT");
     };
-    places_of_keys(judge, &header)?;
     let around = std::mem::replace(&mut judge.rule, Rule::PlmnInToken);
     // An issuer may add its own claims (RFC 7519 §4.3).
     let knows_members = std::mem::take(&mut judge.knows_members);
     // If the header has a duplicate member, receivers may take either.
     let judged = json::judge(judge, Scope { name: "JOSE header", ..CLAIMS }, &header)
-        .and_then(|_| json::judge(judge, CLAIMS, &claims))
+        .and_then(|header| places_of_keys(judge, &header))
+        .and_then(|()| json::judge(judge, CLAIMS, &claims))
         .map(|_| ());
     (judge.rule, judge.knows_members) = (around, knows_members);
     judged
 }
 
-/// Judges where the header locates keys and certificates (RFC 7515 §4.1): a function that follows it fetches from
+/// Judges where the header, as it was read, locates keys and certificates (RFC 7515 §4.1): a function that follows it fetches from
 /// there.
 fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
-    match serde_json::from_str(header) {
-        Ok(Value::Object(members)) => places_in(judge, &members),
+    match json::tree(header) {
+        Some(Value::Object(members)) => places_in(judge, &members),
         _ => judge.against(Rule::Malformed, CLAIMS.name, "has no header"),
     }
 }

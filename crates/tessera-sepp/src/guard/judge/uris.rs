@@ -33,6 +33,14 @@ impl Judge<'_> {
                     self.names_another(Rule::CallbackUri, scope, side, text)?;
                     return Ok(None);
                 }
+                // Only the local function that sent the name chose what is asked there.
+                Ok(Some(_))
+                    if self.is_followed(scope)
+                        && !self.may_come_back(scope)
+                        && !self.may_ask(uri.rest) =>
+                {
+                    return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
+                }
                 Ok(Some(authority)) => {
                     return Ok(Some(format!("{}{authority}{}", uri.scheme, uri.rest)));
                 }
@@ -48,7 +56,8 @@ impl Judge<'_> {
                 let named = NetworkName::of_domain(name);
                 if let Some(named) = named {
                     self.reaches(scope, name, &named)?;
-                    if self.is_followed(scope.text, &named) && !self.may_ask(uri.rest) {
+                    let is_senders = self.sides.allow(Side::Sender, &named);
+                    if !is_senders && self.is_followed(scope) && !self.may_ask(uri.rest) {
                         return self
                             .names_another(Rule::CallbackUri, scope, side, text)
                             .map(|()| None);
@@ -64,11 +73,12 @@ impl Judge<'_> {
             // with it, could reach into this network. But answers repeat what a function sent itself, and text may
             // contain a URI.
             None if self.kind.is_request => !self.is_incoming,
-            // Nor does an address come back if local addresses are hidden.
+            // No address comes back if local addresses are hidden: a local function that repeats one would make a
+            // hidden name of it, which the peer may ask.
             None => {
                 !self.is_incoming
-                    || scope.text == Text::Plain
-                    || self.translation.is_none() && self.may_come_back(scope)
+                    || self.translation.is_none()
+                        && (scope.text == Text::Plain || self.may_come_back(scope))
             }
         };
         if !is_fine {
@@ -77,11 +87,12 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Returns whether a local function may follow a peer's URI into a local network.
-    fn is_followed(&self, text: Text, named: &NetworkName) -> bool {
-        self.is_incoming
-            && matches!(text, Text::Uri | Text::UriOrHost | Text::Reference)
-            && !self.sides.allow(Side::Sender, named)
+    /// Returns whether a local function may follow a peer's URI. A callback URI that it sent itself comes back as a hidden
+    /// name.
+    fn is_followed(&self, scope: Scope) -> bool {
+        let is_followed = matches!(scope.text, Text::Uri | Text::UriOrHost | Text::Reference)
+            || self.translation.is_some() && self.may_come_back(scope);
+        self.is_incoming && is_followed
     }
 
     /// Returns whether the peer itself might ask for the service of a path: a local function is not to ask for it in
@@ -156,9 +167,14 @@ impl Judge<'_> {
                     Err(_) => self.against(Rule::Topology, scope.name, text).map(|()| None),
                 };
             }
-            let named = NetworkName::of_domain(host_of(&decoded)).filter(|_| self.is_incoming);
-            if named.is_some_and(|named| !self.sides.allow(side, &named)) {
-                return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
+            let host = host_of(&decoded);
+            if let Some(named) = NetworkName::of_domain(host).filter(|_| self.is_incoming) {
+                let path = decoded.find('/').map_or("", |slash| &decoded[slash..]);
+                let is_senders = self.sides.allow(Side::Sender, &named);
+                if !self.sides.allow(side, &named) || !is_senders && !self.may_ask(path) {
+                    return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
+                }
+                self.reaches(scope, host, &named)?;
             }
             return self.names(scope, text).map(|()| None);
         }

@@ -10,10 +10,10 @@ use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Names, OUTSIDE, Walk, judge_into, write_string};
+use super::{Names, OUTSIDE, Walk, judge_into, tree, write_string};
 use crate::guard::fields::Text;
 use crate::guard::judge::{Judge, Scope};
-use crate::guard::members::{FoldedName, Key};
+use crate::guard::members::{FoldedName, Key, have_same_letters};
 use crate::guard::network::Side;
 use crate::guard::{Refusal, Rule};
 
@@ -52,14 +52,11 @@ impl PlacedValue {
     }
 }
 
-/// The prefix of names under which serde_json passes unparsed values.
-const RAW_VALUE: &str = "$serde_json::private::";
-
 /// The members of an operation in the order in which they are written; the last two belong to a change.
 const MEMBERS: [&str; 6] = ["op", "path", "from", "value", "origValue", "newValue"];
 const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
 
-/// Judges one operation and writes it, with the members of RFC 6902 first.
+/// Judges one operation and writes it, with the members of RFC 6902 first. Writes nothing if it is left out.
 pub(super) fn operation<'de, A: MapAccess<'de>>(
     mut walk: Walk<'_, '_>,
     mut members: A,
@@ -75,6 +72,11 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
         }
         match MEMBERS.iter().position(|known| *known == name) {
             Some(at) => found[at] = Some(value),
+            // Go's encoding/json ignores case: `Value` is the value.
+            None if MEMBERS.iter().any(|known| have_same_letters(known, &name)) => {
+                let judged = walk.judge.against(Rule::Malformed, "patch", &name);
+                walk.settle(judged)?;
+            }
             // An API may add members (TS 29.518, `AmfUpdateEventSubscriptionItem`). RFC 6902 §4: others are ignored, so
             // they are dropped.
             None => match Key::of_folded(&name, &FoldedName::of(&name)) {
@@ -87,7 +89,10 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
             },
         }
     }
-    let judged = write(&mut walk, &found).and_then(|()| {
+    let judged = write(&mut walk, &found).and_then(|is_written| {
+        if !is_written {
+            return Ok(());
+        }
         for (name, member, value) in others {
             walk.out.push(',');
             write_string(walk.out, &name);
@@ -101,10 +106,11 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
     walk.settle(judged)
 }
 
+/// Returns whether the operation was written.
 fn write(
     walk: &mut Walk<'_, '_>,
     found: &[Option<&RawValue>; MEMBERS.len()],
-) -> Result<(), Refusal> {
+) -> Result<bool, Refusal> {
     let [op, path, from, value, original, new] = found;
     let malformed = |why: &str| Refusal::new(Rule::Malformed, "patch", why);
     let text = |raw: &Option<&RawValue>| raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
@@ -116,6 +122,9 @@ fn write(
     let pointer =
         pointer(&path).ok_or_else(|| malformed("has a path that is not a JSON Pointer"))?;
     let place = follow(walk.judge, &pointer)?;
+    if matches!(place, Place::LeftOut) && from.is_none() {
+        return Ok(false);
+    }
     walk.out.push_str("{\"op\":");
     write_string(walk.out, &op);
     walk.out.push_str(",\"path\":");
@@ -124,7 +133,9 @@ fn write(
         let from: String =
             text(from).ok_or_else(|| malformed("has a from that is not a string"))?;
         let source = self::pointer(&from).ok_or_else(|| malformed("has a bad from"))?;
-        follow(walk.judge, &source)?;
+        if matches!(follow(walk.judge, &source)?, Place::LeftOut) {
+            left_out(walk.judge)?;
+        }
         moved(walk, &source, &pointer, place)?;
         walk.out.push_str(",\"from\":");
         write_string(walk.out, &from);
@@ -140,14 +151,12 @@ fn write(
         value_at(walk.judge, place, value.get(), walk.left, walk.out)?;
         if puts && name != "origValue" {
             let len = walk.out.len() - before;
-            let text = &walk.out[before..];
-            // serde_json replaces an object with this name by the text in it.
-            let value = serde_json::from_str(text).ok().filter(|_| !text.contains(RAW_VALUE));
+            let value = tree(&walk.out[before..]);
             let value = Some(value.ok_or_else(|| malformed("has a value that can't be followed"))?);
             put(walk.judge, PlacedValue { place: pointer.clone(), value, len })?;
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Splits a JSON Pointer into its tokens (RFC 6901 §4).
@@ -195,6 +204,13 @@ enum Place {
     In(Scope),
     /// The `mcc` or `mnc` of a network.
     Half(Scope),
+    /// Among addresses that don't cross the border: a change of them is left out, as they are from a profile.
+    LeftOut,
+}
+
+/// Refuses an address that goes to or comes from another place.
+fn left_out(judge: &mut Judge<'_>) -> Result<(), Refusal> {
+    judge.against(Rule::Target, "patch", "addresses")
 }
 
 impl Place {
@@ -202,7 +218,7 @@ impl Place {
     fn is_known(self) -> bool {
         match self {
             Self::In(scope) => scope.text != Text::Plain || scope.side.is_some(),
-            Self::Half(_) => true,
+            Self::Half(_) | Self::LeftOut => true,
         }
     }
 }
@@ -224,11 +240,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
             }
             Key::Known(member) => judge.below(scope, member),
             Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
-            // Elsewhere they would be removed.
-            Key::Addresses if judge.leaves_out_addresses() => {
-                judge.against(Rule::Target, "patch", token)?;
-                plain
-            }
+            Key::Addresses if judge.leaves_out_addresses() => return Ok(Place::LeftOut),
             Key::Addresses | Key::Unknown { .. } => plain,
         };
     }
@@ -244,10 +256,10 @@ fn value_at(
 ) -> Result<(), Refusal> {
     let scope = match place {
         Place::In(scope) => return judge_into(judge, scope, value, depth, out),
+        Place::LeftOut => return left_out(judge),
         Place::Half(scope) => scope,
     };
-    let code = serde_json::from_str::<String>(value).unwrap_or_default();
-    write_string(out, &code);
+    judge_into(judge, scope.below_a_name(), value, depth, out)?;
     // The other half, which isn't in the message, could make it a third network.
     if judge.side(scope) == Side::Anyone {
         return Ok(());

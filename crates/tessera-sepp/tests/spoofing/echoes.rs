@@ -1,0 +1,143 @@
+//! What a local function repeats becomes a hidden name, which its peer can ask: a peer may not choose it.
+
+use bytes::Bytes;
+use http::Response;
+use tessera_sepp::guard::{Guard, RequestSummary, RevealedTarget, Rule};
+
+use crate::message::{guard, incoming, incoming_answer, passes, request, with};
+
+const UDM: &str = "udm.5gc.mnc070.mcc999.3gppnetwork.org";
+const SECRET: &str = "secret.5gc.mnc070.mcc999.3gppnetwork.org";
+const SUBSCRIBE: &str = "POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions";
+
+/// Returns a local function's answer with this body, as the peer gets it.
+fn answered(guard: &Guard, body: &str) -> String {
+    let (question, _) = request(SUBSCRIBE);
+    let answer = Response::builder().header("content-type", "application/json");
+    let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+    let mut body = Bytes::copy_from_slice(body.as_bytes());
+    let verdict = with(|context| {
+        guard.outgoing_response(context, RequestSummary::of(&question), &mut parts, Some(&mut body))
+    });
+    passes(verdict);
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+/// Returns the hidden name in a text.
+fn hidden(text: &str) -> &str {
+    const END: &str = ".hidden.5gc.mnc070.mcc999.3gppnetwork.org";
+    let end = text.find(END).unwrap_or_else(|| panic!("{text}")) + END.len();
+    let start = text[..end].rfind(['/', '"']).map_or(0, |at| at + 1);
+    &text[start..end]
+}
+
+#[test]
+fn a_reference_without_a_scheme_names_only_what_the_peer_may_reach() {
+    let guard = guard(&format!("[sbi]\nallowed-targets = [\"{UDM}\"]"));
+    let rule = |member: &str, value: &str| {
+        let text = format!("{SUBSCRIBE}\n\n{{\"{member}\":\"{value}\"}}");
+        incoming(&guard, &text).err().map(|refusal| refusal.rule)
+    };
+    for member in ["monitoredResourceUris", "subscriptionId", "resourceId", "type", "instance"] {
+        assert_eq!(rule(member, &format!("{UDM}/nudm-sdm/v2/x")), None, "{member}");
+        for (value, refused) in [
+            (format!("{SECRET}/nudm-sdm/v2/x"), Rule::Target),
+            (format!("http://{SECRET}/nudm-sdm/v2/x"), Rule::Target),
+            (format!("{UDM}/nudr-dr/v1/x"), Rule::CallbackUri),
+            // As some readers take it, decoded.
+            (format!("secret%2e{}/nudm-sdm", &SECRET["secret.".len()..]), Rule::Target),
+            ("amf.5gc.mnc093.mcc208.3gppnetwork.org/x".to_owned(), Rule::CallbackUri),
+            ("amf%2e5gc.mnc093.mcc208.3gppnetwork.org/x".to_owned(), Rule::CallbackUri),
+        ] {
+            assert_eq!(rule(member, &value), Some(refused), "{member}: {value}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_has_no_place_that_a_function_could_repeat() {
+    let targets = format!("[sbi]\nallowed-targets = [\"{UDM}\"]");
+    let shows = format!("{targets}\n[peer.visited.guard]\nhide-topology = false");
+    for (uri, rule) in [
+        ("http://10.0.0.1:6379/x".to_owned(), Rule::CallbackUri),
+        ("http://localhost:2379/x".to_owned(), Rule::CallbackUri),
+        (format!("http://{SECRET}/nudm-sdm"), Rule::Target),
+    ] {
+        let body = format!("{{\"dnn\":\"{uri}\"}}");
+        let judged = |guard| incoming_answer(&guard, "/nudm-sdm/v2/x", "", &body);
+        assert_eq!(judged(guard(&targets)).unwrap_err().rule, rule, "{uri}");
+        // Without hidden names it leads nowhere.
+        assert!(judged(guard(&shows)).is_ok(), "{uri}");
+    }
+}
+
+#[test]
+fn a_hidden_name_is_asked_for_what_the_peer_may_ask() {
+    let guard = guard("");
+    let sent = answered(&guard, r#"{"callbackReference":"http://10.45.0.5:7777/x"}"#);
+    let name = hidden(&sent);
+    let rule = |member: &str, path: &str| {
+        let text =
+            format!("POST /nsmf-pdusession/v1/x\n\n{{\"{member}\":\"http://{name}{path}\"}}");
+        incoming(&guard, &text).err().map(|refusal| refusal.rule)
+    };
+    for member in ["hSmfUri", "hsmfPduSessionUri", "oldPduSessionRef", "subscriptionId", "nrfUri"] {
+        assert_eq!(rule(member, "/nsmf-pdusession/v1/x"), None, "{member}");
+        assert_eq!(rule(member, "/nudr-dr/v1/x"), Some(Rule::CallbackUri), "{member}");
+    }
+    // The function chose the path of its own callback, and gets it back.
+    let body = format!("{{\"callbackReference\":\"http://{name}/any/path\"}}");
+    let back = incoming_answer(&guard, "/nudm-sdm/v2/x", "", &body).unwrap();
+    assert_eq!(back, r#"{"callbackReference":"http://10.45.0.5:7777/any/path"}"#);
+    let clear = r#"{"eventNotifyUri":"http://udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1"}"#;
+    let judged = incoming_answer(&guard, "/namf-comm/v1/x", "", clear);
+    assert_eq!(judged.unwrap_err().rule, Rule::CallbackUri);
+}
+
+#[test]
+fn a_name_of_a_network_function_in_an_answer_is_the_peers() {
+    for (value, passes) in [
+        ("http://nrf.5gc.mnc001.mcc001.3gppnetwork.org/nnrf-disc/v1", true),
+        ("nrf.5gc.mnc001.mcc001.3gppnetwork.org", true),
+        ("http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nnrf-disc/v1", false),
+    ] {
+        let body = format!("{{\"nrfId\":\"{value}\"}}");
+        let judged = incoming_answer(&guard(""), "/nnssf-nsselection/v2/x", "", &body);
+        assert_eq!(judged.is_ok(), passes, "{value}");
+    }
+}
+
+#[test]
+fn a_uri_that_a_function_follows_asks_for_what_the_peer_may_ask() {
+    for member in ["nrfId", "monitoredResourceUris"] {
+        for (path, refused) in [("/nnrf-disc/v1", None), ("/nudr-dr/v1", Some(Rule::CallbackUri))] {
+            let uri = format!("http://nrf.5gc.mnc070.mcc999.3gppnetwork.org{path}");
+            let text = format!("{SUBSCRIBE}\n\n{{\"{member}\":\"{uri}\"}}");
+            let judged = incoming(&guard(""), &text).err().map(|refusal| refusal.rule);
+            assert_eq!(judged, refused, "{member} {path}");
+        }
+    }
+}
+
+/// Only local functions know telescopic names.
+#[test]
+fn a_peers_uri_has_no_telescopic_name() {
+    let guard = guard("[sbi]\ntelescopic-domain = \"sepp1.5gc.mnc070.mcc999.3gppnetwork.org\"");
+    let uri = "http://a-b-c.sepp1.5gc.mnc070.mcc999.3gppnetwork.org/nudm-sdm/v2";
+    for member in ["dnn", "hSmfUri", "callbackReference"] {
+        let text = format!("POST /nsmf-pdusession/v1/x\n\n{{\"{member}\":\"{uri}\"}}");
+        let judged = incoming(&guard, &text).err().map(|refusal| refusal.rule);
+        assert_eq!(judged, Some(Rule::CallbackUri), "{member}");
+    }
+}
+
+/// A peer that gets a hidden name reaches what it stands for.
+#[test]
+fn a_callback_that_comes_back_as_a_hidden_name_is_reached() {
+    let guard = guard("");
+    let sent = answered(&guard, r#"{"callbackReference":"http://10.45.0.5:7777/x"}"#);
+    let target = format!("3gpp-sbi-target-apiroot: http://{}", hidden(&sent));
+    let (mut parts, _) = request(&format!("POST /namf-callback/v1/x\n{target}"));
+    passes(with(|context| guard.incoming_request(context, &mut parts, None)));
+    assert_eq!(parts.extensions.get(), Some(&RevealedTarget));
+}
