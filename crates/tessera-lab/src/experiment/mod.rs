@@ -6,6 +6,7 @@ mod files;
 mod interruption;
 mod journal;
 mod json;
+pub(crate) mod limits;
 mod numbers;
 mod options;
 mod orphans;

@@ -4,6 +4,7 @@ use super::grid;
 use super::kind::Kind;
 use super::measure::may_fail;
 use super::report::Cell;
+use crate::experiment::limits::{CheckResult, counted, reasons, round_trip, time, within};
 use crate::registration::LOCAL_BREAKOUT;
 
 /// Returns the name of a complete cell, of a run with this many reconnections per user: none is missing, and not too
@@ -30,39 +31,53 @@ pub(super) fn check(cell: &Cell, reconnections: usize) -> Result<String, String>
     if !may_fail(asked, *failed) {
         return Err(format!("{failed} of {asked} reconnections of {name} failed"));
     }
-    let whole = asked - failed;
-    let registrations = if *kind == Kind::Users { whole } else { 0 };
-    let (response, registration) = (cell.response_us.count(), cell.registration_us.count());
-    // The server may have accepted requests of connections that failed afterwards.
-    let first = cell.first_accepted_us.count();
-    if (response, registration) != (whole, registrations) || first == 0 || first > asked {
-        return Err(format!("{name} has {response} samples of {whole}"));
+    check_cell(cell).map_err(|what| format!("{name}: {what}"))?;
+    Ok(name)
+}
+
+/// Refuses a cell that no run writes.
+pub(crate) fn check_cell(cell: &Cell) -> CheckResult {
+    round_trip(cell.rtt_ms)?;
+    let connections = cell.users.checked_mul(cell.reconnections);
+    let Some(asked) = connections.filter(|count| (1..=MOST_CONNECTIONS).contains(count)) else {
+        let (users, each) = (cell.users, cell.reconnections);
+        return Err(format!("{users} users with {each} reconnections each are no load"));
+    };
+    let asked = asked as u64;
+    let Some(succeeded) = asked.checked_sub(cell.failed) else {
+        return Err(format!("{} of {asked} reconnections failed", cell.failed));
+    };
+    reasons(cell.failed, cell.why_failed.values().copied())?;
+    let (registrations, exchanges) = match cell.kind {
+        Kind::Users => (succeeded, LOCAL_BREAKOUT.len() as u64),
+        Kind::Storm => (0, 1),
+    };
+    // Connections that failed may have got this far.
+    counted("requests accepted", cell.first_accepted_us.count(), succeeded..=asked)?;
+    counted("requests", cell.requests, succeeded * exchanges..=asked * exchanges)?;
+    counted("responses", cell.response_us.count(), succeeded..=succeeded)?;
+    counted("registrations", cell.registration_us.count(), registrations..=registrations)?;
+    within("the number of requests a second", cell.requests_per_second, 0.0..=1e9)?;
+    if cell.seconds <= 0.0 {
+        return Err(format!("it took {} s", cell.seconds));
     }
-    let exchanges = if *kind == Kind::Users { LOCAL_BREAKOUT.len() as u64 } else { 1 };
-    if !(whole * exchanges..=asked * exchanges).contains(&cell.requests) {
-        return Err(format!("{name} has {} requests", cell.requests));
-    }
-    let times = [&cell.first_accepted_us, &cell.response_us, &cell.registration_us];
-    let longest = times.into_iter().filter_map(|times| times.quantile(1.0));
-    let numbers = [
-        cell.seconds,
-        cell.requests_per_second,
+    let longest = [&cell.first_accepted_us, &cell.response_us, &cell.registration_us]
+        .map(|it| it.quantile(1.0));
+    let mut times = longest.into_iter().flatten().chain([
+        cell.seconds * 1e6,
         cell.server_cpu_us_per_connection,
         cell.server_tls_us_per_connection,
         cell.client_cpu_us_per_connection,
-    ];
-    match numbers.into_iter().chain(longest).find(|number| !(0.0..=MOST).contains(number)) {
-        Some(number) => Err(format!("{name} has the number {number}")),
-        None => Ok(name),
-    }
+    ]);
+    times.try_for_each(|us| time("something of it", us))
 }
 
 /// More connections have no ports.
 const MOST_USERS: usize = 65_535;
 /// A link's round-trip time is at most a minute.
 const MOST_RTT_MS: f64 = 60_000.0;
-/// The limit of seconds, requests per second, and microseconds of one connection: far above all time limits.
-const MOST: f64 = 1e9;
+/// More connections than a load has ports for, many times over.
+const MOST_CONNECTIONS: usize = 10_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -109,7 +124,9 @@ mod tests {
         let of = |cell: &Cell| check(cell, 20);
         let (users, storm) = (cell(Kind::Users, 5, 20), cell(Kind::Storm, 1_000, 1));
         assert_ne!(of(&users).unwrap(), of(&storm).unwrap());
-        let some_failed = Cell { failed: 10, response_us: histogram(990), ..storm.clone() };
+        let why_failed = [("silence".to_owned(), 10)].into();
+        let some_failed =
+            Cell { failed: 10, why_failed, response_us: histogram(990), ..storm.clone() };
         assert!(of(&some_failed).is_ok());
         let ages: Histogram = serde_json::from_str("[[1e300,100]]").unwrap();
         let etcd = Variant { store: Store::Etcd, ..users.variant };
@@ -120,13 +137,13 @@ mod tests {
             (cell(Kind::Users, 5, 19), "19 reconnections of 20"),
             (cell(Kind::Storm, 5, 20), "20 reconnections of 1"),
             (Cell { users: usize::MAX, ..users.clone() }, "there is no cell"),
-            (Cell { response_us: histogram(3), ..users.clone() }, "3 samples of 100"),
+            (Cell { response_us: histogram(3), ..users.clone() }, "3 responses"),
             (Cell { failed: 501, response_us: histogram(499), ..storm.clone() }, "501 of 1000"),
-            (Cell { first_accepted_us: histogram(0), ..storm.clone() }, "samples"),
+            (Cell { first_accepted_us: histogram(0), ..storm.clone() }, "0 requests accepted"),
             (Cell { requests: 7, ..users.clone() }, "7 requests"),
-            (Cell { first_accepted_us: ages, ..users.clone() }, "the number"),
-            (Cell { seconds: -1.0, ..users.clone() }, "the number -1"),
-            (Cell { server_tls_us_per_connection: 1e300, ..users.clone() }, "the number 1"),
+            (Cell { first_accepted_us: ages, ..users.clone() }, "took 1"),
+            (Cell { seconds: -1.0, ..users.clone() }, "it took -1 s"),
+            (Cell { server_tls_us_per_connection: 1e300, ..users.clone() }, "took 1"),
         ] {
             let refusal = of(&cell).unwrap_err();
             assert!(refusal.contains(words), "{refusal}");

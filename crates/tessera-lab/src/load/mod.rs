@@ -2,7 +2,7 @@
 
 mod control;
 pub mod endpoint;
-mod finished;
+pub(crate) mod finished;
 mod grid;
 mod growth;
 mod histogram;

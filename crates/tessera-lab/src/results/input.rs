@@ -7,8 +7,9 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::check::{self, CheckResult};
+use super::check;
 use crate::error::{LabError, words};
+use crate::experiment::limits::CheckResult;
 use crate::load::report::{self, Cell as LoadCell, Report as Load};
 use crate::roaming::report::{Cell, Report as Roaming, Setup};
 use crate::traffic::evaluate;

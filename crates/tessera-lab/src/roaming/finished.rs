@@ -1,10 +1,8 @@
-//! Whether a cell of a journal is one that its run can have finished.
+//! Whether a cell of a journal is one that its run can have finished, or one of a report.
 
-use super::report::{Cell, CellName, Sample};
+use super::report::{Cell, CellName, Sample, Setup};
 use crate::experiment::Failures;
-
-/// The longest that anything of a reconnection takes, in microseconds: all patience ends far earlier.
-const LONGEST_US: f64 = 3_600e6;
+use crate::experiment::limits::{CheckResult, reasons, time, within};
 
 /// Returns the name of a complete cell of this grid: with this many samples, and not too many failures.
 ///
@@ -23,28 +21,58 @@ pub(super) fn check(cell: &Cell, grid: &[CellName], wanted: usize) -> Result<Str
     if failed as usize > most {
         return Err(format!("{failed} reconnections of {name} failed, but at most {most} may"));
     }
-    let reasons: u64 = cell.why_failed.values().copied().map(u64::from).sum();
-    if reasons != u64::from(failed) {
-        return Err(format!("{failed} reconnections of {name} failed, and {reasons} for a reason"));
-    }
-    let mut times = cell.samples.iter().flat_map(all);
-    if let Some(us) = times.find(|us| !(0.0..=LONGEST_US).contains(us)) {
-        return Err(format!("a sample of {name} is {us} µs, not 0 to {LONGEST_US}"));
-    }
+    check_cell(cell).map_err(|what| format!("{name}: {what}"))?;
     if cell.samples.iter().any(|sample| sample.response_us.is_none()) {
         return Err(format!("a sample of {name} has no response"));
     }
     Ok(name)
 }
 
-/// Returns all that was measured of a reconnection.
-fn all(sample: &Sample) -> impl Iterator<Item = f64> + use<> {
-    let Sample { send_us, receive_us, tcp_us, first_byte_us, handshake_us, response_us, .. } =
-        *sample;
-    let Sample { client_engine_us, server_engine_us, client_cpu_us, server_cpu_us, .. } = *sample;
+/// Refuses a cell that no run writes.
+pub(crate) fn check_cell(cell: &Cell) -> CheckResult {
+    if cell.samples.is_empty() {
+        return Err("it has no sample".to_owned());
+    }
+    cell.samples.iter().flat_map(times).try_for_each(|us| time("a sample", us))?;
+    reasons(cell.failed.into(), cell.why_failed.values().map(|count| (*count).into()))?;
+    if cell.name.through == Setup::Engine {
+        flights(cell.round_trips.first_byte, cell.round_trips.response)?;
+    }
+    for operation in cell.operations.client.iter().chain(&cell.operations.server) {
+        time("an operation", operation.us)?;
+        within("the count of an operation", operation.count, 0.0..=1e6)?;
+    }
+    if let Some(issuing) = cell.issuing {
+        // Differences, which may be below 0.
+        time("the issuing of a ticket", issuing.server_us.abs().max(issuing.client_us.abs()))?;
+    }
+    let Some(registration) = &cell.registration else { return Ok(()) };
+    let cpu = [registration.cpu_us.client, registration.cpu_us.server];
+    let mut times = registration.samples_us.iter().copied().chain(cpu);
+    times.try_for_each(|us| time("a registration", us))
+}
+
+/// Returns all times of a sample that are there.
+fn times(sample: &Sample) -> impl Iterator<Item = f64> + use<> {
+    let Sample { send_us, receive_us, tcp_us, first_byte_us, handshake_us, .. } = *sample;
+    let Sample { response_us, client_engine_us, server_engine_us, .. } = *sample;
+    let Sample { client_cpu_us, server_cpu_us, .. } = *sample;
     let moments = [send_us, receive_us, tcp_us, first_byte_us, handshake_us, response_us];
-    let costs = [client_engine_us, server_engine_us, client_cpu_us, server_cpu_us];
-    moments.into_iter().chain(costs).flatten()
+    let work = [client_engine_us, server_engine_us, client_cpu_us, server_cpu_us];
+    moments.into_iter().chain(work).flatten()
+}
+
+/// In memory flights are counted, half a round trip each: the response comes right after the request, which goes first,
+/// after the server's flight, or after a HelloRetryRequest besides.
+fn flights(first_byte: Option<f64>, response: Option<f64>) -> CheckResult {
+    match (first_byte, response) {
+        (Some(first), Some(all)) if [0.5, 1.5, 2.5].contains(&first) && all == first + 0.5 => {
+            Ok(())
+        }
+        _ => Err(format!(
+            "no handshake in memory has the round trips {first_byte:?} and {response:?}"
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -73,10 +101,10 @@ mod tests {
         for (cell, words) in [
             (cell(0), "0 samples of 20"),
             (cell(19), "19 samples of 20"),
-            (failed(9), "10 for a reason"),
+            (failed(9), "there are reasons for 10"),
             (Cell { failed: 999, ..cell(20) }, "10 may"),
-            (with(Sample { response_us: Some(1e300), ..answered }), "is 1"),
-            (with(Sample { server_cpu_us: Some(-1.0), ..answered }), "is -1 µs"),
+            (with(Sample { response_us: Some(1e300), ..answered }), "took 1"),
+            (with(Sample { server_cpu_us: Some(-1.0), ..answered }), "took -1 µs"),
             (with(Sample { response_us: None, send_us: Some(1.0), ..answered }), "no response"),
             (elsewhere, "the grid has no"),
         ] {

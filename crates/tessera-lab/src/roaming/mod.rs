@@ -3,7 +3,7 @@
 
 mod choice;
 mod engine;
-mod finished;
+pub(crate) mod finished;
 mod grid;
 mod links;
 mod page;

@@ -9,7 +9,7 @@ pub(crate) fn cell(name: CellName, sample: Sample, count: usize) -> Cell {
         samples: vec![sample; count],
         failed: 0,
         why_failed: [].into(),
-        round_trips: RoundTrips::default(),
+        round_trips: RoundTrips { first_byte: Some(1.5), response: Some(2.0) },
         bytes: Bytes::default(),
         operations: Sides::default(),
         issuing: None,

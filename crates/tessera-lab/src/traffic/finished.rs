@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::report::Flow;
+use crate::experiment::limits::{CheckResult, round_trip, time};
 use crate::variants::PaperOption;
 
 /// All flows of one round-trip time and one padding.
@@ -13,8 +14,6 @@ pub(super) struct Cell {
     pub(super) flows: Vec<Flow>,
 }
 
-/// The longest that a flow lasts, in microseconds: all patience ends far earlier.
-const LONGEST_US: u64 = 3_600_000_000;
 /// The longest TLS record with its header, in bytes (RFC 8446 §5.2).
 const LONGEST_RECORD: u64 = 5 + (1 << 14) + 256;
 
@@ -36,22 +35,32 @@ pub(super) fn check(cell: &Cell, repetitions: usize) -> Result<String, String> {
     if !flows.iter().all(|flow| (&flow.rtt_ms, &flow.padding) == (rtt_ms, padding)) {
         return Err(format!("{name} has flows of another link or padding"));
     }
-    match flows.iter().position(|flow| !can_be(flow)) {
-        Some(index) => Err(format!("flow {} of {name} is impossible", index + 1)),
-        None => Ok(name),
+    for (flow, number) in flows.iter().zip(1..) {
+        check_flow(flow).map_err(|what| format!("flow {number} of {name}: {what}"))?;
     }
+    Ok(name)
 }
 
-/// Whether a flow has records in the order of their times, and each is a TLS record.
-fn can_be(flow: &Flow) -> bool {
+/// Refuses a flow that no run writes.
+pub(crate) fn check_flow(flow: &Flow) -> CheckResult {
+    round_trip(flow.rtt_ms)?;
     let records = &flow.sizes_and_times;
-    let is_record = |(size, us): &(i64, u64)| {
-        (1..=LONGEST_RECORD).contains(&size.unsigned_abs()) && *us <= LONGEST_US
-    };
-    !records.is_empty()
-        && records.iter().all(is_record)
-        && records.is_sorted_by_key(|(_, us)| *us)
-        && flow.plaintext.iter().all(|place| *place < records.len())
+    if records.is_empty() {
+        return Err("it has no record".to_owned());
+    }
+    for (size, us) in records {
+        if !(1..=LONGEST_RECORD).contains(&size.unsigned_abs()) {
+            return Err(format!("no record has {size} bytes"));
+        }
+        time("a record", *us as f64)?;
+    }
+    if !records.is_sorted_by_key(|(_, us)| us) {
+        return Err("its records are not in the order in which they came".to_owned());
+    }
+    match flow.plaintext.iter().find(|place| **place >= records.len()) {
+        Some(place) => Err(format!("there is no record {place}")),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 
 pub(crate) mod evaluate;
 mod features;
-mod finished;
+pub(crate) mod finished;
 mod measure;
 mod page;
 mod random;

@@ -14,8 +14,8 @@ use crate::bithac::report::{
 use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::error::LabError;
+use crate::experiment::limits::CheckResult;
 use crate::machine::Machine;
-use crate::results::check::CheckResult;
 use crate::results::input::{parse, text, wrong};
 
 /// The names of the reports in their directory.
