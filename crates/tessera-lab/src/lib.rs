@@ -20,8 +20,9 @@
 //!   to count memory by component (`components/`).
 //! - `sepp_pair/` is two processes `tessera sepp run` over a link, with the network functions of a registration on both
 //!   sides; their metrics show how a connection was resumed.
-//! - `roaming`, `load` and `traffic` share `variants`; `roaming` and `load` a journal of finished cells
-//!   (`experiment/journal.rs`).
+//! - `table/` is the one table of all reports, with its writers for terminals, Markdown and pages (`page/`).
+//! - `experiment/grid.rs` has the results of a run with their journal, for the experiments that take long: `roaming`,
+//!   `load`, `traffic` and `bithac`. The first three share `variants`.
 //! - `bithac` compares what becomes of certificates when two ends meet again: `wired/` is a link with both ends as threads
 //!   and an observer, `in_memory` both ends in one thread.
 //! - `results/` renders the tables and the page of `docs/results` from reports, and measures nothing.
@@ -41,6 +42,8 @@ mod in_memory;
 mod instructions;
 pub mod load;
 mod machine;
+mod names;
+mod numbers;
 mod observed;
 mod page;
 mod pki;
@@ -53,6 +56,7 @@ pub mod roaming;
 mod sepp_pair;
 pub mod sites;
 mod statistics;
+mod table;
 mod timed;
 mod topology;
 pub mod traffic;

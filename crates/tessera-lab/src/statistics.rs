@@ -26,6 +26,14 @@ impl Median {
     pub(crate) fn uncertainty(&self) -> Option<f64> {
         self.interval.map(|(low, high)| (self.value - low).max(high - self.value))
     }
+
+    /// Whether the samples show that it is below another.
+    pub(crate) fn is_below(&self, other: &Self) -> bool {
+        match (self.interval, other.interval) {
+            (Some((_, most)), Some((least, _))) => most < least,
+            _ => self.value < other.value,
+        }
+    }
 }
 
 /// Returns the smallest sample that at least this share of the samples do not exceed; `None` without any.

@@ -28,7 +28,8 @@ pub(crate) enum ForwardSecrecy {
 }
 
 impl ForwardSecrecy {
-    /// Its name in tables, the same as in reports.
+    /// Its name in reports.
+    #[cfg(test)]
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
@@ -36,6 +37,17 @@ impl ForwardSecrecy {
             Self::FromEpochEnd => "from_epoch_end",
             Self::FromDeletionByBoth => "from_deletion_by_both",
             Self::None => "none",
+        }
+    }
+
+    /// From when on, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Handshake => "the handshake",
+            Self::FromTakeOrExpiry => "take or expiry",
+            Self::FromEpochEnd => "the epoch's end",
+            Self::FromDeletionByBoth => "deletion by both",
+            Self::None => "never",
         }
     }
 }

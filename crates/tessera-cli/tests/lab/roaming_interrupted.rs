@@ -106,7 +106,7 @@ fn signals_to_the_whole_group_leave_no_etcd_and_no_data_behind() {
         command.env("TMPDIR", directory.as_path()).process_group(0);
         let (mut child, mut stdout) = start(command);
         // After the first row, its etcd runs.
-        until(&mut stdout, "e ");
+        until(&mut stdout, "(e) ");
         let left = || fs::read_dir(directory.as_path()).expect("is there").count();
         assert_eq!(left(), 1, "the data of etcd");
         signal(name, &format!("-{}", child.id()));

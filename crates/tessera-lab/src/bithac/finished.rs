@@ -8,7 +8,7 @@ use crate::experiment::Failures;
 /// A finished result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Finished {
+pub(crate) enum Finished {
     Cell(Cell),
     Work(Work),
     Hits(Hits),

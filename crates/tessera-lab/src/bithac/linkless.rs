@@ -1,47 +1,28 @@
 //! The parts of the experiment that need no link: computation and memory.
 
-use super::finished::Finished;
-use super::report::{End, EntryContent, Hits, Part, Work};
-use super::{Experiment, failed, hits, memory, table, work};
+use super::report::{End, EntryContent, Hits, LargeCache, Memory, Part, Peak, Work};
+use super::{Experiment, failed, hits, memory, work};
 use crate::error::LabError;
 
 impl Experiment<'_> {
     /// Measures the computation.
     pub(super) fn work(&mut self) -> Result<(), LabError> {
         let ways = work::ways(&self.options.ways);
-        self.screen.now(Part::Work.name());
-        self.screen.line(&table::work_head())?;
-        for certificates in &self.options.certificates {
+        self.begin::<Work>(Part::Work)?;
+        for certificates in self.options.certificates.iter().copied() {
             for chain in work::CHAINS {
-                let there = self.finished.iter().filter_map(|finished| match finished {
-                    Finished::Work(work) => Some(work),
-                    _ => None,
-                });
-                let of_this = |work: &&Work| {
-                    (work.certificates, work.chain) == (*certificates, chain)
-                        && ways.contains(&work.way)
+                let is_it = |it: &Work| {
+                    (it.certificates, it.chain) == (certificates, chain) && ways.contains(&it.way)
                 };
-                let mut all: Vec<_> = there.filter(of_this).cloned().collect();
-                let left: Vec<_> = ways
-                    .iter()
-                    .copied()
-                    .filter(|way| all.iter().all(|it| it.way != *way))
-                    .collect();
-                for _ in 0..all.len() * self.computed() {
-                    self.screen.advance();
-                }
-                let measured = work::measure(&left, *certificates, chain, self.computed(), || {
-                    self.screen.advance();
-                });
-                for work in measured.map_err(|error| failed(format!("{certificates}"), error))? {
-                    self.journal.add(&Finished::Work(work.clone()))?;
-                    all.push(work);
-                }
-                all.sort_by_key(|work| ways.iter().position(|way| *way == work.way));
-                for work in all {
-                    self.screen.line(&table::work(&work))?;
-                    self.report.work.push(work);
-                }
+                let place = |it: &Work| ways.iter().position(|way| *way == it.way);
+                self.results(is_it, place, |this, there| {
+                    let is_left = |way: &_| there.iter().all(|it: &Work| it.way != *way);
+                    let left: Vec<_> = ways.iter().copied().filter(is_left).collect();
+                    (0..there.len() * this.computed()).for_each(|_| this.screen.advance());
+                    let advance = || this.screen.advance();
+                    work::measure(&left, certificates, chain, this.computed(), advance)
+                        .map_err(|error| failed(certificates.to_string(), error))
+                })?;
             }
         }
         Ok(())
@@ -49,118 +30,59 @@ impl Experiment<'_> {
 
     /// Measures caches that know only some of the peers.
     pub(super) fn hits(&mut self) -> Result<(), LabError> {
-        self.screen.now(Part::Hits.name());
-        self.screen.line(&table::hits_head())?;
-        for certificates in &self.options.certificates {
-            let there = self.finished.iter().filter_map(|finished| match finished {
-                Finished::Hits(hits) if hits.certificates == *certificates => Some(hits.clone()),
-                _ => None,
-            });
-            let mut all: Vec<Hits> = there.collect();
-            if all.len() != 1 + hits::RATES.len() {
-                let advance = || self.screen.advance();
-                all = hits::measure(*certificates, self.computed(), advance)
-                    .map_err(|error| failed(format!("hits with {certificates}"), error))?;
-                for hits in &all {
-                    self.journal.add(&Finished::Hits(hits.clone()))?;
+        self.begin::<Hits>(Part::Hits)?;
+        for certificates in self.options.certificates.iter().copied() {
+            let is_it = |it: &Hits| it.certificates == certificates;
+            let place = |it: &Hits| hits::RATES.iter().position(|rate| Some(*rate) == it.rate);
+            self.results(is_it, place, |this, there| {
+                if there.len() == 1 + hits::RATES.len() {
+                    return Ok(Vec::new());
                 }
-            }
-            for hits in all {
-                self.screen.line(&table::hits(&hits))?;
-                self.report.hits.push(hits);
-            }
+                let advance = || this.screen.advance();
+                let mut all = hits::measure(certificates, this.computed(), advance)
+                    .map_err(|error| failed(format!("hits with {certificates}"), error))?;
+                all.retain(|it| there.iter().all(|other| other.rate != it.rate));
+                Ok(all)
+            })?;
         }
         Ok(())
     }
 
     /// Measures the memory of remembered peers.
     pub(super) fn memory(&mut self) -> Result<(), LabError> {
-        self.screen.now(Part::Memory.name());
-        self.screen.line(&table::memory_head())?;
-        for certificates in &self.options.certificates {
+        self.begin::<Memory>(Part::Memory)?;
+        let ends = || {
+            let ways = memory::WAYS.into_iter();
+            ways.flat_map(|way| [End::Client, End::Server].map(|end| (way, end)))
+        };
+        for certificates in self.options.certificates.iter().copied() {
             let mut parties = None;
-            for (way, end) in memory::WAYS
-                .into_iter()
-                .flat_map(|way| [End::Client, End::Server].map(|end| (way, end)))
-            {
-                let of_this = |finished: &Finished| match finished {
-                    Finished::Memory(it)
-                        if (it.way, it.certificates, it.end) == (way, *certificates, end) =>
-                    {
-                        Some(it.clone())
-                    }
-                    _ => None,
-                };
-                let there = self.finished.iter().find_map(of_this);
-                let memory = match there {
-                    Some(memory) => memory,
-                    None => {
-                        let words = |error| failed(format!("memory with {certificates}"), error);
-                        let (parties, peers) = match &mut parties {
-                            Some(parties) => parties,
-                            none => none.insert(memory::parties(*certificates).map_err(words)?),
-                        };
-                        let memory = memory::measure(way, parties, peers, end).map_err(words)?;
-                        self.journal.add(&Finished::Memory(memory.clone()))?;
-                        memory
-                    }
-                };
-                self.screen.line(&table::memory(&memory))?;
-                self.report.memory.push(memory);
+            for (way, end) in ends() {
+                let is_it =
+                    |it: &Memory| (it.way, it.certificates, it.end) == (way, certificates, end);
+                self.result(is_it, |_| {
+                    let words = |error| failed(format!("memory with {certificates}"), error);
+                    let (parties, peers) = match &mut parties {
+                        Some(parties) => parties,
+                        none => none.insert(memory::parties(certificates).map_err(words)?),
+                    };
+                    Ok(vec![memory::measure(way, parties, peers, end).map_err(words)?])
+                })?;
             }
         }
-        self.peaks()?;
-        self.many()
-    }
-
-    /// Measures the memory of very many clients at a server.
-    fn many(&mut self) -> Result<(), LabError> {
+        self.begin::<Peak>(Part::Memory)?;
+        for certificates in self.options.certificates.iter().copied() {
+            let is_it = |it: &Peak| it.certificates == certificates;
+            self.result(is_it, |_| memory::peaks(certificates))?;
+        }
+        self.begin::<LargeCache>(Part::Memory)?;
         let clients = self.options.clients;
-        self.screen.line(&table::many_head())?;
         for certificates in memory::of_many(&self.options.certificates) {
             for kept in [EntryContent::Certificates, EntryContent::Hashes] {
-                let there = self.finished.iter().find_map(|finished| match finished {
-                    Finished::Many(it)
-                        if (it.kept, it.certificates, it.clients)
-                            == (kept, certificates, clients) =>
-                    {
-                        Some(it.clone())
-                    }
-                    _ => None,
-                });
-                let many = match there {
-                    Some(many) => many,
-                    None => {
-                        let many = memory::many(certificates, kept, clients)?;
-                        self.journal.add(&Finished::Many(many.clone()))?;
-                        many
-                    }
+                let is_it = |it: &LargeCache| {
+                    (it.kept, it.certificates, it.clients) == (kept, certificates, clients)
                 };
-                self.screen.line(&table::many(&many))?;
-                self.report.many.push(many);
-            }
-        }
-        Ok(())
-    }
-
-    /// Measures the peak memory of both ends.
-    fn peaks(&mut self) -> Result<(), LabError> {
-        self.screen.line(&table::peaks_head())?;
-        for certificates in &self.options.certificates {
-            let there = self.finished.iter().filter_map(|finished| match finished {
-                Finished::Peak(peak) if peak.certificates == *certificates => Some(peak.clone()),
-                _ => None,
-            });
-            let mut all: Vec<_> = there.collect();
-            if all.is_empty() {
-                all = memory::peaks(*certificates)?;
-                for peak in &all {
-                    self.journal.add(&Finished::Peak(peak.clone()))?;
-                }
-            }
-            for peak in all {
-                self.screen.line(&table::peak(&peak))?;
-                self.report.peaks.push(peak);
+                self.result(is_it, |_| Ok(vec![memory::many(certificates, kept, clients)?]))?;
             }
         }
         Ok(())

@@ -15,9 +15,10 @@ mod ends;
 pub(crate) mod finished;
 mod grid;
 mod hits;
+pub(crate) mod kind;
 mod linkless;
 mod memory;
-mod page;
+pub(crate) mod page;
 pub(crate) mod report;
 mod rfc7924;
 #[cfg(test)]
@@ -41,11 +42,13 @@ pub use self::way::CertificateWay;
 use self::certificates::Parties;
 use self::finished::{Finished, computed_of, samples_of};
 use self::grid::CellSelection;
+use self::kind::Kind;
 use self::report::{Cell, CellName, Chains, Report};
 use crate::error::LabError;
-use crate::experiment::{self, Journal, Run, Screen, open_link, refuse_twice, tell_how_to_go_on};
+use crate::experiment::{self, Grid, Run, Screen, open_link, refuse_twice};
 use crate::heap;
 use crate::machine::{Machine, revision};
+use crate::table::terminal;
 
 /// The options of the experiment.
 #[derive(Clone, Debug)]
@@ -100,8 +103,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let link = kind.map_or_else(|| "none".to_owned(), |kind| kind.to_string());
     let run = Run::of_this_program("bithac", seed, link, settings);
     let is_finished = |finished: &Finished| finished::check(finished, common.repetitions);
-    let (journal, finished) = Journal::open(options.resume.as_deref(), &run, is_finished)?;
-    tell_how_to_go_on(options.resume.as_deref())?;
+    let grid = Grid::open(options.resume.as_deref(), &run, is_finished)?;
 
     let screen = Screen::new(common);
     let machine = Machine::this();
@@ -121,7 +123,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         many: Vec::new(),
     };
     let parties = BTreeMap::new();
-    let mut experiment = Experiment { options, screen, journal, finished, parties, report };
+    let mut experiment = Experiment { options, screen, grid, parties, report };
     experiment.expect(&names);
     experiment.cells(&names)?;
     if parts.contains(&Part::Work) {
@@ -134,7 +136,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         experiment.memory()?;
     }
     let Experiment { screen, report, .. } = experiment;
-    screen.line(table::LEGEND)?;
+    screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
     experiment::write(common, &report, page::render)
 }
@@ -153,9 +155,7 @@ fn is_empty(options: &Options, names: &[CellName]) -> bool {
 struct Experiment<'a> {
     options: &'a Options,
     screen: Screen,
-    journal: Journal<Finished>,
-    /// The results of an earlier run.
-    finished: Vec<Finished>,
+    grid: Grid<Finished>,
     parties: BTreeMap<Certificates, Parties>,
     report: Report,
 }
@@ -182,31 +182,63 @@ impl Experiment<'_> {
 
     /// Measures over links.
     fn cells(&mut self, names: &[CellName]) -> Result<(), LabError> {
-        if !names.is_empty() {
-            self.screen.line(&table::head())?;
+        if let Some(first) = names.first() {
+            self.begin::<Cell>(first.part)?;
         }
         for name in names {
             self.screen.now(name.part.name());
             self.make(name.certificates)?;
-            let there = self.finished.iter().find_map(|finished| match finished {
-                Finished::Cell(cell) if cell.name == *name => Some(cell.clone()),
-                _ => None,
-            });
-            let cell = match there {
-                Some(cell) => {
-                    cell.samples.iter().for_each(|_| self.screen.advance());
-                    cell
-                }
-                None => {
-                    let cell = self.measure(name)?;
-                    self.journal.add(&Finished::Cell(cell.clone()))?;
-                    cell
-                }
-            };
-            self.screen.line(&table::row(&cell, &self.report.cells))?;
-            self.report.cells.push(cell);
+            self.results(
+                |cell: &Cell| cell.name == *name,
+                |_| 0,
+                |this, there| {
+                    let samples = there.iter().flat_map(|cell| &cell.samples);
+                    samples.for_each(|_| this.screen.advance());
+                    if there.is_empty() { Ok(vec![this.measure(name)?]) } else { Ok(Vec::new()) }
+                },
+            )?;
         }
         Ok(())
+    }
+
+    /// Begins the table of a kind of results.
+    fn begin<T: Kind>(&mut self, part: Part) -> Result<(), LabError> {
+        self.screen.now(part.name());
+        self.screen.line(&terminal::head(&T::table()))
+    }
+
+    /// Takes the results that an earlier run had finished, measures those that are missing, and shows all of them in
+    /// their order.
+    fn results<T: Kind, P: Ord>(
+        &mut self,
+        is_it: impl Fn(&T) -> bool,
+        place: impl Fn(&T) -> P,
+        measure: impl FnOnce(&Self, &[T]) -> Result<Vec<T>, LabError>,
+    ) -> Result<(), LabError> {
+        let there = self.grid.finished().filter_map(T::of).filter(|it| is_it(it));
+        let mut all: Vec<T> = there.cloned().collect();
+        for result in measure(self, &all)? {
+            self.grid.add(&result.finished())?;
+            all.push(result);
+        }
+        all.sort_by_key(place);
+        for result in all {
+            self.screen.line(&terminal::row(&T::table(), &result.row(&self.report)))?;
+            T::list(&mut self.report).push(result);
+        }
+        Ok(())
+    }
+
+    /// The same for results that are measured at once.
+    fn result<T: Kind>(
+        &mut self,
+        is_it: impl Fn(&T) -> bool,
+        measure: impl FnOnce(&Self) -> Result<Vec<T>, LabError>,
+    ) -> Result<(), LabError> {
+        let measure = |this: &Self, there: &[T]| {
+            if there.is_empty() { measure(this) } else { Ok(Vec::new()) }
+        };
+        self.results(is_it, |_| 0, measure)
     }
 
     fn measure(&self, name: &CellName) -> Result<Cell, LabError> {

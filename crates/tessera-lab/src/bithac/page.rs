@@ -1,34 +1,39 @@
 //! The page of the experiment `bithac`.
 
-use super::report::{Cell, Memory, Part, Peak, Report, Sample, Work};
-use super::table::{
-    connections, instructions, link_words, mean, median, rate_words, share_of_full, why_uncounted,
-};
-use crate::page::document::{contents, description_list, document};
-use crate::page::figure::{Figure, Strip};
+use super::kind::{self, Kind};
+use super::report::{Cell, End, LinkName, Part, Report, Sample, Work};
+use super::table::{self, connections, full, link_words, median, share_of_full, why_uncounted};
+use super::way::CertificateWay;
+use crate::numbers::{NOTHING, count, percent};
+use crate::page::document::{Page, Section, answer, description_list};
+use crate::page::figure::{Figure, Strip, on_one_axis};
 use crate::page::strip::LaneData;
-use crate::page::tables::{self, Row, cell};
-use crate::page::words::{NOTHING, escaped, short};
 use crate::statistics::Median;
+use crate::table::html::{self, escaped};
 
 /// Writes the page.
-pub(super) fn render(report: &Report) -> serde_json::Result<String> {
-    let sections: Vec<_> = PARTS.iter().filter(|(part, ..)| is_there(report, *part)).collect();
-    let titles =
-        sections.iter().map(|(part, title, _)| (part.name().to_owned(), (*title).to_owned()));
-    let titles = titles.collect::<Vec<_>>();
-    let mut body = vec![head(report), contents(&titles)];
-    body.extend(sections.iter().map(|(part, title, note)| {
+pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
+    let sections = PARTS.iter().filter_map(|(part, title, note)| {
         let content = match part {
             Part::Work => work(report),
-            Part::Hits => hits(report),
-            Part::Memory => memory(report),
+            Part::Hits => table_of(&report.hits, report),
+            Part::Memory => {
+                let memory = table_of(&report.memory, report) + &table_of(&report.peaks, report);
+                memory + &table_of(&report.many, report)
+            }
             _ => over_links(report, *part),
         };
-        let id = part.name();
-        format!("<section>\n<h2 id=\"{id}\">{title}</h2>\n<p>{note}</p>\n{content}</section>\n")
-    }));
-    document(&report.experiment, &body, report)
+        let content_with_note = format!("<p>{note}</p>\n{content}");
+        (!content.is_empty()).then(|| Section::new(part.name(), *title, content_with_note))
+    });
+    let page = Page {
+        title: "Certificates that are sent once",
+        answer: saved(report),
+        introduction: introduction(report),
+        sections: sections.collect(),
+        legend: table::LEGEND,
+    };
+    page.with_report(&report.experiment, report)
 }
 
 /// Each part, its title, and an explanation.
@@ -50,232 +55,122 @@ const PARTS: [(Part, &str, &str); 6] = [
     (Part::Memory, "Memory", "What each remembered peer adds to the heap of an end."),
 ];
 
-fn is_there(report: &Report, part: Part) -> bool {
-    match part {
-        Part::Work => !report.work.is_empty(),
-        Part::Hits => !report.hits.is_empty(),
-        Part::Memory => !report.memory.is_empty(),
-        _ => of_part(report, part).next().is_some(),
+/// Returns the answer: what is left of a full handshake where both ends know each other's certificates.
+fn saved(report: &Report) -> String {
+    let cached = || report.cells.iter().filter(|cell| cell.name.way == CertificateWay::Cached);
+    let bytes = cached().filter(|cell| cell.name.part == Part::Bytes);
+    let bytes = range(bytes.filter_map(|cell| share_of_full(cell, &report.cells)));
+    let work = range(report.work.iter().filter_map(|own| {
+        let us = |it: &Work| {
+            let median = |end| Some(Median::of(it.us(end).iter().copied())?.value);
+            Some(median(End::Client)? + median(End::Server)?)
+        };
+        let full = report.work(CertificateWay::Full, own.certificates, own.chain)?;
+        if own.way == CertificateWay::Cached { Some(us(own)? / us(full)?) } else { None }
+    }));
+    let parts = [
+        bytes.map(|range| format!("{range} of its bytes in TLS")),
+        work.map(|range| format!("{range} of its computation")),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return answer(
+            "Nothing was measured that compares cached certificates with full handshakes.",
+            "",
+        );
     }
+    let sentence = format!(
+        "If both ends name their certificates by hash, a full handshake takes {}.",
+        parts.join(" and ")
+    );
+    let response = |cell: &Cell| Some(median(cell, |sample| sample.response_us)?.value);
+    let times = cached().filter(|cell| cell.name.part == Part::Times).filter_map(|cell| {
+        let share = response(cell)? / response(full(cell, &report.cells)?)?;
+        Some((share, cell))
+    });
+    let rest = times.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(share, cell)| {
+        // No line ends within a name.
+        let keys = cell.name.certificates.name().replace('-', "\u{2011}");
+        let link = link_words(&cell.name.link);
+        format!("Its response comes after {} of the time over {link}, with {keys}.", percent(share))
+    });
+    answer(&sentence, &rest.unwrap_or_default())
 }
 
-fn of_part(report: &Report, part: Part) -> impl Iterator<Item = &Cell> {
-    report.cells.iter().filter(move |cell| cell.name.part == part)
+/// Formats the least and the most of some shares.
+fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
+    let ends = shares.clone().reduce(f64::min).zip(shares.reduce(f64::max));
+    let (least, most) = ends.map(|(least, most)| (percent(least), percent(most)))?;
+    Some(if least == most { least } else { format!("{least} to {most}") })
 }
 
-fn head(report: &Report) -> String {
+fn introduction(report: &Report) -> String {
     let facts = [
         ("Machine", report.machine.to_string()),
         ("Link", report.link.clone().unwrap_or_else(|| NOTHING.to_owned())),
-        ("Connections", connections(report).to_string()),
+        ("Connections", count(connections(report))),
         ("Seed", report.seed.to_string()),
-        ("Tessera", env!("CARGO_PKG_VERSION").to_owned()),
+        ("Revision", report.revision.clone().unwrap_or_else(|| "unknown".to_owned())),
     ];
-    format!(
-        "<h1>Certificates that are sent once</h1>\n\
-         <p>Two ends with certificates meet again.</p>\n{}{}",
-        description_list(&WAYS.map(|(way, words)| (way, words.to_owned()))),
-        description_list(&facts)
-    )
+    format!("<p>Two ends with certificates meet again.</p>\n{}", description_list(&facts))
 }
 
-/// The ways to connect, explained.
-const WAYS: [(&str, &str); 11] = [
-    ("full", "sends both chains whole"),
-    ("zlib", "compresses them (RFC 8879)"),
-    ("known", "sends them whole, and does not check them again"),
-    ("cached", "names them by their hashes, and does not check them again (BiTHaC over RFC 8879)"),
-    ("paper", "does so in the forms of RFC 7924 and BiTHaC"),
-    ("rfc7924", "does so with the server's chain alone"),
-    ("-first", "as the way before the hyphen, where neither end knows the other yet"),
-    ("-miss", "the same, where what they know is of no use"),
-    ("raw-keys", "sends public keys that are known (RFC 7250)"),
-    ("psk-dhe", "resumes with a ticket and a key exchange"),
-    ("0rtt-fs", "resumes with a ticket, and sends forward-secret data in the first flight"),
-];
+fn table_of<T: Kind>(results: &[T], report: &Report) -> String {
+    let table = kind::table_of(results, report).unless_empty();
+    table.as_ref().map_or_else(String::new, html::table)
+}
 
 fn over_links(report: &Report, part: Part) -> String {
-    let figures = figures(report, part);
-    let rows: Vec<_> = of_part(report, part).map(|it| row(it, &report.cells)).collect();
-    let columns = [
-        "connection",
-        "TLS, client",
-        "TLS, server",
-        "of full",
-        "IP+TCP, client",
-        "IP+TCP, server",
-        "packets",
-        "handshake, ms",
-        "response, ms",
-    ];
-    let caption = "TLS: bytes of the handshake; IP+TCP: bytes of the whole connection";
-    figures + &tables::numbers(caption, &columns, &rows)
+    let cells = report.cells.iter().filter(|cell| cell.name.part == part);
+    let cells: Vec<_> = cells.cloned().collect();
+    figures(&cells, part) + &table_of(&cells, report)
 }
 
-/// One per link and kind of certificates: only those ways are comparable.
-fn figures(report: &Report, part: Part) -> String {
-    let mut groups: Vec<(String, Vec<Strip>)> = Vec::new();
-    for cell in of_part(report, part) {
-        let title = format!("{}, {}", cell.name.certificates, link_words(&cell.name.link));
-        if groups.last().is_none_or(|(last, _)| *last != title) {
-            groups.push((title, Vec::new()));
-        }
-        if let Some((_, strips)) = groups.last_mut() {
-            strips.push(strip(cell, part));
-        }
-    }
+/// One figure per link and kind of certificates: only those ways replace each other. Figures of the same link, but for its
+/// losses, have one axis, so that kinds of certificates can be compared.
+fn figures(cells: &[Cell], part: Part) -> String {
     let (what, unit, lanes) = match part {
         Part::Bytes => {
             ("Handshakes, and whole connections", "bytes, both directions", &["TLS", "IP+TCP"][..])
         }
         _ => ("Until the client has its response", "ms", &["response"][..]),
     };
-    let render = |(title, strips)| {
-        Figure { title: format!("{what}: {title}"), unit, note: "", lanes, strips }.render()
+    let is_one_link = |a: &Cell, b: &Cell| {
+        let loss = a.name.link.loss;
+        a.name.link == LinkName { loss, ..b.name.link.clone() }
     };
-    groups.into_iter().map(render).collect()
+    let is_one_figure = |a: &Cell, b: &Cell| {
+        (a.name.certificates, &a.name.link) == (b.name.certificates, &b.name.link)
+    };
+    let compared = cells.chunk_by(is_one_link).map(|cells| {
+        let figures = cells.chunk_by(is_one_figure).filter_map(|cells| {
+            let name = &cells.first()?.name;
+            let title = format!("{what}: {}, {}", name.certificates, link_words(&name.link));
+            let strips = cells.iter().map(|cell| strip(cell, part)).collect();
+            Some(Figure { title, unit, note: "", lanes, strips })
+        });
+        on_one_axis(&figures.collect::<Vec<_>>()).concat()
+    });
+    compared.collect()
 }
 
 fn strip(cell: &Cell, part: Part) -> Strip {
     let bar = |bytes: fn(&Sample) -> u64| {
         let median = median(cell, |sample| bytes(sample) as f64);
-        median.map_or(LaneData::Bar(0.0), |median| LaneData::Bar(median.value))
+        LaneData::Bar(median.map_or(0.0, |median| median.value))
     };
     let lanes = match part {
         Part::Bytes => vec![bar(Sample::handshake_bytes), bar(Sample::ip_bytes)],
         _ => vec![LaneData::of(cell.samples.iter().map(|it| it.response_us / 1e3))],
     };
-    Strip { key: cell.name.key(), head: cell.name.way.to_string(), description: name(cell), lanes }
-}
-
-fn name(cell: &Cell) -> String {
-    let name = &cell.name;
-    format!("{}, {}, {}", name.way, name.certificates, link_words(&name.link))
-}
-
-fn row(of: &Cell, cells: &[Cell]) -> Row {
-    let bytes = |value: fn(&Sample) -> u64| {
-        let median = median(of, |sample| value(sample) as f64);
-        median.map_or_else(|| NOTHING.to_owned(), |median| format!("{:.0}", median.value))
-    };
-    let time = |value: fn(&Sample) -> f64| cell(median(of, value));
-    let share = share_of_full(of, cells);
-    let cells = vec![
-        bytes(|sample| sample.client.handshake),
-        bytes(|sample| sample.server.handshake),
-        share.map_or_else(|| NOTHING.to_owned(), |share| format!("{share:.3}")),
-        bytes(|sample| sample.client.ip),
-        bytes(|sample| sample.server.ip),
-        bytes(|sample| sample.client.packets + sample.server.packets),
-        time(|sample| sample.handshake_us / 1e3),
-        time(|sample| sample.response_us / 1e3),
-    ];
-    Row { key: of.name.key(), head: name(of), cells }
+    Strip { name: table::name(cell), lanes }
 }
 
 fn work(report: &Report) -> String {
-    let rows = report.work.iter().map(|work| {
-        let Work { way, certificates, chain, client_verifications, server_verifications, .. } =
-            work;
-        let median = |samples: &[f64]| cell(Median::of(samples.iter().copied()));
-        let cells = vec![
-            client_verifications.to_string(),
-            server_verifications.to_string(),
-            median(&work.client_us),
-            median(&work.server_us),
-        ];
-        let cells = cells.into_iter().chain(instructions(work)).collect();
-        Row { key: work.key(), head: format!("{way}, {certificates}, chain of {chain}"), cells }
-    });
-    let columns = [
-        "connection",
-        "checked by the client",
-        "checked by the server",
-        "client, µs",
-        "server, µs",
-        "client, instructions",
-        "server, instructions",
-    ];
-    let caption =
-        "Signatures that each end checked, what it computed, and the instructions that it retired";
     let why = why_uncounted(report).map_or_else(String::new, |why| {
         format!("<p class=\"note\">No counter of instructions: {}.</p>\n", escaped(why))
     });
-    why + &tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
-}
-
-fn hits(report: &Report) -> String {
-    let rows = report.hits.iter().map(|hits| {
-        let mean = |samples: &[f64]| short(mean(samples.iter().copied()));
-        let bytes = hits.bytes.iter().map(|bytes| *bytes as f64).collect::<Vec<_>>();
-        let cells = vec![
-            format!("{} of {}", hits.hits, hits.client_us.len()),
-            mean(&bytes),
-            mean(&hits.client_us),
-            mean(&hits.server_us),
-        ];
-        let rate = rate_words(hits.rate) + if hits.rate.is_some() { " of 100" } else { "" };
-        let head = format!("{}, {rate}", hits.certificates);
-        Row { key: hits.key(), head, cells }
-    });
-    let columns = ["hits of a hundred", "hits", "TLS, bytes", "client, µs", "server, µs"];
-    let caption = "What caches save that know only some of the peers";
-    tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
-}
-
-fn memory(report: &Report) -> String {
-    let rows = report.memory.iter().map(|memory| {
-        let each = memory.per_entry().map_or_else(|| NOTHING.to_owned(), short);
-        let most = memory.held.last();
-        let most = most.map_or_else(String::new, |it| format!("{} for {}", it.bytes, it.entries));
-        let peak = memory.held.last().and_then(|it| it.peak);
-        let peak = peak.map_or_else(|| NOTHING.to_owned(), |peak| peak.to_string());
-        let Memory { way, certificates, end, chain, .. } = memory;
-        let head = format!("{way}, {certificates}, {}, chains of {chain}", end.name());
-        Row { key: memory.key(), head, cells: vec![each, most, peak] }
-    });
-    let columns = ["what remembers", "a peer, bytes", "held, bytes", "peak, bytes"];
-    let caption = "What remembered peers take on the heap";
-    let remembered = tables::numbers(caption, &columns, &rows.collect::<Vec<_>>());
-    let rows = report.peaks.iter().map(|peak| {
-        let Peak { way, certificates, chain, client, server } = peak;
-        let head = format!("{way}, {certificates}, chains of {chain}");
-        Row { key: peak.key(), head, cells: vec![client.to_string(), server.to_string()] }
-    });
-    let columns = ["connection", "client, bytes", "server, bytes"];
-    let caption = "What both ends hold when they hold most";
-    remembered + &tables::numbers(caption, &columns, &rows.collect::<Vec<_>>()) + &many(report)
-}
-
-fn many(report: &Report) -> String {
-    if report.many.is_empty() {
-        return String::new();
-    }
-    let rows = report.many.iter().map(|many| {
-        let bytes = |bytes: i64| bytes.to_string();
-        let cells = vec![
-            bytes(many.held),
-            bytes(many.most),
-            short(many.per_client()),
-            short(many.beside()),
-            short(many.known_ns),
-            short(many.unknown_ns),
-        ];
-        let head =
-            format!("{} of {} clients, {}", many.kept.name(), many.clients, many.certificates);
-        Row { key: many.key(), head, cells }
-    });
-    let columns = [
-        "what a server keeps",
-        "held, bytes",
-        "at most, bytes",
-        "a client, bytes",
-        "beyond its own",
-        "known, ns",
-        "unknown, ns",
-    ];
-    let caption = "What very many clients take at a server, and how long a look-up takes";
-    tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
+    why + &table_of(&report.work, report)
 }
 
 #[cfg(test)]
@@ -286,9 +181,8 @@ mod tests {
     use crate::bithac::samples;
     use crate::machine::Machine;
 
-    #[test]
-    fn the_page_has_every_cell_and_no_part_that_was_not_measured() {
-        let report = Report {
+    fn report() -> Report {
+        Report {
             experiment: "bithac".to_owned(),
             seed: 7,
             machine: Machine { cpu: "<b>".to_owned(), cores: 2, kernel: "Linux".to_owned() },
@@ -305,7 +199,12 @@ mod tests {
             memory: vec![samples::memory()],
             peaks: vec![samples::peak()],
             many: vec![samples::many()],
-        };
+        }
+    }
+
+    #[test]
+    fn the_page_has_every_cell_and_no_part_that_was_not_measured() {
+        let report = report();
         let page = render(&report).unwrap();
         let has = |mark: &str, count| assert_eq!(page.matches(mark).count(), count, "{mark}");
         for cell in &report.cells {
@@ -317,10 +216,30 @@ mod tests {
         has("data-row=\"memory/cached/p-256/client\"", 1);
         has("data-row=\"peak/full/p-256\"", 1);
         has("data-row=\"many/certificates/p-256/1000000\"", 1);
-        has(">1200000</td>", 1);
+        has(">1,200,000</td>", 1);
         has("<h2 id=\"times\">", 1);
         has("<h2 id=\"losses\">", 0);
         has("<b>", 0);
         has("NaN", 0);
+    }
+
+    #[test]
+    fn the_answer_of_the_bithac_page_is_what_is_left_of_full_handshakes() {
+        let full = samples::cell(Part::Bytes, 1);
+        let mut cached = full.clone();
+        cached.name.way = CertificateWay::Cached;
+        cached.samples = vec![samples::sample(250, 500)];
+        let mut report = report();
+        report.cells = vec![full, cached];
+        report.work.push(Work { way: CertificateWay::Cached, ..samples::work() });
+        report.work[1].client_us = vec![50.0, 50.5];
+        report.work[1].server_us = vec![55.0, 55.5];
+        let page = render(&report).unwrap();
+        let sentence = "<strong>If both ends name their certificates by hash, a full handshake takes 25\u{a0}% of its \
+                        bytes in TLS and 50\u{a0}% of its computation.</strong>";
+        assert!(page.contains(sentence));
+        report.cells.truncate(1);
+        report.work.truncate(1);
+        assert!(render(&report).unwrap().contains("<strong>Nothing was measured that compares"));
     }
 }

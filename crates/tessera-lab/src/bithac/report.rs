@@ -227,6 +227,24 @@ pub(crate) struct Peak {
     pub(crate) server: i64,
 }
 
+impl Report {
+    /// Returns the computation of a way with chains of a length.
+    pub(crate) fn work(
+        &self,
+        way: CertificateWay,
+        certificates: Certificates,
+        chain: usize,
+    ) -> Option<&Work> {
+        let is_it = |it: &&Work| (it.way, it.certificates, it.chain) == (way, certificates, chain);
+        self.work.iter().find(is_it)
+    }
+
+    /// Returns the peak of a way.
+    pub(crate) fn peak(&self, way: CertificateWay, certificates: Certificates) -> Option<&Peak> {
+        self.peaks.iter().find(|it| (it.way, it.certificates) == (way, certificates))
+    }
+}
+
 impl Peak {
     /// Returns it as a key.
     pub(crate) fn key(&self) -> String {

@@ -1,88 +1,87 @@
-//! The results, for people.
+//! The results as tables, and the terms in them.
 
 use super::report::{
-    Cell, CellName, Hits, Instructions, LargeCache, LinkName, Memory, Peak, Report, Sample, Work,
+    Cell, CellName, End, Hits, Instructions, LargeCache, LinkName, Memory, Peak, Report, Sample,
+    Work,
 };
 use super::way::CertificateWay;
-use crate::experiment::{number, spread};
-use crate::page::words::{self, NOTHING};
+use crate::numbers::{NOTHING, count, fixed, plain, rate};
 use crate::statistics::Median;
+use crate::table::{Cell as Entry, Name, Row, Table, cells};
 
-/// Formats the head of the cells' table.
-pub(super) fn head() -> String {
-    format!(
-        "\n{:<34} {:<9} {:<13} {:>8} {:>7} {:>8} {:>7} {:>14} {:>14}",
-        "link",
-        "keys",
-        "way",
-        "TLS",
-        "of full",
-        "IP+TCP",
-        "packets",
-        "handshake, ms",
-        "response, ms",
-    )
+/// Returns the table of cells over links, without rows.
+pub(super) fn over_links() -> Table {
+    let columns = "way:13 | keys:9 | link:32 || TLS, bytes:7 | of full:7 | its client:- | its server:- | \
+                   IP+TCP, bytes:7 | its client:- | its server:- | packets:7 | handshake, ms:13 | response, ms:13";
+    Table::new("connections over links", columns)
 }
 
-/// Formats a cell; `cells` has the full handshake that it is compared with.
-pub(super) fn row(cell: &Cell, cells: &[Cell]) -> String {
-    let CellName { way, certificates, link, .. } = &cell.name;
+/// Returns its row of a cell; `all` has the full handshake that it is compared with.
+pub(super) fn cell(of: &Cell, all: &[Cell]) -> Row {
     let bytes = |value: fn(&Sample) -> u64| {
-        median(cell, |sample| value(sample) as f64).map_or(0.0, |median| median.value)
+        median(of, |sample| value(sample) as f64).map(|median| fixed(median.value, 0))
     };
-    let times = |value: fn(&Sample) -> f64| {
-        median(cell, value).map_or_else(String::new, |median| spread(&median))
-    };
-    let share = share_of_full(cell, cells).map_or_else(String::new, |share| format!("{share:.3}"));
-    format!(
-        "{:<34} {certificates:<9} {way:<13} {:>8.0} {share:>7} {:>8.0} {:>7.0} {:>14} {:>14}",
-        link_words(link),
-        bytes(Sample::handshake_bytes),
-        bytes(Sample::ip_bytes),
-        bytes(|sample| sample.client.packets + sample.server.packets),
-        times(|sample| sample.handshake_us / 1e3),
-        times(|sample| sample.response_us / 1e3),
+    Row::new(
+        name(of),
+        cells![
+            bytes(Sample::handshake_bytes),
+            of_full(share_of_full(of, all)),
+            bytes(|sample| sample.client.handshake),
+            bytes(|sample| sample.server.handshake),
+            bytes(Sample::ip_bytes),
+            bytes(|sample| sample.client.ip),
+            bytes(|sample| sample.server.ip),
+            bytes(|sample| sample.client.packets + sample.server.packets),
+            median(of, |sample| sample.handshake_us / 1e3),
+            median(of, |sample| sample.response_us / 1e3),
+        ],
     )
 }
 
-/// Formats the head of the work's table.
-pub(super) fn work_head() -> String {
-    format!(
-        "\n{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12} {:>14} {:>14}",
-        "keys",
-        "chain",
-        "way",
-        "checks client",
-        "checks server",
-        "client, us",
-        "server, us",
-        "client, instr.",
-        "server, instr.",
-    )
+/// Returns the name of a cell.
+pub(super) fn name(of: &Cell) -> Name {
+    let CellName { way, certificates, link, .. } = &of.name;
+    Name::new(of.name.key(), way.name()).with("", certificates.name()).with("", link_words(link))
 }
 
-/// Formats the computation of a way.
-pub(super) fn work(work: &Work) -> String {
-    let median = |samples: &[f64]| {
-        Median::of(samples.iter().copied()).map_or_else(String::new, |it| number(it.value))
+/// Returns the table of what both ends compute, without rows.
+pub(super) fn works() -> Table {
+    let columns = "way:13 | keys:9 | chain:5 || checks, client:7 | checks, server:7 | client, µs:12 | \
+                   of full:7 | server, µs:12 | of full:7 | client, instructions:12 | server, instructions:12";
+    Table::new("signatures checked, and computation", columns)
+}
+
+/// Returns its row of a way; the report has the full handshake that it is compared with.
+pub(super) fn work(work: &Work, report: &Report) -> Row {
+    let median = |of: &Work, end| Median::of(of.us(end).iter().copied());
+    let full = report.work(CertificateWay::Full, work.certificates, work.chain);
+    let share = |end| {
+        let full = full.and_then(|full| median(full, end));
+        of_full(median(work, end).zip(full).map(|(own, full)| own.value / full.value))
     };
     let [client, server] = instructions(work);
-    format!(
-        "{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12} {client:>14} {server:>14}",
-        work.certificates,
-        work.chain,
-        work.way,
-        work.client_verifications,
-        work.server_verifications,
-        median(&work.client_us),
-        median(&work.server_us),
+    let name = Name::new(work.key(), work.way.name())
+        .with("", work.certificates.name())
+        .with("chain of", work.chain.to_string());
+    Row::new(
+        name,
+        cells![
+            work.client_verifications,
+            work.server_verifications,
+            median(work, End::Client),
+            share(End::Client),
+            median(work, End::Server),
+            share(End::Server),
+            client,
+            server,
+        ],
     )
 }
 
 /// Formats the instructions of each end, the client's first; or that they were not counted.
 pub(crate) fn instructions(work: &Work) -> [String; 2] {
     match &work.instructions {
-        Some(Instructions::Retired { client, server }) => [client.to_string(), server.to_string()],
+        Some(Instructions::Retired { client, server }) => [*client, *server].map(count),
         Some(Instructions::Uncounted(_)) => [(); 2].map(|()| "no counter".to_owned()),
         None => [(); 2].map(|()| NOTHING.to_owned()),
     }
@@ -96,24 +95,24 @@ pub(crate) fn why_uncounted(report: &Report) -> Option<&str> {
     })
 }
 
-/// Formats the head of the hits' table.
-pub(super) fn hits_head() -> String {
-    format!(
-        "\n{:<9} {:>10} {:>10} {:>12} {:>12} {:>12}",
-        "keys", "of 100", "hits", "TLS, mean", "client, us", "server, us",
-    )
+/// Returns the table of caches that know only some peers, without rows.
+pub(super) fn all_hits() -> Table {
+    let columns =
+        "hits of a hundred:9 | keys:9 || hits:10 | TLS, bytes:9 | client, µs:9 | server, µs:9";
+    Table::new("caches that know only some peers: means", columns)
 }
 
-/// Formats the savings of caches that know only some peers.
-pub(super) fn hits(hits: &Hits) -> String {
-    format!(
-        "{:<9} {:>10} {:>10} {:>12.0} {:>12} {:>12}",
-        hits.certificates,
-        rate_words(hits.rate),
-        format!("{} of {}", hits.hits, hits.client_us.len()),
-        mean(hits.bytes.iter().map(|bytes| *bytes as f64)),
-        number(mean(hits.client_us.iter().copied())),
-        number(mean(hits.server_us.iter().copied())),
+/// Returns its row of a rate.
+pub(super) fn hits(hits: &Hits) -> Row {
+    let name = Name::new(hits.key(), rate_words(hits.rate)).with("", hits.certificates.name());
+    Row::new(
+        name,
+        cells![
+            format!("{} of {}", count(hits.hits), count(hits.client_us.len())),
+            fixed(mean(hits.bytes.iter().map(|bytes| *bytes as f64)), 0),
+            mean(hits.client_us.iter().copied()),
+            mean(hits.server_us.iter().copied()),
+        ],
     )
 }
 
@@ -128,53 +127,74 @@ pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count
 }
 
-/// Formats the head of the memory's table.
-pub(super) fn memory_head() -> String {
-    format!("\n{:<9} {:<8} {:<8} {:>12}  bytes held", "keys", "way", "end", "a peer, bytes")
+/// Returns the table of the memory of remembered peers, without rows.
+pub(super) fn memories() -> Table {
+    let columns = "way:13 | keys:9 | end:6 | chain:5 || a peer, bytes:7 | peak, bytes:9 | bytes held, by peers:24";
+    Table::new("what remembered peers take on the heap", columns)
 }
 
-/// Formats the memory of peers.
-pub(super) fn memory(memory: &Memory) -> String {
-    let each = memory.per_entry().map_or_else(String::new, |bytes| format!("{bytes:.0}"));
-    let held = memory.held.iter().map(|held| format!("{}: {}", held.entries, held.bytes));
-    let held = held.collect::<Vec<_>>().join(", ");
-    let (certificates, way, end) = (memory.certificates, memory.way, memory.end.name());
-    format!("{certificates:<9} {way:<8} {end:<8} {each:>12}  {held}")
-}
-
-/// Formats the head of the table of many clients.
-pub(super) fn many_head() -> String {
-    format!(
-        "\n{:<9} {:<12} {:>8} {:>12} {:>12} {:>9} {:>8} {:>8} {:>9}",
-        "keys", "kept", "clients", "held", "at most", "a client", "beside", "known, ns", "none, ns",
+/// Returns its row of an end.
+pub(super) fn memory(memory: &Memory) -> Row {
+    let held =
+        memory.held.iter().map(|it| format!("{} for {}", count(it.bytes), count(it.entries)));
+    let name = Name::new(memory.key(), memory.way.name())
+        .with("", memory.certificates.name())
+        .with("", memory.end.name())
+        .with("chains of", memory.chain.to_string());
+    Row::new(
+        name,
+        cells![
+            memory.per_entry().map(|bytes| fixed(bytes, 0)),
+            memory.held.last().and_then(|it| it.peak),
+            held.collect::<Vec<_>>().join("; "),
+        ],
     )
 }
 
-/// Formats the memory of very many clients.
-pub(super) fn many(many: &LargeCache) -> String {
-    format!(
-        "{:<9} {:<12} {:>8} {:>12} {:>12} {:>9.1} {:>8.1} {:>9.0} {:>8.0}",
-        many.certificates,
-        many.kept.name(),
-        many.clients,
-        many.held,
-        many.most,
-        many.per_client(),
-        many.beside(),
-        many.known_ns,
-        many.unknown_ns,
+/// Returns the table of what both ends hold when they hold most, without rows.
+pub(super) fn peaks() -> Table {
+    let columns =
+        "way:13 | keys:9 | chain:5 || client, bytes:10 | of full:7 | server, bytes:10 | of full:7";
+    Table::new("what both ends hold when they hold most", columns)
+}
+
+/// Returns its row of a way; the report has the full handshake that it is compared with.
+pub(super) fn peak(peak: &Peak, report: &Report) -> Row {
+    let full = report.peak(CertificateWay::Full, peak.certificates);
+    let share =
+        |bytes: fn(&Peak) -> i64| of_full(full.map(|it| bytes(peak) as f64 / bytes(it) as f64));
+    let name = Name::new(peak.key(), peak.way.name())
+        .with("", peak.certificates.name())
+        .with("chains of", peak.chain.to_string());
+    Row::new(name, cells![peak.client, share(|it| it.client), peak.server, share(|it| it.server)])
+}
+
+/// Returns the table of very many clients, without rows.
+pub(super) fn large_caches() -> Table {
+    let columns = "kept:12 | keys:9 | clients:9 || its own, bytes:7 | held, bytes:11 | at most, bytes:11 | \
+                   a client, bytes:8 | beyond its own:8 | learned, ns:8 | renewed, ns:8 | known, ns:8 | none, ns:8";
+    Table::new("what very many clients take at a server, and a look-up", columns)
+}
+
+/// Returns its row of a cache.
+pub(super) fn large_cache(many: &LargeCache) -> Row {
+    let name = Name::new(many.key(), many.kept.name())
+        .with("", many.certificates.name())
+        .with("clients:", count(many.clients));
+    Row::new(
+        name,
+        cells![
+            many.own,
+            many.held,
+            many.most,
+            fixed(many.per_client(), 1),
+            fixed(many.beside(), 1),
+            fixed(many.learned_ns, 0),
+            fixed(many.renewed_ns, 0),
+            fixed(many.known_ns, 0),
+            fixed(many.unknown_ns, 0),
+        ],
     )
-}
-
-/// Formats the head of the peaks' table.
-pub(super) fn peaks_head() -> String {
-    format!("\n{:<9} {:<13} {:>13} {:>13}", "keys", "way", "peak, client", "peak, server")
-}
-
-/// Formats the peak memory of both ends.
-pub(super) fn peak(peak: &Peak) -> String {
-    let Peak { way, certificates, client, server, .. } = peak;
-    format!("{certificates:<9} {way:<13} {client:>13} {server:>13}")
 }
 
 /// Returns the median of something of a cell.
@@ -182,46 +202,39 @@ pub(crate) fn median(cell: &Cell, value: impl Fn(&Sample) -> f64) -> Option<Medi
     Median::of(cell.samples.iter().map(value))
 }
 
+/// Returns the full handshake with the same keys over the same link.
+pub(super) fn full<'c>(of: &Cell, all: &'c [Cell]) -> Option<&'c Cell> {
+    let name = CellName { way: CertificateWay::Full, ..of.name.clone() };
+    all.iter().find(|it| it.name == name)
+}
+
 /// Returns how much of the full handshake's bytes in TLS a cell has.
-pub(crate) fn share_of_full(cell: &Cell, cells: &[Cell]) -> Option<f64> {
+pub(crate) fn share_of_full(of: &Cell, all: &[Cell]) -> Option<f64> {
     let bytes = |cell: &Cell| median(cell, |sample| sample.handshake_bytes() as f64);
-    let full = CellName { way: CertificateWay::Full, ..cell.name.clone() };
-    let full = cells.iter().find(|it| it.name == full)?;
-    Some(bytes(cell)?.value / bytes(full)?.value)
+    Some(bytes(of)?.value / bytes(full(of, all)?)?.value)
+}
+
+/// Formats a share of the full handshake; more than that is bad.
+pub(crate) fn of_full(share: Option<f64>) -> Entry {
+    Entry::from(share.map(|share| fixed(share, 3))).bad_if(share.is_some_and(is_more))
+}
+
+/// Whether a share of the full handshake is more than all of it, by a hundredth or more.
+pub(crate) fn is_more(share: f64) -> bool {
+    share >= 1.01
 }
 
 /// Describes a link: its rate, round-trip time and losses.
 pub(crate) fn link_words(link: &LinkName) -> String {
     let LinkName { rtt_ms, rate_bps, mtu, loss } = *link;
     let parts = [
-        rate_bps.map(words::rate),
-        (rtt_ms > 0.0).then(|| format!("{} ms", words::plain(rtt_ms))),
-        Some(format!("MTU {mtu}")),
-        (loss > 0.0).then(|| format!("loss {} %", words::plain(loss * 1e2))),
+        rate_bps.map(rate),
+        (rtt_ms > 0.0).then(|| format!("{} ms", plain(rtt_ms))),
+        Some(format!("MTU {}", count(mtu))),
+        (loss > 0.0).then(|| format!("loss {} %", plain(loss * 1e2))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
-
-/// The terms in the tables.
-pub(super) const LEGEND: &str = "
-TLS              records of the handshake, both directions: neither data nor tickets nor the alert at the end
-of full          that, as a share of the full handshake with the same keys over the same link
-IP+TCP           whole IP packets of the whole connection: SYN, one message of 16 bytes each way, a ticket where
-                 the way needs one for the next connection, and the end
-handshake        from connect() until the client's is complete; response: until it has the server's message
-±                how far a median may be off (95 %); without it there is one connection, whose time says little
-full             both chains whole        zlib        both compressed (RFC 8879)
-cached           both named by hash (BiTHaC over RFC 8879), and not checked again
-paper            the same in the forms of RFC 7924 and BiTHaC; rfc7924: the server's chain alone
-raw-keys         public keys, known beforehand (RFC 7250)
-psk-dhe          a ticket's PSK and a key exchange        0rtt-fs        forward-secret early data
-known            both chains whole, and not checked again
--first           where neither end knows anything yet; -miss: where all that they know of chains is of no use
-checks           signatures that an end checked in a connection, the CertificateVerify included
-client, server   in calls of the engine, in memory; instr.: instructions retired in them, by the processor's count
-of 100           so many connections, with chains of three, should find both caches filled; hits did
-a peer           what each peer takes on the heap, in the mean of all; beside: besides its certificate or hash
-known, none      to look up the two tickets of a hello, of which one is known or none, in processor time";
 
 /// Returns how many connections a report has.
 pub(crate) fn connections(report: &Report) -> usize {
@@ -231,11 +244,47 @@ pub(crate) fn connections(report: &Report) -> usize {
     over_links.chain(work).chain(hits).sum()
 }
 
+/// The terms in the tables.
+pub(super) const LEGEND: &str = "
+TLS              records of the handshake, both directions: neither data nor tickets nor the alert at
+                 the end
+of full          that, as a share of the full handshake with the same keys over the same link: bad from
+                 1.01 on
+IP+TCP           whole IP packets of the whole connection: SYN, one message of 16 bytes each way, a
+                 ticket where the way needs one for the next connection, and the end
+handshake        from connect() until the client's is complete; response: until it has the server's
+                 message
+±                how far a median may be off (95 %); without it there is one connection, whose time says
+                 little
+full             sends both chains whole
+zlib             compresses them (RFC 8879)
+known            sends them whole, and does not check them again
+cached           names them by their hashes, and does not check them again (BiTHaC over RFC 8879)
+paper            does so in the forms of RFC 7924 and BiTHaC
+rfc7924          does so with the server's chain alone
+-first           as the way before the hyphen, where neither end knows anything yet
+-miss            the same, where all that they know of chains is of no use
+raw-keys         sends public keys that are known beforehand (RFC 7250)
+psk-dhe          resumes with a ticket's PSK and a key exchange
+0rtt-fs          resumes with a ticket, and sends forward-secret early data
+checks           signatures that an end checked in a connection, the CertificateVerify included
+client, server   in calls of the engine, in memory; instructions: retired in them, by the processor's
+                 count
+hits             how many connections found both caches filled, with chains of three, and how many of a
+                 hundred should
+a peer           what each peer takes on the heap, in the mean of all
+beyond its own   a client's bytes besides its certificate or hash
+learned          to learn a client; renewed: to take its ticket and learn new ones
+known, none      to look up the two tickets of a hello, of which one is known or none, in processor time
+peak             what is held on the heap when most is held in a connection: by an end that remembers as
+                 many peers as there are at most, and by both ends";
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bithac::report::Part;
     use crate::bithac::samples;
+    use crate::table::terminal;
 
     #[test]
     fn a_cell_stands_beside_the_full_handshake_over_its_link() {
@@ -246,13 +295,14 @@ mod tests {
         let mut elsewhere = full.clone();
         elsewhere.name.link.mtu = 576;
         elsewhere.samples = vec![samples::sample(1, 1)];
-        let cells = [elsewhere, full, cached.clone()];
-        assert_eq!(share_of_full(&cached, &cells), Some(0.25));
-        let row = row(&cached, &cells);
-        for part in ["MTU 1500 ", "p-256", "cached", " 750 ", " 0.250 ", " 1874 "] {
+        let all = [elsewhere, full, cached.clone()];
+        assert_eq!(share_of_full(&cached, &all), Some(0.25));
+        let row = terminal::row(&over_links(), &cell(&cached, &all));
+        for part in ["MTU 1,500 ", "p-256", "cached", " 750 ", " 0.250 ", " 1,874 "] {
             assert!(row.contains(part), "no {part:?} in {row}");
         }
-        assert_eq!(share_of_full(&cached, &cells[2..]), None);
+        assert_eq!(share_of_full(&cached, &all[2..]), None);
+        assert!(of_full(Some(1.01)).is_bad && !of_full(Some(1.009)).is_bad);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 mod etcd;
 mod failures;
 mod files;
+mod grid;
 mod interruption;
 mod journal;
 mod json;
 pub(crate) mod limits;
-mod numbers;
 mod options;
 mod orphans;
 mod output;
@@ -18,9 +18,8 @@ mod share;
 
 pub(crate) use etcd::{Etcd, Place};
 pub(crate) use failures::Failures;
-pub(crate) use interruption::tell_how_to_go_on;
-pub(crate) use journal::{Journal, Run, is_one_time};
-pub(crate) use numbers::{number, spread};
+pub(crate) use grid::Grid;
+pub(crate) use journal::{Run, is_one_time};
 pub use options::Options;
 pub(crate) use options::{
     check, check_resumable, nothing_possible, open_link, open_network, refuse_twice, rtts,

@@ -12,7 +12,7 @@ mod measure;
 mod message;
 mod options;
 pub(crate) mod report;
-mod table;
+pub(crate) mod table;
 
 use serde_json::json;
 
@@ -25,11 +25,11 @@ use self::report::{Cell, Report, SkippedCell};
 use crate::components::{self, Memory};
 use crate::error::LabError;
 use crate::experiment::{
-    Journal, Run, Screen, check_resumable, is_one_time, open_link, refuse_twice, rtts,
-    tell_how_to_go_on, write_json,
+    Grid, Run, Screen, check_resumable, is_one_time, open_link, refuse_twice, rtts, write_json,
 };
 use crate::heap;
 use crate::machine::{Machine, revision};
+use crate::table::{Table, terminal};
 
 /// Runs the experiment.
 ///
@@ -59,8 +59,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let settings = json!({ "reconnections": options.reconnections });
     let this_run = Run::of_this_program("load", options.seed, &kind, settings);
     let is_finished = |cell: &Cell| finished::check(cell, options.reconnections);
-    tell_how_to_go_on(journal)?;
-    let (mut journal, finished) = Journal::open(journal, &this_run, is_finished)?;
+    let mut grid = Grid::open(journal, &this_run, is_finished)?;
 
     let mut screen = Screen::new(&common);
     screen.line(&format!("seed {}; {machine}; link {kind}", options.seed))?;
@@ -70,12 +69,14 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 
     let (mut cells, mut not_run) = (Vec::new(), Vec::new());
     for plans in plans.chunk_by(|a, b| a.rtt == b.rtt) {
-        screen.line(&plans.first().map_or_else(String::new, |plan| table::head(plan.rtt_ms())))?;
+        let shown = table::cells(plans.first().map_or(0.0, Plan::rtt_ms));
+        screen.line(&terminal::head(&shown))?;
         for plan in plans {
             screen.now(plan.variant.mode.name());
-            let before = finished.iter().find(|cell| is_of(cell, plan));
+            let before = grid.finished().find(|cell| is_of(cell, plan)).cloned();
+            let is_new = before.is_none();
             let measured = match before {
-                Some(cell) => PlanResult::Cell(Box::new(cell.clone())),
+                Some(cell) => PlanResult::Cell(Box::new(cell)),
                 None => match stand.cell(plan, &common.parameters) {
                     // Both processes still run; the next cell starts over.
                     Err(LabError::Connection(reason)) => PlanResult::NotRun(reason),
@@ -88,16 +89,18 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             };
             match measured {
                 PlanResult::Cell(cell) => {
-                    if before.is_none() {
-                        journal.add(&cell)?;
+                    if is_new {
+                        grid.add(&cell)?;
                     }
-                    screen.line(&table::cell(&cell))?;
+                    screen.line(&terminal::row(&shown, &table::cell(&cell)))?;
+                    table::failures(&cell).iter().try_for_each(|line| screen.line(line))?;
                     cells.push(*cell);
                 }
                 PlanResult::NotRun(reason) => {
                     let Plan { variant, kind, users, .. } = *plan;
                     let cell = SkippedCell { variant, kind, users, rtt_ms: plan.rtt_ms(), reason };
-                    screen.line(&table::not_run(&cell))?;
+                    let name = terminal::name(&shown, &table::name(&variant, kind, users));
+                    screen.line(&format!("{name} not run: {}", cell.reason))?;
                     not_run.push(cell);
                 }
             }
@@ -105,9 +108,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         }
     }
     let growth = report::growth(&cells);
-    screen.line(&table::growth(&growth))?;
-    screen.line(&table::memory(&memory))?;
-    screen.line(table::LEGEND)?;
+    let conclusions = [table::growth(&growth), table::memory(&memory)];
+    for table in conclusions.into_iter().filter_map(Table::unless_empty) {
+        screen.line(&terminal::table(&table))?;
+    }
+    screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
 
     let report = Report {

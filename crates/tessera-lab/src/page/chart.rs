@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use super::axis::Axis;
-use super::{figure, words};
+use super::figure;
+use crate::numbers::{number, plain};
 use crate::statistics::Median;
+use crate::table::html::escaped;
 
 /// The size of the drawing, in its own units; it is stretched to the available room.
 const WIDTH: f64 = 1000.0;
@@ -84,7 +86,7 @@ impl Chart {
         format!(
             "<svg role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" height=\"{HEIGHT}\" \
              preserveAspectRatio=\"none\"><title>{}</title>{shapes}</svg>",
-            words::escaped(&self.description())
+            escaped(&self.description())
         )
     }
 
@@ -95,7 +97,7 @@ impl Chart {
             .iter()
             .map(|line| {
                 let points = line.points.iter().map(|(varied, median)| {
-                    format!("{} at {}", words::short(median.value), words::plain(*varied))
+                    format!("{} at {}", number(median.value), plain(*varied))
                 });
                 format!("{}: {}", line.name, points.collect::<Vec<_>>().join(", "))
             })
@@ -133,7 +135,7 @@ fn highest(median: &Median) -> f64 {
 fn heights(axis: &Axis) -> String {
     let ticks = axis.ticks().map(|tick| {
         let place = axis.place(tick) * 100.0;
-        format!("<span style=\"bottom:{place:.2}%\">{}</span>", words::plain(tick))
+        format!("<span style=\"bottom:{place:.2}%\">{}</span>", plain(tick))
     });
     format!("<div class=\"heights\" aria-hidden=\"true\">{}</div>", ticks.collect::<String>())
 }

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::words::{self, escaped};
 use crate::experiment::LinkReport;
 use crate::machine::Machine;
+use crate::numbers::{count, plain, rate};
+use crate::table::html::{self, escaped};
 
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -13,28 +14,75 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// Returns the page of an experiment: its body, and the report.
-pub(crate) fn document(
-    experiment: &str,
-    body: &[String],
-    report: &impl Serialize,
-) -> serde_json::Result<String> {
-    let samples = samples(experiment, report)?;
-    let script = format!("<script>\n{SCRIPT}</script>\n");
-    Ok(page(&format!("Tessera lab: {experiment}"), &[body.concat(), samples].concat(), &script))
+/// A page, before it is HTML.
+pub(crate) struct Page {
+    pub(crate) title: &'static str,
+    /// The answer as HTML: see [`answer`].
+    pub(crate) answer: String,
+    /// What was measured and how, as HTML.
+    pub(crate) introduction: String,
+    pub(crate) sections: Vec<Section>,
+    /// The terms in its tables.
+    pub(crate) legend: &'static str,
 }
 
-/// Returns a page, which may have a script.
-pub(crate) fn page(title: &str, body: &str, script: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n\
-         <body>\n<main>\n{body}</main>\n{script}</body>\n</html>\n",
-        escaped(title),
-    )
+/// A section, with its content as HTML.
+pub(crate) struct Section {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) content: String,
+}
+
+impl Section {
+    pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, content: String) -> Self {
+        Self { id: id.into(), title: title.into(), content }
+    }
+}
+
+impl Page {
+    /// Returns the page of an experiment, with its report.
+    pub(crate) fn with_report(
+        mut self,
+        experiment: &str,
+        report: &impl Serialize,
+    ) -> serde_json::Result<String> {
+        self.sections.push(Section::new("terms", "Terms", html::legend(self.legend)));
+        self.sections.push(Section::new("samples", "Every sample", samples(experiment, report)?));
+        let script = format!("<script>\n{SCRIPT}</script>\n");
+        Ok(self.render(&format!("Tessera lab: {experiment}"), &script))
+    }
+
+    /// Returns the page with this name, which may have a script.
+    pub(crate) fn render(&self, name: &str, script: &str) -> String {
+        let Self { title, answer, introduction, sections, .. } = self;
+        // A page is long on a phone.
+        let links = sections
+            .iter()
+            .map(|Section { id, title, .. }| format!("<a href=\"#{id}\">{}</a>\n", escaped(title)));
+        let contents = sections.iter().map(|Section { id, title, content }| {
+            let title = escaped(title);
+            format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n{content}</section>\n")
+        });
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n\
+             <body>\n<main>\n<h1>{title}</h1>\n{answer}{introduction}\
+             <nav aria-label=\"Sections\">\n{}</nav>\n{}</main>\n{script}</body>\n</html>\n",
+            escaped(name),
+            links.collect::<String>(),
+            contents.collect::<String>(),
+        )
+    }
+}
+
+/// Formats an answer: the sentence that matters, and what belongs to it.
+pub(crate) fn answer(sentence: &str, rest: &str) -> String {
+    // No line ends between a number and its unit.
+    let [sentence, rest] = [sentence, rest].map(|text| text.replace(" ms", "\u{a0}ms"));
+    format!("<p class=\"answer\"><strong>{}</strong> {}</p>\n", escaped(&sentence), escaped(&rest))
 }
 
 /// The setting of the measurement.
@@ -49,20 +97,20 @@ pub(crate) struct Setting<'a> {
 /// Lists what is needed to repeat the experiment; `more` is specific to this one.
 pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String {
     let Setting { machine, link, seed, repetitions } = setting;
-    let rate = link.rate_bps.map_or_else(|| "unlimited".to_owned(), words::rate);
+    let rate = link.rate_bps.map_or_else(|| "unlimited".to_owned(), rate);
     let mut facts = vec![
         ("Machine", machine.to_string()),
         ("Link", link.kind.clone()),
         ("Loss", loss(link)),
         ("Congestion", congestion(link)),
-        ("Jitter", format!("{} ms", words::plain(link.jitter_ms))),
+        ("Jitter", format!("{} ms", plain(link.jitter_ms))),
         ("Rate", rate),
-        ("MTU", format!("{} bytes", link.mtu)),
+        ("MTU", format!("{} bytes", count(link.mtu))),
     ];
     facts.extend(more);
     facts.extend([
         ("Seed", seed.to_string()),
-        ("Connections a row", repetitions.to_string()),
+        ("Connections a row", count(repetitions)),
         ("Tessera", env!("CARGO_PKG_VERSION").to_owned()),
     ]);
     description_list(&facts)
@@ -77,28 +125,19 @@ pub(crate) fn description_list(facts: &[(&str, String)]) -> String {
 }
 
 fn loss(link: &LinkReport) -> String {
-    let share = format!("{} %", words::plain(link.loss * 100.0));
+    let share = format!("{} %", plain(link.loss * 100.0));
     match link.loss_burst {
         1.0 => share,
-        packets => format!("{share}, in bursts of {} packets", words::plain(packets)),
+        packets => format!("{share}, in bursts of {} packets", plain(packets)),
     }
 }
 
 fn congestion(link: &LinkReport) -> String {
     match (link.congestion, link.congestion_ms) {
-        (Some(share), _) => format!("{} % of the RTT", words::plain(share * 100.0)),
-        (None, Some(mean)) => format!("{} ms", words::plain(mean)),
+        (Some(share), _) => format!("{} % of the RTT", plain(share * 100.0)),
+        (None, Some(mean)) => format!("{} ms", plain(mean)),
         (None, None) => "none".to_owned(),
     }
-}
-
-/// Formats links to each section, by its id and title, and to the samples: a page is long on a phone.
-pub(crate) fn contents(sections: &[(String, String)]) -> String {
-    let links = sections.iter().map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>\n"));
-    format!(
-        "<nav aria-label=\"Sections\">\n{}<a href=\"#samples\">Every sample</a>\n</nav>\n",
-        links.collect::<String>()
-    )
 }
 
 /// Returns the JSON report, and a button that saves it.
@@ -106,12 +145,12 @@ fn samples(experiment: &str, report: &impl Serialize) -> serde_json::Result<Stri
     // Its text must not end the element that contains it.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
     Ok(format!(
-        "<section>\n<h2 id=\"samples\">Every sample</h2>\n<p>This page holds the whole report as JSON, the same \
+        "<p>This page holds the whole report as JSON, the same \
          as <code>--json</code> writes.</p>\n\
          <p><button id=\"save\" type=\"button\" hidden>Save {experiment}.json</button></p>\n\
          <noscript><p>Without scripts: it is in this page's source, in the element \
          <code>report</code>.</p></noscript>\n\
-         <script type=\"application/json\" id=\"report\">{json}</script>\n</section>\n"
+         <script type=\"application/json\" id=\"report\">{json}</script>\n"
     ))
 }
 

@@ -1,21 +1,17 @@
-//! A figure: one strip a row, on one axis for all.
+//! A figure: one strip a row, on one axis for all. Figures that are compared have one axis together.
 
 use std::fmt::Write;
 
 use super::axis::Axis;
 use super::strip::{self, LaneData};
-use super::words::{self, escaped};
-use crate::experiment;
+use crate::numbers::{self, NOTHING, plain};
 use crate::statistics::Median;
+use crate::table::Name;
+use crate::table::html::{self, escaped};
 
 /// A row of a figure.
 pub(crate) struct Strip {
-    /// The row's key, for programs.
-    pub(crate) key: String,
-    /// Its heading for people, as HTML.
-    pub(crate) head: String,
-    /// A text for readers who cannot see the strip.
-    pub(crate) description: String,
+    pub(crate) name: Name,
     /// The lanes to draw.
     pub(crate) lanes: Vec<LaneData>,
 }
@@ -31,17 +27,30 @@ pub(crate) struct Figure<'a> {
 }
 
 impl Figure<'_> {
+    /// Formats it on an axis of its own.
     pub(crate) fn render(&self) -> String {
-        let axis = Axis::up_to(self.drawn().map(LaneData::extent).fold(0.0, f64::max));
+        self.render_on(&Axis::up_to(self.extent()))
+    }
+
+    /// Returns how far its axis should reach.
+    pub(crate) fn extent(&self) -> f64 {
+        self.drawn().map(LaneData::extent).fold(0.0, f64::max)
+    }
+
+    /// Formats it; without strips there is nothing to show.
+    fn render_on(&self, axis: &Axis) -> String {
+        if self.strips.is_empty() {
+            return String::new();
+        }
         let mut content = String::new();
         for row in &self.strips {
             // Writing to a string does not fail.
             let _ = writeln!(
                 content,
                 "<div class=\"row\" data-way=\"{}\"><div class=\"way\">{}</div>{}{}</div>",
-                row.key,
-                row.head,
-                strip::svg(&self.description(row), &row.lanes, &axis),
+                row.name.key,
+                html::name(&self.distinct(&row.name)),
+                strip::svg(&self.description(row), &row.lanes, axis),
                 medians(&row.lanes),
             );
         }
@@ -49,11 +58,21 @@ impl Figure<'_> {
             content,
             "<div class=\"row scale\" aria-hidden=\"true\"><div class=\"way\"></div>\
              {}<div class=\"medians\"></div></div>\n<p class=\"unit\">{}</p>",
-            ticks(&axis),
+            ticks(axis),
             self.unit
         );
-        let note = format!("{} {}", self.note, self.explanation(&axis));
+        let note = format!("{} {}", self.note, self.explanation(axis));
         frame(&self.title, self.lanes, note.trim_end(), &content)
+    }
+
+    /// Returns a name without the details that all strips have.
+    fn distinct(&self, name: &Name) -> Name {
+        let is_common = |detail: &(&str, String)| {
+            self.strips.len() > 1 && self.strips.iter().all(|it| it.name.details.contains(detail))
+        };
+        let mut name = name.clone();
+        name.details.retain(|detail| !is_common(detail));
+        name
     }
 
     fn drawn(&self) -> impl Iterator<Item = &LaneData> {
@@ -82,8 +101,14 @@ impl Figure<'_> {
         let lanes = self.lanes.iter().zip(&strip.lanes);
         let lanes: Vec<_> =
             lanes.map(|(name, drawn)| format!("{name} {}", drawn.description())).collect();
-        format!("{}: {}; {}", strip.description, lanes.join(", "), self.unit)
+        format!("{}: {}; {}", strip.name.words(), lanes.join(", "), self.unit)
     }
+}
+
+/// Formats figures that are compared, each on the same axis.
+pub(crate) fn on_one_axis(figures: &[Figure<'_>]) -> Vec<String> {
+    let axis = Axis::up_to(figures.iter().map(Figure::extent).fold(0.0, f64::max));
+    figures.iter().map(|figure| figure.render_on(&axis)).collect()
 }
 
 /// Formats a figure around its content: title, which lane is which (by name, by colour, and by their order), and a
@@ -106,7 +131,7 @@ pub(crate) fn frame(title: &str, lanes: &[&str], note: &str, content: &str) -> S
 pub(crate) fn ticks(axis: &Axis) -> String {
     let ticks = axis.ticks().map(|tick| {
         let place = axis.place(tick) * 100.0;
-        format!("<span style=\"left:{place:.2}%\">{}</span>", words::plain(tick))
+        format!("<span style=\"left:{place:.2}%\">{}</span>", plain(tick))
     });
     format!("<div class=\"ticks\">{}</div>", ticks.collect::<String>())
 }
@@ -116,8 +141,8 @@ fn medians(lanes: &[LaneData]) -> String {
     let lanes = lanes.iter().enumerate().map(|(index, drawn)| {
         let text = match drawn {
             LaneData::Samples { median: Some(median), .. } => spread(median),
-            LaneData::Samples { median: None, .. } => words::NOTHING.to_owned(),
-            LaneData::Bar(value) => words::plain(*value),
+            LaneData::Samples { median: None, .. } => NOTHING.to_owned(),
+            LaneData::Bar(value) => plain(*value),
         };
         format!("<span class=\"lane{index}\">{text}</span>")
     });
@@ -125,5 +150,5 @@ fn medians(lanes: &[LaneData]) -> String {
 }
 
 fn spread(median: &Median) -> String {
-    experiment::spread(median).replace('±', " <small>±") + "</small>"
+    numbers::spread(median).replace('±', " <small>±") + "</small>"
 }

@@ -4,12 +4,10 @@
 //! Figures are HTML with small SVG drawings, so that text has the same size on a phone as on a desk; next to each
 //! figure is a table with its numbers.
 //!
-//! [`document`] is common to all pages; each experiment's own `page` fills it.
+//! [`document`] is common to all pages; each experiment's own `page` fills it. Its answer is a bold sentence at the top.
 
 mod axis;
 pub(crate) mod chart;
 pub(crate) mod document;
 pub(crate) mod figure;
 pub(crate) mod strip;
-pub(crate) mod tables;
-pub(crate) mod words;

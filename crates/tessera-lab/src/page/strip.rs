@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::axis::Axis;
-use super::words;
+use crate::numbers::{number, plain};
 use crate::statistics::Median;
+use crate::table::html::escaped;
 
 /// The most dots in a lane: more would hide each other, and make the page large.
 pub(crate) const MOST_DOTS: usize = 400;
@@ -55,12 +56,12 @@ impl LaneData {
         match self {
             Self::Samples { median: Some(Median { value, interval }), .. } => {
                 let interval = interval.map_or_else(String::new, |(low, high)| {
-                    format!(" ({} to {})", words::short(low), words::short(high))
+                    format!(" ({} to {})", number(low), number(high))
                 });
-                format!("{}{interval}", words::short(*value))
+                format!("{}{interval}", number(*value))
             }
             Self::Samples { median: None, .. } => "none".to_owned(),
-            Self::Bar(value) => words::plain(*value),
+            Self::Bar(value) => plain(*value),
         }
     }
 }
@@ -92,7 +93,7 @@ pub(crate) fn svg(description: &str, lanes: &[LaneData], axis: &Axis) -> String 
     format!(
         "<svg role=\"img\" viewBox=\"0 0 {WIDTH} {height}\" height=\"{height}\" \
          preserveAspectRatio=\"none\"><title>{}</title>{shapes}</svg>",
-        words::escaped(description)
+        escaped(description)
     )
 }
 

@@ -1,8 +1,10 @@
 //! The experiment `reconnect`: the cost and the protection of each way of reconnecting.
 
+mod answer;
 mod measure;
 mod page;
 mod report;
+mod sentences;
 mod table;
 
 use tessera_link::LinkParameters;
@@ -12,6 +14,7 @@ use crate::bench::Bench;
 use crate::error::LabError;
 use crate::experiment::{LinkReport, Options, Screen, check, open_link, rtts, write};
 use crate::machine::Machine;
+use crate::table::terminal;
 use crate::ways::Way;
 
 /// Runs the experiment.
@@ -43,16 +46,17 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let mut rows = Vec::new();
     for rtt in rtts {
         let parameters = LinkParameters { rtt, ..options.parameters.clone() };
-        screen.line(&table::head(rtt.as_secs_f64() * 1e3))?;
+        let costs = table::costs(rtt.as_secs_f64() * 1e3);
+        screen.line(&terminal::head(&costs))?;
         for way in &ways {
             screen.now(way.mode.name());
             let row = bench.row(*way, &parameters, options.repetitions, || screen.advance())?;
-            screen.line(&table::costs(&row))?;
+            screen.line(&terminal::row(&costs, &table::cost(&row)))?;
             rows.push(row);
         }
     }
-    screen.line(&table::verdicts(&rows))?;
-    screen.line(table::LEGEND)?;
+    screen.line(&terminal::table(&table::verdicts(&rows)))?;
+    screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
 
     let link = LinkReport::new(kind, &options.parameters);

@@ -1,44 +1,14 @@
-//! Tables as Markdown, and their places in a text.
+//! The places of tables in a text.
 
-use super::table::Table;
+use crate::table::{Table, markdown};
 
 /// In place of a table without a report.
 const NOT_RECORDED: &str = "not recorded yet\n";
 const END: &str = "<!-- end of table -->";
 
-/// Formats a table.
+/// Formats a table, if there is one.
 pub(super) fn of(table: Option<&Table>) -> String {
-    let Some(Table { caption, columns, rows }) = table else { return NOT_RECORDED.to_owned() };
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let texts = |cells: &[String]| cells.iter().map(|cell| escaped(cell)).collect::<Vec<_>>();
-    // Names to the left, numbers to the right.
-    let mut alignment = vec!["---".to_owned()];
-    alignment.resize(columns.len(), "---:".to_owned());
-    let rows = rows.iter().map(|row| {
-        let name = escaped(&row.name);
-        let name = if row.is_file { format!("[{name}]({name})") } else { name };
-        line([vec![name], texts(&row.cells)].concat())
-    });
-    let rows: String = rows.collect();
-    format!("{caption}\n\n{}{}{rows}", line(texts(columns)), line(alignment))
-}
-
-/// Escapes a text from any source for a cell: no element and no mark, no link, no emphasis, no other cell, no other
-/// line.
-fn escaped(text: &str) -> String {
-    let mut made = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            // Not by a backslash, which would leave a mark as it is.
-            '&' => made.push_str("&amp;"),
-            '<' => made.push_str("&lt;"),
-            '>' => made.push_str("&gt;"),
-            '\\' | '[' | ']' | '*' | '`' | '|' => made.extend(['\\', c]),
-            c if c.is_control() => made.push(' '),
-            c => made.push(c),
-        }
-    }
-    made
+    table.map_or_else(|| NOT_RECORDED.to_owned(), markdown::table)
 }
 
 /// Replaces the tables in a text: what is between `<!-- table NAME -->` and `<!-- end of table -->`. The rest stays. An
@@ -74,10 +44,11 @@ pub(super) fn fill(text: &str, tables: &[(&str, Option<Table>)]) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::{Cell, Name};
 
     fn table() -> Table {
-        let mut table = Table::new("A caption.", &["option", "µs"]);
-        table.row("(a) | x", ["1".to_owned()]);
+        let mut table = Table::with_note("A caption.", "option | µs");
+        table.row("(a) | x", ["1"]);
         table
     }
 
@@ -85,6 +56,9 @@ mod tests {
     fn a_table_is_markdown() {
         let expected = "A caption.\n\n| option | µs |\n| --- | ---: |\n| (a) \\| x | 1 |\n";
         assert_eq!(of(Some(&table())), expected);
+        let mut table = table().and(["reached"]);
+        table.rows[0].cells.push(Cell::from("no").bad_if(true));
+        assert!(of(Some(&table)).ends_with("| ---: | --- |\n| (a) \\| x | 1 | **no** |\n"));
         assert_eq!(of(None), "not recorded yet\n");
     }
 
@@ -92,9 +66,9 @@ mod tests {
     #[test]
     fn words_of_a_report_are_neither_marks_nor_elements_nor_links() {
         let hostile = "<script>*x*</script> [a](b) `c` \\ & d | e\r\nf <!-- end of table --> <!-- table one -->";
-        let mut table = Table::new("A caption.", &["reason", "`µs`"]);
-        table.row(hostile, [hostile.to_owned()]);
-        table.file("one.json", []);
+        let mut table = Table::with_note("A caption.", "reason | `µs`");
+        table.row(hostile, [hostile]);
+        table.row(Name::file("one.json"), [""]);
         let made = of(Some(&table));
         let row = "&lt;script&gt;\\*x\\*&lt;/script&gt; \\[a\\](b) \\`c\\` \\\\ &amp; d \\| e  f \
                    &lt;!-- end of table --&gt; &lt;!-- table one --&gt;";

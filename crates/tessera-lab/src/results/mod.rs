@@ -9,11 +9,9 @@ mod bithac;
 mod check;
 mod input;
 mod markdown;
-mod names;
 mod numbers;
 mod page;
 mod paper;
-mod table;
 mod tables;
 
 use std::fs;
@@ -54,19 +52,20 @@ pub struct Options {
 ///   experiment, or a text lacks the marks of a table.
 /// - [`LabError::System`] if a file can't be written.
 pub fn run(options: &Options) -> Result<(), LabError> {
-    let (tables, inputs) = match options.of {
-        Paper::Bithac if options.page.is_some() => {
-            return Err(LabError::Options(
-                "--page: the page of this paper is that of `tessera lab bithac --report`; leave it out".to_owned(),
-            ));
+    let (tables, page) = match options.of {
+        Paper::Bithac => {
+            let inputs = bithac::Inputs::read(&options.directory)?;
+            report_missing(inputs.missing());
+            let page = options.page.is_some().then(|| bithac::page(&inputs)).transpose()?;
+            (bithac::all(&inputs), page)
         }
-        Paper::Bithac => (bithac::read(&options.directory)?, None),
         Paper::Roaming => {
             let inputs = Inputs::read(&options.directory)?;
-            for missing in inputs.missing() {
-                eprintln!("{missing} is missing: its tables say that it is not recorded yet.");
-            }
-            (tables::all(&inputs), Some(inputs))
+            report_missing(inputs.missing());
+            let tables = tables::all(&inputs);
+            let has_text = options.directory.join("roaming.md").exists();
+            let page = options.page.is_some().then(|| page::render(&inputs, &tables, has_text));
+            (tables, page)
         }
     };
     if let Some(path) = &options.markdown {
@@ -77,10 +76,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         let text = Destination::File(path.clone());
         text.write(made.as_bytes()).map_err(LabError::system(format!("writing {name}")))?;
     }
-    if let (Some(page), Some(inputs)) = (&options.page, &inputs) {
-        let has_text = options.directory.join("roaming.md").exists();
-        page.write(page::render(inputs, &tables, has_text).as_bytes())
-            .map_err(LabError::system("writing the page"))?;
+    if let (Some(destination), Some(page)) = (&options.page, page) {
+        destination.write(page.as_bytes()).map_err(LabError::system("writing the page"))?;
     }
     if options.markdown.is_none() && options.page.is_none() {
         for (name, table) in &tables {
@@ -91,6 +88,12 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         }
     }
     Ok(())
+}
+
+fn report_missing(names: impl Iterator<Item = &'static str>) {
+    for name in names {
+        eprintln!("{name} is missing: its tables say that it is not recorded yet.");
+    }
 }
 
 #[cfg(test)]

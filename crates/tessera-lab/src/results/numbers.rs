@@ -2,9 +2,8 @@
 
 use tessera_advise::evidence::median_rank;
 
-use crate::experiment;
 use crate::load::Histogram;
-use crate::page::words::NOTHING;
+use crate::numbers::{NOTHING, number};
 use crate::roaming::report::{Cell, Sample};
 use crate::statistics::{Median, quantile};
 
@@ -40,19 +39,14 @@ pub(super) fn median_of(times: &Histogram) -> Option<Median> {
     Some(Median { value: times.quantile(0.5)?, interval })
 }
 
-/// Formats the median of a field with its uncertainty.
-pub(super) fn spread(cell: &Cell, field: Field) -> String {
-    median(cell, field).map_or_else(nothing, |median| experiment::spread(&median))
-}
-
 /// Formats a number that may be missing.
 pub(super) fn short(value: Option<f64>) -> String {
-    value.map_or_else(nothing, experiment::number)
+    value.map_or_else(|| NOTHING.to_owned(), number)
 }
 
 /// Formats a ratio.
 pub(super) fn factor(value: Option<f64>) -> String {
-    value.map_or_else(nothing, |value| format!("{value:.2}×"))
+    value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.2}×"))
 }
 
 /// Formats a share, in percent.
@@ -65,15 +59,6 @@ pub(super) fn success(share: f64) -> String {
     // 0.9993 · 10,000 is a little less than 9,993.
     let percent = (share * 1e4 + 1e-6).floor() / 100.0;
     format!("{percent:.2} %")
-}
-
-/// Formats a count of bytes.
-pub(super) fn bytes(value: Option<f64>) -> String {
-    value.map_or_else(nothing, |value| format!("{value:.0}"))
-}
-
-pub(super) fn nothing() -> String {
-    NOTHING.to_owned()
 }
 
 /// Milliseconds until the server's application held the first byte of the request.

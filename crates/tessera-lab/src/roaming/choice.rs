@@ -99,7 +99,7 @@ impl Field {
             _ => None,
         };
         match (self, value) {
-            (Self::Kx | Self::TicketKey | Self::Continuation, "-") => "none".to_owned(),
+            (Self::Kx | Self::TicketKey | Self::Continuation, "-" | "–") => "none".to_owned(),
             (Self::Loss | Self::Congestion, share) => {
                 let percent = share.strip_suffix('%').and_then(|it| it.parse::<f64>().ok());
                 percent.map_or_else(|| share.to_owned(), |percent| (percent / 100.0).to_string())
@@ -244,7 +244,7 @@ mod tests {
             ("kx=hybrid,option=a", "kx=x25519mlkem768,option=a"),
             ("kx=-,option=b", "kx=none,option=b"),
             ("ticket_key=psk|hybrid", "ticket_key=one-time-psk|x25519mlkem768"),
-            ("continuation=-,ticket_key=-", "continuation=none,ticket_key=none"),
+            ("continuation=-,ticket_key=–", "continuation=none,ticket_key=none"),
             ("loss=1%", "loss=0.01"),
             ("loss=0.1%|0%", "loss=0.001|0"),
             ("congestion=5%|20%", "congestion=0.05|0.2"),

@@ -25,10 +25,9 @@ use self::progress::Progress;
 use self::report::{Cell, CellName, Report, Setup, SkippedCell};
 use self::runner::Runner;
 use crate::error::LabError;
-use crate::experiment::{
-    self, Journal, Run, Screen, Share, check_resumable, open_link, share, tell_how_to_go_on, write,
-};
+use crate::experiment::{self, Grid, Run, Screen, Share, check_resumable, open_link, share, write};
 use crate::machine::{Machine, revision};
+use crate::table::Table;
 
 /// The options of the experiment.
 #[derive(Clone, Debug)]
@@ -73,10 +72,9 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         Setup::Endpoints | Setup::Sepp => *link_repetitions,
     };
     let run = Run::of_this_program("roaming", seed, kind, settings);
-    let grid = grid::cells();
-    let is_finished = |cell: &Cell| finished::check(cell, &grid, repetitions(&cell.name));
-    let (journal, finished) = Journal::open(options.resume.as_deref(), &run, is_finished)?;
-    tell_how_to_go_on(options.resume.as_deref())?;
+    let all = grid::cells();
+    let is_finished = |cell: &Cell| finished::check(cell, &all, repetitions(&cell.name));
+    let grid = Grid::open(options.resume.as_deref(), &run, is_finished)?;
 
     let mut screen = Screen::new(common);
     let machine = Machine::this();
@@ -93,7 +91,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         cells: Vec::new(),
         not_run: Vec::new(),
     };
-    let mut progress = Progress { screen, journal, finished, report };
+    let mut progress = Progress { screen, grid, table: Table::default(), report };
     for group in names.chunk_by(|a, b| !table::is_under_another_head(a, b)) {
         let samples = group.first().map_or(0, repetitions);
         let left = progress.begin(group, samples)?;

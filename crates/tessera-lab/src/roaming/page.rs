@@ -1,15 +1,12 @@
 //! The page of the experiment `roaming`.
 
-use super::report::{Cell, CellName, Report, Sample, Setup};
-use super::table::whole;
-use crate::page::document::{contents, description_list, document};
+use super::report::{Cell, Report, Sample, Setup};
+use super::table::{self, carrier, factor, is_nearest, unit, whole};
+use crate::numbers::fixed;
+use crate::page::document::{Page, Section, answer, description_list};
 use crate::page::figure::{Figure, Strip};
 use crate::page::strip::LaneData;
-use crate::page::tables::{self, Row, cell as median_cell};
-use crate::page::words::{self, NOTHING, escaped};
-use crate::statistics::Median;
-use crate::variants::Variant;
-use crate::ways::{Agreement, Continuation, OneTimeKind};
+use crate::table::html::{self, escaped};
 
 /// A line of a strip: its name, and its value in a sample, in microseconds.
 type Lane = (&'static str, fn(&Sample) -> Option<f64>);
@@ -19,191 +16,100 @@ const LATENCY: [Lane; 3] =
 
 /// Writes the page.
 pub(super) fn render(report: &Report) -> serde_json::Result<String> {
-    let groups: Vec<_> = report.cells.chunk_by(|a, b| group(&a.name) == group(&b.name)).collect();
-    let mut sections: Vec<_> = groups
-        .iter()
-        .enumerate()
-        .filter_map(|(index, cells)| {
-            Some((format!("group-{index}"), escaped(&group(&cells.first()?.name))))
-        })
-        .collect();
-    if !report.not_run.is_empty() {
-        sections.push(("not-run".to_owned(), "Not run".to_owned()));
-    }
-    let measured =
-        groups.iter().zip(&sections).map(|(cells, (id, title))| section(id, title, cells));
-    let body = [head(report), contents(&sections), measured.collect(), not_run(report)];
-    document(&report.experiment, &body, report)
+    let groups = report.cells.chunk_by(|a, b| !table::is_under_another_head(&a.name, &b.name));
+    let groups = groups.enumerate().filter_map(|(index, cells)| section(index, cells));
+    let mut sections: Vec<_> = groups.collect();
+    sections.extend(not_run(report));
+    let page = Page {
+        title: "Roaming: what each way of reconnecting costs",
+        answer: factors(&report.cells),
+        introduction: introduction(report),
+        sections,
+        legend: table::LEGEND,
+    };
+    page.with_report(&report.experiment, report)
 }
 
-/// Returns the group of cells that are shown together.
-fn group(name: &CellName) -> String {
-    match name.through {
-        Setup::Engine => "In memory".to_owned(),
-        Setup::Endpoints => format!("Two processes, link {}", name.link),
-        Setup::Sepp => format!("Two SEPPs, link {}", name.link),
+/// Returns the answer: how long forward-secret early data takes, compared with replayable early data.
+fn factors(cells: &[Cell]) -> String {
+    let range = |setup: Setup, place: &str| {
+        let own = cells.iter().filter(|cell| cell.name.through == setup && is_nearest(cell));
+        let factors: Vec<_> = own.filter_map(|cell| factor(cell, cells)).collect();
+        let least = factors.iter().copied().reduce(f64::min)?;
+        let most = factors.iter().copied().reduce(f64::max)?;
+        let [least, most] = [least, most].map(|factor| fixed(factor, 2));
+        let times = if least == most { least } else { format!("{least} to {most}") };
+        Some(format!("{times} times as long {place}"))
+    };
+    let ranges = [
+        range(Setup::Endpoints, "between two processes"),
+        range(Setup::Sepp, "through two SEPPs"),
+        range(Setup::Engine, "in memory, where nothing waits"),
+    ];
+    let ranges: Vec<_> = ranges.into_iter().flatten().collect();
+    if ranges.is_empty() {
+        return answer(table::NO_FACTORS, "");
     }
+    let sentence = format!(
+        "To its response, forward-secret early data (e) takes {}, compared with replayable early data (d).",
+        ranges.join(", and ")
+    );
+    answer(&sentence, "Both with X25519; (e) with psk_ke and its keys in memory; medians.")
 }
 
-fn head(report: &Report) -> String {
+fn introduction(report: &Report) -> String {
     let Report { machine, seed, link, revision, .. } = report;
-    let facts = vec![
+    let facts = [
         ("Machine", machine.to_string()),
         ("Links", link.clone()),
         ("Seed", seed.to_string()),
         ("Tessera", env!("CARGO_PKG_VERSION").to_owned()),
         ("Revision", revision.clone().unwrap_or_else(|| "unknown".to_owned())),
     ];
-    format!(
-        "<h1>Roaming: what each way of reconnecting costs</h1>\n\
-         <p>The options are those of a paper on TLS 1.3 between mobile networks: (a) a full handshake, (b) a \
-         ticket alone, (c) a ticket and a key exchange, (d) 0-RTT without a register, (d') the same with \
-         tickets of a single use, (e) forward-secret 0-RTT. Tickets were made beforehand. Sending lasts from \
-         the client's beginning of TLS until the server's application holds the request; receiving from the \
-         arrival of that request's flight until the client's application holds the response; both have the \
-         server's work on that flight in them, and the whole has it once.</p>\n{}",
-        description_list(&facts)
-    )
+    "<p>The options are those of a paper on TLS 1.3 between mobile networks, (a) to (e). Sending lasts from the \
+     client's beginning of TLS until the server's application holds the request; receiving from the arrival of that \
+     request's flight until the client's application holds the response; both have the server's work on that flight \
+     in them, and the whole has it once.</p>\n"
+        .to_owned()
+        + &description_list(&facts)
 }
 
-fn section(id: &str, title: &str, cells: &[Cell]) -> String {
-    let through = cells.first().map(|cell| cell.name.through);
-    let (unit, of_unit) = if through == Some(Setup::Engine) { ("µs", 1.0) } else { ("ms", 1e3) };
-    let strips = cells.iter().map(|cell| Strip {
-        key: cell.name.key(),
-        head: row_head(&cell.name.variant),
-        description: choices(&cell.name.variant).join(", "),
-        lanes: LATENCY
-            .iter()
-            .map(|(_, value)| {
-                LaneData::of(cell.samples.iter().filter_map(value).map(|us| us / of_unit))
-            })
-            .collect(),
+/// Returns the section of the cells under one head.
+fn section(index: usize, cells: &[Cell]) -> Option<Section> {
+    let Cell { name, .. } = cells.first()?;
+    let (title, (_, of_unit)) = (carrier(name), unit(name));
+    let strips = cells.iter().map(|cell| {
+        let lane = |value: &fn(&Sample) -> Option<f64>| {
+            LaneData::of(cell.samples.iter().filter_map(value).map(|us| us / of_unit))
+        };
+        let lanes = LATENCY.iter().map(|(_, value)| lane(value)).collect();
+        Strip { name: table::name(&cell.name), lanes }
     });
     let figure = Figure {
-        title: format!("Latency: {title}"),
-        unit: match through {
-            Some(Setup::Engine) => "µs since the client began",
+        title: format!("Latency {title}"),
+        unit: match name.through {
+            Setup::Engine => "µs since the client began",
             // Its TCP and TLS are within the SEPPs.
-            Some(Setup::Sepp) => "ms since the first request, TCP included",
-            Some(Setup::Endpoints) | None => "ms since TLS began",
+            Setup::Sepp => "ms since the first request, TCP included",
+            Setup::Endpoints => "ms since TLS began",
         },
         note: "As the paper defines it, and the whole from the beginning to the response.",
         lanes: &LATENCY.map(|(name, _)| name),
         strips: strips.collect(),
     };
-    format!(
-        "<section>\n<h2 id=\"{id}\">{title}</h2>\n{}{}</section>\n",
-        figure.render(),
-        numbers(title, unit, of_unit, cells)
-    )
+    let table = table::cells(name).rows(cells.iter().map(table::row));
+    let content = figure.render() + &html::table(&table);
+    Some(Section::new(format!("group-{index}"), title, content))
 }
 
-fn numbers(title: &str, unit: &str, of_unit: f64, cells: &[Cell]) -> String {
-    let times = ["send", "receive", "TCP", "first byte", "handshake", "response"];
-    let times = times.map(|name| format!("{name}, {unit}"));
-    let others = [
-        "client engine, µs",
-        "server engine, µs",
-        "client process, µs",
-        "server process, µs",
-        "round trips to first byte",
-        "round trips to response",
-        "first flight, bytes",
-        "client bytes",
-        "server bytes",
-        "a ticket at the server, µs",
-    ];
-    let columns: Vec<_> = ["option", "samples", "failed"]
-        .into_iter()
-        .chain(times.iter().map(String::as_str))
-        .chain(others)
-        .collect();
-    let caption = format!(
-        "All numbers, {title}: medians, below them the 95 % confidence interval; TCP to response \
-         are since the client began"
-    );
-    let rows: Vec<_> = cells
-        .iter()
-        .map(|cell| Row {
-            key: cell.name.key(),
-            head: row_head(&cell.name.variant),
-            cells: row(cell, of_unit),
-        })
-        .collect();
-    tables::numbers(&caption, &columns, &rows)
-}
-
-fn row(cell: &Cell, of_unit: f64) -> Vec<String> {
-    let median = |value: fn(&Sample) -> Option<f64>, unit: f64| {
-        median_cell(Median::of(cell.samples.iter().filter_map(value).map(|us| us / unit)))
-    };
-    let times: [fn(&Sample) -> Option<f64>; 6] = [
-        |it| it.send_us,
-        |it| it.receive_us,
-        |it| it.tcp_us,
-        |it| it.first_byte_us,
-        |it| it.handshake_us,
-        |it| it.response_us,
-    ];
-    let processor: [fn(&Sample) -> Option<f64>; 4] = [
-        |it| it.client_engine_us,
-        |it| it.server_engine_us,
-        |it| it.client_cpu_us,
-        |it| it.server_cpu_us,
-    ];
-    let round_trips = [cell.round_trips.first_byte, cell.round_trips.response];
-    let bytes = [cell.bytes.first_flight, cell.bytes.client, cell.bytes.server];
-    let number = |value: Option<f64>| value.map_or_else(|| NOTHING.to_owned(), words::short);
-    let count = |value: Option<u64>| value.map_or_else(|| NOTHING.to_owned(), |it| it.to_string());
-    [cell.samples.len().to_string(), cell.failed.to_string()]
-        .into_iter()
-        .chain(times.map(|value| median(value, of_unit)))
-        .chain(processor.map(|value| median(value, 1.0)))
-        .chain(round_trips.map(number))
-        .chain(bytes.map(count))
-        .chain([number(cell.issuing.map(|issuing| issuing.server_us))])
-        .collect()
-}
-
-fn not_run(report: &Report) -> String {
-    if report.not_run.is_empty() {
-        return String::new();
-    }
+fn not_run(report: &Report) -> Option<Section> {
     let rows = report.not_run.iter().map(|it| {
-        format!(
-            "<li data-not-run=\"{}\">{}: {}</li>\n",
-            it.name.key(),
-            escaped(&format!("{}, {}", group(&it.name), choices(&it.name.variant).join(", "))),
-            escaped(&it.reason)
-        )
+        let words =
+            format!("{}, {}: {}", carrier(&it.name), table::name(&it.name).words(), it.reason);
+        format!("<li data-not-run=\"{}\">{}</li>\n", it.name.key(), escaped(&words))
     });
-    format!(
-        "<section>\n<h2 id=\"not-run\">Not run</h2>\n<ul>\n{}</ul>\n</section>\n",
-        rows.collect::<String>()
-    )
-}
-
-/// Formats a variant as HTML: the option, and what else distinguishes it.
-fn row_head(variant: &Variant) -> String {
-    let choices = choices(variant);
-    let (first, others) = choices.split_at(1);
-    format!("<b>{}</b> <span>{}</span>", first.concat(), others.join(", "))
-}
-
-fn choices(variant: &Variant) -> Vec<String> {
-    let Variant { option, mode, kx, ticket_key, continuation, store, suite } = *variant;
-    [
-        Some(format!("({}) {}", option.letter(), mode.name())),
-        kx.map(|kx| format!("key exchange {}", Agreement::name(kx))),
-        ticket_key.map(|key| format!("one-time key {}", OneTimeKind::name(key))),
-        continuation.map(|it| Continuation::name(it).to_owned()),
-        mode.has_one_time_key().then(|| format!("keys in {}", store.name())),
-        Some(suite.number().to_owned()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let list = format!("<ul>\n{}</ul>\n", rows.collect::<String>());
+    (!report.not_run.is_empty()).then(|| Section::new("not-run", "Not run", list))
 }
 
 #[cfg(test)]
@@ -270,5 +176,18 @@ mod tests {
         for reference in ["http:", "https:", "src=", "url(", "@import", "<link", "<script>alert"] {
             assert!(!page.contains(reference), "{reference}");
         }
+    }
+
+    #[test]
+    fn the_answer_of_the_roaming_page_is_how_many_times_0rtt_it_takes() {
+        let mut report = report("CPU");
+        for cell in &mut report.cells {
+            let us = if is_nearest(cell) { 150.0 } else { 100.0 };
+            cell.samples.iter_mut().for_each(|sample| sample.response_us = Some(us));
+        }
+        let page = render(&report).unwrap();
+        assert!(page.contains("<strong>To its response, forward-secret early data (e) takes 1.50 times as long in memory"));
+        report.cells.retain(is_nearest);
+        assert!(render(&report).unwrap().contains("<strong>No factors: "));
     }
 }

@@ -3,14 +3,15 @@
 use super::report::{Cell, CellName, Report, SkippedCell};
 use super::table;
 use crate::error::LabError;
-use crate::experiment::{Journal, Screen};
+use crate::experiment::{Grid, Screen};
+use crate::table::{Table, terminal};
 
 /// How far the experiment is.
 pub(super) struct Progress {
     pub(super) screen: Screen,
-    pub(super) journal: Journal<Cell>,
-    /// The cells that an earlier run had finished.
-    pub(super) finished: Vec<Cell>,
+    pub(super) grid: Grid<Cell>,
+    /// The table of the cells under one heading.
+    pub(super) table: Table,
     pub(super) report: Report,
 }
 
@@ -24,17 +25,16 @@ impl Progress {
     ) -> Result<Vec<&'n CellName>, LabError> {
         let mut left = Vec::new();
         if let Some(first) = names.first() {
-            self.screen.line(&table::head(first))?;
+            self.table = table::cells(first);
+            self.screen.line(&terminal::head(&self.table))?;
         }
         for name in names {
-            match self.finished.iter().find(|cell| cell.name == *name) {
-                Some(cell) => {
-                    (0..samples).for_each(|_| self.screen.advance());
-                    self.screen.line(&table::row(cell))?;
-                    self.report.cells.push(cell.clone());
-                }
-                None => left.push(name),
-            }
+            let Some(cell) = self.grid.finished().find(|cell| cell.name == *name).cloned() else {
+                left.push(name);
+                continue;
+            };
+            (0..samples).for_each(|_| self.screen.advance());
+            self.show(cell)?;
         }
         Ok(left)
     }
@@ -47,15 +47,21 @@ impl Progress {
     ) -> Result<(), LabError> {
         match measured {
             Ok(cell) => {
-                self.journal.add(&cell)?;
-                self.screen.line(&table::row(&cell))?;
-                self.report.cells.push(cell);
+                self.grid.add(&cell)?;
+                self.show(cell)?;
             }
             Err(reason) => {
-                self.screen.line(&table::not_run(name, &reason))?;
+                let name_words = terminal::name(&self.table, &table::name(name));
+                self.screen.line(&format!("{name_words} not run: {reason}"))?;
                 self.report.not_run.push(SkippedCell { name: name.clone(), reason });
             }
         }
+        Ok(())
+    }
+
+    fn show(&mut self, cell: Cell) -> Result<(), LabError> {
+        self.screen.line(&terminal::row(&self.table, &table::row(&cell)))?;
+        self.report.cells.push(cell);
         Ok(())
     }
 
@@ -63,8 +69,12 @@ impl Progress {
     pub(super) fn finish(mut self, names: &[CellName]) -> Result<Report, LabError> {
         let cells = &mut self.report.cells;
         cells.sort_by_cached_key(|cell| names.iter().position(|name| *name == cell.name));
-        self.screen.line(&table::factors(cells))?;
-        self.screen.line(table::LEGEND)?;
+        let factors = table::factors(cells).map_or_else(
+            || format!("\n{}", table::NO_FACTORS),
+            |factors| terminal::table(&factors),
+        );
+        self.screen.line(&factors)?;
+        self.screen.line(&terminal::legend(table::LEGEND))?;
         self.screen.finish();
         Ok(self.report)
     }

@@ -9,6 +9,7 @@ mod measure;
 mod page;
 mod path;
 mod report;
+mod sentences;
 mod stage;
 mod table;
 
@@ -21,6 +22,7 @@ use self::stage::Stage;
 use crate::error::LabError;
 use crate::experiment::{self, LinkReport, Screen};
 use crate::machine::Machine;
+use crate::table::terminal;
 
 /// The options of the experiment.
 #[derive(Clone, Debug)]
@@ -59,19 +61,20 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let mut rows = Vec::new();
     for rtt in rtts {
         let parameters = LinkParameters { rtt, ..common.parameters.clone() };
+        let shown = table::paths(rtt.as_secs_f64() * 1e3);
+        screen.line(&terminal::head(&shown))?;
         for site_rtt in &site_rtts {
-            screen.line(&table::head(rtt, *site_rtt))?;
             for path in &paths {
                 screen.now(path.name());
                 let repetitions = common.repetitions;
                 let done = || screen.advance();
                 let row = stage.row(*path, &parameters, *site_rtt, repetitions, done)?;
-                screen.line(&table::row(&row))?;
+                screen.line(&terminal::row(&shown, &table::path(&row)))?;
                 rows.push(row);
             }
         }
     }
-    screen.line(table::LEGEND)?;
+    screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
 
     let link = LinkReport::new(kind, &common.parameters);

@@ -21,7 +21,7 @@ pub(crate) mod report;
 #[cfg(test)]
 mod samples;
 mod stage;
-mod table;
+pub(crate) mod table;
 mod tree;
 mod watched_connection;
 
@@ -33,13 +33,12 @@ use serde_json::json;
 use tessera_link::{LinkKind, LinkParameters};
 
 use self::finished::Cell;
-use self::report::Report;
+use self::report::{Features, Report};
 use self::stage::Stage;
 use crate::error::LabError;
-use crate::experiment::{
-    self, Journal, LinkReport, Run, Screen, is_one_time, refuse_twice, tell_how_to_go_on,
-};
+use crate::experiment::{self, Grid, LinkReport, Run, Screen, is_one_time, refuse_twice};
 use crate::machine::Machine;
+use crate::table::terminal;
 use crate::variants::PaperOption;
 
 /// The options of the experiment.
@@ -75,8 +74,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let settings = json!({ "repetitions": common.repetitions, "link": format!("{of_link:?}") });
     let run = Run::of_this_program("traffic", seed, kind, settings);
     let is_finished = |cell: &Cell| finished::check(cell, common.repetitions);
-    let (mut journal, finished) = Journal::open(options.resume.as_deref(), &run, is_finished)?;
-    tell_how_to_go_on(options.resume.as_deref())?;
+    let mut grid = Grid::open(options.resume.as_deref(), &run, is_finished)?;
 
     let mut screen = Screen::new(common);
     screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
@@ -90,24 +88,26 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         for padding in options.paddings.iter().copied() {
             let bytes = padding.map(NonZeroU16::get);
             let is_this = |cell: &&Cell| is_one_time(cell.rtt_ms, rtt_ms) && cell.padding == bytes;
-            if let Some(cell) = finished.iter().find(is_this) {
+            if let Some(cell) = grid.finished().find(is_this) {
                 (0..connections).for_each(|_| screen.advance());
                 flows.extend(cell.flows.iter().cloned());
                 continue;
             }
             let recorded = stage.cell(padding, &parameters, common.repetitions, &screen)?;
             let cell = Cell { rtt_ms, padding: bytes, flows: recorded };
-            journal.add(&cell)?;
+            grid.add(&cell)?;
             flows.extend(cell.flows);
         }
     }
     screen.now("telling apart");
     let confusion = evaluate::confusion(&flows, seed);
     let costs = evaluate::costs(&flows);
-    screen.line(&table::accuracies(&confusion))?;
-    screen.line(&table::confusions(&confusion))?;
-    screen.line(&table::costs(&costs))?;
-    screen.line(table::LEGEND)?;
+    screen.line(&terminal::table(&table::accuracies(&confusion)))?;
+    for told in confusion.tables.iter().filter(|told| told.features == Features::Both) {
+        screen.line(&terminal::table(&table::confusion(told)))?;
+    }
+    screen.line(&terminal::table(&table::costs(&costs)))?;
+    screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
 
     let experiment = "traffic".to_owned();

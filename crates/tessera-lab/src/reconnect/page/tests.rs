@@ -64,7 +64,7 @@ fn the_reconnect_page_has_every_row_of_the_report() {
     let report = report("CPU");
     let page = render(&report).unwrap();
     for row in &report.rows {
-        let key = ways::key(&row.way());
+        let key = table::name(&row.way()).key;
         let number = format!("data-row=\"{key}@{}\"", row.rtt_ms);
         assert_eq!(page.matches(&number).count(), 1, "{number}");
         // Latency and engine at both links, bytes and heap once.
@@ -96,4 +96,48 @@ fn the_reconnect_page_loads_nothing() {
 fn a_reconnect_report_without_rows_is_a_page_too() {
     let page = render(&Report { rows: Vec::new(), ..report("CPU") }).unwrap();
     assert!(!page.contains("NaN"));
+}
+
+#[test]
+fn the_answer_of_the_reconnect_page_is_that_of_the_medians() {
+    let mut report = report("CPU");
+    for row in &mut report.rows {
+        let us = match row.mode {
+            Mode::ZeroRttFs => 50_500.0,
+            Mode::ZeroRtt => 50_000.0,
+            _ => 83_500.0,
+        };
+        for (sample, n) in row.samples.iter_mut().zip(0_u32..) {
+            sample.first_byte_us = us + f64::from(n);
+        }
+        row.verdicts.replay_executions = if row.mode == Mode::ZeroRtt { 2 } else { 1 };
+    }
+    let answered = |report: &Report| {
+        let page = render(report).unwrap();
+        page.split("<p class=\"answer\">").nth(1).unwrap().split("</p>").next().unwrap().to_owned()
+    };
+    let answer = answered(&report);
+    let sentence = "<strong>At 33\u{a0}ms, forward-secret early data is at the server after 50.50\u{a0}ms: 33.0\u{a0}ms sooner than a \
+                    resumption with a key exchange, and 0.50\u{a0}ms later than replayable early data.</strong>";
+    assert!(answer.starts_with(sentence), "{answer}");
+    assert!(answer.contains("executed once, that of replayable early data 2 times."), "{answer}");
+    report.rows.retain(|row| row.mode == Mode::Full);
+    let without = answered(&report);
+    assert!(
+        without.contains("At 33\u{a0}ms, full has its request at the server first"),
+        "{without}"
+    );
+}
+
+#[test]
+fn what_a_way_does_not_protect_looks_bad_on_the_reconnect_page() {
+    let mut report = report("CPU");
+    report.rows.truncate(2);
+    report.rows[0].verdicts.replay_executions = 2;
+    let page = render(&report).unwrap();
+    assert_eq!(page.matches("<b class=\"bad\">2×</b>").count(), 1);
+    assert_eq!(page.matches("<b class=\"bad\">1×</b>").count(), 0);
+    report.rows[0].verdicts.replay_executions = 1;
+    // Ways with the same verdicts share a sentence.
+    assert_eq!(render(&report).unwrap().matches("class=\"sentence\"").count(), 1);
 }

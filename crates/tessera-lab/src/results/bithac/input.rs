@@ -23,7 +23,7 @@ const FILES: [&str; 2] = ["bithac.json", "tls12.json"];
 
 /// The reports that exist.
 #[derive(Default)]
-pub(super) struct Inputs {
+pub(in crate::results) struct Inputs {
     pub(super) bithac: Option<Report>,
     pub(super) tls12: Option<Tls12>,
 }
@@ -51,7 +51,7 @@ pub(super) struct PaperComparison {
 
 impl Inputs {
     /// Reads the reports that a directory has, at least one.
-    pub(super) fn read(directory: &Path) -> Result<Self, LabError> {
+    pub(in crate::results) fn read(directory: &Path) -> Result<Self, LabError> {
         let [bithac, tls12] = FILES.map(|name| text(directory, name));
         let inputs = Self::of(bithac?.as_deref(), tls12?.as_deref());
         let inputs = inputs.map_err(|(name, what)| wrong(directory, name, &what))?;
@@ -78,7 +78,7 @@ impl Inputs {
     }
 
     /// Returns the names of the reports that are not there.
-    pub(super) fn missing(&self) -> impl Iterator<Item = &'static str> {
+    pub(in crate::results) fn missing(&self) -> impl Iterator<Item = &'static str> {
         let there = [self.bithac.is_some(), self.tls12.is_some()];
         FILES.into_iter().zip(there).filter_map(|(name, there)| (!there).then_some(name))
     }
@@ -124,8 +124,7 @@ impl Inputs {
         certificates: Certificates,
         chain: usize,
     ) -> Option<&Work> {
-        let all = self.bithac.iter().flat_map(|report| &report.work);
-        all.into_iter().find(|it| (it.way, it.certificates, it.chain) == (way, certificates, chain))
+        self.bithac.as_ref()?.work(way, certificates, chain)
     }
 
     pub(super) fn hits(&self) -> impl Iterator<Item = &Hits> {
@@ -140,13 +139,9 @@ impl Inputs {
         self.bithac.iter().flat_map(|report| &report.many)
     }
 
-    pub(super) fn peaks(&self) -> impl Iterator<Item = &Peak> {
-        self.bithac.iter().flat_map(|report| &report.peaks)
-    }
-
     /// Returns the peak of a way.
     pub(super) fn peak(&self, way: CertificateWay, certificates: Certificates) -> Option<&Peak> {
-        self.peaks().find(|peak| (peak.way, peak.certificates) == (way, certificates))
+        self.bithac.as_ref()?.peak(way, certificates)
     }
 }
 

@@ -5,19 +5,17 @@ mod paper;
 mod tables;
 mod targets;
 
-use std::path::Path;
-
-use self::input::Inputs;
-use super::table::Table;
+pub(super) use self::input::Inputs;
+use crate::bithac::page;
 use crate::error::LabError;
+use crate::table::Table;
 
-/// Makes all tables of the reports that a directory has, each with its name.
-pub(super) fn read(directory: &Path) -> Result<Vec<(&'static str, Option<Table>)>, LabError> {
-    let inputs = Inputs::read(directory)?;
-    for missing in inputs.missing() {
-        eprintln!("{missing} is missing: its tables say that it is not recorded yet.");
-    }
-    Ok(all(&inputs))
+/// Makes the page of the experiment again.
+pub(super) fn page(inputs: &Inputs) -> Result<String, LabError> {
+    let report = inputs.bithac.as_ref().ok_or_else(|| {
+        LabError::Options("--page: it is made of bithac.json, which is missing".to_owned())
+    })?;
+    page::render(report).map_err(|error| LabError::system("making the page")(error.into()))
 }
 
 /// Makes a table; `None` if nothing for it is recorded.
@@ -47,7 +45,8 @@ const TABLES: [(&str, Make); 20] = [
     ("failed", tables::failed),
 ];
 
-fn all(inputs: &Inputs) -> Vec<(&'static str, Option<Table>)> {
+/// Makes all tables, each with its name.
+pub(super) fn all(inputs: &Inputs) -> Vec<(&'static str, Option<Table>)> {
     TABLES.into_iter().map(|(name, make)| (name, make(inputs))).collect()
 }
 

@@ -5,8 +5,8 @@ use super::input::{Inputs, PaperComparison};
 use super::targets::{median, ratio};
 use crate::bithac::report::{End, Sample};
 use crate::bithac::{CertificateWay, Certificates};
-use crate::results::numbers::nothing;
-use crate::results::table::Table;
+use crate::numbers::fixed;
+use crate::table::{Table, cells};
 
 /// The numbers, by which rows are in order.
 const NUMBERS: [&str; 11] = ["B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B11"];
@@ -15,11 +15,11 @@ const MTUS: [u16; 3] = [1500, 576, 127];
 
 /// The table.
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "The paper's numbers beside those of TLS 1.2 (tls12.json; its rows are as it wrote them) and of TLS 1.3 \
          (bithac.json). Ranges are over MTUs of 1500, 576 and 127 bytes. Where the paper has no number, nothing stands \
          there.",
-        &["number", "the paper", "here", "in"],
+        "number | the paper | here | in",
     );
     let of_tls12 = inputs.tls12.iter().flat_map(|report| &report.paper);
     let rows: Vec<_> = of_tls12
@@ -30,11 +30,9 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
         for (PaperComparison { what, paper, here, .. }, of) in
             rows.iter().filter(|(it, _)| it.id == number)
         {
-            let or_nothing = |text: &String| if text.is_empty() { nothing() } else { text.clone() };
-            table.row(
-                format!("{number}: {what}"),
-                [or_nothing(paper), or_nothing(here), (*of).to_owned()],
-            );
+            let or_nothing = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+            let cells = cells![or_nothing(paper), or_nothing(here), *of];
+            table.row(format!("{number}: {what}"), cells);
         }
     }
     table.unless_empty()
@@ -66,7 +64,7 @@ fn of_tls13(inputs: &Inputs) -> Vec<PaperComparison> {
         over_mtus(&of).map(|(most, least)| format!("{least:.2}..{most:.2} %"))
     };
     let full = over_mtus(&|mtu| ip(Full, Rsa2048, mtu));
-    let full = full.map(|(least, most)| format!("{least:.0}..{most:.0} B"));
+    let full = full.map(|(least, most)| format!("{}..{} B", fixed(least, 0), fixed(most, 0)));
     row("B1", format!("full, {Rsa2048}, IP+TCP+TLS"), "", full);
     for certificates in Certificates::ALL {
         let here = saved(Rfc7924, certificates);
@@ -88,7 +86,8 @@ fn of_tls13(inputs: &Inputs) -> Vec<PaperComparison> {
     );
     let further = ip(Cached, Rsa2048, 1500).zip(ip(PskDhe, Rsa2048, 1500));
     let further = further.map(|(cached, resumed)| {
-        format!("{:.2} %, {:.0} B", 100.0 * (1.0 - resumed / cached), cached - resumed)
+        let saved = fixed(cached - resumed, 0);
+        format!("{:.2} %, {saved} B", 100.0 * (1.0 - resumed / cached))
     });
     row("B7", "what a ticket saves beyond that".to_owned(), "16.58 %, 452 B", further);
     for (certificates, paper) in [
@@ -101,9 +100,9 @@ fn of_tls13(inputs: &Inputs) -> Vec<PaperComparison> {
             let checks = |way| Some(inputs.work(way, certificates, chain)?.checks(end));
             let skipped = checks(Full)?.saturating_sub(checks(Cached)?);
             Some(format!(
-                "{:.1} %, {:.0} µs, {skipped} {} skipped",
+                "{:.1} %, {} µs, {skipped} {} skipped",
                 100.0 * (cached / full - 1.0),
-                full - cached,
+                fixed(full - cached, 0),
                 if skipped == 1 { "check" } else { "checks" },
             ))
         };
@@ -127,7 +126,7 @@ fn of_tls13(inputs: &Inputs) -> Vec<PaperComparison> {
                 "B9",
                 what,
                 if way == Cached { paper } else { "" },
-                each.map(|each| format!("{each:.0} B")),
+                each.map(|each| format!("{} B", fixed(each, 0))),
             );
         }
     }

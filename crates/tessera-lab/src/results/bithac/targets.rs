@@ -5,9 +5,9 @@ use crate::bithac::report::{
     CellName, End, EntryContent, Hits, LargeCache, LinkName, Part, Sample,
 };
 use crate::bithac::{CertificateWay, Certificates};
-use crate::results::numbers::nothing;
-use crate::results::table::Table;
+use crate::numbers::{count, fixed};
 use crate::statistics::Median;
+use crate::table::{Cell, Table, cells};
 
 /// A target: its name, the measurement, and its upper limit.
 struct Target {
@@ -29,27 +29,25 @@ enum Unit {
 /// The table.
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     inputs.bithac.as_ref()?;
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "Each number is of the run whose samples are beside this page. Shares are of the full handshake with the same \
          certificates over the same link. TLS is the records of the handshake, both directions; IP+TCP the packets of \
          the whole connection; times and processor times are medians.",
-        &["what", "measured", "to reach", "reached"],
+        "what | measured | to reach | reached",
     );
     for Target { what, measured, most, unit } in targets(inputs) {
         let written = |value: f64| match unit {
-            Unit::Share => format!("{value:.3}"),
-            Unit::Bytes => format!("{value:.0} B"),
-            Unit::Nanoseconds => format!("{value:.0} ns"),
+            Unit::Share => fixed(value, 3),
+            Unit::Bytes => format!("{} B", fixed(value, 0)),
+            Unit::Nanoseconds => format!("{} ns", fixed(value, 0)),
         };
         let reached = measured.map(|measured| if measured <= most { "yes" } else { "no" });
-        table.row(
-            what,
-            [
-                measured.map_or_else(nothing, written),
-                format!("at most {}", written(most)),
-                reached.map_or_else(nothing, str::to_owned),
-            ],
-        );
+        let cells = cells![
+            measured.map(written),
+            format!("at most {}", written(most)),
+            Cell::from(reached).bad_if(reached == Some("no")),
+        ];
+        table.row(what, cells);
     }
     table.unless_empty()
 }
@@ -106,7 +104,8 @@ fn targets(inputs: &Inputs) -> Vec<Target> {
     }
     for kept in [EntryContent::Certificates, EntryContent::Hashes] {
         let many = inputs.many().find(|it| (it.kept, it.certificates) == (kept, P256));
-        let name = many.map_or_else(|| P256.to_string(), |it| format!("{} of {P256}", it.clients));
+        let name =
+            many.map_or_else(|| P256.to_string(), |it| format!("{} of {P256}", count(it.clients)));
         let what = |words: &str| format!("a server with clients, {name}, {}: {words}", kept.name());
         let most = many.map(|it| it.most as f64);
         targets.push(bytes(what("memory at most"), most, f64::from(1 << 30)));

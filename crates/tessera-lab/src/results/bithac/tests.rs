@@ -9,7 +9,7 @@ use crate::bithac::report::{
 };
 use crate::bithac::{CertificateWay, Certificates, samples};
 use crate::machine::Machine;
-use crate::results::table::Table;
+use crate::table::Table;
 
 /// Returns how many bytes of handshake the client of a way sends; the server twice as many.
 fn bytes(way: CertificateWay) -> u64 {
@@ -118,20 +118,13 @@ fn table(name: &str) -> Table {
     table.unwrap()
 }
 
-fn row<'a>(table: &'a Table, name: &str) -> Vec<&'a str> {
-    let row = table.rows.iter().find(|row| row.name == name);
-    let names = || table.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>();
-    let row = row.unwrap_or_else(|| panic!("no {name} among {:?}", names()));
-    row.cells.iter().map(String::as_str).collect()
-}
-
 #[test]
 fn every_table_is_made_of_whole_reports_and_none_of_nothing() {
     for (name, table) in all(&inputs()) {
         let table = table.unwrap_or_else(|| panic!("no table {name}"));
         let width = table.columns.len();
         assert!(!table.rows.is_empty() || name == "uncounted", "{name}");
-        assert!(table.rows.iter().all(|row| row.cells.len() + 1 == width), "{name}");
+        assert!(table.rows.iter().all(|row| row.cells.len() + table.names == width), "{name}");
     }
     let nothing = all(&Inputs::default());
     assert_eq!(nothing.len(), TABLES.len());
@@ -143,56 +136,62 @@ fn every_table_is_made_of_whole_reports_and_none_of_nothing() {
 #[test]
 fn a_target_is_reached_by_what_the_samples_say() {
     let table = table("targets");
-    assert_eq!(row(&table, "TLS, rsa-2048: cached"), ["0.250", "at most 0.270", "yes"]);
-    assert_eq!(row(&table, "TLS, rsa-4096: cached"), ["0.250", "at most 0.250", "yes"]);
+    assert_eq!(table.texts("TLS, rsa-2048: cached"), ["0.250", "at most 0.270", "yes"]);
+    assert_eq!(table.texts("TLS, rsa-4096: cached"), ["0.250", "at most 0.250", "yes"]);
     assert_eq!(
-        row(&table, "TLS, ml-dsa-65: cached, below raw public keys"),
-        ["750 B", "at most 1200 B", "yes"]
+        table.texts("TLS, ml-dsa-65: cached, below raw public keys"),
+        ["750 B", "at most 1,200 B", "yes"]
     );
     assert_eq!(
-        row(&table, "TLS: a miss, beyond a full one, the worst"),
+        table.texts("TLS: a miss, beyond a full one, the worst"),
         ["36 B", "at most 40 B", "yes"]
     );
     let slow = "response at 100 kbit/s, RTT 100 ms, ml-dsa-65: cached";
-    assert_eq!(row(&table, slow), ["0.250", "at most 0.450", "yes"]);
+    assert_eq!(table.texts(slow), ["0.250", "at most 0.450", "yes"]);
     let cpu = "the client's processor time, p-256, chain of 3: cached";
-    assert_eq!(row(&table, cpu), ["0.600", "at most 0.650", "yes"]);
+    assert_eq!(table.texts(cpu), ["0.600", "at most 0.650", "yes"]);
     let ip = "IP+TCP, rsa-2048, MTU 127: cached (at least -61.1 %)";
-    assert_eq!(row(&table, ip), ["0.454", "at most 0.389", "no"]);
+    assert_eq!(table.texts(ip), ["0.454", "at most 0.389", "no"]);
 }
 
 #[test]
 fn the_papers_numbers_stand_beside_both_versions_of_tls() {
     let table = table("paper");
-    let of_tls12 = row(&table, "B3: BiTHaC, rsa2048");
+    let of_tls12 = table.texts("B3: BiTHaC, rsa2048");
     assert_eq!(of_tls12, ["-56.75..-61.14 %", "-62.43..-65.43 %", "TLS 1.2"]);
-    let cached = row(&table, "B3: cached, p-256, IP+TCP+TLS");
+    let cached = table.texts("B3: cached, p-256, IP+TCP+TLS");
     assert_eq!(cached, ["–", "-54.56..-54.56 %", "TLS 1.3"]);
-    let share = row(&table, "B11: both Certificates, rsa-2048, chains of two");
+    let share = table.texts("B11: both Certificates, rsa-2048, chains of two");
     assert_eq!(share[1], "60.7 % of the handshake");
-    let work = row(&table, "B8: the client's processor time, p-256, chain of 3");
+    let work = table.texts("B8: the client's processor time, p-256, chain of 3");
     assert_eq!(work[1], "-40.0 %, 80 µs, 3 checks skipped");
-    let peak = row(&table, "B10: peak of memory, the client, p-256, chains of 3");
+    let peak = table.texts("B10: peak of memory, the client, p-256, chains of 3");
     assert_eq!(peak, ["–", "+3.44 % first, -10.00 % later", "TLS 1.3"]);
-    let order: Vec<_> = table.rows.iter().map(|row| row.name.split(':').next().unwrap()).collect();
-    let number = |name: &&str| name[1..].parse::<u8>().unwrap();
+    let names = table.rows.iter().map(|row| row.names[0].words());
+    let order: Vec<_> = names.map(|name| name.split(':').next().unwrap().to_owned()).collect();
+    let number = |name: &String| name[1..].parse::<u8>().unwrap();
     assert!(order.is_sorted_by_key(number), "{order:?}");
 }
 
 #[test]
 fn both_ends_have_rows_of_their_own_and_the_server_its_many_clients() {
     let ends = table("ends");
-    assert_eq!(row(&ends, "p-256, 3, server"), ["200.0", "120.0 (0.600)", "120.0 (0.600)", "0"]);
-    assert_eq!(row(&ends, "p-256, 3, client")[3], "3");
-    assert_eq!(row(&table("work"), "p-256, 3, full")[6..], ["1200000", "1100000"]);
+    assert_eq!(ends.texts("p-256, 3, server"), ["200.0", "120.0 (0.600)", "120.0 (0.600)", "0"]);
+    assert_eq!(ends.texts("p-256, 3, client")[3], "3");
+    let work = table("work").texts("full, p-256, chain of 3");
+    assert_eq!(
+        (work[3].as_str(), &work[6..]),
+        ("1.000", &["1,200,000", "1,100,000"].map(String::from)[..])
+    );
     let server = "B8: the server's processor time, p-256, chain of 4";
-    assert_eq!(row(&table("paper"), server)[1], "-40.0 %, 80 µs, 0 checks skipped");
+    assert_eq!(table("paper").texts(server)[1], "-40.0 %, 80 µs, 0 checks skipped");
     let many = table("many");
-    let cells = row(&many, "certificates, p-256, 1000000");
-    assert_eq!(cells[..5], ["467", "548.6", "548.7", "575.3", "63.3"]);
-    let looked_up = "a server with clients, 1000000 of p-256, certificates: two tickets looked up";
-    assert_eq!(row(&table("targets"), looked_up), ["600 ns", "at most 1000 ns", "yes"]);
-    assert_eq!(row(&table("fullest"), "known, p-256, client"), ["9107", "9807", "15407"]);
+    let cells = many.texts("certificates, p-256, clients: 1,000,000");
+    assert_eq!(cells[..5], ["467", "575,300,000", "575,310,000", "575.3", "63.3"]);
+    let looked_up =
+        "a server with clients, 1,000,000 of p-256, certificates: two tickets looked up";
+    assert_eq!(table("targets").texts(looked_up), ["600 ns", "at most 1,000 ns", "yes"]);
+    assert_eq!(table("fullest").texts("known, p-256, client"), ["9,107", "9,807", "15,407"]);
 }
 
 #[test]
@@ -203,28 +202,34 @@ fn where_nothing_counts_instructions_the_rows_say_so() {
     let inputs = Inputs::of(Some(&serde_json::to_string(&report).unwrap()), None);
     let tables = all(&inputs.unwrap_or_else(|(name, what)| panic!("{name}: {what}")));
     let table = |name| tables.iter().find(|it| it.0 == name).unwrap().1.clone().unwrap();
-    assert_eq!(row(&table("work"), "rsa-2048, 1, full")[6..], ["no counter", "no counter"]);
-    assert_eq!(row(&table("uncounted"), "of both ends"), [why]);
+    assert_eq!(
+        table("work").texts("full, rsa-2048, chain of 1")[6..],
+        ["no counter", "no counter"]
+    );
+    assert_eq!(table("uncounted").texts("of both ends"), [why]);
 }
 
 #[test]
 fn bytes_stand_with_their_share_of_the_full_handshake() {
     assert_eq!(
-        row(&table("tls"), "p-256")[..4],
-        ["3000", "2700 (0.900)", "1920 (0.640)", "750 (0.250)"]
+        table("tls").texts("p-256")[..4],
+        ["3,000", "2,700 (0.900)", "1,920 (0.640)", "750 (0.250)"]
     );
-    assert_eq!(row(&table("ip"), "p-256, 576")[0], "4124");
+    assert_eq!(table("ip").texts("p-256, 576")[0], "4,124");
     let directions = table("directions");
     assert_eq!(
-        row(&directions, "p-256, full"),
-        ["Certificate", "1000", "1062", "1562", "9", "2000", "2062", "2562", "9"]
+        directions.texts("p-256, full"),
+        ["Certificate", "1,000", "1,062", "1,562", "9", "2,000", "2,062", "2,562", "9"]
     );
-    assert_eq!(row(&directions, "p-256, paper-miss")[..2], ["paper (cached_info, BiTHaC)", "1030"]);
-    assert_eq!(row(&table("ways"), "cached"), ["rfc8879 (ids, tickets)"]);
-    assert_eq!(row(&table("chains"), "rsa-2048"), ["500 + 400", "510 + 410"]);
-    assert_eq!(row(&table("losses"), "p-256, 1 %, 576")[0], "100.0 (4124)");
+    assert_eq!(
+        directions.texts("p-256, paper-miss")[..2],
+        ["paper (cached_info, BiTHaC)", "1,030"]
+    );
+    assert_eq!(table("ways").texts("cached"), ["rfc8879 (ids, tickets)"]);
+    assert_eq!(table("chains").texts("rsa-2048"), ["500 + 400", "510 + 410"]);
+    assert_eq!(table("losses").texts("p-256, 1 %, 576")[0], "100.0 (4,124)");
     let failed = table("failed");
-    assert_eq!(row(&failed, "bytes/full/rsa-2048/any/0ms/1500/0: reset | here"), ["2"]);
+    assert_eq!(failed.texts("bytes/full/rsa-2048/any/0ms/1500/0: reset | here"), ["2"]);
 }
 
 #[test]

@@ -3,18 +3,19 @@
 use crate::components::{Kind as Connection, Memory, Side};
 use crate::load::Kind;
 use crate::load::report::Cell as LoadCell;
+use crate::names;
+use crate::numbers::count;
 use crate::page::chart::{Chart, Line};
-use crate::page::figure::{Figure, Strip};
+use crate::page::figure::{Figure, Strip, on_one_axis};
 use crate::page::strip::LaneData;
-use crate::page::words::escaped;
 use crate::results::input::{Inputs, is_plain};
-use crate::results::names;
 use crate::results::numbers::{
     FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, known_quantile, median,
 };
 use crate::results::paper;
 use crate::roaming::report::{Cell, Setup};
 use crate::statistics::Median;
+use crate::table::Name;
 use crate::topology;
 use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
@@ -45,26 +46,24 @@ pub(super) fn latency(inputs: &Inputs) -> String {
         lanes: &lanes,
         strips: of_paper.collect(),
     };
-    [ours, papers].map(|figure| drawn(&figure)).concat()
+    on_one_axis(&[ours, papers]).concat()
 }
 
 /// Fig. 12, and the distance.
 pub(super) fn regions(inputs: &Inputs) -> String {
     let fields: [Field; 3] = [FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS];
-    let mut figures = String::new();
-    for stretch in &topology::ROAMING {
+    let figures = topology::ROAMING.map(|stretch| {
         let cells = inputs.plain(Setup::Endpoints);
         let cells = cells.filter(|cell| cell.name.link.name == stretch.name);
-        let figure = Figure {
+        Figure {
             title: format!("{}: {} ms", stretch.name, stretch.rtt_ms),
             unit: "ms since connect()",
             note: "First byte: accepted by the server's application. TCP takes the first round trip of each.",
             lanes: &["first byte", "handshake", "response"],
             strips: cells.map(|cell| strip(cell, &fields)).collect(),
-        };
-        figures += &drawn(&figure);
-    }
-    figures + &distance(inputs)
+        }
+    });
+    on_one_axis(&figures).concat() + &distance(inputs)
 }
 
 /// The median until the first byte was accepted, by distance.
@@ -88,9 +87,9 @@ fn distance(inputs: &Inputs) -> String {
 }
 
 /// An option of a chart, and the variant that represents it.
-type ChartOption = (&'static str, fn(&Variant) -> bool);
+pub(super) type ChartOption = (&'static str, fn(&Variant) -> bool);
 
-const LINES: [ChartOption; 4] = [
+pub(super) const LINES: [ChartOption; 4] = [
     ("(a) full", |it| it.option == PaperOption::Full && it.kx == Some(Agreement::X25519)),
     ("(c) PSK-DHE", |it| it.option == PaperOption::PskDhe && it.kx == Some(Agreement::X25519)),
     ("(d) 0-RTT", |it| it.option == PaperOption::ZeroRtt && it.kx == Some(Agreement::X25519)),
@@ -125,7 +124,7 @@ pub(super) fn disturbed(inputs: &Inputs) -> String {
     };
     let lossy = figure("Losses in bursts", lossy.map(|cell| strip(cell, &fields)).collect());
     let congested = figure("Congestion", congested.map(|cell| strip(cell, &fields)).collect());
-    [lossy, congested].map(|figure| drawn(&figure)).concat()
+    on_one_axis(&[lossy, congested]).concat()
 }
 
 /// The first response through two SEPPs.
@@ -141,9 +140,8 @@ pub(super) fn sepp(inputs: &Inputs) -> String {
                 LaneData::of(cell.samples.iter().filter_map(RESPONSE_MS)),
                 LaneData::of(registration.map(|us| us / 1e3)),
             ];
-            let name = names::full(&cell.name.variant);
-            let head = escaped(&name);
-            Strip { lanes, head, description: name, ..strip(cell, &[]) }
+            let name = Name::new(cell.name.key(), names::full(&cell.name.variant));
+            Strip { name, lanes }
         });
         let figure = Figure {
             title: format!("Through two SEPPs: {}", first.name.link.name),
@@ -152,7 +150,7 @@ pub(super) fn sepp(inputs: &Inputs) -> String {
             lanes: &["first response", "registration"],
             strips: strips.collect(),
         };
-        figures += &drawn(&figure);
+        figures += &figure.render();
     }
     figures
 }
@@ -160,8 +158,7 @@ pub(super) fn sepp(inputs: &Inputs) -> String {
 /// Fig. 10, load by users, and the storm.
 pub(super) fn load(inputs: &Inputs) -> String {
     let memory: Vec<_> = inputs.load.iter().flat_map(|load| &load.memory).collect();
-    let mut figures = String::new();
-    for connection in [Connection::New, Connection::Resumed] {
+    let figures = [Connection::New, Connection::Resumed].map(|connection| {
         let of = |variant: &Variant, side: Side| {
             let mut there = memory.iter().filter(|it| it.variant == *variant && it.side == side);
             there.find(|it| it.connection == connection).map(|it| it.total as f64)
@@ -171,18 +168,16 @@ pub(super) fn load(inputs: &Inputs) -> String {
             let sides = [Side::Client, Side::Server].map(|side| of(&it.variant, side));
             bars(&it.variant.key(), &names::variant(&it.variant), &sides)
         });
-        let connection = connection.name();
-        let figure = Figure {
-            title: format!("Memory of a {connection} connection (Fig. 10)"),
+        Figure {
+            title: format!("Memory of a {} connection (Fig. 10)", connection.name()),
             unit: "bytes",
             note: "All that was allocated; the table has the components.",
             lanes: &["client", "server"],
             strips: strips.collect(),
-        };
-        figures += &drawn(&figure);
-    }
+        }
+    });
     let cells: Vec<_> = inputs.load.iter().flat_map(|load| &load.cells).collect();
-    figures + &by_users(&cells) + &storms(&cells)
+    on_one_axis(&figures).concat() + &by_users(&cells) + &storms(&cells)
 }
 
 fn by_users(cells: &[&LoadCell]) -> String {
@@ -208,25 +203,24 @@ fn by_users(cells: &[&LoadCell]) -> String {
 
 fn storms(cells: &[&LoadCell]) -> String {
     let storms: Vec<_> = cells.iter().filter(|cell| cell.kind == Kind::Storm).collect();
-    let mut figures = String::new();
-    for cells in storms.chunk_by(|one, other| one.variant == other.variant) {
-        let Some(first) = cells.first() else { continue };
+    let by_variant = storms.chunk_by(|one, other| one.variant == other.variant);
+    let figures = by_variant.filter_map(|cells| {
+        let first = cells.first()?;
         let strips = cells.iter().map(|cell| {
             let ms = [0.5, 0.99]
                 .map(|share| known_quantile(&cell.first_accepted_us, share).map(|us| us / 1e3));
             let key = format!("{}/{}", cell.variant.key(), cell.users);
-            bars(&key, &format!("{} connections", cell.users), &ms)
+            bars(&key, &format!("{} connections", count(cell.users)), &ms)
         });
-        let figure = Figure {
+        Some(Figure {
             title: format!("Storms: {}", names::variant(&first.variant)),
             unit: "ms until the first byte was accepted",
             note: "All connections come back at once.",
             lanes: &["median", "99th percentile"],
             strips: strips.collect(),
-        };
-        figures += &drawn(&figure);
-    }
-    figures
+        })
+    });
+    on_one_axis(&figures.collect::<Vec<_>>()).concat()
 }
 
 /// How often an observer is right.
@@ -242,23 +236,20 @@ pub(super) fn traffic(inputs: &Inputs) -> String {
             &[table.accuracy, table.chance].map(|it| Some(it * 100.0)),
         )
     });
-    drawn(&Figure {
+    Figure {
         title: "How many flows are told right".to_owned(),
         unit: "%",
         note: "By what the observer looks at.",
         lanes: &["right", "by chance"],
         strips: strips.collect(),
-    })
+    }
+    .render()
 }
 
 /// Returns a cell's samples.
 fn strip(cell: &Cell, fields: &[Field]) -> Strip {
-    let variant = &cell.name.variant;
-    let name = names::variant(variant);
     Strip {
-        key: cell.name.key(),
-        head: escaped(&name),
-        description: name,
+        name: Name::new(cell.name.key(), names::variant(&cell.name.variant)),
         lanes: fields
             .iter()
             .map(|field| LaneData::of(cell.samples.iter().filter_map(field)))
@@ -270,16 +261,9 @@ fn strip(cell: &Cell, fields: &[Field]) -> Strip {
 fn bars(key: &str, name: &str, values: &[Option<f64>]) -> Strip {
     let bar = |value: f64| LaneData::Bar((value * 10.0).round() / 10.0);
     Strip {
-        key: key.to_owned(),
-        head: escaped(name),
-        description: name.to_owned(),
+        name: Name::new(key, name),
         lanes: values.iter().map(|value| value.map_or_else(|| LaneData::of([]), bar)).collect(),
     }
-}
-
-/// A figure, if there is something in it.
-fn drawn(figure: &Figure<'_>) -> String {
-    if figure.strips.is_empty() { String::new() } else { figure.render() }
 }
 
 /// A chart of the lines that have points, if there are any.

@@ -1,12 +1,11 @@
 //! The page: the figures of the evaluation, with the tables next to them.
 
+mod answer;
 mod figures;
 
 use super::input::Inputs;
-use super::table::{self, Table};
-use crate::page::document::{contents, page};
-use crate::page::tables::{self, Row};
-use crate::page::words::escaped;
+use crate::page::document::{Page, Section};
+use crate::table::{Table, html};
 
 const TITLE: &str = "Roaming over TLS 1.3: the evaluation";
 
@@ -14,7 +13,7 @@ const TITLE: &str = "Roaming over TLS 1.3: the evaluation";
 type Figures = fn(&Inputs) -> String;
 
 /// A part of the page: its id and title, its figures, and the tables below them, each with its title.
-struct Section {
+struct Part {
     id: &'static str,
     title: &'static str,
     figures: Figures,
@@ -22,14 +21,14 @@ struct Section {
 }
 
 /// The title of a table begins with the word by which the text names it.
-const SECTIONS: [Section; 9] = [
-    Section {
+const PARTS: [Part; 9] = [
+    Part {
         id: "setting",
         title: "What was to be reached",
         figures: none,
         tables: &[("setting", "Setting: the runs"), ("targets", "Targets")],
     },
-    Section {
+    Part {
         id: "latency",
         title: "Sending and receiving (Table 5, Fig. 9)",
         figures: figures::latency,
@@ -40,7 +39,7 @@ const SECTIONS: [Section; 9] = [
             ("stores", "Stores: one-time keys in memory and in etcd"),
         ],
     },
-    Section {
+    Part {
         id: "costs",
         title: "Operations, bytes, tickets",
         figures: none,
@@ -50,7 +49,7 @@ const SECTIONS: [Section; 9] = [
             ("issuing", "Issuing: what a ticket costs"),
         ],
     },
-    Section {
+    Part {
         id: "regions",
         title: "Between cities (Fig. 12)",
         figures: figures::regions,
@@ -61,7 +60,7 @@ const SECTIONS: [Section; 9] = [
             ("distance", "Distance: first byte and response, by round-trip time"),
         ],
     },
-    Section {
+    Part {
         id: "disturbed",
         title: "Loss and congestion",
         figures: figures::disturbed,
@@ -70,13 +69,13 @@ const SECTIONS: [Section; 9] = [
             ("congestion", "Congestion between the cities"),
         ],
     },
-    Section {
+    Part {
         id: "sepp",
         title: "Two SEPPs",
         figures: figures::sepp,
         tables: &[("sepp", "SEPPs: first response and registration")],
     },
-    Section {
+    Part {
         id: "load",
         title: "Memory (Fig. 10), load, storms",
         figures: figures::load,
@@ -87,13 +86,13 @@ const SECTIONS: [Section; 9] = [
             ("storm", "Storms: all connections come back at once"),
         ],
     },
-    Section {
+    Part {
         id: "pays",
         title: "Break-even",
         figures: none,
         tables: &[("break-even", "Break-even: from where on an option pays")],
     },
-    Section {
+    Part {
         id: "traffic",
         title: "What an observer learns",
         figures: figures::traffic,
@@ -110,26 +109,23 @@ const SECTIONS: [Section; 9] = [
 pub(super) fn render(inputs: &Inputs, tables: &[(&str, Option<Table>)], has_text: bool) -> String {
     let text =
         if has_text { "<a href=\"roaming.md\">the text</a>" } else { "the text, roaming.md" };
-    let links: Vec<_> = SECTIONS.iter().map(|it| (it.id.to_owned(), it.title.to_owned())).collect();
-    let mut body = format!(
-        "<h1>{TITLE}</h1>\n<p>Every table and figure of the roaming paper (Lastre et al., Sensors 2025, 25(19), \
-         6144) that can be measured, on real code and real links, the paper's numbers beside ours; what differs \
-         and why is in {text}.</p>\n{}",
-        contents(&links)
+    let introduction = format!(
+        "<p>Every table and figure of the roaming paper (Lastre et al., Sensors 2025, 25(19), 6144) that can be \
+         measured, on real code and real links, next to the paper's numbers; what differs and why is in {text}.</p>\n"
     );
-    for Section { id, title, figures, tables: listed } in &SECTIONS {
-        let found = listed.iter().map(|(name, title)| {
-            let made =
-                tables.iter().find(|(known, _)| known == name).and_then(|(_, it)| it.as_ref());
-            table(name, title, made)
+    let sections = PARTS.iter().map(|it| {
+        let found = it.tables.iter().map(|(name, title)| {
+            let found = tables.iter().find(|(known, _)| known == name);
+            table(name, title, found.and_then(|(_, table)| table.as_ref()))
         });
-        body += &format!(
-            "<section>\n<h2 id=\"{id}\">{title}</h2>\n{}{}</section>\n",
-            figures(inputs),
-            found.collect::<String>()
-        );
-    }
-    page(TITLE, &(body + &samples(inputs)), "")
+        let content = [(it.figures)(inputs)].into_iter().chain(found).collect();
+        Section::new(it.id, it.title, content)
+    });
+    let samples = Section::new("samples", "The samples", samples(inputs));
+    let sections = sections.chain([samples]).collect();
+    let targets = tables.iter().find(|(name, _)| *name == "targets");
+    let answer = answer::of(inputs, targets.and_then(|(_, table)| table.as_ref()));
+    Page { title: TITLE, answer, introduction, sections, legend: "" }.render(TITLE, "")
 }
 
 /// Links to the samples, which are next to the page.
@@ -139,38 +135,23 @@ fn samples(inputs: &Inputs) -> String {
         format!("<li><a href=\"{name}\">{name}</a>: {what}</li>\n")
     });
     let links: String = links.collect();
-    let list = if links.is_empty() {
-        "<p>There are none yet.</p>\n".to_owned()
-    } else {
-        format!("<p>In the reports beside this page:</p>\n<ul>\n{links}</ul>\n")
-    };
-    format!("<section>\n<h2 id=\"samples\">The samples</h2>\n{list}</section>\n")
+    if links.is_empty() {
+        return "<p>There are none yet.</p>\n".to_owned();
+    }
+    format!("<p>In the reports next to this page:</p>\n<ul>\n{links}</ul>\n")
 }
 
 fn table(name: &str, title: &str, table: Option<&Table>) -> String {
-    let Some(Table { caption, columns, rows }) = table else {
+    let Some(table) = table else {
         return format!("<p data-table=\"{name}\">{title}: not recorded yet</p>\n");
     };
-    let columns: Vec<String> = columns.iter().map(|column| escaped(column)).collect();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let rows: Vec<Row> = rows
-        .iter()
-        .enumerate()
-        .map(|(index, row)| Row {
-            key: format!("{name}/{index}"),
-            head: head(row),
-            cells: row.cells.iter().map(|cell| escaped(cell)).collect(),
-        })
-        .collect();
-    // A caption inside would be as wide as the table: too wide on a phone, or too narrow.
-    let caption = format!("<p class=\"note\">{}</p>\n", escaped(caption));
-    caption + &tables::numbers(title, &columns, &rows)
-}
-
-/// Formats a row's name as HTML.
-fn head(row: &table::Row) -> String {
-    let name = escaped(&row.name);
-    if row.is_file { format!("<a href=\"{name}\">{name}</a>") } else { name }
+    let mut table = Table { title: title.to_owned(), ..table.clone() };
+    for (index, row) in table.rows.iter_mut().enumerate() {
+        for row_name in &mut row.names {
+            row_name.key = format!("{name}/{index}");
+        }
+    }
+    html::table(&table)
 }
 
 /// Formats a section without figures.

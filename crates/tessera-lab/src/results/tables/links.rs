@@ -1,13 +1,13 @@
 //! Over links: the regions of the paper's Fig. 12, other distances, loss, congestion, and two SEPPs.
 
-use crate::experiment;
-use crate::page::words;
+use crate::names;
+use crate::numbers::plain;
 use crate::results::input::{Inputs, is_plain, variants};
+use crate::results::numbers;
 use crate::results::numbers::{FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS, TCP_MS};
-use crate::results::table::Table;
-use crate::results::{names, numbers};
-use crate::roaming::report::{Cell, LinkName, Setup};
+use crate::roaming::report::{Cell as RoamingCell, LinkName, Registration, Setup};
 use crate::statistics::{Median, quantile};
+use crate::table::{Cell, Table, cells};
 use crate::topology;
 use crate::variants::Variant;
 
@@ -28,27 +28,17 @@ fn region(inputs: &Inputs, name: &str) -> Option<Table> {
     let cells: Vec<_> =
         inputs.plain(Setup::Endpoints).filter(|cell| cell.name.link.name == name).collect();
     let rtt_ms = cells.first()?.name.link.rtt_ms;
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         format!(
             "Medians in ms since before connect(), with their 95 % confidence intervals, at a round-trip time \
              of {} ms; two processes and the kernel's TCP. The link's time is what the option has to wait for until \
              its first byte is accepted, known without measuring: a round trip of TCP, one of TLS where there is no \
              early data, and the half on which the request goes. What is beyond is the work of the ends and kernels, \
              and whatever else took time.",
-            words::plain(rtt_ms)
+            plain(rtt_ms)
         ),
-        &[
-            "option",
-            "n",
-            "failed",
-            "TCP",
-            "first byte accepted",
-            "of these the link",
-            "beyond",
-            "handshake complete",
-            "response",
-            "response, longest",
-        ],
+        "option | n | failed | TCP | first byte accepted | of these the link | beyond | \
+         handshake complete | response | response, longest",
     );
     for cell in cells {
         let first_byte = numbers::median(cell, FIRST_BYTE_MS).map(|median| median.value);
@@ -56,16 +46,16 @@ fn region(inputs: &Inputs, name: &str) -> Option<Table> {
         let beyond = first_byte.zip(link).map(|(all, link)| all - link);
         table.row(
             names::variant(&cell.name.variant),
-            [
-                cell.samples.len().to_string(),
-                cell.failed.to_string(),
-                numbers::spread(cell, TCP_MS),
-                numbers::spread(cell, FIRST_BYTE_MS),
-                numbers::short(link),
-                numbers::short(beyond),
-                numbers::spread(cell, HANDSHAKE_MS),
-                numbers::spread(cell, RESPONSE_MS),
-                numbers::short(numbers::longest(cell, RESPONSE_MS)),
+            cells![
+                cell.samples.len(),
+                Cell::from(cell.failed).bad_if(cell.failed > 0),
+                numbers::median(cell, TCP_MS),
+                numbers::median(cell, FIRST_BYTE_MS),
+                link,
+                beyond,
+                numbers::median(cell, HANDSHAKE_MS),
+                numbers::median(cell, RESPONSE_MS),
+                numbers::longest(cell, RESPONSE_MS),
             ],
         );
     }
@@ -84,21 +74,22 @@ pub(super) fn distance(inputs: &Inputs) -> Option<Table> {
     let mut rtts: Vec<f64> = cells.iter().map(|cell| cell.name.link.rtt_ms).collect();
     rtts.sort_by(f64::total_cmp);
     rtts.dedup();
-    let heads: Vec<_> = rtts.iter().map(|rtt| format!("{} ms", words::plain(*rtt))).collect();
-    let columns: Vec<_> = ["option"].into_iter().chain(heads.iter().map(String::as_str)).collect();
-    let mut table = Table::new(
+    let columns = rtts.iter().map(|rtt| format!("{} ms", plain(*rtt)));
+    let mut table = Table::with_note(
         "Until the first byte of the request was accepted / until the response was there, at each round-trip \
          time: medians in ms since before connect().",
-        &columns,
-    );
+        "option",
+    )
+    .and(columns);
     for variant in variants(cells.iter().copied()) {
         let at = |rtt: &f64| {
-            let here =
-                |cell: &&&Cell| cell.name.link.rtt_ms == *rtt && cell.name.variant == variant;
-            let Some(cell) = cells.iter().find(here) else { return numbers::nothing() };
+            let here = |cell: &&&RoamingCell| {
+                cell.name.link.rtt_ms == *rtt && cell.name.variant == variant
+            };
+            let cell = cells.iter().find(here)?;
             let [first, response] = [FIRST_BYTE_MS, RESPONSE_MS]
                 .map(|field| numbers::short(numbers::median(cell, field).map(|it| it.value)));
-            format!("{first} / {response}")
+            Some(format!("{first} / {response}"))
         };
         table.row(names::variant(&variant), rtts.iter().map(at));
     }
@@ -109,9 +100,9 @@ pub(super) fn distance(inputs: &Inputs) -> Option<Table> {
 pub(super) fn loss(inputs: &Inputs) -> Option<Table> {
     let name = |link: &LinkName| match (link.loss, link.loss_burst) {
         (0.0, _) => "no loss".to_owned(),
-        (loss, 1.0) => format!("{} %", words::plain(loss * 100.0)),
+        (loss, 1.0) => format!("{} %", plain(loss * 100.0)),
         (loss, burst) => {
-            format!("{} % in bursts of {}", words::plain(loss * 100.0), words::plain(burst))
+            format!("{} % in bursts of {}", plain(loss * 100.0), plain(burst))
         }
     };
     varied(inputs, "loss", |link| link.congestion == 0.0, name)
@@ -121,7 +112,7 @@ pub(super) fn loss(inputs: &Inputs) -> Option<Table> {
 pub(super) fn congestion(inputs: &Inputs) -> Option<Table> {
     let name = |link: &LinkName| match link.congestion {
         0.0 => "none".to_owned(),
-        share => format!("{} % of the RTT", words::plain(share * 100.0)),
+        share => format!("{} % of the RTT", plain(share * 100.0)),
     };
     varied(inputs, "congestion", |link| link.loss == 0.0, name)
 }
@@ -149,24 +140,22 @@ fn varied(
             settings.push(setting);
         }
     }
-    let columns: Vec<_> =
-        ["link, option"].into_iter().chain(settings.iter().map(String::as_str)).collect();
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         format!(
             "Until the response was there, by {what}: the median and the longest in ms since before connect(), and \
              how many samples there are. Between the cities; the report has the other links too."
         ),
-        &columns,
-    );
+        "link, option",
+    )
+    .and(&settings);
     for stretch in &topology::ROAMING {
         for variant in variants(cells.iter().copied()) {
-            let of_row =
-                |cell: &&&Cell| cell.name.link.name == stretch.name && cell.name.variant == variant;
+            let of_row = |cell: &&&RoamingCell| {
+                cell.name.link.name == stretch.name && cell.name.variant == variant
+            };
             let at = |wanted: &String| {
                 let mut there = cells.iter().filter(of_row);
-                let Some(cell) = there.find(|cell| setting(&cell.name.link) == *wanted) else {
-                    return numbers::nothing();
-                };
+                let cell = there.find(|cell| setting(&cell.name.link) == *wanted)?;
                 let median = numbers::median(cell, RESPONSE_MS).map(|median| median.value);
                 let longest = numbers::longest(cell, RESPONSE_MS);
                 let failed = if cell.failed > 0 {
@@ -175,7 +164,12 @@ fn varied(
                     String::new()
                 };
                 let count = cell.samples.len();
-                format!("{}, {} ({count}{failed})", numbers::short(median), numbers::short(longest))
+                let text = format!(
+                    "{}, {} ({count}{failed})",
+                    numbers::short(median),
+                    numbers::short(longest)
+                );
+                Some(Cell::from(text).bad_if(cell.failed > 0))
             };
             if cells.iter().any(|cell| of_row(&cell)) {
                 table.row(
@@ -190,25 +184,15 @@ fn varied(
 
 /// Two SEPP processes, with network functions behind them.
 pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "Two processes of `tessera sepp` with network functions on both sides. Medians in ms with their 95 % \
          confidence intervals: the first response after the connection had gone, and a whole registration; \
          processor time of each SEPP for both, and its resident memory after the last. That time has the next \
          ticket in it: (a) issues none; (b), (c) and (e) issue one on each connection, (e) with a key of \
          X25519MLKEM768.",
-        &[
-            "link, option",
-            "n",
-            "failed",
-            "first response",
-            "first response, longest",
-            "registration",
-            "registration, longest",
-            "client's SEPP, ms",
-            "server's SEPP, ms",
-            "client's SEPP, MB",
-            "server's SEPP, MB",
-        ],
+        "link, option | n | failed | first response | first response, longest | registration | \
+         registration, longest | client's SEPP, ms | server's SEPP, ms | client's SEPP, MB | \
+         server's SEPP, MB",
     );
     for cell in inputs.cells(Setup::Sepp).filter(|cell| is_plain(cell)) {
         let registrations = || {
@@ -216,24 +200,21 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
                 cell.registration.iter().flat_map(|registration| &registration.samples_us);
             samples.map(|us| us / 1e3)
         };
-        let median = Median::of(registrations());
-        let costs = cell.registration.as_ref().map_or([None; 4], |it| {
-            let [client, server] = [it.resident.client, it.resident.server];
-            let megabytes = [client as f64 / 1e6, server as f64 / 1e6];
-            [it.cpu_us.client / 1e3, it.cpu_us.server / 1e3, megabytes[0], megabytes[1]].map(Some)
-        });
+        let cost = |of: fn(&Registration) -> f64| cell.registration.as_ref().map(of);
         table.row(
             format!("{}: {}", cell.name.link.name, names::full(&cell.name.variant)),
-            [
-                cell.samples.len().to_string(),
-                cell.failed.to_string(),
-                numbers::spread(cell, RESPONSE_MS),
-                numbers::short(numbers::longest(cell, RESPONSE_MS)),
-                median.map_or_else(numbers::nothing, |median| experiment::spread(&median)),
-                numbers::short(quantile(registrations(), 1.0)),
-            ]
-            .into_iter()
-            .chain(costs.map(numbers::short)),
+            cells![
+                cell.samples.len(),
+                Cell::from(cell.failed).bad_if(cell.failed > 0),
+                numbers::median(cell, RESPONSE_MS),
+                numbers::longest(cell, RESPONSE_MS),
+                Median::of(registrations()),
+                quantile(registrations(), 1.0),
+                cost(|it| it.cpu_us.client / 1e3),
+                cost(|it| it.cpu_us.server / 1e3),
+                cost(|it| it.resident.client as f64 / 1e6),
+                cost(|it| it.resident.server as f64 / 1e6),
+            ],
         );
     }
     table.unless_empty()

@@ -10,7 +10,7 @@ mod targets;
 mod traffic;
 
 use super::input::Inputs;
-use super::table::Table;
+use crate::table::Table;
 
 /// Makes a table; `None` if nothing for it is recorded.
 type Make = fn(&Inputs) -> Option<Table>;

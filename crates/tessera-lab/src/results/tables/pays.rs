@@ -5,12 +5,12 @@ use tessera_advise::break_even::{
     reconnections_per_hour, round_trip_ms,
 };
 
-use crate::page::words;
+use crate::names;
+use crate::numbers::plain;
 use crate::results::input::{Inputs, variants};
-use crate::results::names;
 use crate::results::numbers::{self, Field};
-use crate::results::table::Table;
-use crate::roaming::report::{Cell, IssuingCost, Sample, Setup};
+use crate::roaming::report::{Cell as RoamingCell, IssuingCost, Sample, Setup};
+use crate::table::{Cell, Table, cells};
 use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, OneTimeKind};
 
@@ -21,20 +21,14 @@ const LIFETIMES: [f64; 2] = [1.0, 24.0];
 
 /// Each option that resumes, compared with the two that the paper's Table 6 calls acceptable: (a) and (c).
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         format!(
             "A microsecond of processor time counts as much as one of waiting; one request waits for the \
              connection; the server renews each ticket that expires. What one reconnection gains at {FAR_MS} ms; \
              the round-trip time from which on it gains anything; and from how many reconnections an hour on \
              it pays at {FAR_MS} ms, by the lifetime of tickets in hours."
         ),
-        &[
-            "option beside baseline",
-            "gain, ms",
-            "from RTT, ms",
-            "lifetime 1: from, an hour",
-            "lifetime 24: from",
-        ],
+        "option beside baseline | gain, ms | from RTT, ms | lifetime 1: from, an hour | lifetime 24: from",
     );
     let variants = variants(inputs.plain(Setup::Endpoints));
     for baseline in [PaperOption::Full, PaperOption::PskDhe] {
@@ -54,7 +48,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<String>> {
+fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<Cell>> {
     let (candidate, baseline) = (costs(inputs, candidate)?, costs(inputs, baseline)?);
     let conditions = |lifetime| Conditions {
         round_trip_ms: FAR_MS,
@@ -65,16 +59,19 @@ fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<S
         renewal: Renewal::WheneverExpired,
     };
     let [hour, day] = LIFETIMES.map(conditions);
-    let gain = gain_us(&candidate, &baseline, &hour) / 1e3;
-    let from = [&hour, &day].map(|it| pays(reconnections_per_hour(&candidate, &baseline, it)));
-    let distance = pays(round_trip_ms(&candidate, &baseline, &hour));
-    Some([numbers::short(Some(gain)), distance].into_iter().chain(from).collect())
+    let from = |conditions| pays(reconnections_per_hour(&candidate, &baseline, conditions));
+    Some(cells![
+        gain_us(&candidate, &baseline, &hour) / 1e3,
+        pays(round_trip_ms(&candidate, &baseline, &hour)),
+        from(&hour),
+        from(&day),
+    ])
 }
 
 /// Returns the cost of a variant over links that only have a round-trip time; `None` if it was not measured, or at one
 /// round-trip time only.
 fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
-    let cells: Vec<&Cell> =
+    let cells: Vec<&RoamingCell> =
         inputs.plain(Setup::Endpoints).filter(|cell| cell.name.variant == *variant).collect();
     let points = |field: Field| {
         let points = cells
@@ -111,10 +108,10 @@ fn group(variant: &Variant) -> Agreement {
     of_key.or(variant.kx).unwrap_or(Agreement::X25519)
 }
 
-fn pays(pays: BreakEven) -> String {
+fn pays(pays: BreakEven) -> Cell {
     match pays {
-        BreakEven::Always => "always".to_owned(),
-        BreakEven::From(value) => words::plain(value),
-        BreakEven::Never => "never".to_owned(),
+        BreakEven::Always => "always".into(),
+        BreakEven::From(value) => plain(value).into(),
+        BreakEven::Never => Cell::from("never").bad_if(true),
     }
 }

@@ -3,43 +3,41 @@
 use std::collections::BTreeMap;
 
 use crate::machine::Machine;
+use crate::numbers::NOTHING;
 use crate::results::input::{Inputs, asked};
-use crate::results::numbers;
-use crate::results::table::Table;
+use crate::table::{Name, Table, cells};
 
 /// The runs.
 pub(super) fn runs(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "Times of roaming.json are made of its samples, and those of load.json of its histograms in buckets of 1 %; \
          all of traffic.json of its flows. What has no samples there is as the run wrote it. In roaming.json that is \
          the operations, the issuing of tickets, the bytes and the processor time of SEPPs for a registration \
          (medians), the SEPPs' memory, and the round trips in memory, which are counted. In load.json it is the \
          processor time (means over all connections), requests, seconds, memory, and the bytes of vaults.",
-        &["report", "machine", "revision", "seed", "cells", "samples", "failed"],
+        "report | machine | revision | seed | cells | samples | failed",
     );
     let of = |machine: &Machine, revision: &Option<String>, seed: u64| {
-        let revision = revision.clone().unwrap_or_else(numbers::nothing);
-        [machine.to_string(), revision, seed.to_string()]
+        cells![machine.to_string(), revision.clone(), seed.to_string()]
     };
     if let Some(roaming) = &inputs.roaming {
         let samples: usize = roaming.cells.iter().map(|cell| cell.samples.len()).sum();
         let failed: u64 = roaming.cells.iter().map(|cell| u64::from(cell.failed)).sum();
-        let counts = [roaming.cells.len().to_string(), samples.to_string(), failed.to_string()];
         let setting = of(&roaming.machine, &roaming.revision, roaming.seed);
-        table.file("roaming.json", setting.into_iter().chain(counts));
+        let counts = cells![roaming.cells.len(), samples, failed];
+        table.row(Name::file("roaming.json"), [setting, counts].concat());
     }
     if let Some(load) = &inputs.load {
         let asked: u64 = load.cells.iter().map(asked).sum();
         let failed: u64 = load.cells.iter().map(|cell| cell.failed).sum();
-        let counts = [load.cells.len().to_string(), asked.to_string(), failed.to_string()];
         let setting = of(&load.machine, &load.revision, load.seed);
-        table.file("load.json", setting.into_iter().chain(counts));
+        let counts = cells![load.cells.len(), asked, failed];
+        table.row(Name::file("load.json"), [setting, counts].concat());
     }
     if let Some(traffic) = &inputs.traffic {
-        let settings = traffic.confusion.tables.len().to_string();
-        let counts = [settings, traffic.flows.len().to_string(), numbers::nothing()];
         let setting = of(&traffic.machine, &None, traffic.seed);
-        table.file("traffic.json", setting.into_iter().chain(counts));
+        let counts = cells![traffic.confusion.tables.len(), traffic.flows.len(), NOTHING];
+        table.row(Name::file("traffic.json"), [setting, counts].concat());
     }
     table.unless_empty()
 }
@@ -66,18 +64,18 @@ pub(super) fn not_run(inputs: &Inputs) -> Option<Table> {
     {
         *samples.entry(reason).or_default() += count;
     }
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "Cells that were not run, and reconnections that failed, by reason. Nothing stands in for them.",
-        &["reason", "cells not run", "reconnections failed"],
+        "reason | cells not run | reconnections failed",
     );
     for (reason, count) in &cells {
-        table.row(*reason, [count.to_string(), String::new()]);
+        table.row(*reason, cells![*count]);
     }
     for (reason, count) in &samples {
-        table.row(*reason, [String::new(), count.to_string()]);
+        table.row(*reason, cells!["", *count]);
     }
     if table.rows.is_empty() {
-        table.row("none", []);
+        table.row("none", cells![""]);
     }
     Some(table)
 }

@@ -1,15 +1,15 @@
 //! The targets of the evaluation, and whether it reached them.
 
-use crate::experiment;
 use crate::load::Kind;
 use crate::load::report::{Cell as LoadCell, Growth};
+use crate::names;
+use crate::numbers::{count, number};
 use crate::results::input::{Inputs, success, success_of_load};
-use crate::results::names;
 use crate::results::numbers::{self, RESPONSE_MS};
-use crate::results::table::Table;
 use crate::results::tables::latency::is_baseline;
-use crate::roaming::report::{Cell, Setup};
+use crate::roaming::report::{Cell as RoamingCell, Setup};
 use crate::statistics::Median;
+use crate::table::{Cell, Table, cells};
 use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
@@ -52,38 +52,40 @@ enum Bound {
 
 /// Every target whose samples are there.
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "What each number is stands beside it, and in brackets its 95 % confidence interval, where it has one: a \
          target is reached if all of it is within. It can't be told where the bound lies in the interval, of fewer than \
          six samples, and where less than 99.9 % of the reconnections succeeded. A ratio of means of one run has no \
          interval, and is judged by itself.",
-        &["what", "measured", "which is", "success", "to reach", "reached"],
+        "what | measured | which is | success | to reach | reached",
     );
     for target in storm(inputs).into_iter().chain(beside_d(inputs)).chain(growth(inputs)) {
         let Target { measured, unit, .. } = target;
-        let wanted = match target.bound {
-            Some(Bound::AtMost(most)) => format!("at most {most}{unit}"),
-            Some(Bound::AtLeast(least)) => format!("at least {least}{unit}"),
-            None => numbers::nothing(),
-        };
+        let wanted = target.bound.as_ref().map(|bound| match bound {
+            Bound::AtMost(most) => format!("at most {most}{unit}"),
+            Bound::AtLeast(least) => format!("at least {least}{unit}"),
+        });
         let interval = match target.known {
-            Certainty::Between(low, high) => {
-                format!(" ({} to {})", experiment::number(low), experiment::number(high))
-            }
+            Certainty::Between(low, high) => format!(" ({} to {})", number(low), number(high)),
             Certainty::TooFew | Certainty::OneRun => String::new(),
         };
         let reached = target.reached();
-        let measured = format!("{}{unit}{interval}", experiment::number(measured));
-        let success = numbers::success(target.success);
-        table.row(target.what, [measured, target.kind.to_owned(), success, wanted, reached]);
+        let cells = cells![
+            format!("{}{unit}{interval}", number(measured)),
+            target.kind,
+            Cell::from(numbers::success(target.success)).bad_if(target.success < SUCCESS),
+            wanted,
+            Cell::from(reached).bad_if(reached == Some("no")),
+        ];
+        table.row(target.what, cells);
     }
     table.unless_empty()
 }
 
 impl Target {
     /// Whether it is reached, as far as that is known.
-    fn reached(&self) -> String {
-        let Some(bound) = &self.bound else { return numbers::nothing() };
+    fn reached(&self) -> Option<&'static str> {
+        let bound = self.bound.as_ref()?;
         let (low, high) = match self.known {
             Certainty::Between(low, high) => (low, high),
             Certainty::OneRun => (self.measured, self.measured),
@@ -93,12 +95,11 @@ impl Target {
             Bound::AtMost(most) => (high <= most, low > most),
             Bound::AtLeast(least) => (low >= least, high < least),
         };
-        let word = match (self.success >= SUCCESS, is_within, is_beyond) {
+        Some(match (self.success >= SUCCESS, is_within, is_beyond) {
             (true, true, _) => "yes",
             (true, _, true) => "no",
             _ => "can't be told",
-        };
-        word.to_owned()
+        })
     }
 }
 
@@ -127,7 +128,8 @@ fn storm(inputs: &Inputs) -> Vec<Target> {
             let Some(slow) = with(option, kx) else { continue };
             let letter = option.letter();
             let what = format!(
-                "storm of {STORM}: (e) psk_ke has its first byte accepted before ({letter}), {name}"
+                "storm of {}: (e) psk_ke has its first byte accepted before ({letter}), {name}",
+                count(STORM)
             );
             targets.extend(sooner(what, fast, slow));
             let what =
@@ -192,7 +194,7 @@ fn sooner(what: String, fast: &LoadCell, slow: &LoadCell) -> Option<Target> {
 /// Compares (e) with (d), on each link with a distance.
 fn beside_d(inputs: &Inputs) -> Vec<Target> {
     let cells: Vec<_> = inputs.plain(Setup::Endpoints).collect();
-    let median = |cell: &Cell| numbers::median(cell, RESPONSE_MS);
+    let median = |cell: &RoamingCell| numbers::median(cell, RESPONSE_MS);
     let mut targets = Vec::new();
     for baseline in cells.iter().filter(|cell| is_baseline(cell) && cell.name.link.rtt_ms > 0.0) {
         let fs = cells.iter().find(|cell| {
@@ -252,7 +254,8 @@ fn growth(inputs: &Inputs) -> Vec<Target> {
         let users = cells().map(|cell| cell.users).max().unwrap_or(0);
         Target {
             what: format!(
-                "growth up to {users} users: the exponent of {}",
+                "growth up to {} users: the exponent of {}",
+                count(users),
                 names::variant(&growth.variant)
             ),
             kind: "an exponent, by least squares",
@@ -276,9 +279,11 @@ impl Certainty {
 mod tests {
     use super::*;
 
-    fn reached(known: Certainty, success: f64, bound: Bound) -> String {
+    fn reached(known: Certainty, success: f64, bound: Bound) -> &'static str {
         let (what, kind, unit) = (String::new(), "", "");
-        Target { what, kind, measured: 1.0, unit, known, success, bound: Some(bound) }.reached()
+        Target { what, kind, measured: 1.0, unit, known, success, bound: Some(bound) }
+            .reached()
+            .unwrap()
     }
 
     #[test]

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use self::reports::{load, roaming, traffic, usual};
 use super::input::Inputs;
-use super::table::Table;
 use super::{page, tables};
+use crate::table::Table;
 
 fn inputs() -> Inputs {
     let texts = [roaming(), load(), traffic()].map(|report| report.to_string());
@@ -21,11 +21,8 @@ fn table(name: &str) -> Table {
     table.unwrap()
 }
 
-fn row<'a>(table: &'a Table, name: &str) -> Vec<&'a str> {
-    let row = table.rows.iter().find(|row| row.name == name);
-    let names = || table.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>();
-    let row = row.unwrap_or_else(|| panic!("no {name} among {:?}", names()));
-    row.cells.iter().map(String::as_str).collect()
+fn columns(table: &Table) -> Vec<&str> {
+    table.columns.iter().map(|column| column.name.as_str()).collect()
 }
 
 #[test]
@@ -33,7 +30,7 @@ fn every_table_is_made_of_whole_reports_and_none_of_nothing() {
     for (name, table) in tables::all(&inputs()) {
         let table = table.unwrap_or_else(|| panic!("no table {name}"));
         let width = table.columns.len();
-        assert!(table.rows.iter().all(|row| row.cells.len() + 1 == width), "{name}");
+        assert!(table.rows.iter().all(|row| row.cells.len() + table.names == width), "{name}");
     }
     for (name, table) in tables::all(&Inputs::default()) {
         assert_eq!(table, None, "{name}");
@@ -45,23 +42,23 @@ fn table_5_has_the_papers_numbers_beside_the_medians_of_the_samples() {
     let table = table("table-5");
     assert_eq!(table.rows.len(), 15);
     // (a) is the first variant, so its work is 100; (d) with X25519 is the sixth: 150.
-    let full = row(&table, "(a) full handshake, X25519");
+    let full = table.texts("(a) full handshake, X25519");
     assert_eq!(full[0], "9");
     assert_eq!(full[1..4], ["100.0±3.00", "200.0±0.00", "300.0±3.00"]);
     assert_eq!(full[4], "0.67×");
-    assert_eq!(full[5..], ["734", "669", "1403", "8.40×"]);
-    let baseline = row(&table, "(d) 0-RTT, no register, X25519");
-    assert_eq!((baseline[4], baseline[8]), ("1.00×", "1.00×"));
-    assert_eq!(row(&table, "(d') 0-RTT, single-use tickets, X25519")[5..], ["–"; 4]);
+    assert_eq!(full[5..], ["734", "669", "1,403", "8.40×"]);
+    let baseline = table.texts("(d) 0-RTT, no register, X25519");
+    assert_eq!([&baseline[4], &baseline[8]], ["1.00×", "1.00×"]);
+    assert_eq!(table.texts("(d') 0-RTT, single-use tickets, X25519")[5..], ["–"; 4]);
 }
 
 #[test]
 fn the_time_of_the_link_is_apart_from_the_work_of_the_ends() {
     let table = table("seoul-los-angeles");
     // Two and a half round trips of 134 ms, and 0.1 ms of work.
-    let full = row(&table, "(a) full handshake, X25519");
+    let full = table.texts("(a) full handshake, X25519");
     assert_eq!(full[4..6], ["335.0", "0.100"]);
-    let fs = row(&table, "(e) 0-RTT FS, X25519, psk_ke");
+    let fs = table.texts("(e) 0-RTT FS, X25519, psk_ke");
     assert_eq!(fs[4], "201.0");
 }
 
@@ -76,7 +73,7 @@ fn a_round_trip_too_many_is_not_the_links() {
     let inputs = Inputs::of(Some(&report.to_string()), None, None).unwrap();
     let all = tables::all(&inputs);
     let table = all.into_iter().find(|(name, _)| *name == "seoul-los-angeles").unwrap().1.unwrap();
-    assert_eq!(row(&table, "(a) full handshake, X25519")[4..6], ["335.0", "134.1"]);
+    assert_eq!(table.texts("(a) full handshake, X25519")[4..6], ["335.0", "134.1"]);
 }
 
 #[test]
@@ -97,18 +94,18 @@ fn what_is_missing_has_no_bar() {
 #[test]
 fn loss_and_congestion_stand_beside_the_undisturbed_link() {
     let loss = table("loss");
-    assert_eq!(loss.columns, ["link, option", "no loss", "1 %", "1 % in bursts of 3"]);
+    assert_eq!(columns(&loss), ["link, option", "no loss", "1 %", "1 % in bursts of 3"]);
     assert_eq!(loss.rows.len(), 3 * 15);
-    let cells = row(&loss, "seoul-tokyo: (b) PSK only");
+    let cells = loss.texts("seoul-tokyo: (b) PSK only");
     assert!(cells[0].ends_with("(9)"), "{cells:?}");
     assert!(cells[1..].iter().all(|cell| cell.ends_with("(9, 1 failed)")), "{cells:?}");
-    assert_eq!(table("congestion").columns[1..], ["none", "20 % of the RTT"]);
+    assert_eq!(columns(&table("congestion"))[1..], ["none", "20 % of the RTT"]);
 }
 
 #[test]
 fn the_memory_of_a_connection_stands_by_component_beside_the_papers() {
     let memory = table("memory");
-    let full = row(&memory, "(a) full handshake, X25519: new, client");
+    let full = memory.texts("(a) full handshake, X25519, new, client");
     assert_eq!(full, ["10", "20", "1", "2", "3", "30", "66", "50", "40", "5", "9.2"]);
 }
 
@@ -127,20 +124,20 @@ fn memory_that_was_measured_again_stands_there_once() {
     let all = tables::all(&inputs);
     let memory = all.into_iter().find(|(name, _)| *name == "memory").unwrap().1.unwrap();
     assert_eq!(memory.rows.len(), count);
-    assert!(memory.rows.iter().all(|row| row.cells[9] == "5"), "the first counts");
+    assert!(memory.rows.iter().all(|row| row.cells[9].text() == "5"), "the first counts");
 }
 
 #[test]
 fn two_sepps_are_measured_by_registrations_too() {
     let cells = table("sepp");
-    let full = row(&cells, "seoul-tokyo: (a) full handshake, X25519MLKEM768, 0x1301, memory");
+    let full = cells.texts("seoul-tokyo: (a) full handshake, X25519MLKEM768, 0x1301, memory");
     assert_eq!(full[4..], ["6.000", "7.000", "2.500", "3.500", "30.00", "40.00"]);
 }
 
 /// Returns the measurements and the verdicts of the rows that begin like this.
 fn judged(table: &Table, start: &str) -> Vec<[String; 2]> {
-    let rows = table.rows.iter().filter(|row| row.name.starts_with(start));
-    rows.map(|row| [0, 4].map(|at: usize| row.cells[at].clone())).collect()
+    let rows = table.rows.iter().filter(|row| row.names[0].text.starts_with(start));
+    rows.map(|row| [0, 4].map(|at: usize| row.cells[at].text())).collect()
 }
 
 #[test]
@@ -149,7 +146,7 @@ fn targets_are_judged_by_the_samples() {
     let number =
         |measured: &str| measured.split(['×', ' ']).next().unwrap().parse::<f64>().unwrap();
     // 134 ms less, in all four pairs; buckets are known to half a percent.
-    let sooner = judged(&targets, "storm of 1000");
+    let sooner = judged(&targets, "storm of 1,000");
     assert_eq!(sooner.len(), 4);
     for [measured, reached] in sooner {
         assert!(measured.starts_with("0.995 round trips (0.97"), "{measured}");
@@ -164,7 +161,7 @@ fn targets_are_judged_by_the_samples() {
     let near = judged(&targets, "seoul-tokyo: the response of (e)");
     assert_eq!(near.iter().map(|it| it[1].as_str()).collect::<Vec<_>>(), ["yes", "–"]);
     assert!(number(&near[0][0]) < 1.01 && number(&near[1][0]) > 1.2, "{near:?}");
-    assert!(targets.rows.iter().all(|row| row.cells[2] == "100.00 %"));
+    assert!(targets.rows.iter().all(|row| row.cells[2].text() == "100.00 %"));
 }
 
 /// Connections that fail take no time and no work: nothing is reached by them.
@@ -195,8 +192,8 @@ fn no_target_is_reached_by_failing() {
     let storms = judged(&targets, "storm");
     assert_eq!(storms.len(), 4 + 4 + 2);
     assert!(storms.iter().all(|[_, reached]| reached == "can't be told"), "{storms:?}");
-    for row in targets.rows.iter().filter(|row| row.name.contains("(e)")) {
-        assert_eq!([row.cells[2].as_str(), row.cells[4].as_str()], ["1.00 %", "can't be told"]);
+    for row in targets.rows.iter().filter(|row| row.names[0].text.contains("(e)")) {
+        assert_eq!([2, 4].map(|at: usize| row.cells[at].text()), ["1.00 %", "can't be told"]);
     }
 }
 
@@ -207,8 +204,8 @@ fn the_vault_of_a_storm_is_counted_by_the_ticket() {
         let inputs = Inputs::of(None, Some(&report.to_string()), None).unwrap();
         let all = tables::all(&inputs);
         let storm = all.into_iter().find(|(name, _)| *name == "storm").unwrap().1.unwrap();
-        assert_eq!(storm.columns.last().unwrap(), "vault, bytes a ticket");
-        row(&storm, "(b) PSK only: 1000").last().unwrap().to_string()
+        assert_eq!(columns(&storm).last(), Some(&"vault, bytes a ticket"));
+        storm.texts("(b) PSK only: 1,000").pop().unwrap()
     };
     // 77 bytes of 7 tickets.
     assert_eq!(vault(&report), "11");
@@ -223,7 +220,7 @@ fn the_vault_of_a_storm_is_counted_by_the_ticket() {
 fn a_quantile_is_shown_where_there_are_samples_enough() {
     // A hundred samples each: 99 of 335 ms, one of twice that.
     let users = table("load");
-    let first = row(&users, "(a) full handshake, X25519: 10")[4].to_owned();
+    let first = users.texts("(a) full handshake, X25519: 10")[4].to_owned();
     let shown: Vec<_> = first.split(" / ").collect();
     assert_eq!(shown.len(), 4, "{first}");
     assert_eq!(shown[2], "–");
@@ -231,7 +228,7 @@ fn a_quantile_is_shown_where_there_are_samples_enough() {
     assert!(ms[0] == ms[1] && (1.98..2.02).contains(&(ms[2] / ms[0])), "{first}");
     for (name, column) in [("loss", "median and the longest"), ("seoul-tokyo", "longest")] {
         let table = table(name);
-        let words = table.caption + &table.columns.join(" ");
+        let words = table.note.clone() + &columns(&table).join(" ");
         assert!(words.contains(column) && !words.contains("p99"), "{words}");
     }
 }
@@ -240,28 +237,31 @@ fn a_quantile_is_shown_where_there_are_samples_enough() {
 fn an_option_pays_as_the_break_even_says() {
     let table = table("break-even");
     // (e) psk_ke against (a): a round trip of 134 ms sooner; and each ticket costs 40 µs of work.
-    let cells = row(&table, "(e) 0-RTT FS, X25519, psk_ke beside (a) full handshake, X25519");
+    let cells = table.texts("(e) 0-RTT FS, X25519, psk_ke beside (a) full handshake, X25519");
     let gain: f64 = cells[0].parse().unwrap();
     assert!((133.0..134.0).contains(&gain), "{gain}");
     assert_ne!(cells[2], "never");
-    assert!(table.rows.iter().all(|row| !row.name.starts_with("(a)")));
+    assert!(table.rows.iter().all(|row| !row.names[0].text.starts_with("(a)")));
 }
 
 /// The report's own evaluation of its flows doesn't count.
 #[test]
 fn the_confusion_of_options_is_made_from_the_flows() {
     let confusion = table("confusion");
-    assert_eq!(confusion.columns, ["flows of", "taken for (a)", "taken for (e)"]);
-    assert_eq!(row(&confusion, "(a), both, 33 ms, not padded"), ["10", "0"]);
-    assert_eq!(row(&confusion, "(e), both, 33 ms, padded to 512"), ["0", "10"]);
-    assert_eq!(row(&table("traffic"), "times, 33 ms, not padded")[2], "50.0 %");
-    assert_eq!(row(&table("padding"), "(e), padded to 512")[1..], ["900", "2000", "50.00"]);
+    assert_eq!(columns(&confusion), ["flows of", "taken for (a)", "taken for (e)"]);
+    assert_eq!(confusion.texts("(a), both, 33 ms, not padded"), ["10", "0"]);
+    assert_eq!(confusion.texts("(e), both, 33 ms, padded to 512"), ["0", "10"]);
+    assert_eq!(table("traffic").texts("times, 33 ms, not padded")[2], "50.0 %");
+    assert_eq!(
+        table("padding").texts("(e), 33 ms, padding 512"),
+        ["900", "2,000", "1.00", "50.00"]
+    );
 }
 
 #[test]
 fn what_was_not_run_is_said_and_by_how_much() {
     let table = table("not-run");
-    assert_eq!(row(&table, "no program etcd | here"), ["1", ""]);
+    assert_eq!(table.texts("no program etcd | here"), ["1", ""]);
     let report = roaming();
     let failed: u64 = report["cells"]
         .as_array()
@@ -269,7 +269,7 @@ fn what_was_not_run_is_said_and_by_how_much() {
         .iter()
         .map(|cell| cell["failed"].as_u64().unwrap())
         .sum();
-    assert_eq!(row(&table, "reset"), ["", failed.to_string().as_str()]);
+    assert_eq!(table.texts("reset"), ["", failed.to_string().as_str()]);
 }
 
 #[test]
@@ -306,6 +306,6 @@ fn the_page_has_every_table_and_no_script_of_a_report() {
 #[test]
 fn what_a_report_says_of_its_own_numbers_does_not_count() {
     let cells = table("load");
-    assert_eq!(row(&cells, "(a) full handshake, X25519: 10")[3], "1300.0", "2,600 requests in 2 s");
+    assert_eq!(cells.texts("(a) full handshake, X25519: 10")[3], "1,300", "2,600 requests in 2 s");
     assert_eq!(table("growth").rows.len(), usual().len(), "the report has none");
 }

@@ -1,6 +1,6 @@
 //! Up to which distance of the sites early data at the wrong one is cheaper than none.
 
-use crate::page::words::plain;
+use crate::numbers::{difference, fixed, plain};
 use crate::sites::path::Path;
 use crate::sites::report::Row;
 use crate::statistics::Median;
@@ -46,7 +46,7 @@ impl Distance {
     }
 
     fn is_cheaper(&self) -> bool {
-        is_sooner(&self.away, &self.without)
+        self.away.is_below(&self.without)
     }
 
     /// Returns the share of connections that must come home for early data to pay on average, if those gain and the
@@ -54,18 +54,12 @@ impl Distance {
     pub(super) fn share_at_home(&self) -> Option<f64> {
         let gain = self.without.value - self.home.value;
         let loss = self.later().max(0.0);
-        is_sooner(&self.home, &self.without).then(|| loss / (loss + gain))
+        self.home.is_below(&self.without).then(|| loss / (loss + gain))
     }
 
     fn difference(&self) -> String {
-        let ms = rounded(self.later().abs());
-        let difference = if self.is_cheaper() {
-            format!("{ms} ms sooner")
-        } else if is_sooner(&self.without, &self.away) {
-            format!("{ms} ms later")
-        } else {
-            "neither sooner nor later, as far as these samples tell".to_owned()
-        };
+        let same = "neither sooner nor later, as far as these samples tell".to_owned();
+        let difference = difference(&self.away, &self.without).unwrap_or(same);
         format!("{difference}, with {} ms between the sites", plain(self.ms))
     }
 
@@ -77,19 +71,6 @@ impl Distance {
             Some(share) => format!("if {} of its connections come home, {with}", at_least(share)),
         }
     }
-}
-
-/// Whether the samples show that one is sooner than another.
-fn is_sooner(one: &Median, other: &Median) -> bool {
-    match (one.interval, other.interval) {
-        (Some((_, latest)), Some((earliest, _))) => latest < earliest,
-        _ => one.value < other.value,
-    }
-}
-
-/// Formats a difference in milliseconds, which is less certain than its operands.
-fn rounded(ms: f64) -> String {
-    if ms < 1.0 { format!("{ms:.2}") } else { format!("{ms:.1}") }
 }
 
 /// Formats a share that is needed, with a space that no line ends at.
@@ -137,7 +118,7 @@ fn up_to(distances: &[Distance]) -> String {
         (Some(last), Some(next)) => format!(
             "Up to about {} ms between the sites early data at the wrong site is cheaper than no \
              early data.",
-            rounded(crossing(last, next))
+            fixed(crossing(last, next), 1)
         ),
     }
 }

@@ -58,7 +58,7 @@ fn the_sites_page_has_every_row_of_the_report() {
     let page = render(&report).unwrap();
     for row in &report.rows {
         for mark in ["data-row", "data-way"] {
-            let mark = format!("{mark}=\"{}\"", key(row));
+            let mark = format!("{mark}=\"{}\"", table::name(row).key);
             assert_eq!(page.matches(&mark).count(), 1, "{mark}");
         }
     }

@@ -3,7 +3,7 @@
 use super::{MTUS, WAYS, by_way, of_report, shares};
 use crate::bithac::CertificateWay;
 use crate::results::bithac::input::Inputs;
-use crate::results::table::Table;
+use crate::table::{Cell, Table};
 
 /// Bytes of TLS by way.
 pub(in crate::results::bithac) fn tls(inputs: &Inputs) -> Option<Table> {
@@ -40,30 +40,22 @@ pub(in crate::results::bithac) fn ip(inputs: &Inputs) -> Option<Table> {
 
 /// Bytes by direction and layer.
 pub(in crate::results::bithac) fn directions(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "By direction, MTU 1500, in bytes: the records of the handshake, all records, all packets, and how many of \
          these.",
-        &[
-            "keys, way",
-            "certificates travel in",
-            "client: handshake",
-            "TLS",
-            "IP+TCP+TLS",
-            "packets",
-            "server: handshake",
-            "TLS",
-            "IP+TCP+TLS",
-            "packets",
-        ],
+        "keys, way | certificates travel in | client: handshake | TLS | IP+TCP+TLS | packets | \
+         server: handshake | TLS | IP+TCP+TLS | packets",
     );
     for certificates in of_report(inputs) {
         for way in WAYS {
             let Some(sample) = inputs.bytes(way, certificates, 1500) else { continue };
             let sides = [sample.client, sample.server];
             let cells = sides.map(|it| [it.handshake, it.tls, it.ip, it.packets]);
-            let cells = cells.as_flattened().iter().map(u64::to_string);
-            let cells = [way.form().to_owned()].into_iter().chain(cells);
-            table.row(format!("{certificates}, {way}"), cells);
+            let cells = cells.as_flattened().iter().map(|bytes| Cell::from(*bytes));
+            table.row(
+                format!("{certificates}, {way}"),
+                [way.form().into()].into_iter().chain(cells),
+            );
         }
     }
     table.unless_empty()

@@ -1,11 +1,11 @@
 //! A device's energy, as a model.
 
-use super::{WAYS, of_report};
+use super::{WAYS, of_full, of_report};
 use crate::bithac::CertificateWay;
+use crate::numbers::fixed;
 use crate::results::bithac::input::Inputs;
 use crate::results::bithac::targets::{median, ratio};
-use crate::results::numbers::nothing;
-use crate::results::table::Table;
+use crate::table::{Table, cells};
 
 /// The energy of a device per bit that its radio sends, and receives, in nanojoules: 6.40 mA and 6.53 mA at 3 V and 250
 /// kbit/s (Nordic Semiconductor, nRF52840 Product Specification, "Current consumption", "Radio transmitting/receiving":
@@ -21,7 +21,7 @@ const SLOWER: f64 = 1000.0;
 
 /// A model of a device's energy.
 pub(in crate::results::bithac) fn energy(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         format!(
             "A model, and no measurement: millijoules of a client for a connection over small packets (MTU 127, chains \
              of two). A device takes {SENT_BIT_NJ:.1} nJ for a bit that it sends and {RECEIVED_BIT_NJ:.1} nJ for one \
@@ -31,7 +31,7 @@ pub(in crate::results::bithac) fn energy(inputs: &Inputs) -> Option<Table> {
              {SLOWER:.0} times the time in calls of the engine here: 3.3 mA at 64 MHz, which was not checked against \
              that document's section \"CPU running\", and a factor that is assumed, and the largest unknown."
         ),
-        &["keys, way", "radio, mJ", "processor, mJ", "together", "of full"],
+        "keys, way | radio, mJ | processor, mJ | together | of full",
     );
     for certificates in of_report(inputs) {
         let of = |way| {
@@ -48,11 +48,11 @@ pub(in crate::results::bithac) fn energy(inputs: &Inputs) -> Option<Table> {
             let share = ratio(Some(radio + processor), of(CertificateWay::Full).map(sum));
             table.row(
                 format!("{certificates}, {way}"),
-                [
-                    format!("{radio:.2}"),
-                    format!("{processor:.2}"),
-                    format!("{:.2}", radio + processor),
-                    share.map_or_else(nothing, |share| format!("{share:.3}")),
+                cells![
+                    fixed(radio, 2),
+                    fixed(processor, 2),
+                    fixed(radio + processor, 2),
+                    of_full(share),
                 ],
             );
         }

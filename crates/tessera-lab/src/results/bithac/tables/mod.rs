@@ -16,12 +16,11 @@ pub(super) use self::work::{ends, hits, uncounted, work};
 
 use super::input::Inputs;
 use super::targets::ratio;
-use crate::bithac::report::{Cell, Part, Sample};
-use crate::bithac::table::median as of_cell;
+use crate::bithac::report::Part;
+use crate::bithac::table::{is_more, of_full};
 use crate::bithac::{CertificateWay, Certificates};
-use crate::experiment;
-use crate::results::numbers::nothing;
-use crate::results::table::Table;
+use crate::numbers::fixed;
+use crate::table::{Cell, Table};
 
 /// The ways that an observer can distinguish, in the order of columns.
 const WAYS: [CertificateWay; 12] = [
@@ -43,20 +42,17 @@ const MTUS: [u16; 3] = [1500, 576, 127];
 
 /// Returns a table with a column for each way.
 fn by_way(caption: &str, first: &str) -> Table {
-    let names = WAYS.iter().map(|way| way.name());
-    let columns: Vec<_> = [first].into_iter().chain(names).collect();
-    Table::new(caption, &columns)
+    Table::with_note(caption, first).and(WAYS.map(CertificateWay::name))
 }
 
 /// Returns a number of each way, with its share of the full handshake's.
-fn shares(of: impl Fn(CertificateWay) -> Option<f64>) -> [String; WAYS.len()] {
+fn shares(of: impl Fn(CertificateWay) -> Option<f64>) -> [Cell; WAYS.len()] {
     let full = of(CertificateWay::Full);
     WAYS.map(|way| match (of(way), ratio(of(way), full)) {
         (Some(value), Some(share)) if way != CertificateWay::Full => {
-            format!("{value:.0} ({share:.3})")
+            Cell::from(format!("{} ({share:.3})", fixed(value, 0))).bad_if(is_more(share))
         }
-        (Some(value), _) => format!("{value:.0}"),
-        _ => nothing(),
+        (value, _) => value.map(|value| fixed(value, 0)).into(),
     })
 }
 
@@ -65,8 +61,4 @@ fn of_report(inputs: &Inputs) -> impl Iterator<Item = Certificates> {
         inputs.cells(Part::Bytes).any(|cell| cell.name.certificates == *certificates)
     };
     Certificates::ALL.into_iter().filter(move |it| is_there(it))
-}
-
-fn spread(cell: &Cell, value: fn(&Sample) -> f64) -> String {
-    of_cell(cell, value).map_or_else(nothing, |median| experiment::spread(&median))
 }

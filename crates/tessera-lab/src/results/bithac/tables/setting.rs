@@ -3,39 +3,37 @@
 use super::WAYS;
 use crate::bithac::CertificateWay;
 use crate::results::bithac::input::Inputs;
-use crate::results::numbers::nothing;
-use crate::results::table::Table;
+use crate::table::{Name, Table, cells};
 
 /// The reports.
 pub(in crate::results::bithac) fn setting(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "What was recorded. Every number of bithac.json is made of its samples, but for the memory and the lengths of \
          chains, which have none.",
-        &["report", "machine", "revision", "link", "cells", "samples"],
+        "report | machine | revision | link | cells | samples",
     );
     if let Some(report) = &inputs.bithac {
         let rows = report.cells.len() + report.work.len() + report.hits.len() + report.memory.len();
-        let link = report.link.clone();
-        table.file(
-            "bithac.json",
-            [
+        table.row(
+            Name::file("bithac.json"),
+            cells![
                 report.machine.to_string(),
-                report.revision.clone().unwrap_or_else(nothing),
-                link.unwrap_or_else(nothing),
-                rows.to_string(),
-                crate::bithac::table::connections(report).to_string(),
+                report.revision.clone(),
+                report.link.clone(),
+                rows,
+                crate::bithac::table::connections(report),
             ],
         );
     }
     if let Some(report) = &inputs.tls12 {
-        table.file(
-            "tls12.json",
-            [
+        table.row(
+            Name::file("tls12.json"),
+            cells![
                 report.machine.to_string(),
-                report.revision.clone().unwrap_or_else(nothing),
-                "veth".to_owned(),
-                report.cells.len().to_string(),
-                (report.cells.len() * report.runs).to_string(),
+                report.revision.clone(),
+                "veth",
+                report.cells.len(),
+                report.cells.len() * report.runs,
             ],
         );
     }
@@ -44,9 +42,9 @@ pub(in crate::results::bithac) fn setting(inputs: &Inputs) -> Option<Table> {
 
 /// The lengths of the certificates.
 pub(in crate::results::bithac) fn chains(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "Certificates as DER, in bytes: an end's own, and its authority's. The root is not sent.",
-        &["keys", "client", "server"],
+        "keys | client | server",
     );
     for chains in inputs.bithac.iter().flat_map(|report| &report.chains) {
         let lengths =
@@ -59,26 +57,26 @@ pub(in crate::results::bithac) fn chains(inputs: &Inputs) -> Option<Table> {
 /// The forms of certificates.
 pub(in crate::results::bithac) fn ways(inputs: &Inputs) -> Option<Table> {
     inputs.bithac.as_ref()?;
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "What certificates travel in, by way; where this is a carrier of cached chains, its name in the specification \
          comes first.",
-        &["way", "certificates travel in"],
+        "way | certificates travel in",
     );
     for way in WAYS.into_iter().chain([CertificateWay::Known]) {
-        table.row(way.name(), [way.form().to_owned()]);
+        table.row(way.name(), [way.form()]);
     }
     table.unless_empty()
 }
 
 /// Connections that failed and were repeated.
 pub(in crate::results::bithac) fn failed(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "Connections that failed, by reason: they have no samples. No row: none failed.",
-        &["cell, reason", "connections"],
+        "cell, reason | connections",
     );
     for cell in inputs.bithac.iter().flat_map(|report| &report.cells) {
         for (reason, count) in &cell.why_failed {
-            table.row(format!("{}: {reason}", cell.name.key()), [count.to_string()]);
+            table.row(format!("{}: {reason}", cell.name.key()), [*count]);
         }
     }
     inputs.bithac.is_some().then_some(table)

@@ -1,22 +1,21 @@
 //! Times over links.
 
-use super::{WAYS, by_way, spread};
+use super::{WAYS, by_way, of_full};
 use crate::bithac::report::{LinkName, Part, Sample};
 use crate::bithac::table::{link_words, median};
 use crate::bithac::{CertificateWay, Certificates};
-use crate::experiment;
+use crate::numbers::{fixed, number};
 use crate::results::bithac::input::Inputs;
 use crate::results::bithac::targets::ratio;
-use crate::results::numbers::nothing;
-use crate::results::table::Table;
+use crate::table::{Table, cells};
 
 /// Times over named links.
 pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::with_note(
         "Milliseconds from connect() until the client's handshake is complete, and until it has the server's message: \
          medians, and how far they may be off (95 %). The last column is the response's share of the full \
          handshake's.",
-        &["link, keys, way", "connections", "handshake", "response", "of full"],
+        "link, keys, way | connections | handshake | response | of full",
     );
     for cell in inputs.cells(Part::Times) {
         let name = &cell.name;
@@ -25,11 +24,11 @@ pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
         let share = ratio(own, inputs.median(name, CertificateWay::Full, response));
         table.row(
             format!("{}, {}, {}", link_words(&name.link), name.certificates, name.way),
-            [
-                cell.samples.len().to_string(),
-                spread(cell, |sample| sample.handshake_us / 1e3),
-                spread(cell, |sample| sample.response_us / 1e3),
-                share.map_or_else(nothing, |share| format!("{share:.3}")),
+            cells![
+                cell.samples.len(),
+                median(cell, |sample| sample.handshake_us / 1e3),
+                median(cell, |sample| sample.response_us / 1e3),
+                of_full(share),
             ],
         );
     }
@@ -57,12 +56,11 @@ pub(in crate::results::bithac) fn losses(inputs: &Inputs) -> Option<Table> {
                 (cell.name.way, cell.name.certificates) == (way, certificates)
                     && cell.name.link == link
             });
-            let cell = cell.and_then(|cell| {
+            cell.and_then(|cell| {
                 let time = median(cell, |sample| sample.response_us / 1e3)?.value;
                 let bytes = median(cell, |sample| sample.ip_bytes() as f64)?.value;
-                Some(format!("{} ({bytes:.0})", experiment::number(time)))
-            });
-            cell.unwrap_or_else(nothing)
+                Some(format!("{} ({})", number(time), fixed(bytes, 0)))
+            })
         });
         table.row(format!("{certificates}, {} %, {}", link.loss * 1e2, link.mtu), cells);
     }

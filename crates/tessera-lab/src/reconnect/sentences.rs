@@ -14,11 +14,7 @@ pub(super) fn of(verdicts: &Verdicts) -> String {
             secrecy("the rest", session_fs)
         )
     };
-    let executed = match replay_executions {
-        0 => "not at all".to_owned(),
-        1 => "once".to_owned(),
-        more => format!("{more} times"),
-    };
+    let executed = times(replay_executions);
     let quantum = if pq_confidentiality {
         "A later quantum computer alone does not open it."
     } else {
@@ -27,7 +23,17 @@ pub(super) fn of(verdicts: &Verdicts) -> String {
     format!("{secrecy} Under replay the request was executed {executed}. {quantum}")
 }
 
-fn secrecy(what: &str, from: ForwardSecrecy) -> String {
+/// Formats how often something happened.
+pub(super) fn times(count: u32) -> String {
+    match count {
+        0 => "not at all".to_owned(),
+        1 => "once".to_owned(),
+        more => format!("{more} times"),
+    }
+}
+
+/// Formats from when on a recording of something stays closed.
+pub(super) fn secrecy(what: &str, from: ForwardSecrecy) -> String {
     match from {
         ForwardSecrecy::Handshake => {
             format!("{what} stays closed to an attacker who steals keys after the handshake")

@@ -4,7 +4,7 @@ use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// Returns a short description of an option.
-pub(super) fn option(option: PaperOption) -> &'static str {
+pub(crate) fn option(option: PaperOption) -> &'static str {
     match option {
         PaperOption::Full => "full handshake",
         PaperOption::PskOnly => "PSK only",
@@ -16,7 +16,7 @@ pub(super) fn option(option: PaperOption) -> &'static str {
 }
 
 /// Formats a variant without its suite and store: the letter, and what else distinguishes the row.
-pub(super) fn variant(variant: &Variant) -> String {
+pub(crate) fn variant(variant: &Variant) -> String {
     let key = match variant.ticket_key {
         Some(OneTimeKind::OneTimePsk) => Some("one-time PSK"),
         Some(OneTimeKind::KeyPair(agreement)) => Some(group(agreement)),
@@ -29,7 +29,7 @@ pub(super) fn variant(variant: &Variant) -> String {
 }
 
 /// Formats it with the suite and the store, for rows that differ by these.
-pub(super) fn full(one: &Variant) -> String {
+pub(crate) fn full(one: &Variant) -> String {
     format!("{}, {}, {}", variant(one), one.suite.number(), one.store.name())
 }
 
@@ -42,7 +42,7 @@ fn group(agreement: Agreement) -> &'static str {
 }
 
 /// Whether two variants differ in nothing but their suite and store.
-pub(super) fn same_way(one: &Variant, other: &Variant) -> bool {
+pub(crate) fn same_way(one: &Variant, other: &Variant) -> bool {
     one.way() == other.way()
 }
 
