@@ -45,7 +45,7 @@ use self::grid::CellSelection;
 use self::kind::Kind;
 use self::report::{Cell, CellName, Chains, Report};
 use crate::error::LabError;
-use crate::experiment::{self, Grid, Run, Screen, open_link, refuse_twice};
+use crate::experiment::{self, Grid, Run, SAMPLES, Screen, open_link, refuse_twice};
 use crate::heap;
 use crate::machine::{Machine, revision};
 use crate::table::terminal;
@@ -138,7 +138,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let Experiment { screen, report, .. } = experiment;
     screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
-    experiment::write(common, &report, page::render)
+    experiment::write(common, &report, SAMPLES, Some(page::render))
 }
 
 /// Whether nothing would be measured: not every part supports every way.

@@ -7,9 +7,9 @@ use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
 /// Nesting depth up to which lines are broken, for one line per sample: a report has rows, each with a list of samples.
-pub(super) const SAMPLES: usize = 4;
+pub(crate) const SAMPLES: usize = 4;
 /// The same for one line per row.
-pub(super) const ROWS: usize = 2;
+pub(crate) const ROWS: usize = 2;
 
 /// Returns a report as JSON, with lines broken down to this depth.
 pub(super) fn json(report: &impl Serialize, broken: usize) -> io::Result<Vec<u8>> {

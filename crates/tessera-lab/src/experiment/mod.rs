@@ -25,7 +25,7 @@ pub(crate) use options::{
     check, check_resumable, nothing_possible, open_link, open_network, refuse_twice, rtts,
 };
 pub(crate) use orphans::Orphans;
-pub(crate) use output::{write, write_json, write_rows};
+pub(crate) use output::{ROWS, SAMPLES, write};
 pub use report::Destination;
 pub(crate) use report::LinkReport;
 pub(crate) use screen::Screen;

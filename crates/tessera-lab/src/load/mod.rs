@@ -25,7 +25,7 @@ use self::report::{Cell, Report, SkippedCell};
 use crate::components::{self, Memory};
 use crate::error::LabError;
 use crate::experiment::{
-    Grid, Run, Screen, check_resumable, is_one_time, open_link, refuse_twice, rtts, write_json,
+    Grid, Run, SAMPLES, Screen, check_resumable, is_one_time, open_link, refuse_twice, rtts, write,
 };
 use crate::heap;
 use crate::machine::{Machine, revision};
@@ -126,7 +126,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         growth,
         not_run,
     };
-    write_json(&common, &report)?;
+    write(&common, &report, SAMPLES, None)?;
     match report.not_run.first() {
         Some(SkippedCell { reason, .. }) if report.cells.is_empty() => {
             Err(LabError::Connection(format!("no cell could be measured: {reason}")))

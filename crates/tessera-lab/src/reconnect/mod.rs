@@ -12,7 +12,7 @@ use tessera_link::LinkParameters;
 use self::report::Report;
 use crate::bench::Bench;
 use crate::error::LabError;
-use crate::experiment::{LinkReport, Options, Screen, check, open_link, rtts, write};
+use crate::experiment::{LinkReport, Options, SAMPLES, Screen, check, open_link, rtts, write};
 use crate::machine::Machine;
 use crate::table::terminal;
 use crate::ways::Way;
@@ -61,5 +61,5 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 
     let link = LinkReport::new(kind, &options.parameters);
     let report = Report { experiment: "reconnect", seed, machine, link, rows };
-    write(options, &report, page::render)
+    write(options, &report, SAMPLES, Some(page::render))
 }

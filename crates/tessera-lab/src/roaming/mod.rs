@@ -25,7 +25,9 @@ use self::progress::Progress;
 use self::report::{Cell, CellName, Report, Setup, SkippedCell};
 use self::runner::Runner;
 use crate::error::LabError;
-use crate::experiment::{self, Grid, Run, Screen, Share, check_resumable, open_link, share, write};
+use crate::experiment::{
+    self, Grid, Run, SAMPLES, Screen, Share, check_resumable, open_link, share, write,
+};
 use crate::machine::{Machine, revision};
 use crate::table::Table;
 
@@ -98,7 +100,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         runner.measure(&left, samples, &mut progress)?;
     }
     let report = progress.finish(&names)?;
-    write(common, &report, page::render)?;
+    write(common, &report, SAMPLES, Some(page::render))?;
     match report.not_run.first() {
         Some(SkippedCell { reason, .. }) if report.cells.is_empty() => {
             Err(LabError::Connection(format!("no cell could be measured: {reason}")))

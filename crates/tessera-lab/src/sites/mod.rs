@@ -20,7 +20,7 @@ use tessera_link::{LinkKind, LinkParameters, Network};
 use self::path::Path;
 use self::stage::Stage;
 use crate::error::LabError;
-use crate::experiment::{self, LinkReport, Screen};
+use crate::experiment::{self, LinkReport, SAMPLES, Screen};
 use crate::machine::Machine;
 use crate::table::terminal;
 
@@ -86,7 +86,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         between_sites: report::between_sites(kind),
         rows,
     };
-    experiment::write(common, &report, page::render)
+    experiment::write(common, &report, SAMPLES, Some(page::render))
 }
 
 /// Refuses distances that no loopback link has.

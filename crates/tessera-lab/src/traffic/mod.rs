@@ -36,7 +36,7 @@ use self::finished::Cell;
 use self::report::{Features, Report};
 use self::stage::Stage;
 use crate::error::LabError;
-use crate::experiment::{self, Grid, LinkReport, Run, Screen, is_one_time, refuse_twice};
+use crate::experiment::{self, Grid, LinkReport, ROWS, Run, Screen, is_one_time, refuse_twice};
 use crate::machine::Machine;
 use crate::table::terminal;
 use crate::variants::PaperOption;
@@ -113,7 +113,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let experiment = "traffic".to_owned();
     let link = LinkReport::new(kind, &common.parameters);
     let report = Report { experiment, seed, machine, link, flows, confusion, costs };
-    experiment::write_rows(common, &report, page::render)
+    experiment::write(common, &report, ROWS, Some(page::render))
 }
 
 /// Rejects invalid options before the experiment begins.
