@@ -223,8 +223,8 @@ impl Experiment<'_> {
         }
         all.sort_by_key(place);
         for result in all {
+            T::list(&mut self.report).push(result.clone());
             self.screen.line(&terminal::row(&T::table(), &result.row(&self.report)))?;
-            T::list(&mut self.report).push(result);
         }
         Ok(())
     }

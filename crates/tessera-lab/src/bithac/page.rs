@@ -26,9 +26,10 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
         let content_with_note = format!("<p>{note}</p>\n{content}");
         (!content.is_empty()).then(|| Section::new(part.name(), *title, content_with_note))
     });
+    let [sentence, rest] = saved(report);
     let page = Page {
         title: "Certificates that are sent once",
-        answer: saved(report),
+        answer: answer(&sentence, &rest),
         introduction: introduction(report),
         sections: sections.collect(),
         legend: table::LEGEND,
@@ -55,8 +56,9 @@ const PARTS: [(Part, &str, &str); 6] = [
     (Part::Memory, "Memory", "What each remembered peer adds to the heap of an end."),
 ];
 
-/// Returns the answer: what is left of a full handshake where both ends know each other's certificates.
-fn saved(report: &Report) -> String {
+/// Returns the answer, the sentence that matters first: what is left of a full handshake where both ends know each
+/// other's certificates.
+pub(crate) fn saved(report: &Report) -> [String; 2] {
     let cached = || report.cells.iter().filter(|cell| cell.name.way == CertificateWay::Cached);
     let bytes = cached().filter(|cell| cell.name.part == Part::Bytes);
     let bytes = range(bytes.filter_map(|cell| share_of_full(cell, &report.cells)));
@@ -74,10 +76,9 @@ fn saved(report: &Report) -> String {
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        return answer(
-            "Nothing was measured that compares cached certificates with full handshakes.",
-            "",
-        );
+        let nothing =
+            "Nothing was measured that compares cached certificates with full handshakes.";
+        return [nothing.to_owned(), String::new()];
     }
     let sentence = format!(
         "If both ends name their certificates by hash, a full handshake takes {}.",
@@ -94,7 +95,7 @@ fn saved(report: &Report) -> String {
         let link = link_words(&cell.name.link);
         format!("Its response comes after {} of the time over {link}, with {keys}.", percent(share))
     });
-    answer(&sentence, &rest.unwrap_or_default())
+    [sentence, rest.unwrap_or_default()]
 }
 
 /// Formats the least and the most of some shares.

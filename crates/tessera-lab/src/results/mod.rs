@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use self::input::Inputs;
 use crate::error::{LabError, words};
 use crate::experiment::Destination;
+use crate::table::Table;
 
 /// A paper whose evaluation is repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,12 +53,12 @@ pub struct Options {
 ///   experiment, or a text lacks the marks of a table.
 /// - [`LabError::System`] if a file can't be written.
 pub fn run(options: &Options) -> Result<(), LabError> {
-    let (tables, page) = match options.of {
+    let (mut tables, page, [sentence, rest]) = match options.of {
         Paper::Bithac => {
             let inputs = bithac::Inputs::read(&options.directory)?;
             report_missing(inputs.missing());
             let page = options.page.is_some().then(|| bithac::page(&inputs)).transpose()?;
-            (bithac::all(&inputs), page)
+            (bithac::all(&inputs), page, bithac::answer(&inputs))
         }
         Paper::Roaming => {
             let inputs = Inputs::read(&options.directory)?;
@@ -65,9 +66,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             let tables = tables::all(&inputs);
             let has_text = options.directory.join("roaming.md").exists();
             let page = options.page.is_some().then(|| page::render(&inputs, &tables, has_text));
-            (tables, page)
+            let answer = page::answer::of(&inputs, &tables);
+            (tables, page, answer)
         }
     };
+    tables.push(("answer", Some(Table::with_note(format!("**{sentence}** {rest}"), ""))));
     if let Some(path) = &options.markdown {
         let name = path.display();
         let wrong = |what: &str| LabError::Options(format!("--markdown: {name}: {what}"));

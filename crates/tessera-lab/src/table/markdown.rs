@@ -2,9 +2,12 @@
 
 use super::{Cell, Table};
 
-/// Formats a table.
+/// Formats a table; without names of columns it is a note alone.
 pub(crate) fn table(table: &Table) -> String {
     let Table { note, columns, rows, .. } = table;
+    if columns.iter().all(|column| column.name.is_empty()) {
+        return format!("{}\n", note.trim_end());
+    }
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     // Names and words to the left, numbers to the right.
     let alignment =

@@ -18,6 +18,12 @@ pub(super) fn page(inputs: &Inputs) -> Result<String, LabError> {
     page::render(report).map_err(|error| LabError::system("making the page")(error.into()))
 }
 
+/// Returns the answer, the sentence that matters first.
+pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
+    let nothing = || ["Nothing is recorded yet.".to_owned(), String::new()];
+    inputs.bithac.as_ref().map_or_else(nothing, page::saved)
+}
+
 /// Makes a table; `None` if nothing for it is recorded.
 type Make = fn(&Inputs) -> Option<Table>;
 

@@ -2,7 +2,6 @@
 
 use super::figures::LINES;
 use crate::numbers::{compared, fixed};
-use crate::page::document::answer;
 use crate::results::input::Inputs;
 use crate::results::numbers::{FIRST_BYTE_MS, median};
 use crate::roaming::report::Setup;
@@ -10,9 +9,9 @@ use crate::statistics::Median;
 use crate::table::Table;
 use crate::topology;
 
-/// Returns it: when each option's first byte is accepted on the longest link of the paper, and how many targets are
-/// reached.
-pub(super) fn of(inputs: &Inputs, targets: Option<&Table>) -> String {
+/// Returns it, the sentence that matters first: when each option's first byte is accepted on the longest link of the
+/// paper, and how many targets are reached.
+pub(in crate::results) fn of(inputs: &Inputs, tables: &[(&str, Option<Table>)]) -> [String; 2] {
     let far = &topology::ROAMING[2];
     let [full, psk_dhe, zero_rtt, forward_secret] = LINES.map(|(_, wanted)| {
         let mut cells = inputs.plain(Setup::Endpoints);
@@ -40,7 +39,8 @@ pub(super) fn of(inputs: &Inputs, targets: Option<&Table>) -> String {
             far.rtt_ms
         ),
     };
-    let rows = targets.iter().flat_map(|table| &table.rows);
+    let targets = tables.iter().find(|(name, _)| *name == "targets");
+    let rows = targets.iter().flat_map(|(_, table)| table).flat_map(|table| &table.rows);
     let reached: Vec<_> = rows.filter_map(|row| row.cells.last()).map(|cell| cell.text()).collect();
     let count = |word: &str| reached.iter().filter(|it| *it == word).count();
     let [yes, no, unknown] = ["yes", "no", "can't be told"].map(count);
@@ -50,5 +50,5 @@ pub(super) fn of(inputs: &Inputs, targets: Option<&Table>) -> String {
             "{yes} of {all} targets are reached; {no} are not, and {unknown} can't be told."
         ),
     };
-    answer(&sentence, &rest.replace(", and 0 can't be told", ""))
+    [sentence, rest.replace(", and 0 can't be told", "")]
 }
