@@ -10,6 +10,9 @@ use tessera_proxy::address::DialAddress;
 use tessera_proxy::http::body::{Body, Collected};
 use tessera_proxy::http::client::{Call, Pool, PoolOptions, Tls};
 use tessera_proxy::http::deadline::Deadline;
+use tessera_sepp::identity::{CertificateIdentity, Direction, Identity, Listener};
+use tessera_sepp::names::{Fqdn, PlmnSet};
+use tessera_sepp::reconnection::{Connected, Mode};
 
 use crate::world::{AM_DATA, HOME, UDM, VISITED, Words, World, empty, request, text};
 
@@ -262,4 +265,34 @@ async fn a_rate_refuses_before_a_body_is_waited_for() {
         limited += usize::from(answer.is_ok_and(|it| it.unwrap().status() == 429));
     }
     assert!(limited >= 15, "{limited} of 20");
+}
+
+/// TS 33.501 §13.1.2: what N32-c and N32-f both prove.
+#[tokio::test]
+async fn a_certificate_on_n32f_represents_no_more_than_that_on_n32c() {
+    let world = World::new(Words::default()).await;
+    assert_eq!(world.ask(empty(request(Method::GET, AM_DATA))).await.status(), 200);
+    let peer: Fqdn = VISITED.parse().unwrap();
+    let association = world.home.relay.associations().established(&peer).unwrap();
+    let ask = async |certificate: CertificateIdentity| {
+        let identity = Identity {
+            peer: peer.clone(),
+            certificate,
+            direction: Direction::Incoming,
+            listener: Listener::N32f,
+            association: Some(association.id),
+            epoch: 0,
+        };
+        let connected = Connected { identity: Arc::new(identity), mode: Mode::Full };
+        let mut request = to(UDM);
+        let network = HeaderValue::from_static("001-01");
+        request.headers_mut().insert("3gpp-sbi-originating-network-id", network);
+        world.home.relay.n32(&connected, request).await.status()
+    };
+    let same = association.certificate.clone();
+    assert_eq!(ask(same.clone()).await, 200);
+    assert_eq!(ask(CertificateIdentity { anchor: "another".into(), ..same.clone() }).await, 403);
+    let more = ["001-01", "001-02", "001-03"].map(|id| id.parse().unwrap()).into_iter().collect();
+    assert_eq!(ask(CertificateIdentity { plmns: more, ..same.clone() }).await, 403);
+    assert_eq!(ask(CertificateIdentity { plmns: PlmnSet::default(), ..same }).await, 403);
 }
