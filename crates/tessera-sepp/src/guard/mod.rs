@@ -33,6 +33,9 @@
 //! encoded slashes, values encoded repeatedly, multipart bodies with anything around the parts, tokens within tokens.
 //! The prefix in a peer's `3gpp-Sbi-Target-apiRoot`, which precedes the API's path, must be in the configuration.
 //!
+//! While local names are hidden, a peer's message may have no place that a local function must not repeat, since hidden
+//! names are always reachable.
+//!
 //! Not inspected: NAS and NGAP messages within multipart bodies, and PLMN IDs used as names of members. A peer's
 //! trailers are dropped. Instance identifiers, paths, and host names outside of URIs, profiles and the headers named in
 //! `hiding/headers.rs` are not hidden. Subscribers in ranges and in group identifiers, and addresses of nodes that are

@@ -123,6 +123,11 @@ fn a_peer_that_asks_too_often_waits() {
     assert_eq!(refusal.retry_after_seconds(), Some(1));
     let rates = guard.rates(&PEER.parse().unwrap()).unwrap();
     assert_eq!((0..10).filter(|_| rates.connection().is_ok()).count(), 2);
+    // All other services together are one.
+    let guard = self::guard("[peer.visited.guard]\nrate = { requests-per-service = 2 }");
+    let rule = |path: &str| incoming(&guard, &format!("GET {path}")).unwrap_err().rule;
+    let rules = ["/x/v1", "/y/v1", "/z/v1"].map(rule);
+    assert_eq!(rules, [Rule::Api, Rule::Api, Rule::RateOfService]);
 }
 
 #[test]
