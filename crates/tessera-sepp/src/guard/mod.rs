@@ -56,6 +56,7 @@ mod percent;
 mod query;
 mod rates;
 mod refusal;
+mod request_head;
 mod rule;
 mod shed;
 mod target;
@@ -64,15 +65,13 @@ mod uri;
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use http::header::ACCEPT_ENCODING;
-use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, Uri, request, response};
+use http::{HeaderMap, request, response};
 
 use self::context::Service;
 pub use self::context::{Context, RequestSummary, RevealedTarget};
-use self::fields::{Kind, Text};
+use self::fields::Kind;
 use self::hiding::{Pseudonyms, Translation, Way};
-use self::judge::{Changes, Judge, Scope};
+use self::judge::{Changes, Judge};
 use self::network::Sides;
 pub use self::rates::RateLimits;
 pub(crate) use self::refusal::is_shown;
@@ -168,7 +167,7 @@ impl Guard {
         let service = Service::of(parts.uri.path());
         let mut judge = self.judge(context, Direction::Outgoing, service, true);
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Hide));
-        self.request(&mut judge, parts)?;
+        request_head::judge(&mut judge, parts)?;
         target::judge(&mut judge, &mut parts.headers, None, None)?;
         if of_peer.hides_topology {
             hiding::hide_request(&mut parts.headers);
@@ -208,7 +207,7 @@ impl Guard {
         let translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
         judge.translation = translation;
         judge.targets = self.targets.names.as_deref();
-        let path = self.request(&mut judge, parts)?;
+        let path = request_head::judge(&mut judge, parts)?;
         if !of_peer.apis.iter().any(|api| api.allows(&parts.method, &path)) {
             // The operator needs method and path to tune `apis`.
             let claimed = format!("{} {}", parts.method, path::first_segment(&path));
@@ -310,50 +309,6 @@ impl Guard {
             own: &self.domains,
             public: &self.public,
         }
-    }
-
-    /// Judges the head of a request and returns its canonical path, with which the request line is rewritten.
-    fn request(
-        &self,
-        judge: &mut Judge<'_>,
-        parts: &mut request::Parts,
-    ) -> Result<String, Refusal> {
-        if !ApiRule::METHODS.contains(&parts.method) {
-            return Err(Refusal::new(Rule::Api, "method", parts.method.as_str()));
-        }
-        judge.is_patch = parts.method == Method::PATCH;
-        // Compressed bodies can't be inspected, so don't ask for them.
-        parts.headers.remove(ACCEPT_ENCODING);
-        headers::judge_request(judge, &mut parts.headers)?;
-        let malformed = || Refusal::new(Rule::Malformed, "path", "");
-        let path = path::canonical(parts.uri.path()).ok_or_else(malformed)?.into_owned();
-        let scope = Scope { name: "path", side: None, text: Text::Plain, maps: 0 };
-        for segment in path.split('/') {
-            match identity::Identity::of(segment.trim()) {
-                Some(identity) => judge.identity(scope, segment, identity)?,
-                None => judge.names(scope, segment)?,
-            }
-        }
-        let mut line =
-            String::with_capacity(2 * parts.uri.path_and_query().map_or(0, |it| it.as_str().len()));
-        path::write(&mut line, &path);
-        if let Some(query) = parts.uri.query() {
-            judge.rule = Rule::PlmnInQuery;
-            judge.kind.is_query = true;
-            let query = query::judge(judge, query)?;
-            judge.kind.is_query = false;
-            if !query.is_empty() {
-                line.push('?');
-                line.push_str(&query);
-            }
-        }
-        if parts.uri.path_and_query().is_some_and(|now| now.as_str() == line) {
-            return Ok(path);
-        }
-        let mut uri = std::mem::take(&mut parts.uri).into_parts();
-        uri.path_and_query = Some(PathAndQuery::try_from(line).map_err(|_| malformed())?);
-        parts.uri = Uri::from_parts(uri).map_err(|_| malformed())?;
-        Ok(path)
     }
 
     /// Returns whether a body with these headers is inspected. Inspected bodies are collected, up to

@@ -2,15 +2,16 @@
 //! read, so that every receiver reads the same.
 
 mod codes;
+mod names;
 pub(in crate::guard) mod patch;
 
-use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use self::codes::{CodeSeed, Codes};
+use self::names::Names;
 use super::{Changes, Judge, Scope};
 use crate::guard::fields::Text;
 use crate::guard::hiding::{Addresses, Way};
@@ -323,35 +324,6 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         }
         let judged = codes.judge(self.judge, self.scope);
         self.settle(judged)
-    }
-}
-
-/// The names of one object, by their case-folded hashes: of two equal names readers take the first or the last, and
-/// some ignore case.
-#[derive(Default)]
-pub(in crate::guard) struct Names {
-    few: [u64; Self::FEW],
-    len: usize,
-    /// `None` until there are more names.
-    many: Option<HashSet<u64>>,
-}
-
-impl Names {
-    const FEW: usize = 16;
-
-    /// Adds a name, and returns whether it is new.
-    pub(in crate::guard) fn insert(&mut self, name: u64) -> bool {
-        if self.few[..self.len].contains(&name) {
-            return false;
-        }
-        match self.few.get_mut(self.len) {
-            Some(place) => {
-                *place = name;
-                self.len += 1;
-                true
-            }
-            None => self.many.get_or_insert_default().insert(name),
-        }
     }
 }
 

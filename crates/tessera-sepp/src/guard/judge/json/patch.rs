@@ -10,7 +10,8 @@ use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Names, OUTSIDE, Walk, judge_into, tree, write_string};
+use super::names::Names;
+use super::{OUTSIDE, Walk, judge_into, tree, write_string};
 use crate::guard::fields::Text;
 use crate::guard::judge::{Judge, Scope};
 use crate::guard::members::{FoldedName, Key, have_same_letters};
