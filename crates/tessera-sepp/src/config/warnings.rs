@@ -28,7 +28,7 @@ impl Configuration {
             }
         }
         for rule in &self.guard.log_only {
-            found.push(format!("[guard] log-only: {rule} only logs, and refuses nothing"));
+            found.push(format!("[guard] log-only: {rule} only logs: messages that break it pass, with the exceptions in docs/sepp.md"));
         }
         let hides = self.peer.values().any(|peer| peer.guard.hide_topology);
         if hides && self.guard.hidden_names_key.is_none() {

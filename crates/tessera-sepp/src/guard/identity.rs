@@ -64,9 +64,9 @@ impl Identity<'_> {
             }
             Some(Identity::Served(_)) => "5g-guti-".len() + 6,
             Some(Identity::Home(_)) => {
-                return text
-                    .rsplit_once('@')
-                    .map_or_else(String::new, |(_, realm)| format!("nai-..@{realm}"));
+                return text.rsplit_once('@').map_or_else(String::new, |(_, realm)| {
+                    format!("{}..@{realm}", text.get(..4).unwrap_or_default())
+                });
             }
             Some(Identity::Unclear) | None => 5,
         };

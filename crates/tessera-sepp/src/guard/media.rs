@@ -70,7 +70,7 @@ static BY_SERVICE: LazyLock<[[u8; 2]; SERVICES.len()]> = LazyLock::new(|| {
             words.next().and_then(|name| SERVICES.iter().position(|known| *known == name));
         let Some(sides) = service.and_then(|service| found.get_mut(service)) else { continue };
         for (side, names) in sides.iter_mut().zip(words) {
-            *side = names.split(',').filter_map(Media::of).map(Media::bit).sum();
+            *side = names.split(',').filter_map(Media::of).fold(0, |set, media| set | media.bit());
         }
     }
     found

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::Text;
 use super::judge::{Judge, Scope, json};
-use super::members::{FoldedName, Key};
+use super::members::{FoldedName, Key, have_same_letters};
 use super::percent::{self, Letters};
 use super::{Refusal, Rule};
 
@@ -120,7 +120,7 @@ fn once(
     if !is_json(text) && (is_json(skipped) || value.contains('{')) {
         judge.against(Rule::Malformed, PARAMETER.name, "JSON after other text")?;
     }
-    let is_complex = name.replace('-', "").eq_ignore_ascii_case("complexQuery");
+    let is_complex = have_same_letters(name, "complexQuery");
     match text.as_bytes().first() {
         Some(b'{' | b'[' | b'"') => {
             let read = json::judge(judge, scope, text)?;

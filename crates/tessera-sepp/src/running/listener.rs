@@ -104,6 +104,9 @@ impl ListenerContext {
                 self.shared.metrics.handshake_failed();
                 self.shared.events.connection_refused(self.name, &address, &why);
             }
+            Err(ConnectionRefusal::Limit(why)) => {
+                self.shared.events.connection_refused(self.name, &address, &why);
+            }
         }
     }
 
@@ -138,13 +141,13 @@ impl ListenerContext {
         let guard = self.shared.guard();
         if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
-            return Err(ConnectionRefusal::Peer(format!(
+            return Err(ConnectionRefusal::Limit(format!(
                 "{peer} exceeds its rate of new connections"
             )));
         }
         let Some(_share) = self.shared.connections.take(&peer) else {
             metrics.rate_limited();
-            return Err(ConnectionRefusal::Peer(format!(
+            return Err(ConnectionRefusal::Limit(format!(
                 "{peer} already has its share of the connections"
             )));
         };
@@ -205,7 +208,10 @@ const PONG: Duration = Duration::from_secs(20);
 /// Why a connection carried nothing.
 enum ConnectionRefusal {
     Handshake(io::Error),
+    /// It is no longer accepted.
     Peer(String),
+    /// It has too many connections, or opens them too fast.
+    Limit(String),
 }
 
 impl Shared {

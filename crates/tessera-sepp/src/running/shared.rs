@@ -79,7 +79,8 @@ impl Shared {
         request: &Request<Body>,
     ) -> Result<(InFlightRequest, Option<Share>), Response<Body>> {
         let admit = || {
-            let share = peer.map(|peer| self.requests.take(peer).ok_or(Offence::share(RELIEF)));
+            let share =
+                peer.map(|peer| self.requests.take(peer).ok_or_else(|| Offence::share(RELIEF)));
             Ok((self.load.admit(request.headers(), RELIEF)?, share.transpose()?))
         };
         admit().map_err(|refusal: Offence| {
@@ -87,7 +88,10 @@ impl Shared {
                 self.metrics.peer(peer).rejected(refusal.rule.name());
             }
             let problem = Problem::new(refusal.status, refusal.cause, refusal.rule.detail());
-            let mut response = problem.to_peer(&self.server);
+            let mut response = match peer {
+                Some(_) => problem.to_peer(&self.server),
+                None => problem.to_own(&self.server),
+            };
             if let Some(seconds) = refusal.retry_after_seconds() {
                 response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
             }

@@ -15,8 +15,8 @@ use crate::names::Fqdn;
 use crate::sbi::api_root::{ApiRoot, Scheme};
 use crate::sbi::errors::{Problem, problems};
 
-/// Connection pools of local network functions, created on demand: a bounded number, and few for each peer, so that none
-/// evicts what others use; the least recently used one is evicted.
+/// Connection pools of local network functions, created on demand: a bounded number, and few for each peer, so that one
+/// peer alone can't evict what others use; the least recently used one is evicted.
 pub(super) struct Functions {
     hosts: BTreeMap<Fqdn, DialAddress>,
     connects: Arc<dyn ConnectorFactory>,
@@ -106,6 +106,9 @@ impl Functions {
     /// Adds a pool, and returns it, or the one that another request has added meanwhile.
     fn put(&self, key: String, pool: Pool, peer: Option<&Fqdn>) -> Pool {
         let mut pools = self.pools.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = pools.get(key.as_str()) {
+            return function.pool.clone();
+        }
         let is_peers = |function: &Function| function.peer.as_ref() == peer;
         if pools.values().filter(|function| is_peers(function)).count() >= FUNCTIONS_OF_PEER {
             evict(&mut pools, is_peers);
@@ -113,8 +116,8 @@ impl Functions {
             evict(&mut pools, |_| true);
         }
         let used = AtomicU64::new(self.uses.fetch_add(1, Ordering::Relaxed));
-        let function = Function { pool, peer: peer.cloned(), used };
-        pools.entry(key.into()).or_insert(function).pool.clone()
+        pools.insert(key.into(), Function { pool: pool.clone(), peer: peer.cloned(), used });
+        pool
     }
 }
 

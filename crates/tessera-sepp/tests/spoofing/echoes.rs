@@ -110,11 +110,24 @@ fn a_name_of_a_network_function_in_an_answer_is_the_peers() {
 #[test]
 fn a_uri_that_a_function_follows_asks_for_what_the_peer_may_ask() {
     for member in ["nrfId", "monitoredResourceUris"] {
-        for (path, refused) in [("/nnrf-disc/v1", None), ("/nudr-dr/v1", Some(Rule::CallbackUri))] {
+        let guard = guard("[sbi]\ntarget-prefixes = [\"/north\"]");
+        let rule = |path: &str| {
             let uri = format!("http://nrf.5gc.mnc070.mcc999.3gppnetwork.org{path}");
             let text = format!("{SUBSCRIBE}\n\n{{\"{member}\":\"{uri}\"}}");
-            let judged = incoming(&guard(""), &text).err().map(|refusal| refusal.rule);
-            assert_eq!(judged, refused, "{member} {path}");
+            incoming(&guard, &text).err().map(|refusal| refusal.rule)
+        };
+        for path in ["", "/", "/nnrf-disc/v1", "/north", "/north/", "/north/nnrf-disc/v1?a=/b"] {
+            assert_eq!(rule(path), None, "{member} {path}");
+        }
+        for path in [
+            "/nudr-dr/v1",
+            "//nudr-dr/v1",
+            "/nudm-sdm/..%2f..%2fnudr-dr/v1",
+            "/nudm-sdm/..;/nudr-dr/v1",
+            "/northern/nudr-dr",
+            "/north/nudr-dr/v1",
+        ] {
+            assert_eq!(rule(path), Some(Rule::CallbackUri), "{member} {path}");
         }
     }
 }

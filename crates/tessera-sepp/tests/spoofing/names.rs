@@ -174,7 +174,9 @@ fn a_name_names_one_network_and_a_function_that_the_peer_may_reach() {
 
 #[test]
 fn a_query_has_no_half_of_a_network_and_complex_queries_in_json_alone() {
-    for query in ["mcc=999&mnc=70", "mncs=70", "complex-query=attr", "complexQuery=cnfUnits"] {
+    for query in
+        ["mcc=999&mnc=70", "mncs=70", "complex-query=attr", "complex_query=attr", "complexQuery=x"]
+    {
         let text = format!("GET /nnrf-disc/v1/nf-instances?{query}");
         assert_eq!(rule(&text), Some(Rule::Malformed), "{query}");
     }

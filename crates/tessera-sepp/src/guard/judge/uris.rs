@@ -99,10 +99,16 @@ impl Judge<'_> {
     /// its place.
     fn may_ask(&self, path: &str) -> bool {
         let path = path.split(['?', '#']).next().unwrap_or_default();
-        let prefixes = self.prefixes.iter().filter_map(|prefix| path.strip_prefix(prefix.as_str()));
-        std::iter::once(path).chain(prefixes).any(|path| {
-            let service = path::first_segment(path);
-            service.is_empty() || self.apis.iter().any(|api| api.service == service)
+        let path = path.strip_suffix('/').unwrap_or(path);
+        if path.is_empty() {
+            // An API root, to which the function adds the path.
+            return true;
+        }
+        let Some(path) = path::canonical(path) else { return false };
+        let behind = self.prefixes.iter().filter_map(|prefix| path.strip_prefix(prefix.as_str()));
+        let behind = behind.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        std::iter::once(&*path).chain(behind).any(|path| {
+            path.is_empty() || self.apis.iter().any(|api| api.service == path::first_segment(path))
         })
     }
 
@@ -115,7 +121,7 @@ impl Judge<'_> {
         self.own_names.iter().any(is_below)
     }
 
-    /// Judges a name in a peer's request: it must be the peer's own, or one that it may reach.
+    /// Judges a name in a peer's message: it must be the peer's own, or one that it may reach.
     pub(super) fn reaches(
         &mut self,
         scope: Scope,

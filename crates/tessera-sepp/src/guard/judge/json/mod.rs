@@ -372,7 +372,8 @@ impl<'de> Visitor<'de> for KeySeed<'_, '_, '_> {
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Key, E> {
         if name.contains('\0') {
-            let judged = self.0.judge.against(Rule::Malformed, "a name with NUL", name);
+            let judged =
+                self.0.judge.against(Rule::Malformed, self.0.scope.name, "a name with NUL");
             self.0.settle(judged)?;
         }
         write_string(self.0.out, name);

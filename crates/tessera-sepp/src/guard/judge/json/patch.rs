@@ -270,11 +270,15 @@ fn value_at(
 
 fn put(judge: &mut Judge<'_>, placed: PlacedValue) -> Result<(), Refusal> {
     judge.placed_len += placed.len();
-    if judge.placed.len() >= MOST_PLACED || judge.placed_len > LONGEST_PLACED {
-        return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
-    }
-    judge.placed.push(placed);
-    Ok(())
+    let why = match (judge.placed.len() >= MOST_PLACED, judge.placed_len > LONGEST_PLACED) {
+        (true, _) => "has too many operations",
+        (_, true) => "places too long values",
+        _ => {
+            judge.placed.push(placed);
+            return Ok(());
+        }
+    };
+    Err(Refusal::new(Rule::Malformed, "patch", why))
 }
 
 /// Judges a value copied or moved from `from` at its destination.
