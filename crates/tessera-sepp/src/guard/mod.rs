@@ -33,8 +33,8 @@
 //! encoded slashes, values encoded repeatedly, multipart bodies with anything around the parts, tokens within tokens.
 //! The prefix in a peer's `3gpp-Sbi-Target-apiRoot`, which precedes the API's path, must be in the configuration.
 //!
-//! While local names are hidden, a peer's message may have no place that a local function must not repeat, since hidden
-//! names are always reachable.
+//! If local names are hidden from a peer, its messages must not name what it may not reach: a local function could repeat
+//! the name, and hidden names are always reachable.
 //!
 //! Not inspected: NAS and NGAP messages within multipart bodies, and PLMN IDs used as names of members. A peer's
 //! trailers are dropped. Instance identifiers, paths, and host names outside of URIs, profiles and the headers named in
@@ -354,7 +354,7 @@ fn of_peer(peer: &Peer) -> (Fqdn, PeerRules) {
     (peer.fqdn.clone(), rules)
 }
 
-/// In bytes.
+/// The minimum length of the secret, in bytes.
 const LEAST_SECRET: usize = 16;
 
 /// Judges a response.

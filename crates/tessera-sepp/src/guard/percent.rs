@@ -30,7 +30,7 @@ pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
     decode(&text.replace('+', " ")).map(|text| Cow::Owned(text.into_owned()))
 }
 
-/// A set of ASCII characters, one bit each.
+/// A set of bytes, one bit each.
 #[derive(Clone, Copy)]
 pub(super) struct Letters([u64; 4]);
 

@@ -36,16 +36,12 @@ impl<C: Clock + Clone> RateLimits<C> {
         let bucket = |per_second: NonZeroU32| {
             RateLimiter::direct_with_clock(Quota::per_second(per_second), clock.clone())
         };
-        let services = rate.requests_per_service.map_or(0, |_| Service::COUNT);
         Self {
             requests: rate.requests.map(bucket),
-            services: rate
-                .requests_per_service
-                .into_iter()
-                .cycle()
-                .take(services)
-                .map(bucket)
-                .collect(),
+            services: match rate.requests_per_service {
+                Some(limit) => (0..Service::COUNT).map(|_| bucket(limit)).collect(),
+                None => Box::default(),
+            },
             connections: rate.new_connections.map(bucket),
             clock,
         }

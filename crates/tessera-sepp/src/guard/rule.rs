@@ -78,7 +78,7 @@ rules! {
     BodyLength = "body-length", PAYLOAD_TOO_LARGE, "INVALID_MSG_FORMAT", "the content is too long";
     /// The body is compressed, so it can't be inspected.
     ContentCoding = "content-coding", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the content must not be compressed";
-    /// The body of a request is not JSON, a form or multipart.
+    /// The body has a type that its API lacks.
     ContentType = "content-type", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the type of the content is unknown";
     /// JSON has `encBlockIndex`, which is reserved for PRINS (TS 33.501 §13.2.2.4).
     EncBlockIndex = "enc-block-index", BAD_REQUEST, "INVALID_MSG_FORMAT", "encBlockIndex is misplaced";

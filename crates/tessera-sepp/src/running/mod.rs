@@ -60,10 +60,10 @@ pub(crate) struct RunningSepp {
     bound: BoundAddresses,
     /// Listener and NRF tasks; joined at shutdown.
     listeners: Mutex<Vec<JoinHandle<()>>>,
-    cares: Vec<JoinHandle<()>>,
+    background_tasks: Vec<JoinHandle<()>>,
     runtime: Handle,
     /// Serialises reloads.
-    turn: Mutex<()>,
+    reload_lock: Mutex<()>,
 }
 
 impl RunningSepp {
@@ -135,7 +135,7 @@ impl RunningSepp {
         });
         let associated = beginning.health.condition("association");
         let certificate = beginning.health.condition("certificate");
-        let cares = vec![
+        let background_tasks = vec![
             tokio::spawn(drop_never(keep_stores(stores.clone()))),
             tokio::spawn(drop_never(keep_looking(shared.clone(), associated, certificate))),
             tokio::spawn(drop_never(keep_reaching(shared.clone()))),
@@ -151,14 +151,14 @@ impl RunningSepp {
             own_key,
             bound,
             listeners: Mutex::new(listeners.into_iter().chain(nrf).collect()),
-            cares,
+            background_tasks,
             runtime: Handle::current(),
-            turn: Mutex::default(),
+            reload_lock: Mutex::default(),
         })
     }
 
     fn load_again(&self) -> Result<(), ProgramError> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = self.reload_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let _runtime = self.runtime.enter();
         let shared = &self.shared;
         let mut loaded = LoadedConfiguration::read(&self.file)?;
@@ -170,7 +170,7 @@ impl RunningSepp {
             let functions = sbi::tls::listener(&configuration.sbi)?;
             let functions_end = sbi::tls::expires_at(&configuration.sbi)?;
             let guard = Arc::new(guard(configuration, &self.own_key)?);
-            // Nothing after this can fail.
+            // The last step that can fail: it takes effect at once.
             let changed = self.assembled.reload(&self.bound.fill(configuration), guard.clone())?;
             Ok((functions, functions_end, guard, changed))
         };
@@ -240,7 +240,7 @@ impl RunningProduct for RunningSepp {
         if self.shared.configuration().tickets.fleet.is_none() {
             self.shared.sepp.associations().terminate_all(Deadline::after(farewell)).await;
         }
-        self.cares.iter().for_each(JoinHandle::abort);
+        self.background_tasks.iter().for_each(JoinHandle::abort);
         self.stores.close().await
     }
 }

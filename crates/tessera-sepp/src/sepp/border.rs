@@ -95,7 +95,7 @@ impl Border<'_> {
         let body = InspectedBody::at(guard, head.headers(), body, rewrites, *deadline, logged);
         let mut body = body.await?;
         let is_of_peer = (exchange.direction == Direction::Incoming) == head.is_request();
-        // The rules judge what telescopic names stand for, which local network functions alone know.
+        // The rules judge what telescopic names stand for; only local network functions know these names.
         if let (Some(domain), false) = (telescopic, is_of_peer) {
             head.rewrite(&Rewriter::outwards(domain), &mut body);
         }

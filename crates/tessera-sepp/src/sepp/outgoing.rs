@@ -17,6 +17,7 @@ use super::route::route;
 use crate::guard::{Context, RequestSummary};
 use crate::n32f::early;
 use crate::sbi::errors::{Problem, problems};
+use crate::sbi::headers::TARGET_API_ROOT;
 use crate::sbi::telescopic::api;
 use crate::sbi::{request as passing, time};
 
@@ -27,15 +28,13 @@ impl Sepp {
         let begun = Instant::now();
         let live = self.live();
         let (parts, body) = request.into_parts();
-        if parts.uri.path() == api::MAPPING && !parts.headers.contains_key(TARGET) {
+        if parts.uri.path() == api::MAPPING && !parts.headers.contains_key(TARGET_API_ROOT) {
             let domain = live.policy.telescopic.as_ref();
             return api::answer(domain, &parts, &live.policy.own.server);
         }
         let mut exchange = Exchange::new(Direction::Outgoing, RequestSummary::of(&parts), begun);
-        let response = match self.outgoing(&live, &mut exchange, parts, body).await {
-            Ok(response) => response,
-            Err(problem) => problem.to_own(&live.policy.own.server),
-        };
+        let outcome = self.outgoing(&live, &mut exchange, parts, body).await;
+        let response = outcome.unwrap_or_else(|problem| problem.to_own(&live.policy.own.server));
         exchange.relayed(&live, self.observer(), response.status());
         response
     }
@@ -94,5 +93,3 @@ impl Sepp {
         border.response(exchange, response).await
     }
 }
-
-const TARGET: http::HeaderName = crate::sbi::headers::TARGET_API_ROOT;

@@ -97,7 +97,7 @@ fn bodies_beyond_the_limit_are_refused_unless_the_rule_only_logs() {
 }
 
 #[test]
-fn what_is_looked_into_is_known_by_the_head() {
+fn the_head_decides_whether_a_body_is_inspected() {
     let guard = guard("");
     let inspects = |head: &str| guard.inspects(&request(&format!("POST /x\n{head}")).0.headers);
     assert!(inspects("content-type: application/json"));
@@ -131,7 +131,7 @@ fn a_peer_that_asks_too_often_waits() {
 }
 
 #[test]
-fn who_is_no_peer_passes_nothing() {
+fn a_stranger_passes_nothing() {
     let guard = guard("");
     let stranger = "sepp.5gc.mnc001.mcc001.3gppnetwork.org".parse().unwrap();
     let (mut parts, _) = request("GET /nnrf-disc/v1/nf-instances");

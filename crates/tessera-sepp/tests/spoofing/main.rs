@@ -37,7 +37,7 @@ fn every_spoofed_request_is_refused_by_its_rule() {
         let verdict = incoming(&guard, request);
         match verdict {
             Err(refusal) if refusal.rule == *rule => {
-                assert!(!refusal.claimed.contains("0000000001"), "{what}: a subscriber is told");
+                assert!(!refusal.claimed.contains("0000000001"), "{what}: a subscriber is shown");
                 assert!(refusal.status.is_client_error(), "{what}");
             }
             other => wrong.push(format!("{what}: {rule}, not {other:?}")),
@@ -47,7 +47,7 @@ fn every_spoofed_request_is_refused_by_its_rule() {
 }
 
 #[test]
-fn a_rule_that_only_logs_lets_pass_and_tells() {
+fn a_log_only_rule_lets_the_message_pass_and_reports_it() {
     for Case { what, rule, request } in spoofed() {
         // Unreadable text can't pass: the rules after it would be blind.
         if matches!(rule, Rule::JsonDepth)

@@ -8,7 +8,7 @@ use crate::message::{
 
 const INNER: &str = "smf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org";
 
-/// `mcc` and `mnc` as names of a map: what is below them was still taken for names of the map.
+/// An entry of a map may be called `mcc`; what is below it is still judged as members.
 #[test]
 fn below_mcc_in_a_map_members_are_known() {
     for name in ["x", "mcc", "mnc", "mncs"] {

@@ -22,7 +22,7 @@ use crate::guard::{Refusal, Rule};
 pub(in crate::guard) const OUTSIDE: Scope =
     Scope { name: "content", side: None, text: Text::Plain, maps: 0 };
 
-/// The nesting limit of serde_json.
+/// Below serde_json's limit of 128, so that `json-depth` refuses first.
 const DEEPEST: u32 = 120;
 
 /// Judges a whole JSON text, and returns it as it is forwarded.

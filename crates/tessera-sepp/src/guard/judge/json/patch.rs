@@ -21,20 +21,20 @@ use crate::guard::{Refusal, Rule};
 /// The scope of a whole patch.
 pub(in crate::guard) const PATCH: Scope = Scope { text: Text::Change, ..OUTSIDE };
 
-/// More values than any patch places: each is compared with each copy.
+/// The limit for values placed by one patch: each is compared with each copy.
 const MOST_PLACED: usize = 256;
 
 /// The limit for the JSON bytes of all values in a message's patches: copies of copies would make a short patch long to
 /// judge.
 const LONGEST_PLACED: usize = 512 << 10;
 
-/// Longer than any pointer, in bytes: each is compared with names of members.
+/// The limit for a pointer, in bytes: each token is compared with names of members.
 const LONGEST_POINTER: usize = 1024;
 
-/// More tokens than any pointer has.
+/// The limit for a pointer's tokens.
 const MOST_TOKENS: usize = 32;
 
-/// More copies than the patches of any message have: each walks all placed values.
+/// The limit for copies in one message: each walks all placed values.
 const MOST_COPIES: usize = 64;
 
 /// A value that an operation placed.
