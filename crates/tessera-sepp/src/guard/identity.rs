@@ -1,6 +1,6 @@
 //! Subscribers and the networks that they belong to (TS 29.571 §5.3.2, TS 23.003 §2.2).
 
-use super::network::{self, NetworkName};
+use super::network::NetworkName;
 use crate::names::PlmnId;
 
 /// What a text reveals about a subscriber.
@@ -15,6 +15,9 @@ pub(super) enum Identity<'a> {
     /// It starts like a subscriber identity but isn't a valid one.
     Unclear,
 }
+
+/// The prefixes of subscribers without codes of a network in a fixed place.
+pub(super) const OTHER_KINDS: [&str; 3] = ["nai-", "gci-", "gli-"];
 
 impl<'a> Identity<'a> {
     /// Reads a text; returns `None` if it isn't about a subscriber.
@@ -39,15 +42,17 @@ impl<'a> Identity<'a> {
         if let Some(digits) = after("5g-guti-") {
             return Some(guti(digits).unwrap_or(Self::Unclear));
         }
-        let realm = ["nai-", "gci-", "gli-"]
-            .iter()
-            .find_map(|start| after(start))
-            .and_then(|name| name.rsplit_once('@'))
-            .map(|(_, realm)| realm)?;
-        // With two networks, receivers may take either.
-        let mut named = network::all_in(realm);
-        let first = named.next()?;
-        Some(if named.next().is_some() { Self::Unclear } else { Self::Home(first) })
+        let name = OTHER_KINDS.iter().find_map(|start| after(start))?;
+        let (user, realm) = name.rsplit_once('@')?;
+        // A decorated NAI has the home realm in front of a `!` (TS 23.003 §28.7.6).
+        let realms = if user.contains('!') { name } else { realm };
+        let country =
+            realms.as_bytes().windows(4).position(|it| it.eq_ignore_ascii_case(b".mcc"))?;
+        // With two networks, or a code that goes on, receivers may take either.
+        let goes_on =
+            realms.as_bytes().get(country + ".mcc001".len()).is_some_and(u8::is_ascii_digit);
+        let named = NetworkName::in_name(realms).filter(|_| !goes_on);
+        Some(named.map_or(Self::Unclear, Self::Home))
     }
 }
 

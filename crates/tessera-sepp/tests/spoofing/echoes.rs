@@ -154,3 +154,65 @@ fn a_callback_that_comes_back_as_a_hidden_name_is_reached() {
     passes(with(|context| guard.incoming_request(context, &mut parts, None)));
     assert_eq!(parts.extensions.get(), Some(&RevealedTarget));
 }
+
+/// A local function may repeat what it read, whatever it should have been.
+#[test]
+fn what_should_be_no_uri_is_none() {
+    for uri in
+        ["http://10.0.0.1:2379/x", "HTTP://localhost/", " http://10.0.0.1", "https:/10.0.0.1"]
+    {
+        let own = "http://udr.5gc.mnc070.mcc999.3gppnetwork.org/";
+        for (asked, body) in [
+            ("/nudm-sdm/v2/x", format!(r#"{{"dnnConfigurations":{{"{uri}":{{}}}}}}"#)),
+            ("/nudm-sdm/v2/x", format!(r#"{{"supi":"{uri}"}}"#)),
+            ("/nudm-sdm/v2/x", format!(r#"{{"disasterPlmn":"{uri}"}}"#)),
+            ("/nnrf-disc/v1/nf-instances", format!(r#"{{"nfInstanceList":{{"{own}":{{}}}}}}"#)),
+        ] {
+            let refusal = incoming_answer(&guard(""), asked, "", &body).unwrap_err();
+            assert_eq!(refusal.rule, Rule::CallbackUri, "{body}");
+        }
+        let pointer = uri.replace('/', "~1");
+        let change =
+            format!(r#"{{"op":"ADD","path":"/0/dnnConfigurations/{pointer}","newValue":{{}}}}"#);
+        let text =
+            format!("POST /nudm-callback/v1/x\n\n{{\"notifyItems\":[{{\"changes\":[{change}]}}]}}");
+        let judged = incoming(&guard(""), &text).err().map(|refusal| refusal.rule);
+        assert_eq!(judged, Some(Rule::CallbackUri), "{text}");
+    }
+}
+
+/// What a function follows is what the peer itself may ask, by its method or another.
+#[test]
+fn a_path_that_the_peer_may_not_ask_is_followed_by_no_function() {
+    let apis = r#"["nnrf-nfm: POST /nnrf-nfm/v1/subscriptions/*", "nnrf-disc", "nudm-sdm"]"#;
+    let guard = guard(&format!("[peer.visited.guard]\napis = {apis}"));
+    let rule = |path: &str| {
+        let uri = format!("http://nrf.5gc.mnc070.mcc999.3gppnetwork.org{path}");
+        let text = format!("{SUBSCRIBE}\n\n{{\"nrfId\":\"{uri}\"}}");
+        incoming(&guard, &text).err().map(|refusal| refusal.rule)
+    };
+    for path in ["/nnrf-nfm/v1", "/nnrf-nfm/v1/subscriptions/5", "/nnrf-disc/v1/nf-instances"] {
+        assert_eq!(rule(path), None, "{path}");
+    }
+    assert_eq!(rule("/nnrf-nfm/v1/nf-instances/1"), Some(Rule::CallbackUri));
+}
+
+#[test]
+fn a_reference_is_relative_or_names_a_home_domain() {
+    let rule = |value: &str| {
+        let text = format!("{SUBSCRIBE}\n\n{{\"subscriptionId\":\"{value}\"}}");
+        incoming(&guard(""), &text).err().map(|refusal| refusal.rule)
+    };
+    for value in ["imsi-999700000000001/sm-data?dnn=a:b", "00101-x3Lf57A:nid=1:2", "a/b:c"] {
+        assert_eq!(rule(value), None, "{value}");
+    }
+    for value in [
+        "1.evil.example:2379/v1/kv",
+        "foo.localhost/x",
+        "localhost.localdomain/x",
+        "udr.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1/x",
+        "udr.epc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1/x",
+    ] {
+        assert_eq!(rule(value), Some(Rule::CallbackUri), "{value}");
+    }
+}

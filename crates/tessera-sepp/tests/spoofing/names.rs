@@ -300,3 +300,25 @@ fn a_request_asks_for_no_compression() {
     passes(with(|context| guard("").incoming_request(context, &mut parts, None)));
     assert!(parts.headers.is_empty(), "{:?}", parts.headers);
 }
+
+/// TS 23.003 §28.7: the realm, and the home realm in front of a `!`.
+#[test]
+fn a_realm_names_one_network_in_every_place() {
+    for (identity, is_known) in [
+        ("nai-u@nai.5gc.mnc070.mcc999.3gppnetwork.org", true),
+        ("nai-john.mccain@nai.5gc.mnc070.mcc999.3gppnetwork.org", true),
+        ("nai-5gc.mnc093.mcc208.3gppnetwork.org!u@5gc.mnc070.mcc999.3gppnetwork.org", false),
+        ("nai-u@nai.5gc.mnc93.mcc208.3gppnetwork.org", false),
+        ("gci-x@5gc.mnc93.mcc208.3gppnetwork.org", false),
+        ("nai-u@x.mcc208.mnc070.mcc999.3gppnetwork.org", false),
+        ("nai-u@5gc.mnc070.mcc9990.3gppnetwork.org", false),
+    ] {
+        for text in [
+            format!("GET /nudm-sdm/v2/{identity}/am-data"),
+            format!("POST /nsmf-pdusession/v1/x\n\n{{\"supi\":\"{identity}\"}}"),
+        ] {
+            let expected = (!is_known).then_some(Rule::UeIdentity);
+            assert_eq!(rule(&text), expected, "{text}");
+        }
+    }
+}

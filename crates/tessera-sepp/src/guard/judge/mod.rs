@@ -8,7 +8,7 @@ mod uris;
 use self::json::patch::PlacedValue;
 use super::fields::{Kind, Text};
 use super::hiding::{PUBLIC, Translation, Way};
-use super::identity::Identity;
+use super::identity::{Identity, OTHER_KINDS};
 use super::members::{FoldedName, Key, Member};
 use super::network::{NetworkName, Side, Sides};
 use super::uri::{HttpUri, UriMatch};
@@ -157,6 +157,10 @@ impl Judge<'_> {
             if let Some(identity) = Identity::of(name) {
                 self.identity(around, name, identity)?;
             }
+            // A name that is data, which a function may repeat.
+            if self.is_incoming && !matches!(HttpUri::look(name), UriMatch::NoUri) {
+                self.against(Rule::CallbackUri, around.name, name)?;
+            }
             if self.knows_members && around.maps == 0 {
                 self.against(Rule::UnknownMember, around.name, name)?;
             }
@@ -166,6 +170,15 @@ impl Judge<'_> {
 
     /// Judges an arbitrary text. Returns its replacement, if there is one.
     pub(super) fn text(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
+        // What should hold something else may still be repeated where it is taken for a URI.
+        let is_uri = match scope.text {
+            Text::Plain | Text::Binding | Text::Token => false,
+            Text::Uri | Text::Callback | Text::UriOrHost | Text::Reference => false,
+            _ => self.is_incoming && !matches!(HttpUri::look(text), UriMatch::NoUri),
+        };
+        if is_uri {
+            return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
+        }
         match scope.text {
             Text::Plmn => self.plmn(scope, text).map(|()| None),
             Text::Token => token::judge(self, text).map(|()| None),
@@ -245,16 +258,13 @@ impl Judge<'_> {
 
     /// Judges a text that is a SUPI or SUCI (TS 29.571 §5.3.2).
     fn subscriber(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
-        const OTHER: [&str; 3] = ["nai-", "gci-", "gli-"];
         if let Some(identity) = Identity::of(text) {
             return self.identity(scope, text, identity);
         }
-        let is_other = OTHER.iter().any(|start| {
+        let is_other = OTHER_KINDS.iter().any(|start| {
             text.get(..start.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
         });
-        let is_clear =
-            is_other && (!has_network_name(text) || NetworkName::in_name(text).is_some());
-        if is_clear || !(self.is_incoming && self.kind.is_request) {
+        if is_other || !(self.is_incoming && self.kind.is_request) {
             return self.names(scope, text);
         }
         self.against(Rule::UeIdentity, scope.name, &Identity::masked(text))

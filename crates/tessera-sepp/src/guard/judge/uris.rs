@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use super::{Judge, Scope};
-use crate::config::TargetPattern;
+use crate::config::{ApiRule, TargetPattern};
 use crate::guard::fields::Text;
 use crate::guard::identity::Identity;
-use crate::guard::network::{NetworkName, Side};
+use crate::guard::network::{NetworkName, Side, all_in};
 use crate::guard::uri::{self, Host, HttpUri};
 use crate::guard::{Refusal, Rule, Way, path, percent};
 use crate::names::{Fqdn, is_within};
@@ -108,7 +108,13 @@ impl Judge<'_> {
         let behind = self.prefixes.iter().filter_map(|prefix| path.strip_prefix(prefix.as_str()));
         let behind = behind.filter(|rest| rest.is_empty() || rest.starts_with('/'));
         std::iter::once(&*path).chain(behind).any(|path| {
-            path.is_empty() || self.apis.iter().any(|api| api.service == path::first_segment(path))
+            // A service's root: `/nnrf-disc/v1`.
+            let is_root = path.split('/').count() <= 3;
+            let allows = |api: &ApiRule| {
+                api.service == path::first_segment(path)
+                    && (is_root || api.path.as_ref().is_none_or(|template| template.allows(path)))
+            };
+            path.is_empty() || self.apis.iter().any(allows)
         })
     }
 
@@ -174,6 +180,10 @@ impl Judge<'_> {
                 };
             }
             let host = host_of(&decoded);
+            let is_clear = NetworkName::of_domain(host).is_some() || all_in(host).next().is_none();
+            if self.is_incoming && !is_other && !is_clear {
+                return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
+            }
             if let Some(named) = NetworkName::of_domain(host).filter(|_| self.is_incoming) {
                 let path = decoded.find('/').map_or("", |slash| &decoded[slash..]);
                 let is_senders = self.sides.allow(Side::Sender, &named);
@@ -210,10 +220,12 @@ fn is_relative(text: &str) -> bool {
     let is_host = first.contains('@')
         || host.parse::<IpAddr>().is_ok()
         || uri::is_number(host) && !is_identifier
-        || host.trim_end_matches('.').eq_ignore_ascii_case("localhost");
+        || is_within(host.trim_end_matches('.'), "localhost")
+        || is_within(host.trim_end_matches('.'), "localhost.localdomain");
     // A scheme begins with a letter (RFC 3986 §3.1); `00101-x3Lf57A:nid=1:2` is a subscription.
-    let has_scheme = text.contains(':') && !text.starts_with(|first: char| first.is_ascii_digit())
-        || text.contains("://");
+    let has_scheme = first.split_once(':').is_some_and(|(scheme, _)| {
+        !scheme.starts_with(|first: char| first.is_ascii_digit()) || scheme.contains('.')
+    }) || text.contains("://");
     !text.starts_with("//") && !has_scheme && !is_host && text.bytes().all(is_path)
 }
 
