@@ -79,7 +79,7 @@ impl Service {
     pub(super) fn is_asked_of_home(self) -> bool {
         let name = self.name();
         // The receiver of a callback was the requester before.
-        !name.ends_with("-callback")
+        !self.is_callback()
             && ["nudm-", "nausf-", "npcf-", "nchf-", "nnssf-", "nsmf-"]
                 .iter()
                 .any(|start| name.starts_with(start))
@@ -87,7 +87,17 @@ impl Service {
 
     /// Returns whether it concerns only subscribers of the responder.
     pub(super) fn is_about_own_subscribers(self) -> bool {
-        ["nudm-", "nausf-"].iter().any(|start| self.name().starts_with(start))
+        !self.is_callback()
+            && ["nudm-", "nausf-"].iter().any(|start| self.name().starts_with(start))
+    }
+
+    /// Returns whether a home network reports about its subscribers (TS 29.503 §6.1.5).
+    pub(super) fn is_report_of_home(self) -> bool {
+        self.name() == "nudm-callback"
+    }
+
+    fn is_callback(self) -> bool {
+        self.name().ends_with("-callback")
     }
 
     /// Returns whether networks hand over a third network's subscribers to each other (TS 29.518 §5.2.2.2).

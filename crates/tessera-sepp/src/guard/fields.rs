@@ -273,6 +273,7 @@ impl Kind {
         match self.is_request {
             true if self.service.may_be_about_anyone() => Side::Anyone,
             true if self.service.is_about_own_subscribers() => Side::Receiver,
+            true if self.service.is_report_of_home() => Side::Sender,
             true => Side::Either,
             // The home network reports whose subscriber it authenticated (TS 33.501 §6.1.3.2).
             false if self.service.is_about_own_subscribers() => Side::Sender,

@@ -226,3 +226,24 @@ fn what_is_of_neither_end_in_a_peers_description_may_name_both() {
         ));
     }
 }
+
+/// A home network reports about its own subscribers, at a visited network's function.
+#[test]
+fn a_notification_of_a_udm_is_about_its_senders_subscribers() {
+    let report = |supi: &str| {
+        format!(
+            "POST /nudm-callback/v1/{supi}/sdm\n\n{{\"notifyItems\":[{{\"resourceId\":\"{supi}/am-data\",\
+             \"changes\":[{{\"op\":\"REPLACE\",\"path\":\"/rfspIndex\",\"newValue\":2}}]}}]}}"
+        )
+    };
+    let guard = guard("");
+    let own = "imsi-999700000000001";
+    let judged = outgoing(&guard, &report(own));
+    passes(judged);
+    passes(incoming(&guard, &report("imsi-001010000000001")));
+    for refused in
+        [incoming(&guard, &report(own)), incoming(&guard, &report("imsi-208930000000001"))]
+    {
+        assert_eq!(refused.unwrap_err().rule, Rule::UeIdentity);
+    }
+}
