@@ -384,6 +384,11 @@ fn of_the_clients_without_tickets_only_the_one_that_is_forgotten_leaves() {
     assert_eq!(left, [3, 1]);
 }
 
+#[test]
+fn a_fleet_ticket_is_taken_for_a_month() {
+    assert_eq!(ServerCache::FLEET_TICKET_AGE.as_secs(), 2_592_000);
+}
+
 /// What is kept of it may be a hash, so the share follows from what it presented.
 #[test]
 fn a_certificate_selects_the_share_of_its_authority() {

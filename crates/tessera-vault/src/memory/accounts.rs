@@ -216,4 +216,16 @@ mod tests {
         }
         assert_eq!((accounts.len(), accounts.records.len(), accounts.by_client.len()), (0, 1, 0));
     }
+
+    #[test]
+    fn the_oldest_secret_without_a_name_came_first() {
+        let (mut accounts, mut slots) = (Accounts::EMPTY, [(); 4].map(|()| Slot(Links::UNLINKED)));
+        assert_eq!(accounts.oldest_nameless(), None);
+        accounts.add(Some(ClientHash(1)), &mut slots, 0);
+        let first = accounts.add(None, &mut slots, 3);
+        accounts.add(None, &mut slots, 2);
+        assert_eq!(accounts.oldest_nameless(), Some(3));
+        accounts.remove(first, &mut slots, 3);
+        assert_eq!(accounts.oldest_nameless(), Some(2));
+    }
 }

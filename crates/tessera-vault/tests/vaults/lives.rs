@@ -70,6 +70,20 @@ fn wrapping_keys_are_counted() {
     assert!(WrappingKeys::new(&provider(), WrappingPurpose::Snapshot).is_empty());
 }
 
+#[test]
+fn wrapping_keys_that_no_longer_open_are_destroyed() {
+    let hour = Duration::from_secs(3600);
+    let two = WrappingKeys::new(&provider(), WrappingPurpose::Snapshot);
+    for (id, hours) in [([1; 16], 1), ([2; 16], 2)] {
+        let forever = EpochKey::forever(id, [id[0]; 32].into());
+        let opens_until = NOW + hours * hour;
+        two.add(EpochKey { issues_until: opens_until, opens_until, ..forever }, NOW).unwrap();
+    }
+    assert_eq!(two.opens_until(NOW), Some(NOW + 2 * hour));
+    assert_eq!(two.opens_until(NOW + 2 * hour), None);
+    assert_eq!([NOW, NOW + hour, NOW + 2 * hour].map(|now| two.purge(now)), [0, 1, 1]);
+}
+
 fn close(vault: &MemoryVault) {
     vault.close(&provider(), &keys(7), NOW).unwrap();
 }

@@ -242,6 +242,7 @@ fn a_ring_installs_and_drops_keys() {
     ring.add(copy(&new), NOW).unwrap();
     assert_eq!(key_id(&seal(&ring)), new.id);
     assert!(open(&ring, &ticket, NOW).is_some());
+    assert!(!ring.is_empty());
     assert!(ring.retire(&old.id));
     assert!(!ring.retire(&old.id));
     assert!(open(&ring, &ticket, NOW).is_none());
