@@ -89,9 +89,14 @@ fn a_hidden_name_is_asked_for_what_the_peer_may_ask() {
     let body = format!("{{\"callbackReference\":\"http://{name}/any/path\"}}");
     let back = incoming_answer(&guard, "/nudm-sdm/v2/x", "", &body).unwrap();
     assert_eq!(back, r#"{"callbackReference":"http://10.45.0.5:7777/any/path"}"#);
-    let clear = r#"{"eventNotifyUri":"http://udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1"}"#;
-    let judged = incoming_answer(&guard, "/namf-comm/v1/x", "", clear);
-    assert_eq!(judged.unwrap_err().rule, Rule::CallbackUri);
+    for (path, passes) in
+        [("/1", true), ("/namf-callback/v1/x", true), ("/nudr-dr/v1", false), ("//nudr-dr", false)]
+    {
+        let uri = format!("http://amf.5gc.mnc070.mcc999.3gppnetwork.org{path}");
+        let body = format!("{{\"eventNotifyUri\":\"{uri}\"}}");
+        let judged = incoming_answer(&guard, "/namf-comm/v1/x", "", &body);
+        assert_eq!(judged.is_ok(), passes, "{path}: {judged:?}");
+    }
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Judge<'_> {
                 }
                 // Only the local function that sent the name chose what is asked there.
                 Ok(Some(_))
-                    if self.is_followed(scope)
+                    if self.is_followed(scope, uri.rest)
                         && !self.may_come_back(scope)
                         && !self.may_ask(uri.rest) =>
                 {
@@ -57,7 +57,7 @@ impl Judge<'_> {
                 if let Some(named) = named {
                     self.reaches(scope, name, &named)?;
                     let is_senders = self.sides.allow(Side::Sender, &named);
-                    if !is_senders && self.is_followed(scope) && !self.may_ask(uri.rest) {
+                    if !is_senders && self.is_followed(scope, uri.rest) && !self.may_ask(uri.rest) {
                         return self
                             .names_another(Rule::CallbackUri, scope, side, text)
                             .map(|()| None);
@@ -87,11 +87,13 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Returns whether a local function may follow a peer's URI. A callback URI that it sent itself comes back as a hidden
-    /// name.
-    fn is_followed(&self, scope: Scope) -> bool {
-        let is_followed = matches!(scope.text, Text::Uri | Text::UriOrHost | Text::Reference)
-            || self.translation.is_some() && self.may_come_back(scope);
+    /// Returns whether a local function may ask for a service by a peer's URI. A callback URI that it sent itself comes
+    /// back as a hidden name, and leads to no service.
+    fn is_followed(&self, scope: Scope, path: &str) -> bool {
+        let is_followed = match scope.text {
+            Text::Uri | Text::UriOrHost | Text::Reference => true,
+            _ => self.translation.is_some() && self.may_come_back(scope) && !is_callback(path),
+        };
         self.is_incoming && is_followed
     }
 
@@ -207,6 +209,14 @@ impl Judge<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns whether a path is that of a callback, which its receiver chose (TS 29.501 §4.4.3), and of no service
+/// (`nudm-sdm`: TS 29.501 §4.4.1).
+fn is_callback(path: &str) -> bool {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let is_service = |segment: &str| segment.starts_with(['n', 'N']) && segment.contains('-');
+    path::canonical(path).is_some_and(|path| !is_service(path::first_segment(&path)))
 }
 
 /// Returns whether a reference has neither scheme nor host.
