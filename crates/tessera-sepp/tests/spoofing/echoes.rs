@@ -1,35 +1,16 @@
 //! What a local function repeats becomes a hidden name, which its peer can ask: a peer may not choose it.
 
-use bytes::Bytes;
-use http::Response;
-use tessera_sepp::guard::{Guard, RequestSummary, RevealedTarget, Rule};
+use tessera_sepp::guard::{RevealedTarget, Rule};
 
-use crate::message::{guard, incoming, incoming_answer, passes, request, with};
+use crate::message::{
+    guard, hidden, incoming, incoming_answer, outgoing_answer, passes, request, with,
+};
 
 const UDM: &str = "udm.5gc.mnc070.mcc999.3gppnetwork.org";
 const SECRET: &str = "secret.5gc.mnc070.mcc999.3gppnetwork.org";
+/// What a local function sends.
+const CALLBACK: &str = r#"{"callbackReference":"http://10.45.0.5:7777/x"}"#;
 const SUBSCRIBE: &str = "POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions";
-
-/// Returns a local function's answer with this body, as the peer gets it.
-fn answered(guard: &Guard, body: &str) -> String {
-    let (question, _) = request(SUBSCRIBE);
-    let answer = Response::builder().header("content-type", "application/json");
-    let (mut parts, ()) = answer.body(()).unwrap().into_parts();
-    let mut body = Bytes::copy_from_slice(body.as_bytes());
-    let verdict = with(|context| {
-        guard.outgoing_response(context, RequestSummary::of(&question), &mut parts, Some(&mut body))
-    });
-    passes(verdict);
-    String::from_utf8(body.to_vec()).unwrap()
-}
-
-/// Returns the hidden name in a text.
-fn hidden(text: &str) -> &str {
-    const END: &str = ".hidden.5gc.mnc070.mcc999.3gppnetwork.org";
-    let end = text.find(END).unwrap_or_else(|| panic!("{text}")) + END.len();
-    let start = text[..end].rfind(['/', '"']).map_or(0, |at| at + 1);
-    &text[start..end]
-}
 
 #[test]
 fn a_reference_without_a_scheme_names_only_what_the_peer_may_reach() {
@@ -74,7 +55,7 @@ fn an_answer_has_no_place_that_a_function_could_repeat() {
 #[test]
 fn a_hidden_name_is_asked_for_what_the_peer_may_ask() {
     let guard = guard("");
-    let sent = answered(&guard, r#"{"callbackReference":"http://10.45.0.5:7777/x"}"#);
+    let sent = outgoing_answer(&guard, "/nudm-sdm/v2/x", "", CALLBACK).unwrap();
     let name = hidden(&sent);
     let rule = |member: &str, path: &str| {
         let text =
@@ -153,7 +134,7 @@ fn a_peers_uri_has_no_telescopic_name() {
 #[test]
 fn a_callback_that_comes_back_as_a_hidden_name_is_reached() {
     let guard = guard("");
-    let sent = answered(&guard, r#"{"callbackReference":"http://10.45.0.5:7777/x"}"#);
+    let sent = outgoing_answer(&guard, "/nudm-sdm/v2/x", "", CALLBACK).unwrap();
     let target = format!("3gpp-sbi-target-apiroot: http://{}", hidden(&sent));
     let (mut parts, _) = request(&format!("POST /namf-callback/v1/x\n{target}"));
     passes(with(|context| guard.incoming_request(context, &mut parts, None)));

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Response;
 use tessera_sepp::guard::{RequestSummary, RevealedTarget, Rule};
 
-use crate::message::{PEER, guard, passes, request, with};
+use crate::message::{PEER, guard, hidden, passes, request, with};
 
 /// Returns a local function's request, as the peer gets it.
 fn outgoing(text: &str) -> (http::request::Parts, String) {
@@ -30,14 +30,6 @@ fn answered(asked: &str, headers: &[(&str, &str)], body: &str) -> (http::respons
     });
     passes(verdict);
     (parts, String::from_utf8(body.to_vec()).unwrap())
-}
-
-/// Returns the first hidden name in a text.
-fn hidden(text: &str) -> &str {
-    const END: &str = ".hidden.5gc.mnc070.mcc999.3gppnetwork.org";
-    let end = text.find(END).unwrap_or_else(|| panic!("{text}")) + END.len();
-    let start = text[..end].rfind(['/', '"']).map_or(0, |at| at + 1);
-    &text[start..end]
 }
 
 #[test]

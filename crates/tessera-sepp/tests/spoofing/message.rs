@@ -131,3 +131,11 @@ pub fn request(text: &str) -> (request::Parts, Bytes) {
     }
     (parts, Bytes::copy_from_slice(body.as_bytes()))
 }
+
+/// Returns the first hidden name in a text.
+pub fn hidden(text: &str) -> &str {
+    const END: &str = ".hidden.5gc.mnc070.mcc999.3gppnetwork.org";
+    let end = text.find(END).unwrap_or_else(|| panic!("{text}")) + END.len();
+    let start = text[..end].rfind(['/', '"']).map_or(0, |at| at + 1);
+    &text[start..end]
+}

@@ -92,7 +92,11 @@ impl Judge<'_> {
     fn is_followed(&self, scope: Scope, path: &str) -> bool {
         let is_followed = match scope.text {
             Text::Uri | Text::UriOrHost | Text::Reference => true,
-            _ => self.translation.is_some() && self.may_come_back(scope) && !is_callback(path),
+            _ => {
+                self.translation.is_some()
+                    && self.may_come_back(scope)
+                    && !asks_for_no_service(path)
+            }
         };
         self.is_incoming && is_followed
     }
@@ -213,7 +217,7 @@ impl Judge<'_> {
 
 /// Returns whether a path is that of a callback, which its receiver chose (TS 29.501 §4.4.3), and of no service
 /// (`nudm-sdm`: TS 29.501 §4.4.1).
-fn is_callback(path: &str) -> bool {
+fn asks_for_no_service(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let is_service = |segment: &str| segment.starts_with(['n', 'N']) && segment.contains('-');
     path::canonical(path).is_some_and(|path| !is_service(path::first_segment(&path)))
