@@ -133,3 +133,19 @@ impl<'a> SealedMessage<'a> {
         well_formed.then_some(Self { header, id, salt: salt.first_chunk()?, sealed })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_its_version_and_a_tag() {
+        let message = |version: u8, len: usize| {
+            let mut message = std::vec![version; 1];
+            message.resize(HEADER_LEN + len, 0);
+            SealedMessage::read(&message).is_some()
+        };
+        assert!(message(VERSION, TAG_LEN));
+        assert!(!message(VERSION, TAG_LEN - 1) && !message(VERSION + 1, TAG_LEN));
+    }
+}

@@ -208,6 +208,16 @@ fn a_purge_destroys_expired_secrets() {
     assert!(vault.is_empty());
 }
 
+/// More than are looked at under one lock.
+#[test]
+fn a_purge_destroys_the_expired_of_very_many_secrets() {
+    let vault = MemoryVault::new(200_000);
+    for number in 0..100_000 {
+        assert!(put_until(&vault, number, secret(number), NOW + LIFETIME, None));
+    }
+    assert_eq!(purge_for_an_hour(&vault, NOW), 100_000);
+}
+
 #[test]
 fn a_vault_without_a_clock_uses_its_last_reading() {
     let vault = MemoryVault::new(10);

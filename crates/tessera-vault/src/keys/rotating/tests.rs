@@ -260,3 +260,44 @@ fn keys_are_written_whenever_they_change_and_again_where_that_failed() {
     assert!(watched.ring.unwritten().is_none());
     assert_eq!(*written.lock().unwrap(), [1, 2]);
 }
+
+/// Every minute, or more often where keys are short-lived.
+#[test]
+fn a_ring_is_quiet_between_two_checks() {
+    let second = Duration::from_secs(1);
+    let quiet = QuietPeriod::default();
+    assert!(!quiet.has(NOW));
+    quiet.set(NOW, MINUTE);
+    assert!(quiet.has(NOW) && quiet.has(NOW + MINUTE - second));
+    assert!(!quiet.has(NOW + MINUTE) && !quiet.has(NOW - 2 * second));
+    let rotation = Rotation { issue_for: 80 * second, open_for: HOUR };
+    let ring = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
+    ring.look(&mut ring.held(), NOW, Instant::now());
+    assert!(ring.calm.has(NOW + 9 * second) && !ring.calm.has(NOW + 10 * second));
+}
+
+#[test]
+fn the_next_of_short_lived_keys_seals_soon() {
+    let second = Duration::from_secs(1);
+    let rotation = Rotation { issue_for: 80 * second, open_for: HOUR };
+    let ring = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
+    let start = Instant::now();
+    let sealed = |passed: Duration| {
+        ring.look(&mut ring.held(), NOW + passed, start + passed);
+        ring.ring.seal(&session(), NOW + passed).unwrap()[1..17].to_vec()
+    };
+    let first = sealed(Duration::ZERO);
+    assert_eq!(sealed(41 * second), first);
+    assert_ne!(sealed(51 * second), first);
+}
+
+/// It may wait for a disk, and there is a key to use meanwhile.
+#[test]
+fn no_ticket_waits_for_a_check_of_another_thread() {
+    let ring = RotatingRing::new(&tessera_aws_lc::provider());
+    ring.look(&mut ring.held(), NOW, Instant::now());
+    let _checking = ring.held();
+    // It would wait for ever.
+    ring.look_if_due(NOW + HOUR);
+    assert!(!ring.is_empty());
+}

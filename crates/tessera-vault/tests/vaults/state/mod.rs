@@ -158,6 +158,27 @@ fn a_state_whose_ring_cannot_be_written_keeps_its_secrets() {
 
 /// A destroyed key is in no file.
 #[test]
+fn a_state_that_is_kept_destroys_what_has_expired() {
+    let dir = Dir::new("kept");
+    let state = dir.open();
+    assert!(put(&*state.vault(), 1));
+    let day = 24 * 3600;
+    // In steps, since a clock that jumps is not believed.
+    (0..2 * day / 60).for_each(|minute| state.keep(NOW + 60 * minute * SECOND).unwrap());
+    assert!(state.vault().is_empty() && !state.ring().is_empty());
+    assert!(state.ring().len() > 1, "a day and a half is a key's life");
+}
+
+/// A new directory gets its ring last.
+#[test]
+fn a_first_start_that_was_cut_short_begins_again() {
+    let dir = Dir::new("cut-short");
+    drop(dir.open());
+    fs::remove_file(dir.path("ring")).unwrap();
+    assert_eq!(dir.open().ring().len(), 1);
+}
+
+#[test]
 fn a_state_keeps_no_key_that_has_ended() {
     let dir = Dir::new("ended");
     let ticket = dir.filled();
