@@ -304,8 +304,12 @@ fn a_ring_rotates_while_threads_seal_and_open() {
 fn a_ring_seals_no_session_that_fits_no_ticket() {
     let ring = ring(&[&key(NOW)]);
     let large = |len| SessionState { scope: vec![0; len], ..session() };
-    assert!(ring.seal(&large(65_000), NOW).is_some());
-    assert!(ring.seal(&large(65_500), NOW).is_none());
+    let sealed = |len| ring.seal(&large(len), NOW).map(|ticket| ticket.len());
+    // The longest that two bytes can announce.
+    let other = sealed(60_000).unwrap() - 60_000;
+    let longest = usize::from(u16::MAX) - other;
+    assert_eq!(sealed(longest), Some(usize::from(u16::MAX)));
+    assert_eq!(sealed(longest + 1), None);
 }
 
 #[test]
