@@ -3,7 +3,7 @@
 use tessera_sepp::guard::{RevealedTarget, Rule};
 
 use crate::message::{
-    guard, hidden, incoming, incoming_answer, outgoing_answer, passes, request, with,
+    guard, hidden, incoming, incoming_answer, outgoing, outgoing_answer, passes, request, with,
 };
 
 const UDM: &str = "udm.5gc.mnc070.mcc999.3gppnetwork.org";
@@ -70,9 +70,14 @@ fn a_hidden_name_is_asked_for_what_the_peer_may_ask() {
     let body = format!("{{\"callbackReference\":\"http://{name}/any/path\"}}");
     let back = incoming_answer(&guard, "/nudm-sdm/v2/x", "", &body).unwrap();
     assert_eq!(back, r#"{"callbackReference":"http://10.45.0.5:7777/any/path"}"#);
-    for (path, passes) in
-        [("/1", true), ("/namf-callback/v1/x", true), ("/nudr-dr/v1", false), ("//nudr-dr", false)]
-    {
+    for (path, passes) in [
+        ("/1", true),
+        ("/notify", true),
+        ("/my-own/1", true),
+        ("/namf-callback/v1/x", true),
+        ("/nudr-dr/v1", false),
+        ("//nudr-dr", false),
+    ] {
         let uri = format!("http://amf.5gc.mnc070.mcc999.3gppnetwork.org{path}");
         let body = format!("{{\"eventNotifyUri\":\"{uri}\"}}");
         let judged = incoming_answer(&guard, "/namf-comm/v1/x", "", &body);
@@ -201,4 +206,9 @@ fn a_reference_is_relative_or_names_a_home_domain() {
     ] {
         assert_eq!(rule(value), Some(Rule::CallbackUri), "{value}");
     }
+    // A local function's passes.
+    let own = "udr.epc.mnc070.mcc999.3gppnetwork.org/x";
+    let path = "/nudm-sdm/v2/imsi-001010000000001/sdm-subscriptions";
+    let text = format!("POST {path}\n\n{{\"subscriptionId\":\"{own}\"}}");
+    passes(outgoing(&guard(""), &text));
 }

@@ -163,11 +163,16 @@ fn a_list_of_apis_has_methods_and_paths() {
 
 /// Each of them was once read to the end of the text, which took seconds.
 #[test]
-fn many_uris_in_one_text_are_each_read_to_the_end_of_their_host() {
-    let many = "http://a.5gc.mnc001.mcc001.3gppnetwork.org/".repeat(6000);
+fn many_uris_in_one_text_are_each_read_once() {
+    let many = "http://a.5gc.mnc001.mcc001.3gppnetwork.org/ ".repeat(6000);
     let text = |uris: &str| format!("POST /nsmf-pdusession/v1/x\n\n{{\"vsmfBinding\":\"{uris}\"}}");
     assert_eq!(rule(&text(&many)), None);
-    for last in ["http://udm.example", "http:/10.0.0.1", "x;yhttps:\\\\\\\\10.0.0.1"] {
+    for last in [
+        "xhttp://a.5gc.mnc001.mcc001.3gppnetwork.org",
+        "http://udm.example",
+        "http:/10.0.0.1",
+        "x;yhttps:\\\\\\\\10.0.0.1",
+    ] {
         assert_eq!(rule(&text(&format!("{many}{last}"))), Some(Rule::CallbackUri), "{last}");
     }
 }

@@ -89,29 +89,9 @@ pub(in crate::guard) fn uris(
         let is_between = |letter: char| {
             matches!(letter, ' ' | '\t' | ',' | ';' | '"' | '\'' | '<' | '>' | '(' | ')' | '=')
         };
-        let tokens = text.split(is_between).flat_map(|token| {
-            // Text may precede a URI.
-            let within = token.match_indices(':').filter_map(|(at, _)| {
-                let start = ["http", "https"].iter().find_map(|scheme| {
-                    let start = at.checked_sub(scheme.len())?;
-                    token.get(start..at)?.eq_ignore_ascii_case(scheme).then_some(start)
-                });
-                // Without its path: to the end of the token, each of many would be read again.
-                let start = start.filter(|start| *start > 0)?;
-                let behind = token.get(at + 1..)?;
-                let host = behind.trim_start_matches(['/', '\\']);
-                let is_end = |byte: &u8| b"/\\?#".contains(byte);
-                let end = host.as_bytes().iter().take(LONGEST_HOST).position(is_end);
-                // A longer one is no host: it is refused with all of its token.
-                let end = end.or((host.len() <= LONGEST_HOST).then_some(host.len()));
-                Some(end.map_or("http:", |end| {
-                    token.get(start..token.len() - host.len() + end).unwrap_or("http:")
-                }))
-            });
-            std::iter::once(token).chain(within)
-        });
-        for token in tokens {
+        for token in text.split(is_between) {
             let is_fine = match HttpUri::look(token) {
+                _ if has_scheme_within(token) => false,
                 // No API has URIs of other schemes here.
                 UriMatch::NoUri => !token.contains("://") && !token.starts_with("//"),
                 UriMatch::Unclear => false,
@@ -125,8 +105,17 @@ pub(in crate::guard) fn uris(
     Ok(())
 }
 
-/// The longest host with its port, in bytes (RFC 1035 §2.3.4): each of many within a text is read.
-const LONGEST_HOST: usize = 300;
+/// Returns whether text precedes `http:`: some readers look for it.
+fn has_scheme_within(token: &str) -> bool {
+    token.match_indices(':').any(|(colon, _)| {
+        ["http", "https"].iter().any(|scheme| {
+            let start = colon.checked_sub(scheme.len()).filter(|start| *start > 0);
+            start
+                .and_then(|start| token.get(start..colon))
+                .is_some_and(|before| before.eq_ignore_ascii_case(scheme))
+        })
+    })
+}
 
 /// Returns whether a text may contain the end of a URI's scheme or the start of a host, verbatim or encoded. Most
 /// headers with a colon contain a time.

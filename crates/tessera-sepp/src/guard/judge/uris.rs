@@ -187,7 +187,7 @@ impl Judge<'_> {
             }
             let host = host_of(&decoded);
             let is_clear = NetworkName::of_domain(host).is_some() || all_in(host).next().is_none();
-            if self.is_incoming && !is_other && !is_clear {
+            if self.is_incoming && !is_clear {
                 return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
             }
             if let Some(named) = NetworkName::of_domain(host).filter(|_| self.is_incoming) {
