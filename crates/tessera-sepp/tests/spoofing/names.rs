@@ -256,7 +256,12 @@ fn a_network_has_one_name() {
         assert_eq!(rule(&text), None, "{id}");
     }
     // The reference of a trace begins with its network's codes.
-    for (reference, refused) in [("00101-abcdef", None), ("20893-abcdef", Some(Rule::PlmnInJson))] {
+    for (reference, refused) in [
+        ("00101-abcdef", None),
+        ("20893-abcdef", Some(Rule::PlmnInJson)),
+        ("00101-", Some(Rule::Malformed)),
+        ("00101-20893x", Some(Rule::Malformed)),
+    ] {
         let body = format!("{{\"traceData\":{{\"traceRef\":\"{reference}\"}}}}");
         assert_eq!(rule(&format!("POST /namf-comm/v1/x\n\n{body}")), refused, "{reference}");
     }
