@@ -233,8 +233,9 @@ mod tests {
     #[test]
     fn a_nameless_client_takes_from_its_own_kind_once_they_have_their_share() {
         let (mut accounts, mut slots) = (Accounts::EMPTY, [(); 9].map(|()| Slot(Links::UNLINKED)));
-        (0..3).for_each(|slot| drop(accounts.add(None, &mut slots, slot)));
-        (3..8).for_each(|slot| drop(accounts.add(Some(ClientHash(1)), &mut slots, slot)));
+        for slot in 0..8 {
+            accounts.add((slot >= 3).then_some(ClientHash(1)), &mut slots, slot);
+        }
         assert_eq!(accounts.gives_way(None, 4), Some(0));
         assert_eq!(accounts.gives_way(None, 6), Some(3));
     }
