@@ -69,17 +69,22 @@ fn unknown<'a>(message: &'a str, what: &str) -> Option<(&'a str, Vec<&'a str>)> 
 
 /// Suggests what to write instead of `name`.
 pub(super) fn instead(name: &str, known: &[&str], introduction: &str) -> String {
+    match nearest(name, known) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; {introduction} `{}`", known.join("`, `")),
+    }
+}
+
+/// Returns the known name that `name` probably misspells.
+pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let near = known
         .iter()
         .map(|&known| (strsim::damerau_levenshtein(&folded(name), &folded(known)), known))
         // A third of its letters may be wrong, and at least one.
         .filter(|(distance, known)| *distance <= (known.chars().count() / 3).max(1))
         .min();
-    match near {
-        Some((_, near)) => format!("; did you mean `{near}`?"),
-        None if known.is_empty() => String::new(),
-        None => format!("; {introduction} `{}`", known.join("`, `")),
-    }
+    near.map(|(_, near)| near)
 }
 
 /// Folds spellings that people confuse: `tcpFastOpen`, `TCP_FAST_OPEN` and `tcp-fast-open`.

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use tessera_kit::{ProgramError, files};
 use toml::de::DeTable;
 
+pub use self::explain::nearest;
 pub use self::values::{ByteLength, FilePath, Seconds};
 
 use self::place::Place;

@@ -149,6 +149,14 @@ impl FromStr for ApiRule {
             "" => None,
             path => Some(path.parse()?),
         };
+        if let Some(Segment::This(first)) =
+            path.as_ref().and_then(|path: &PathTemplate| path.segments.first())
+            && first != service
+        {
+            return Err(format!(
+                "`{text}`: the path is not of {service}: begin it with /{service}/"
+            ));
+        }
         Ok(Self { service: service.to_owned(), methods, path })
     }
 }
@@ -220,7 +228,9 @@ mod tests {
         for other in ["/nudm-sdm/v2//am-data", "/nudm-sdm/v2/1/am-data/x", "/nudm-sdm/v2/1", ""] {
             assert!(!one.allows(&Method::GET, other), "{other}");
         }
-        for text in ["", ": GET", "nudm-sdm: get", "nudm sdm", "nudm-sdm: GET /a*", "a: GET /?x"] {
+        for text in
+            ["", ": GET", "nudm-sdm: get", "nudm sdm", "nudm-sdm: GET /a*", "a: GET /?x", "a: /b/c"]
+        {
             text.parse::<ApiRule>().unwrap_err();
         }
     }

@@ -1,7 +1,7 @@
 //! Settings that are allowed but probably a mistake.
 
 use tessera_kit::SettingFile;
-use tessera_proxy::config::warnings;
+use tessera_proxy::config::{nearest, warnings};
 
 use super::{ApiRule, Configuration, ListenAddress, Peer};
 use crate::names::{NetworkDomain, SERVICES};
@@ -102,10 +102,12 @@ fn of_peer(peer: &Peer) -> Vec<&'static str> {
 
 fn unknown_service(peer: &str, rule: &ApiRule) -> Option<String> {
     let ApiRule { service, .. } = rule;
+    let near = nearest(service, &SERVICES).filter(|near| near != service);
+    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     (!SERVICES.contains(&service.as_str())).then(|| {
         format!(
             "[peer.{peer}] guard.apis: {service} is not a service of roaming: the rules don't know its members, and \
-             metrics count it as `other`"
+             metrics count it as `other`{near}"
         )
     })
 }

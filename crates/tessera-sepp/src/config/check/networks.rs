@@ -67,14 +67,23 @@ fn of_peers(configuration: &Configuration) -> Result<(), ProgramError> {
     Ok(())
 }
 
-/// Checks that this SEPP's name and the allowed targets are not in another network.
+/// Checks that this SEPP's name, the allowed targets and its functions are not in another network.
 fn own_names(configuration: &Configuration) -> Result<(), ProgramError> {
     let local = &configuration.local;
     is_of(&local.fqdn, &local.plmns, "local")?;
-    let allowed = configuration.sbi.allowed_targets.iter().flatten();
-    for target in allowed {
-        let domain = NetworkDomain::of_name(target.name.as_str());
-        if domain.is_some_and(|domain| !local.plmns.iter().any(|id| domain.is_of(&id))) {
+    let is_foreign = |name: &Fqdn| {
+        let domain = NetworkDomain::of_name(name.as_str());
+        domain.is_some_and(|domain| !local.plmns.iter().any(|id| domain.is_of(&id)))
+    };
+    if let Some(name) = configuration.sbi.hosts.keys().find(|name| is_foreign(name)) {
+        let what = format!(
+            "{name} is in another network, whose functions only its SEPP reaches: remove it, or add the network to \
+             `[local] plmns`"
+        );
+        return wrong("sbi", "hosts", what);
+    }
+    for target in configuration.sbi.allowed_targets.iter().flatten() {
+        if is_foreign(&target.name) {
             let what = format!(
                 "{target} is in another network: foreign requests may reach only own functions (TS 33.501 §5.9.3.2)"
             );

@@ -148,6 +148,14 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
             "sepp.toml:22: [sbi] allowed-targets: ",
         ),
         (
+            more("[sbi.hosts]\n\"udm.5gc.mnc001.mcc001.3gppnetwork.org\" = \"127.0.0.1:1\""),
+            "sepp.toml:21: [sbi] hosts: udm.5gc.mnc001.mcc001.3gppnetwork.org is in another network",
+        ),
+        (
+            more("guard.apis = [\"nudm-sdm: GET /nudm-uecm/v1/*\"]"),
+            "sepp.toml:21: [peer.visited.guard] apis: `nudm-sdm: GET /nudm-uecm/v1/*`: the path is not of nudm-sdm",
+        ),
+        (
             more("[nrf]\nuri = \"https://nrf.example.org\""),
             "sepp.toml:22: [nrf] uri: `https` needs",
         ),
@@ -210,6 +218,7 @@ fn what_is_probably_a_mistake_is_a_warning() {
     let misspelt = format!("{LEAST}guard.apis = [\"nudm-smd: GET\", \"nudm-sdm\"]\n");
     let [warning] = &of_peer(&misspelt)[..] else { panic!("one of two services is known") };
     assert!(warning.contains("guard.apis: nudm-smd is not a service of roaming"), "{warning}");
+    assert!(warning.ends_with("; did you mean `nudm-sdm`?"), "{warning}");
     let own = LEAST.replace("n32c = \":7443\"", "n32c = \"192.0.2.1:7443\"");
     let [warning] = &of_peer(&own)[..] else { panic!("its address is this SEPP's: {own}") };
     assert!(warning.contains("address: 192.0.2.1:7443 is this SEPP's own"), "{warning}");
