@@ -77,7 +77,7 @@ impl observer::Observer for Events {
                 let allowed = (!refusal.allowed.is_empty()).then(|| refusal.allowed.to_string());
                 (Some(refusal.field), Some(MaskedText(&refusal.claimed).to_string()), allowed)
             }
-            Offence::Association | Offence::Target => (None, None, None),
+            Offence::Association => (None, None, None),
         };
         let (peer, association) = (rejected.peer.as_str(), name_of(rejected.association));
         let direction = rejected.direction.as_str();

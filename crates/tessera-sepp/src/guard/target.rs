@@ -20,6 +20,14 @@ pub(super) struct Targets {
     pub(super) prefixes: Box<[String]>,
 }
 
+impl Refusal {
+    /// Refuses the destination of a request: an address, a name of another network, or one that isn't open to peers.
+    pub(crate) fn of_target(headers: &HeaderMap) -> Self {
+        let value = headers.get(TARGET).map(|value| value.to_str().unwrap_or("not ASCII"));
+        Self::new(Rule::Target, TARGET, value.unwrap_or_default())
+    }
+}
+
 /// Judges the destination of a request: a name of the receiving network, and one of `targets` if the request comes from
 /// a peer. Returns true if a hidden name was replaced by the real one. Without the header there is nothing to judge.
 pub(super) fn judge(

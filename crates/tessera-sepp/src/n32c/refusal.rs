@@ -26,6 +26,8 @@ pub struct Refusal {
 /// The rules that messages of a peer must obey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
+    /// The request must be an operation of N32-c: a POST of JSON to one of its paths, not too long.
+    Operation,
     /// The certificate must belong to a configured peer.
     UnknownPeer,
     /// `sender`, a name in the certificate, and the configured peer must be the same.
@@ -58,7 +60,8 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
+        Self::Operation,
         Self::UnknownPeer,
         Self::Sender,
         Self::Anchor,
@@ -78,6 +81,7 @@ impl Rule {
     /// Returns its name in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Operation => "operation",
             Self::UnknownPeer => "unknown-peer",
             Self::Sender => "sender",
             Self::Anchor => "anchor",
@@ -100,7 +104,7 @@ impl Rule {
         match self {
             Self::TargetPlmn | Self::HandshakeId | Self::Malformed => StatusCode::BAD_REQUEST,
             Self::Params => StatusCode::CONFLICT,
-            Self::Context => StatusCode::NOT_FOUND,
+            Self::Operation | Self::Context => StatusCode::NOT_FOUND,
             Self::Capability | Self::Prins => StatusCode::NOT_IMPLEMENTED,
             Self::Ended => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::FORBIDDEN,
@@ -110,6 +114,7 @@ impl Rule {
     /// Returns the cause in the refusal, if there is one.
     pub fn cause(self) -> Option<Cause> {
         Some(match self {
+            Self::Operation => Cause::ResourceUriStructureNotFound,
             Self::Sender => Cause::MandatoryIeIncorrect,
             Self::TargetPlmn | Self::N32fAddress | Self::HandshakeId => Cause::OptionalIeIncorrect,
             Self::Plmn => Cause::PlmnIdNotAllowed,

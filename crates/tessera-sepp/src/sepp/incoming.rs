@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use http::{Request, Response, request};
+use http::{HeaderMap, Request, Response, request};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
@@ -49,7 +49,7 @@ impl Sepp {
         body: Body,
     ) -> Outcome {
         // TS 33.501 §13.1.2: without N32-c, or beyond what N32-c proved, nothing passes.
-        let reject = |association: Option<&Association>, offence| {
+        let reject = |association: Option<&Association>, offence: Offence<'_>| {
             self.observer().rejected(&RejectedMessage {
                 peer: &identity.peer,
                 association: association.map(|association| association.id),
@@ -84,11 +84,13 @@ impl Sepp {
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
         passing::pass_on(&mut parts)?;
-        let refuse_target = |_| {
-            reject(Some(&association), Offence::Target);
-            problems::BAD_TARGET
+        let refuse_target = |headers: &HeaderMap, problem| -> Problem {
+            reject(Some(&association), Offence::Guard(&Refusal::of_target(headers)));
+            problem
         };
-        ApiRoot::of_headers(&parts.headers).map_err(refuse_target)?.ok_or(problems::NO_TARGET)?;
+        ApiRoot::of_headers(&parts.headers)
+            .map_err(|_| refuse_target(&parts.headers, problems::BAD_TARGET))?
+            .ok_or(problems::NO_TARGET)?;
         let of_peer = live.policy.peer(peer).ok_or(problems::NO_CONTEXT)?;
         if let Some(origin) = &of_peer.origin {
             passing::add_origin(&mut parts.headers, origin);
@@ -108,10 +110,11 @@ impl Sepp {
             true => ApiRoot::of_revealed(&parts.headers),
             false => ApiRoot::of_headers(&parts.headers),
         };
-        let target = target.map_err(refuse_target)?.ok_or(problems::NO_TARGET)?;
+        let target = target
+            .map_err(|_| refuse_target(&parts.headers, problems::BAD_TARGET))?
+            .ok_or(problems::NO_TARGET)?;
         if !was_hidden && !live.policy.targets.allow(&target) {
-            reject(Some(&association), Offence::Target);
-            return Err(problems::NOT_ALLOWED_TARGET);
+            return Err(refuse_target(&parts.headers, problems::NOT_ALLOWED_TARGET));
         }
         let function = live.functions.of(&target, Some(&identity.peer))?;
         let prefix = target.prefix.to_owned();

@@ -95,8 +95,6 @@ pub enum Offence<'r> {
     Guard(&'r Refusal),
     /// N32-f of a peer without an established association, or beyond what its certificate proved on N32-c.
     Association,
-    /// The target is an address, belongs to another network, or isn't open to peers.
-    Target,
 }
 
 impl Offence<'_> {
@@ -105,7 +103,6 @@ impl Offence<'_> {
         match self {
             Self::Guard(refusal) => refusal.rule.name(),
             Self::Association => "association",
-            Self::Target => "target",
         }
     }
 }

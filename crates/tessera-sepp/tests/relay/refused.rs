@@ -83,6 +83,8 @@ async fn a_sepp_is_no_open_relay() {
         let response = over_n32f(&world, to(target)).await;
         assert_eq!(response.status(), status, "{target}");
         assert!(!text(response).await.contains("detail"), "{target}");
+        let (rule, claimed) = world.home.seen.last_refusal().unwrap();
+        assert_eq!((rule, &*claimed), ("target", target));
     }
     let mut none = to(UDM);
     none.headers_mut().remove("3gpp-sbi-target-apiroot");

@@ -22,7 +22,7 @@ use tessera_sepp::guard::Guard;
 use tessera_sepp::n32f::reach::Reach;
 use tessera_sepp::names::Fqdn;
 use tessera_sepp::sepp::assembly::Assembly;
-use tessera_sepp::sepp::observer::{Observer, RejectedMessage, RelayedRequest};
+use tessera_sepp::sepp::observer::{Observer, Offence, RejectedMessage, RelayedRequest};
 use tessera_sepp::tls::N32Tls;
 use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
@@ -88,10 +88,20 @@ pub struct Function {
 pub struct RecordedReports {
     pub relayed: Mutex<Vec<(Option<Fqdn>, &'static str, StatusCode)>>,
     pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
+    /// The claims that broke rules of the guard.
+    pub claimed: Mutex<Vec<String>>,
     /// Whether each request was early.
     pub early: Mutex<Vec<bool>>,
     /// The reported reachability of peers.
     pub ways: Mutex<Vec<(Fqdn, &'static str)>>,
+}
+
+impl RecordedReports {
+    /// Returns the rule and the claim that were refused last.
+    pub fn last_refusal(&self) -> Option<(&'static str, String)> {
+        let (_, rule) = self.rejected.lock().unwrap().last()?.clone();
+        Some((rule, self.claimed.lock().unwrap().pop()?))
+    }
 }
 
 impl Observer for RecordedReports {
@@ -102,6 +112,9 @@ impl Observer for RecordedReports {
 
     fn rejected(&self, it: &RejectedMessage<'_>) {
         self.rejected.lock().unwrap().push((it.peer.clone(), it.offence.rule()));
+        if let Offence::Guard(refusal) = it.offence {
+            self.claimed.lock().unwrap().push(refusal.claimed.to_string());
+        }
     }
 
     fn reaches(&self, peer: &Fqdn, reach: &Reach) {

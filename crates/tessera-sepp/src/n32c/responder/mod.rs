@@ -1,5 +1,7 @@
 //! The answering side.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
@@ -48,7 +50,7 @@ impl Request<'_> {
             paths::EXCHANGE_PARAMS => Self::exchange_params,
             paths::N32F_TERMINATE => Self::terminate,
             paths::N32F_ERROR => Self::take_error,
-            _ => return Err(not_found(path)),
+            _ => return Err(self.no_operation(not_found(path), "no such path exists", path)),
         };
         // Checked first: a client that is no configured peer learns nothing about errors in its message.
         let peers = self.peers();
@@ -58,18 +60,24 @@ impl Request<'_> {
             return Err(self.refuse(None, &refusal));
         }
         if parts.method != Method::POST {
-            let mut response = ProblemDetails::new(StatusCode::METHOD_NOT_ALLOWED)
-                .with_cause(Cause::UnsupportedHttpMethod)
-                .into_response();
+            let problem = ProblemDetails::new(StatusCode::METHOD_NOT_ALLOWED)
+                .with_cause(Cause::UnsupportedHttpMethod);
+            let problem = self.no_operation(problem, "the method must be POST", &parts.method);
+            let mut response = problem.into_response();
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return Ok(response);
         }
         if !is_json(&parts.headers) {
-            return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE)
-                .with_invalid_param("header content-type", "application/json is expected"));
+            let detail = "application/json is expected";
+            let problem = ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+                .with_invalid_param("header content-type", detail);
+            let declared = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+            return Err(self.no_operation(problem, detail, declared.unwrap_or("not ASCII")));
         }
         if self.body.len() > MAX_BODY {
-            return Err(ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE));
+            let problem = ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE);
+            let claimed = format_args!("more than {MAX_BODY} octets");
+            return Err(self.no_operation(problem, "the body is too long", claimed));
         }
         operation(self, &peers)
     }
@@ -148,6 +156,18 @@ impl Request<'_> {
             self.refuse(peers.first(), &refusal);
             malformed.into_problem()
         })
+    }
+
+    /// Reports a request that isn't an operation; the `problem` is more exact than the rule's.
+    fn no_operation(
+        &self,
+        problem: ProblemDetails,
+        detail: &'static str,
+        claimed: impl fmt::Display,
+    ) -> ProblemDetails {
+        let refusal = Refusal::new(Rule::Operation, detail).claiming(claimed);
+        self.refuse(self.peers().first(), &refusal);
+        problem
     }
 
     fn refuse(&self, peer: Option<&Fqdn>, refusal: &Refusal) -> ProblemDetails {

@@ -222,12 +222,13 @@ fn an_error_is_taken_note_of() {
 }
 
 #[test]
-fn what_is_no_request_of_n32_c_has_an_answer_too() {
-    let (visited, _) = visited();
+fn a_request_that_is_no_operation_has_an_answer_and_an_event() {
+    let (visited, notes) = visited();
     let body = negotiation(HOME, &["TLS"]).to_string();
     let status = |request| {
         let response = send(&visited, HOME, request, body.clone());
         problem(&response);
+        assert_eq!(notes.take(), ["refused true: operation"]);
         response.status().as_u16()
     };
     for path in
@@ -243,6 +244,7 @@ fn what_is_no_request_of_n32_c_has_an_answer_too() {
             let request = || Request::builder().method(method).uri(path);
             assert_eq!(status(request()), 405, "{method} {path}");
             assert_eq!(send(&visited, HOME, request(), "").headers()[ALLOW], "POST");
+            assert_eq!(notes.take().len(), 1);
         }
         for kind in ["text/plain", "", "application/problem+json", "application/jsonx"] {
             assert_eq!(status(Request::post(path).header(CONTENT_TYPE, kind)), 415, "{kind}");
@@ -255,12 +257,13 @@ fn what_is_no_request_of_n32_c_has_an_answer_too() {
 
 #[test]
 fn ten_megabytes_are_too_long() {
-    let (visited, _) = visited();
+    let (visited, notes) = visited();
     let long = Bytes::from(vec![b' '; 10 << 20]);
     for path in PATHS {
         let response = send(&visited, HOME, Request::post(path), long.clone());
         problem(&response);
         assert_eq!(response.status(), 413);
+        assert_eq!(notes.take(), ["refused true: operation"]);
     }
 }
 
