@@ -36,3 +36,34 @@ impl BoundAddresses {
         filled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tessera_proxy::config::Document;
+
+    use super::*;
+    use crate::changes;
+
+    #[test]
+    fn a_reload_keeps_a_port_that_the_system_chose_and_a_new_one_waits() {
+        let read = |port: u16| -> Configuration {
+            let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/sepp.toml");
+            let mut read: Configuration =
+                Document::read(Path::new(example)).unwrap().parse().unwrap();
+            read.listen.sbi = ListenAddress::Everywhere(port);
+            read
+        };
+        let bound = BoundAddresses(vec![("sbi", vec!["[::]:4711".parse().unwrap()])]);
+        let running = bound.fill(&read(0));
+        let waiting = |port| {
+            let mut wanted = bound.fill(&read(port));
+            let waiting = changes::keep(&running, &mut wanted).0;
+            assert_eq!(wanted, running);
+            waiting
+        };
+        assert!(waiting(0).is_empty());
+        assert_eq!(waiting(4712), ["[listen] sbi"]);
+    }
+}

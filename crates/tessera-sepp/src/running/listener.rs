@@ -138,7 +138,7 @@ impl ListenerContext {
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);
-        let guard = self.shared.guard();
+        let guard = self.shared.sepp.guard();
         if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
             return Err(ConnectionRefusal::Limit(format!(
@@ -190,7 +190,7 @@ impl ListenerContext {
     /// Returns the options with the peer's keep-alive.
     fn options_for(&self, peer: &Fqdn) -> Arc<ServerOptions> {
         let options = self.shared.options();
-        let configuration = self.shared.configuration();
+        let configuration = self.shared.sepp.configuration();
         let Some(peer) = configuration.peer.values().find(|it| it.fqdn == *peer) else {
             return options;
         };

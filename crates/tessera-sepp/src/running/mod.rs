@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -34,7 +34,7 @@ use tokio::task::JoinHandle;
 
 use self::bound::BoundAddresses;
 use self::listener::{ListenerContext, Service};
-use self::shared::{Current, Shared};
+use self::shared::Shared;
 use self::shares::Shares;
 use crate::changes;
 use crate::config::{Configuration, Limits, ListenAddress};
@@ -102,14 +102,13 @@ impl RunningSepp {
         }
         let events = Events::new(metrics.clone());
         let functions = sbi::tls::listener(&configuration.sbi)?.map(Acceptor::new);
-        let functions_end = sbi::tls::expires_at(&configuration.sbi)?;
         let own_key = random_key()?;
         let guard = Arc::new(guard(configuration, &own_key)?);
         let listeners = Listeners::bind(configuration, beginning.inherited)?;
         let told = Arc::new(events.clone());
         let bound = listeners.bound();
         let effective = bound.fill(configuration);
-        let assembled = Assembly::open(&effective, &stores, guard.clone(), told.clone(), told)?;
+        let assembled = Assembly::open(&effective, &stores, guard, told.clone(), told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
         let shared = Arc::new(Shared {
@@ -126,11 +125,6 @@ impl RunningSepp {
             ),
             connections: Shares::of(configuration.limits.connections),
             options: Arc::new(shared::options(configuration, server.clone())),
-            current: RwLock::new(Current {
-                configuration: Arc::new(configuration.clone()),
-                guard,
-                functions_end,
-            }),
             server,
         });
         let associated = beginning.health.condition("association");
@@ -162,20 +156,20 @@ impl RunningSepp {
         let _runtime = self.runtime.enter();
         let shared = &self.shared;
         let mut loaded = LoadedConfiguration::read(&self.file)?;
-        let waiting = changes::keep(&shared.configuration(), &mut loaded.configuration);
+        loaded.configuration = self.bound.fill(&loaded.configuration);
+        let waiting = changes::keep(&shared.sepp.configuration(), &mut loaded.configuration);
         // Neither the file as written nor the configuration that results from it may contradict itself.
         loaded.configuration.check().map_err(|error| loaded.locate(error))?;
         let configuration = &loaded.configuration;
         let prepare = || {
             let functions = sbi::tls::listener(&configuration.sbi)?;
-            let functions_end = sbi::tls::expires_at(&configuration.sbi)?;
             let guard = Arc::new(guard(configuration, &self.own_key)?);
             // The last step that can fail: it takes effect at once.
-            let changed = self.assembled.reload(&self.bound.fill(configuration), guard.clone())?;
-            Ok((functions, functions_end, guard, changed))
+            let changed = self.assembled.reload(configuration, guard)?;
+            Ok((functions, changed))
         };
-        let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error))?;
-        let (functions, functions_end, guard, changed) = prepared;
+        let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error));
+        let (functions, changed) = prepared?;
         if let (Some(acceptor), Some(functions)) = (&self.functions, functions) {
             acceptor.replace(functions);
         }
@@ -188,9 +182,6 @@ impl RunningSepp {
             true => tracing::info!("reloaded"),
             false => tracing::info!(peers_changed = changed.join(" "), "reloaded"),
         }
-        let configuration = Arc::new(loaded.configuration);
-        *shared.current.write().unwrap_or_else(PoisonError::into_inner) =
-            Current { configuration, guard, functions_end };
         shared.reloads.send_replace(());
         Ok(())
     }
@@ -227,7 +218,7 @@ impl RunningProduct for RunningSepp {
     }
 
     async fn end(&self) -> Result<(), ProgramError> {
-        let farewell = self.shared.configuration().process.farewell();
+        let farewell = self.shared.sepp.configuration().process.farewell();
         // GOAWAY: requests in progress finish. Then peers are notified that this SEPP leaves (NONE).
         self.shared.ending.send_replace(true);
         let listeners =
@@ -237,7 +228,7 @@ impl RunningProduct for RunningSepp {
             let _ = listener.await;
         }
         // Not for one instance of several: their associations remain valid.
-        if self.shared.configuration().tickets.fleet.is_none() {
+        if self.shared.sepp.configuration().tickets.fleet.is_none() {
             self.shared.sepp.associations().terminate_all(Deadline::after(farewell)).await;
         }
         self.background_tasks.iter().for_each(JoinHandle::abort);
@@ -359,7 +350,7 @@ async fn keep_looking(
     let mut reloads = shared.reloads.subscribe();
     let mut ways = shared.sepp.watch_ways();
     loop {
-        let configuration = shared.configuration();
+        let configuration = shared.sepp.configuration();
         let associations = shared.sepp.associations();
         let ages = shared.tls.ages();
         let own = ages.iter().find(|age| age.anchor.is_none());
@@ -367,7 +358,7 @@ async fn keep_looking(
             true => certificate.holds(),
             false => certificate.fails("this SEPP's certificate has expired"),
         }
-        let mut ends = certificates::of_files(&configuration, ages, shared.functions_end());
+        let mut ends = certificates::of_files(&configuration, ages, shared.sepp.functions_end());
         ends.extend(certificates::of_peers(associations));
         shared.metrics.certificates(&ends);
         warnings.look(&ends);

@@ -50,7 +50,7 @@ impl Nrf for SbiNrf {
     }
 
     fn profile(&self) -> Value {
-        profile(&self.shared.configuration(), &self.sbi)
+        profile(&self.shared.sepp.configuration(), &self.sbi)
     }
 
     fn is_registered(&self, is_registered: bool) {

@@ -1,7 +1,7 @@
 //! State shared by all connections.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::RETRY_AFTER;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::shares::{Share, Shares};
 use crate::config::Configuration;
 use crate::events::Events;
-use crate::guard::{Guard, InFlightRequest, LoadShed, Refusal as Offence};
+use crate::guard::{InFlightRequest, LoadShed, Refusal as Offence};
 use crate::metrics::Metrics;
 use crate::n32f::early;
 use crate::names::Fqdn;
@@ -39,33 +39,10 @@ pub(super) struct Shared {
     /// Shares of a listener's connections, counted over both N32 listeners together.
     pub(super) connections: Shares,
     pub(super) options: Arc<ServerOptions>,
-    /// What a reload replaces.
-    pub(super) current: RwLock<Current>,
     pub(super) server: HeaderValue,
 }
 
-/// What a reload replaces.
-#[derive(Clone)]
-pub(super) struct Current {
-    pub(super) configuration: Arc<Configuration>,
-    pub(super) guard: Arc<Guard>,
-    /// When the certificate for local network functions expires, in seconds since the Unix epoch.
-    pub(super) functions_end: Option<u64>,
-}
-
 impl Shared {
-    pub(super) fn configuration(&self) -> Arc<Configuration> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).configuration.clone()
-    }
-
-    pub(super) fn guard(&self) -> Arc<Guard> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).guard.clone()
-    }
-
-    pub(super) fn functions_end(&self) -> Option<u64> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).functions_end
-    }
-
     pub(super) fn options(&self) -> Arc<ServerOptions> {
         self.options.clone()
     }

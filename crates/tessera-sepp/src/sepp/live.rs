@@ -13,9 +13,14 @@ use super::policy::{PeerIndex, Policy};
 use crate::config::{Configuration, Limits};
 use crate::guard::Guard;
 use crate::n32c::{Association, Associations};
+use crate::sbi;
 
 /// A configuration in use. A reload replaces it; requests that began with it finish with it.
 pub(super) struct ActiveConfig {
+    /// As it is in effect: with the ports that listeners have, and settings that wait for a restart as they were.
+    pub(super) configuration: Arc<Configuration>,
+    /// When the certificate for local network functions expires, in seconds since the Unix epoch.
+    pub(super) functions_end: Option<u64>,
     pub(super) policy: Policy,
     pub(super) guard: Arc<Guard>,
     pub(super) functions: Arc<Functions>,
@@ -45,7 +50,9 @@ impl ActiveConfig {
             let hosts = config.sbi.hosts.clone();
             Arc::new(Functions::new(hosts, connects.clone(), options.clone()))
         });
-        Ok(Self { policy, guard, functions, slots, connects })
+        let functions_end = sbi::tls::expires_at(&config.sbi)?;
+        let configuration = Arc::new(config.clone());
+        Ok(Self { configuration, functions_end, policy, guard, functions, slots, connects })
     }
 
     /// Returns N32-f to a peer under this association.

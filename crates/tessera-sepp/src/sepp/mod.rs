@@ -131,6 +131,21 @@ impl Sepp {
         self.live().close_ended(&self.associations);
     }
 
+    /// Returns the configuration in effect.
+    pub(crate) fn configuration(&self) -> Arc<Configuration> {
+        self.live().configuration.clone()
+    }
+
+    /// Returns the rules in effect.
+    pub(crate) fn guard(&self) -> Arc<Guard> {
+        self.live().guard.clone()
+    }
+
+    /// Returns when the certificate for local network functions expires, in seconds since the Unix epoch.
+    pub(crate) fn functions_end(&self) -> Option<u64> {
+        self.live().functions_end
+    }
+
     /// Returns the associations with peers.
     pub fn associations(&self) -> &Arc<Associations> {
         &self.associations
