@@ -45,7 +45,7 @@ with_defaults! {
 impl PeerGuard {
     /// The services that visited and home networks request from each other (TS 23.501 §4.2.4), and `oauth2` for their
     /// access tokens.
-    pub const ROAMING: [&str; 18] = [
+    pub const ROAMING: [&str; 19] = [
         "nnrf-disc",
         // Networks subscribe to each other's profiles, and register none (TS 29.510 §5.2.2.5.3).
         "nnrf-nfm: POST, PATCH, DELETE /nnrf-nfm/v1/subscriptions/*",
@@ -65,6 +65,7 @@ impl PeerGuard {
         "nnssf-nsselection",
         "npcf-ue-policy-control",
         "nudm-callback",
+        "npcf-callback",
     ];
 }
 

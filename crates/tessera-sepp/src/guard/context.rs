@@ -2,7 +2,7 @@
 
 use http::request;
 
-use super::{path, percent};
+use super::percent;
 use crate::names::{Fqdn, PlmnSet, SERVICES};
 
 /// The peer as its certificate, its association and the configuration identify it, never by its own claims.
@@ -37,7 +37,8 @@ impl RequestSummary {
     }
 }
 
-/// The services of roaming (TS 23.501 §4.2.4), by the first segment of the path.
+/// The services of roaming (TS 23.501 §4.2.4), by the first segment of the path that names one: a prefix may precede it
+/// (TS 29.501 §4.4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Service {
     Known(u8),
@@ -47,10 +48,18 @@ pub(super) enum Service {
 
 impl Service {
     pub(super) fn of(path: &str) -> Self {
-        // Decoded as the server does: `nudm%2Dsdm` is `nudm-sdm`.
-        let first = percent::decode(path::first_segment(path)).unwrap_or_default();
-        let index = SERVICES.iter().position(|name| *name == first);
-        index.map_or(Self::Other, |index| Self::Known(index as u8))
+        Self::all_in(path).next().unwrap_or(Self::Other)
+    }
+
+    /// Returns the known services that segments of the path name.
+    pub(super) fn all_in(path: &str) -> impl Iterator<Item = Self> + '_ {
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        path.split('/').skip(1).filter_map(|segment| {
+            // Decoded as the server does: `nudm%2Dsdm` is `nudm-sdm`.
+            let segment = percent::decode(segment)?;
+            let index = SERVICES.iter().position(|name| *name == segment)?;
+            Some(Self::Known(index as u8))
+        })
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -96,7 +105,7 @@ impl Service {
         self.name() == "nudm-callback"
     }
 
-    fn is_callback(self) -> bool {
+    pub(super) fn is_callback(self) -> bool {
         self.name().ends_with("-callback")
     }
 

@@ -31,6 +31,11 @@ pub(super) enum Text {
     Plain,
     /// Only PLMN IDs.
     Plmn,
+    /// An identifier with the codes of the network that gave it: `00101-abcdef`, `001-01-abcdef`, and
+    /// `0a1b2c3d-001-01-ab` of a group (TS 29.571 §5.3.2, §5.6.2).
+    Coded,
+    /// An identifier of that form in one API, and another text in others.
+    MaybeCoded,
     /// The domain name of a network function, subject to topology hiding.
     Name,
     /// Any other domain name.
@@ -60,7 +65,7 @@ pub(super) enum Text {
 impl Text {
     /// Returns whether the value consists only of strings, and of objects and lists of them.
     pub(super) fn is_string(self) -> bool {
-        !matches!(self, Self::Plain | Self::Change | Self::Reference)
+        !matches!(self, Self::Plain | Self::MaybeCoded | Self::Change | Self::Reference)
     }
 }
 
@@ -138,10 +143,6 @@ pub(super) static FIELDS: &[Field] = {
         field("homePlmn", Either, Anyone, Plmn),
         field("hplmnId", Either, Anyone, Plmn),
         field("hplmn", Either, Anyone, Plmn),
-        // Identifiers that begin with the codes of the network that gave them.
-        field("traceRef", Either, Anyone, Plmn),
-        field("qoeReference", Either, Anyone, Plmn),
-        field("offloadIds", Either, Anyone, Plmn),
         // Lists of networks in subscriptions, policies and profiles, which concern third networks.
         field("allowedPlmns", Anyone, Anyone, Plain),
         field("allowedSnpns", Anyone, Anyone, Plain),
@@ -277,6 +278,8 @@ impl Kind {
             true => Side::Either,
             // The home network reports whose subscriber it authenticated (TS 33.501 §6.1.3.2).
             false if self.service.is_about_own_subscribers() => Side::Sender,
+            // By a path that the peer chose, possibly for that.
+            false if !self.service.is_known() => Side::Either,
             false => Side::Anyone,
         }
     }

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::{TARGET, Text};
 use super::identity::Identity;
-use super::judge::places::{binding, nrf_uri, place, uris};
+use super::judge::places::{binding, next_place, nrf_uri, place, uris};
 use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{NetworkName, Side};
@@ -100,9 +100,8 @@ pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> R
             if *name != TARGET && !rest.starts_with("discovery-") {
                 uris(judge, "header", Side::Sender, text)?;
             }
-        } else if judge.is_incoming && !is_talk(name) {
-            let text = text(judge, name, value)?;
-            uris(judge, "header", Side::Sender, text)?;
+        } else if judge.is_incoming {
+            of_http(judge, name, value, Side::Either)?;
         }
     }
     Ok(())
@@ -115,23 +114,24 @@ pub(super) fn judge_response(
 ) -> Result<(), Refusal> {
     tidy(judge, headers)?;
     for (name, value) in &*headers {
-        let rest = name.as_str().strip_prefix("3gpp-sbi-");
-        let is_judged = match rest {
-            Some("originating-network-id" | "producer-id" | "binding") => true,
-            _ => judge.is_incoming && !is_talk(name),
-        };
-        if is_judged {
-            let text = text(judge, name, value)?;
-            if let Some(rest) = rest {
+        if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
+            if judge.is_incoming
+                || matches!(rest, "originating-network-id" | "producer-id" | "binding")
+            {
+                let text = text(judge, name, value)?;
                 of_3gpp(judge, rest, text)?;
+                uris(judge, "header", Side::Sender, text)?;
             }
-            uris(judge, "header", Side::Sender, text)?;
+        } else if judge.is_incoming {
+            // Receivers take the origin of an error from `server` (TS 29.500 §6.10.8.2).
+            let side = if *name == SERVER { Side::Sender } else { Side::Either };
+            of_http(judge, name, value, side)?;
         }
     }
     if judge.is_incoming {
-        places(judge, headers, "location", &LOCATION)?;
-        places(judge, headers, "content-location", &CONTENT_LOCATION)?;
-        places(judge, headers, TARGET, &HeaderName::from_static(TARGET))?;
+        places(judge, headers, "location", &LOCATION, next_place)?;
+        places(judge, headers, "content-location", &CONTENT_LOCATION, next_place)?;
+        places(judge, headers, TARGET, &HeaderName::from_static(TARGET), place)?;
     }
     Ok(())
 }
@@ -143,12 +143,28 @@ fn places(
     headers: &HeaderMap,
     field: &'static str,
     name: &HeaderName,
+    judged: impl Fn(&mut Judge<'_>, &'static str, Side, &str) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     for value in headers.get_all(name) {
         let text = value.to_str().unwrap_or("not ASCII");
-        place(judge, field, Side::Sender, text)?;
+        judged(judge, field, Side::Sender, text)?;
     }
     Ok(())
+}
+
+/// Judges a header of HTTP in a peer's message: networks in all of them, URIs in those that programs follow.
+fn of_http(
+    judge: &mut Judge<'_>,
+    name: &HeaderName,
+    value: &HeaderValue,
+    side: Side,
+) -> Result<(), Refusal> {
+    if is_talk(name) {
+        return judge.names(scope("header", side), &String::from_utf8_lossy(value.as_bytes()));
+    }
+    let text = text(judge, name, value)?;
+    uris(judge, "header", Side::Sender, text)?;
+    judge.names(scope("header", side), text)
 }
 
 fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
@@ -169,7 +185,7 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
         }
         "client-credentials" | "source-nf-client-credentials" => token::judge(judge, value.trim()),
         "access-token" => bearer(judge, value),
-        "routing-binding" | "binding" | "consumer-info" => {
+        "routing-binding" | "binding" | "consumer-info" | "request-info" => {
             binding(judge, Side::Sender, value)?;
             judge.names(scope("3gpp-sbi-binding", Side::Either), value)
         }

@@ -106,6 +106,8 @@ impl Member {
         let (text, whose) = match words.next()? {
             // `fields.rs` has whose network it is; a test checks that it has every name.
             "network" => (Text::Plmn, None),
+            "coded" => (Text::Coded, Some([NamedParty::Either, NamedParty::Anyone])),
+            "maybe-coded" => (Text::MaybeCoded, None),
             "amf" => (Text::Plain, Some([NamedParty::Sought, NamedParty::Found])),
             "area" => (Text::Plain, Some([NamedParty::Either, NamedParty::Anyone])),
             "subscriber" => (Text::Subscriber, None),
@@ -310,6 +312,8 @@ mod tests {
     fn every_name_of_the_table_is_found_and_its_line_is_read() {
         let kinds = [
             "network",
+            "coded",
+            "maybe-coded",
             "amf",
             "area",
             "subscriber",

@@ -169,8 +169,8 @@ impl Guard {
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Hide));
         request_head::judge(&mut judge, parts)?;
         target::judge(&mut judge, &mut parts.headers, None, None)?;
-        if of_peer.hides_topology {
-            hiding::hide_request(&mut parts.headers);
+        if let Some(translation) = judge.translation {
+            hiding::hide_request(&translation, &mut parts.headers);
         }
         finish(judge, &mut parts.headers, body, false)
     }

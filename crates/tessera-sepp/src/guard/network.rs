@@ -99,11 +99,17 @@ impl NetworkName {
         Self::of_codes(mcc, mnc).filter(|_| is_nid)
     }
 
-    /// Reads the network with whose codes a reference begins: `00101-abcdef` (TS 29.571, `traceRef`).
-    pub(super) fn of_reference(text: &str) -> Option<Self> {
-        let (codes, rest) = text.split_once('-')?;
-        let (mcc, mnc) = codes.split_at_checked(3)?;
-        Self::of_codes(mcc, mnc).filter(|_| !rest.is_empty() && is_hex(rest))
+    /// Reads the codes at the beginning of an identifier, or behind the eight digits of a group's service:
+    /// `00101-abcdef`, `001-01-abcdef`, `0a1b2c3d-001-01-ab` (TS 29.571 §5.3.2).
+    pub(super) fn of_identifier(text: &str) -> Option<Self> {
+        let is_service = |(service, _): &(&str, &str)| service.len() == 8 && is_hex(service);
+        let text = text.split_once('-').filter(is_service).map_or(text, |(_, rest)| rest);
+        let (first, rest) = text.split_once('-')?;
+        let (mcc, mnc, rest) = match first.split_at_checked(3)? {
+            (mcc, "") => rest.split_once('-').map(|(mnc, rest)| (mcc, mnc, rest))?,
+            (mcc, mnc) => (mcc, mnc, rest),
+        };
+        Self::of_codes(mcc, mnc).filter(|_| !rest.is_empty())
     }
 
     fn of_codes(mcc: &str, mnc: &str) -> Option<Self> {
@@ -154,22 +160,29 @@ fn serving(text: &str) -> Option<&str> {
     is_whole.then_some(codes)
 }
 
-/// Returns each `mnc001.mcc001` in a text.
+/// Returns each `mnc001.mcc001` in a text, and `mnc01.mcc001` (TS 29.571, `5GPrukId`).
 pub(super) fn all_in(text: &str) -> impl Iterator<Item = NetworkName> + '_ {
-    const LEN: usize = "mnc001.mcc001".len();
     let bytes = text.as_bytes();
     let starts = memchr_both(bytes);
     starts.filter_map(move |start| {
-        let name: &[u8; LEN] = bytes.get(start..start + LEN)?.try_into().ok()?;
-        let digits = |from: usize| -> Option<[u8; 3]> {
-            let digits: [u8; 3] = name[from..from + 3].try_into().ok()?;
-            digits.iter().all(u8::is_ascii_digit).then_some(digits)
-        };
-        let fits =
-            name[..3].eq_ignore_ascii_case(b"mnc") && name[6..10].eq_ignore_ascii_case(b".mcc");
-        let (mnc, mcc) = (digits(3)?, digits(10)?);
-        fits.then_some(NetworkName::Padded { mcc, mnc })
+        let rest = after(&bytes[start..], b"mnc")?;
+        let padded = |mnc: &[u8; 2]| [b'0', mnc[0], mnc[1]];
+        let three = rest.split_first_chunk().filter(|(mnc, _)| are_digits(mnc));
+        let (mnc, rest) = three
+            .map(|(mnc, rest)| (*mnc, rest))
+            .or_else(|| rest.split_first_chunk().map(|(mnc, rest)| (padded(mnc), rest)))?;
+        let mcc = *after(rest, b".mcc")?.first_chunk()?;
+        (are_digits(&mnc) && are_digits(&mcc)).then_some(NetworkName::Padded { mcc, mnc })
     })
+}
+
+fn after<'b>(bytes: &'b [u8], start: &[u8]) -> Option<&'b [u8]> {
+    let (begin, rest) = bytes.split_at_checked(start.len())?;
+    begin.eq_ignore_ascii_case(start).then_some(rest)
+}
+
+fn are_digits(bytes: &[u8; 3]) -> bool {
+    bytes.iter().all(u8::is_ascii_digit)
 }
 
 /// Returns the offsets of `m` and `M`.
@@ -206,6 +219,7 @@ mod tests {
             "5g:MNC001.MCC001.3gppnetwork.org:7ed9d5b3ec6",
             "smf1.5gc.mnc001.mcc001.3gppnetwork.org",
             "set1.smfset.5gc.mnc001.mcc001",
+            "rid1.pid1.prose-cp.5gc.mnc01.mcc001.3gppnetwork.org",
         ] {
             let named = NetworkName::parse(text).unwrap_or_else(|| panic!("{text}"));
             assert!(named.is_in(&home), "{text}");
@@ -219,7 +233,8 @@ mod tests {
             "001-01-7ed9d5b3ec60",
             "001-01-network",
             "5G:NSWO",
-            "mnc01.mcc001",
+            "mnc1.mcc001",
+            "mnc0001.mcc001",
             "mnc001.mcc001.mnc002.mcc001",
             "5G:XXX093.XXX208.3gppnetwork.org.mnc001.mcc001",
             "5G:mnc001.mcc001.3gppnetwork.org:208-93-evil",

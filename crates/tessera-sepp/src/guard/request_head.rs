@@ -4,8 +4,8 @@ use http::header::ACCEPT_ENCODING;
 use http::uri::PathAndQuery;
 use http::{Method, Uri, request};
 
+use super::context::Service;
 use super::fields::Text;
-use super::identity::Identity;
 use super::judge::{Judge, Scope};
 use super::{Refusal, Rule, headers, path, query};
 use crate::config::ApiRule;
@@ -21,13 +21,12 @@ pub(super) fn judge(judge: &mut Judge<'_>, parts: &mut request::Parts) -> Result
     headers::judge_request(judge, &mut parts.headers)?;
     let malformed = || Refusal::new(Rule::Malformed, "path", "");
     let path = path::canonical(parts.uri.path()).ok_or_else(malformed)?.into_owned();
-    let scope = Scope { name: "path", side: None, text: Text::Plain, maps: 0 };
-    for segment in path.split('/') {
-        match Identity::of(segment.trim()) {
-            Some(identity) => judge.identity(scope, segment, identity)?,
-            None => judge.names(scope, segment)?,
-        }
+    // By the service the answer is judged.
+    if !judge.is_incoming && Service::all_in(&path).any(|service| service != judge.kind.service) {
+        judge.against(Rule::Malformed, "path", "two services")?;
     }
+    let scope = Scope { name: "path", side: None, text: Text::Plain, maps: 0 };
+    judge.segments(scope, &path)?;
     let mut line =
         String::with_capacity(2 * parts.uri.path_and_query().map_or(0, |it| it.as_str().len()));
     path::write(&mut line, &path);

@@ -77,6 +77,16 @@ fn scheme_len(text: &str) -> Option<usize> {
         .map(|scheme| scheme.len())
 }
 
+/// Returns whether any reader finds a host in a text that begins as a URI: `http: none` has none, for a space is in no
+/// host of the URL standard.
+pub(super) fn may_have_host(text: &str) -> bool {
+    let Some((_, rest)) = text.split_once(':') else { return false };
+    let rest = rest.trim_start_matches(['/', '\\', '\t', '\n', '\r']);
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    !host.is_empty() && !host.contains(' ')
+}
+
 /// Returns host and port of an authority without user information.
 pub(super) fn split(authority: &str) -> Option<(Host<'_>, Option<u16>)> {
     let (host, port) = match authority.strip_prefix('[') {

@@ -260,7 +260,7 @@ fn a_network_has_one_name() {
         ("00101-abcdef", None),
         ("20893-abcdef", Some(Rule::PlmnInJson)),
         ("00101-", Some(Rule::Malformed)),
-        ("00101-20893x", Some(Rule::Malformed)),
+        ("x00101-20893", Some(Rule::Malformed)),
     ] {
         let body = format!("{{\"traceData\":{{\"traceRef\":\"{reference}\"}}}}");
         assert_eq!(rule(&format!("POST /namf-comm/v1/x\n\n{body}")), refused, "{reference}");

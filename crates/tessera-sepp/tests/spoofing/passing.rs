@@ -19,6 +19,9 @@ fn requests_pass_that_look_like_what_is_refused() {
         "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"supi\":\"nai-printer\"}",
         // The receiver's SEPP itself, whose name is the end of its telescopic names.
         "POST /nudm-sdm/v2/x/y\n\n{\"href\":\"http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org/nudm-sdm/v2/x\"}",
+        // TS 29.525 §5.6: a home network's policies for a subscriber that visits, and networks of a whole country.
+        "POST /npcf-callback/v1/1/update\n\n{\"resourceUri\":\"http://pcf.5gc.mnc001.mcc001.3gppnetwork.org/npcf-ue-policy-control/v1/policies/1\"}",
+        "POST /npcf-callback/v1/1/update\n\n{\"visitedNetDescs\":[{\"mcc\":\"001\"}]}",
         // Text for people.
         "GET /nudm-sdm/v2/x\nuser-agent: UDM http://10.0.0.1/",
     ] {
@@ -41,6 +44,15 @@ fn answers_pass_that_look_like_what_is_refused() {
         ("/nsmf-pdusession/v1/x", r#"{"tai":{"plmnId":{"mcc":"208"},"tac":"1"}}"#),
         // Of a network that served the subscriber before.
         (asked, r#"{"vendorId":"5g-guti-2089302004000000001"}"#),
+        // Servers and gateways, which no network function connects to over HTTP.
+        (
+            "/namf-comm/v1/x",
+            r#"{"appServerAddrs":[{"fqdn":"app.example"}],"upfAddr":{"fqdn":"upf.example"}}"#,
+        ),
+        (
+            "/nausf-auth/v1/x",
+            r#"{"pvsInfo":[{"ipv4Addresses":["192.0.2.1"],"ipv6Addresses":["2001:db8::1"]}]}"#,
+        ),
         // A merge patch deletes it.
         (asked, r#"{"plmnId":{"mcc":null,"mnc":null}}"#),
     ] {

@@ -103,7 +103,7 @@ fn a_patch_is_judged_where_its_values_end() {
         assert_eq!(patch(&member), None);
         let beside = format!(
             "{},{},{}",
-            add("/load/0", &both(OWN)),
+            add("/load/0", &both("http://nrf.5gc.mnc070.mcc999.3gppnetwork.org")),
             add("/load/x", &both(here)),
             to(op, "/load/x", "/nfStatusNotificationUri")
         );

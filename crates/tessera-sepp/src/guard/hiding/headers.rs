@@ -6,6 +6,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::super::fields::TARGET;
+use super::super::percent;
 use super::super::uri::{HttpUri, UriMatch};
 use super::{Translation, UnknownPseudonym};
 
@@ -24,8 +25,9 @@ const TELLING: [HeaderName; 10] = [
 ];
 
 /// Removes them from a request; `user-agent` keeps the type of the function (TS 29.500 §5.2.2.2).
-pub(in super::super) fn hide_request(headers: &mut HeaderMap) {
+pub(in super::super) fn hide_request(translation: &Translation<'_>, headers: &mut HeaderMap) {
     take_out(headers);
+    hide_roots(translation, headers);
     headers.remove(ACCEPT_ENCODING);
     let Some(agent) = headers.get_mut(USER_AGENT) else { return };
     let kind = agent.as_bytes().iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -48,6 +50,39 @@ fn take_out(headers: &mut HeaderMap) {
     for name in &TELLING {
         headers.remove(name);
     }
+}
+
+/// Hides the roots of callback URIs in `3gpp-Sbi-Consumer-Info`; removes a value that can't be read
+/// (TS 29.500 §5.2.3.2.20).
+fn hide_roots(translation: &Translation<'_>, headers: &mut HeaderMap) {
+    const CONSUMER_INFO: HeaderName = HeaderName::from_static("3gpp-sbi-consumer-info");
+    let hidden = |value: &HeaderValue| {
+        let text = percent::decode(value.to_str().ok()?)?;
+        HeaderValue::from_str(&hide_uris(translation, &text)?).ok()
+    };
+    let values: Vec<_> = headers.get_all(&CONSUMER_INFO).iter().filter_map(hidden).collect();
+    headers.remove(&CONSUMER_INFO);
+    for value in values {
+        headers.append(CONSUMER_INFO, value);
+    }
+}
+
+fn hide_uris(translation: &Translation<'_>, text: &str) -> Option<String> {
+    const BETWEEN: [char; 7] = ['"', ';', ',', ' ', '=', '(', ')'];
+    let mut hidden = String::with_capacity(2 * text.len());
+    for part in text.split_inclusive(BETWEEN) {
+        let (token, between) = part.split_at(part.strip_suffix(BETWEEN).unwrap_or(part).len());
+        match HttpUri::look(token) {
+            UriMatch::Uri(uri) => match translation.authority(&uri).ok()? {
+                Some(authority) => hidden.extend([uri.scheme, &authority, uri.rest]),
+                None => hidden.push_str(token),
+            },
+            UriMatch::NoUri => hidden.push_str(token),
+            UriMatch::Unclear => return None,
+        }
+        hidden.push_str(between);
+    }
+    Some(hidden)
 }
 
 /// Hides or reveals the hosts in `location` and `content-location`.

@@ -12,7 +12,7 @@ use super::identity::{Identity, OTHER_KINDS};
 use super::members::{FoldedName, Key, Member};
 use super::network::{NetworkName, Side, Sides};
 use super::uri::{HttpUri, UriMatch};
-use super::{Refusal, Rule, RuleSet, Verdict, network, path};
+use super::{Refusal, Rule, RuleSet, Verdict, network, path, uri};
 use crate::config::{ApiRule, TargetPattern};
 use crate::names::Fqdn;
 
@@ -122,6 +122,11 @@ impl Judge<'_> {
         self.names_another(self.rule, scope, side, &named.to_string())
     }
 
+    /// Returns whether a network of this country may be named here.
+    fn has_country(&self, scope: Scope, mcc: &[u8]) -> bool {
+        self.sides.any(self.side(scope), |set| set.iter().any(|id| id.mcc().as_bytes() == mcc))
+    }
+
     fn names_another(
         &mut self,
         rule: Rule,
@@ -142,7 +147,10 @@ impl Judge<'_> {
         let side = if is_data { around.side } else { side };
         // In a map the name is data: what a member of that name holds elsewhere says nothing of the value here.
         let maps = around.maps.checked_sub(1).unwrap_or(member.maps);
-        Scope { name: member.name, side, text: member.text, maps }
+        // The name of an application or a gateway (TS 29.517, `AddrFqdn`), which no network function connects to.
+        let is_application = matches!(around.name, "appServerAddrs" | "upfAddr");
+        let text = if is_application && member.name == "fqdn" { Text::Plain } else { member.text };
+        Scope { name: member.name, side, text, maps }
     }
 
     /// Judges the name of a member, or a token of a pointer to one.
@@ -172,7 +180,7 @@ impl Judge<'_> {
     pub(super) fn text(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         // What should hold something else may still be repeated where it is taken for a URI.
         let is_uri = match scope.text {
-            Text::Plain | Text::Binding | Text::Token => false,
+            Text::Plain | Text::MaybeCoded | Text::Binding | Text::Token => false,
             Text::Uri | Text::Callback | Text::UriOrHost | Text::Reference => false,
             _ => self.is_incoming && !matches!(HttpUri::look(text), UriMatch::NoUri),
         };
@@ -181,6 +189,7 @@ impl Judge<'_> {
         }
         match scope.text {
             Text::Plmn => self.plmn(scope, text).map(|()| None),
+            Text::Coded | Text::MaybeCoded => self.coded(scope, text),
             Text::Token => token::judge(self, text).map(|()| None),
             Text::Name | Text::Host => self.name(scope, text),
             Text::Path => self.path(scope, text).map(|()| None),
@@ -215,8 +224,14 @@ impl Judge<'_> {
                         return self.identity(scope, text, identity).map(|()| None);
                     }
                 }
-                // Text for people may begin like one too.
-                UriMatch::Unclear if self.is_incoming && self.kind.is_request => {
+                // A local function could repeat it, in a form that gets a hidden name.
+                // A local function could repeat it in a form that gets a hidden name. Text for people may begin like
+                // one too.
+                UriMatch::Unclear
+                    if self.is_incoming
+                        && (self.kind.is_request
+                            || self.translation.is_some() && uri::may_have_host(text)) =>
+                {
                     return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
                 }
                 UriMatch::Unclear => {
@@ -243,10 +258,7 @@ impl Judge<'_> {
 
     /// Judges a text that is a PLMN ID.
     fn plmn(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
-        let reference = matches!(scope.name, "traceRef" | "qoeReference" | "offloadIds")
-            .then(|| NetworkName::of_reference(text))
-            .flatten();
-        if let Some(named) = reference.or_else(|| NetworkName::parse(text)) {
+        if let Some(named) = NetworkName::parse(text) {
             return self.network(scope, &named);
         }
         // Without the network's own radio there is no serving network (TS 33.501 §6.1.1.4).
@@ -254,6 +266,16 @@ impl Judge<'_> {
             return Ok(());
         }
         self.against(Rule::Malformed, scope.name, text)
+    }
+
+    /// Judges an identifier by the codes in it.
+    fn coded(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
+        if let Some(named) = NetworkName::of_identifier(text) {
+            self.network(scope, &named)?;
+        } else if scope.text == Text::Coded && self.side(scope) != Side::Anyone {
+            self.against(Rule::Malformed, scope.name, text)?;
+        }
+        self.plain(scope, text)
     }
 
     /// Judges a text that is a SUPI or SUCI (TS 29.571 §5.3.2).
@@ -322,8 +344,11 @@ impl Judge<'_> {
 
     /// Returns whether address lists of functions are removed: a local function's because they are hidden, a peer's
     /// because they are internal to it, and the same addresses belong to other machines here.
-    pub(super) fn leaves_out_addresses(&self) -> bool {
-        self.is_incoming || self.translation.is_some_and(|translation| translation.way == Way::Hide)
+    ///
+    /// A provisioning server's are for the subscriber's device (TS 29.509, `PvsInfo`).
+    pub(super) fn leaves_out_addresses(&self, around: Scope) -> bool {
+        let hides = self.translation.is_some_and(|translation| translation.way == Way::Hide);
+        (self.is_incoming || hides) && around.name != "pvsInfo"
     }
 
     /// Judges a subscriber.

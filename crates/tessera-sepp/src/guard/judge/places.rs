@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::Judge;
+use super::{Judge, Scope};
+use crate::guard::fields::Text;
 use crate::guard::network::{NetworkName, Side};
 use crate::guard::percent;
 use crate::guard::uri::{Host, HttpUri, UriMatch};
@@ -15,7 +16,9 @@ pub(in crate::guard) fn place(
     side: Side,
     text: &str,
 ) -> Result<(), Refusal> {
-    let is_fine = match HttpUri::parse(text) {
+    let uri = HttpUri::parse(text);
+    judge.segments(anywhere(field), uri.as_ref().map_or(text, |uri| uri.rest))?;
+    let is_fine = match uri {
         Some(uri) => is_of(judge, side, &uri),
         // A path at the responding function; `//host` is another host (RFC 3986 §4.2).
         None => HttpUri::parse(&format!("http://host{text}")).is_some_and(|uri| {
@@ -25,25 +28,58 @@ pub(in crate::guard) fn place(
     if is_fine { Ok(()) } else { elsewhere(judge, field, side, text) }
 }
 
+/// Judges a place that a function goes to next, for the same service.
+pub(in crate::guard) fn next_place(
+    judge: &mut Judge<'_>,
+    field: &'static str,
+    side: Side,
+    text: &str,
+) -> Result<(), Refusal> {
+    let path = HttpUri::parse(text).map_or(text, |uri| uri.rest);
+    if !judge.keeps_service(path) {
+        elsewhere(judge, field, side, text)?;
+    }
+    place(judge, field, side, text)
+}
+
 /// Judges the parameters of a binding that are URIs by their names: `callback-uri-prefix` (TS 29.500 §5.2.3.2.5).
 pub(in crate::guard) fn binding(
     judge: &mut Judge<'_>,
     side: Side,
     value: &str,
 ) -> Result<(), Refusal> {
+    const FIELD: &str = "3gpp-sbi-binding";
     if !judge.is_incoming {
         return Ok(());
     }
     for part in value.split([';', ',']) {
-        let Some((name, uri)) = part.split_once('=') else { continue };
-        let name = name.to_ascii_lowercase();
+        let Some((name, value)) = part.split_once('=') else { continue };
+        let name = name.trim().to_ascii_lowercase();
+        let value = value.trim().trim_matches('"');
+        let value = percent::decode(value).unwrap_or(Cow::Borrowed(value));
         if name.contains("uri") || name.contains("root") {
-            let uri = uri.trim().trim_matches('"');
-            let uri = percent::decode(uri).unwrap_or(Cow::Borrowed(uri));
-            place(judge, "3gpp-sbi-binding", side, &uri)?;
+            place(judge, FIELD, side, &value)?;
+        }
+        if name == "guami" {
+            guami(judge, FIELD, &value)?;
         }
     }
     Ok(())
+}
+
+/// Judges a GUAMI as text: an AMF's network and identifier (TS 29.500 §5.2.3.2.6).
+fn guami(judge: &mut Judge<'_>, field: &'static str, value: &str) -> Result<(), Refusal> {
+    if let Some(named) = NetworkName::of_identifier(value) {
+        return judge.network(Scope { side: Some(Side::Either), ..anywhere(field) }, &named);
+    }
+    let is_fine = !value.starts_with(|first: char| first.is_ascii_digit())
+        || judge.sides.allow_digits(Side::Either, value);
+    if is_fine { Ok(()) } else { judge.against(judge.rule, field, value) }
+}
+
+/// Returns the scope of a field in which any name may stand.
+fn anywhere(name: &'static str) -> Scope {
+    Scope { name, side: None, text: Text::Plain, maps: 0 }
 }
 
 /// Judges `nnrf-disc: https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/nnrf-disc/v1; oauth2: ..` (TS 29.500 §5.2.3.2.12):
@@ -95,7 +131,10 @@ pub(in crate::guard) fn uris(
                 // No API has URIs of other schemes here.
                 UriMatch::NoUri => !token.contains("://") && !token.starts_with("//"),
                 UriMatch::Unclear => false,
-                UriMatch::Uri(uri) => is_of(judge, side, &uri),
+                UriMatch::Uri(uri) => {
+                    judge.segments(anywhere(field), uri.rest)?;
+                    is_of(judge, side, &uri)
+                }
             };
             if !is_fine {
                 elsewhere(judge, field, side, token)?;

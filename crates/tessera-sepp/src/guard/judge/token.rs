@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::places::{elsewhere, is_of};
 use super::{Judge, Scope, json};
@@ -40,17 +40,20 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
 /// there.
 fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
     match json::tree(header) {
-        Some(Value::Object(members)) => places_in(judge, &members),
+        Some(header @ Value::Object(_)) => places_in(judge, &header),
         _ => judge.against(Rule::Malformed, CLAIMS.name, "has no header"),
     }
 }
 
-/// Also judges a key within the header (RFC 7517 §4.6).
-fn places_in(judge: &mut Judge<'_>, members: &Map<String, Value>) -> Result<(), Refusal> {
+/// Also judges keys within the header (RFC 7517 §4.6).
+fn places_in(judge: &mut Judge<'_>, value: &Value) -> Result<(), Refusal> {
+    let members = match value {
+        Value::Array(items) => return items.iter().try_for_each(|item| places_in(judge, item)),
+        Value::Object(members) => members,
+        _ => return Ok(()),
+    };
     for (name, value) in members {
-        if let Value::Object(members) = value {
-            places_in(judge, members)?;
-        }
+        places_in(judge, value)?;
         let name = FoldedName::of(name).whole;
         let is_place = ["jku", "x5u"].iter().any(|place| name == FoldedName::of(place).whole);
         if is_place && judge.is_incoming {

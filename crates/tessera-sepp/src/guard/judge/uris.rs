@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::{Judge, Scope};
 use crate::config::{ApiRule, TargetPattern};
+use crate::guard::context::Service;
 use crate::guard::fields::Text;
 use crate::guard::identity::Identity;
 use crate::guard::network::{NetworkName, Side, all_in};
@@ -23,6 +24,9 @@ impl Judge<'_> {
     ) -> Result<Option<String>, Refusal> {
         self.segments(scope, uri.rest)?;
         let side = self.kind.uri(scope.text);
+        if scope.name == "href" && !self.keeps_service(uri.rest) {
+            return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
+        }
         if let Some(translation) = self.translation {
             match translation.authority(&uri) {
                 // It belongs to a local function, like a clear name of the local network: a peer may not make another
@@ -40,6 +44,12 @@ impl Judge<'_> {
                         && !self.may_ask(uri.rest) =>
                 {
                     return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
+                }
+                // A function that quotes the text to the peer would show what the name stands for.
+                Ok(Some(_))
+                    if self.is_incoming && matches!(scope.text, Text::Plain | Text::MaybeCoded) =>
+                {
+                    return Ok(None);
                 }
                 Ok(Some(authority)) => {
                     return Ok(Some(format!("{}{authority}{}", uri.scheme, uri.rest)));
@@ -92,6 +102,7 @@ impl Judge<'_> {
     fn is_followed(&self, scope: Scope, path: &str) -> bool {
         let is_followed = match scope.text {
             Text::Uri | Text::UriOrHost | Text::Reference => true,
+            Text::Plain if self.kind.is_request => !asks_for_no_service(path),
             _ => {
                 self.translation.is_some()
                     && self.may_come_back(scope)
@@ -99,6 +110,14 @@ impl Judge<'_> {
             }
         };
         self.is_incoming && is_followed
+    }
+
+    /// Returns whether what a function asks for by a link in an answer is of the service that it asked already: by the
+    /// path, which the peer chose, the next answer is judged.
+    pub(super) fn keeps_service(&self, path: &str) -> bool {
+        let service = self.kind.service;
+        let is_free = self.kind.is_request || !service.is_known() || service.is_callback();
+        !self.is_incoming || is_free || Service::of(path) == service
     }
 
     /// Returns whether the peer itself might ask for the service of a path: a local function is not to ask for it in
@@ -161,6 +180,10 @@ impl Judge<'_> {
         text: &str,
     ) -> Result<Option<String>, Refusal> {
         const SCHEMES: [&str; 5] = ["about:", "sip:", "sips:", "tel:", "urn:"];
+        let service = self.kind.service;
+        if scope.name == "subscriptionId" && (service.has_profiles() || !service.is_known()) {
+            self.subscription(scope, text)?;
+        }
         if let Some(uri) = HttpUri::parse(text) {
             return self.uri(scope, text, uri);
         }
@@ -170,15 +193,17 @@ impl Judge<'_> {
                 start.eq_ignore_ascii_case(scheme) && !rest.starts_with("//")
             })
         });
-        self.segments(scope, text)?;
+        let host = host_of(text);
+        let is_named = NetworkName::of_domain(host).is_some();
         // Some readers decode it, and some accept a host without a scheme.
         let decoded = percent::decode(text).unwrap_or(Cow::Borrowed(text));
+        let has_host = all_in(host_of(&decoded)).next().is_some();
+        self.segments(scope, if has_host { &text[host.len()..] } else { text })?;
         if is_other || is_relative(text) && is_relative(&decoded) {
             let side = self.kind.uri(scope.text);
-            let host = host_of(text);
             if let Some(translation) = self.translation
                 && translation.way == Way::Hide
-                && NetworkName::of_domain(host).is_some()
+                && is_named
             {
                 return match translation.name(host) {
                     Ok(hidden) => Ok(hidden.map(|name| format!("{name}{}", &text[host.len()..]))),
@@ -203,15 +228,32 @@ impl Judge<'_> {
         self.against(Rule::CallbackUri, scope.name, text).map(|()| None)
     }
 
-    /// Judges subscribers in the path of a URI.
-    fn segments(&mut self, scope: Scope, path: &str) -> Result<(), Refusal> {
+    /// Judges subscribers, networks and subscriptions in a path.
+    pub(in crate::guard) fn segments(&mut self, scope: Scope, path: &str) -> Result<(), Refusal> {
+        let scope = Scope { side: scope.side.filter(|side| *side == Side::Anyone), ..scope };
+        let is_of_nrf = path.contains("nnrf-nfm/");
+        let mut before = Cow::Borrowed("");
         for segment in path.split(['/', '?', '#']) {
             let segment = percent::decode(segment).unwrap_or(Cow::Borrowed(segment));
-            if let Some(identity) = Identity::of(&segment) {
-                self.identity(scope, &segment, identity)?;
+            match Identity::of(segment.trim()) {
+                Some(identity) => self.identity(scope, &segment, identity)?,
+                None => self.names(scope, &segment)?,
             }
+            if is_of_nrf && before == "subscriptions" {
+                self.subscription(scope, &segment)?;
+            }
+            before = segment;
         }
         Ok(())
+    }
+
+    /// Judges the identifier of a subscription at an NRF: it may begin with the codes of the network that holds it, to
+    /// which other NRFs pass on what is asked of it (TS 29.510 §5.2.2.5.6, §6.1.3.5.2).
+    fn subscription(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
+        match NetworkName::of_identifier(text) {
+            Some(named) => self.network(Scope { side: Some(Side::Either), ..scope }, &named),
+            None => Ok(()),
+        }
     }
 }
 

@@ -67,7 +67,7 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
         None,
         "/nausf-auth/v1/ue-authentications",
         "location: http://ausf.5gc.mnc001.mcc001.3gppnetwork.org/nausf-auth/v1/ue-authentications/1",
-        r#"{"_links":{"5g-aka":{"href":"http://ausf.5gc.mnc001.mcc001.3gppnetwork.org/x"}}}"#,
+        r#"{"_links":{"5g-aka":{"href":"http://ausf.5gc.mnc001.mcc001.3gppnetwork.org/x/nausf-auth/v1/ue-authentications/1"}}}"#,
     ),
     (
         "header of a third network",

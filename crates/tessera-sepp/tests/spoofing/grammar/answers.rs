@@ -107,7 +107,12 @@ fn token(random: &mut Random) -> HostileMessage {
 
 pub fn honest() -> Vec<(String, Message)> {
     let one = |(status, scene): &(u16, Scene)| {
-        let message = Message { status: Some(*status), ..scene.honest() };
+        let mut message = Message { status: Some(*status), ..scene.honest() };
+        if scene.member == "href" {
+            // A link is of the service that was asked.
+            let body = String::from_utf8_lossy(&message.body);
+            message.body = body.replace(":8080/x", &format!(":8080{}/1", scene.path)).into_bytes();
+        }
         (format!("answer: {}", scene.member), message.header("content-type", "application/json"))
     };
     SCENES.iter().map(one).collect()

@@ -67,6 +67,12 @@ impl Codes {
     fn one(&self, judge: &mut Judge<'_>, scope: Scope, mnc: Code) -> Result<(), Refusal> {
         let named = match (self.mcc, mnc) {
             (Code::Absent, Code::Absent) => return Ok(()),
+            // All networks of a country (TS 29.522, `NetworkDescription`).
+            (Code::Digits(mcc, 3), Code::Absent)
+                if scope.name == "visitedNetDescs" && judge.has_country(scope, &mcc) =>
+            {
+                return Ok(());
+            }
             (Code::Digits(mcc, 3), Code::Digits(mnc, len)) => {
                 plmn(&mcc, &mnc[..usize::from(len)]).map(NetworkName::Exactly)
             }

@@ -278,7 +278,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                     self.settle(judged)?;
                     plain
                 }
-                Key::Addresses if self.judge.leaves_out_addresses() => {
+                Key::Addresses if self.judge.leaves_out_addresses(self.scope) => {
                     let start = self.out.len();
                     members.next_value_seed(self.within(plain))?;
                     let kept = tree(&self.out[start..]).and_then(|value| addresses.take(value));

@@ -241,7 +241,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
             }
             Key::Known(member) => judge.below(scope, member),
             Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
-            Key::Addresses if judge.leaves_out_addresses() => return Ok(Place::LeftOut),
+            Key::Addresses if judge.leaves_out_addresses(scope) => return Ok(Place::LeftOut),
             Key::Addresses | Key::Unknown { .. } => plain,
         };
     }
@@ -350,20 +350,22 @@ fn is_same(one: &str, other: &str) -> bool {
 /// Returns the values that a pointer selects within a value: all items of a list, all members of an object with that
 /// name in any case.
 fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
-    let Some((token, rest)) = pointer.split_first() else { return vec![value] };
-    match value {
-        Value::Array(items) if is_index(token) => {
-            items.iter().flat_map(|item| values(item, rest)).collect()
-        }
-        Value::Object(members) => {
-            let folded = FoldedName::of(token).whole;
-            let named = members
+    let mut found = vec![value];
+    for token in pointer {
+        // Once: a pointer may have a long name, and a list many objects.
+        let folded = FoldedName::of(token).whole;
+        let below = |value: &'v Value| match value {
+            Value::Array(items) if is_index(token) => items.iter().collect(),
+            Value::Object(members) => members
                 .iter()
-                .filter(|(name, _)| *name == token || FoldedName::of(name).whole == folded);
-            named.flat_map(|(_, member)| values(member, rest)).collect()
-        }
-        _ => Vec::new(),
+                .filter(|(name, _)| *name == token || FoldedName::of(name).whole == folded)
+                .map(|(_, member)| member)
+                .collect(),
+            _ => Vec::new(),
+        };
+        found = found.into_iter().flat_map(below).collect();
     }
+    found
 }
 
 /// Returns whether a pointer selects something in a value, with exact spelling.

@@ -1,0 +1,174 @@
+//! URIs that a function follows, keeps or quotes.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use tessera_sepp::guard::{RequestSummary, Rule};
+
+use crate::message::{
+    OWN, guard, hidden, incoming, incoming_answer, outgoing, outgoing_answer, passes, request, with,
+};
+
+/// An answer is judged by the service in the path that was asked; the peer chooses that path by `href`, `location` or
+/// `apiPrefix`.
+#[test]
+fn a_peer_does_not_choose_the_rules_of_its_answer() {
+    let guard = guard("");
+    // An authentication: the AMF takes the subscriber from the last answer.
+    let confirm = "/x/nausf-auth/v1/ue-authentications/1/5g-aka-confirmation";
+    let link = format!(
+        r#"{{"authType":"5G_AKA","_links":{{"5g-aka":{{"href":"http://ausf.5gc.mnc001.mcc001.3gppnetwork.org{confirm}"}}}}}}"#
+    );
+    assert!(incoming_answer(&guard, "/nausf-auth/v1/ue-authentications", "", &link).is_ok());
+    // The AMF follows the link.
+    passes(outgoing(
+        &guard,
+        &format!(
+            "PUT {confirm}\n3gpp-sbi-target-apiroot: http://ausf.5gc.mnc001.mcc001.3gppnetwork.org\n\n{{\"resStar\":\"00\"}}"
+        ),
+    ));
+    let success = r#"{"authResult":"AUTHENTICATION_SUCCESS","supi":"imsi-208930000000001"}"#;
+    let judged = |asked: &str, body: &str| {
+        incoming_answer(&guard, asked, "", body).map(drop).map_err(|refusal| refusal.rule)
+    };
+    assert_eq!(judged(&confirm[2..], success), Err(Rule::UeIdentity));
+    let mut passed = Vec::new();
+    if judged(confirm, success).is_ok() {
+        passed.push(success);
+    }
+    // A discovery: the NRF redirects it (TS 29.510 §5.3.2.2.3).
+    let search = "/x/nnrf-disc/v1/nf-instances";
+    let (question, _) = request("GET /nnrf-disc/v1/nf-instances");
+    let (mut parts, ()) = http::Response::builder()
+        .status(307)
+        .header("location", format!("http://nrf.5gc.mnc001.mcc001.3gppnetwork.org{search}"))
+        .body(())
+        .unwrap()
+        .into_parts();
+    let redirected = with(|it| {
+        guard.incoming_response(
+            it,
+            RequestSummary::of(&question),
+            &mut parts,
+            Some(&mut Bytes::new()),
+        )
+    });
+    passes(redirected);
+    for found in [
+        r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udr.5gc.mnc070.mcc999.3gppnetwork.org","plmnList":[{"mcc":"999","mnc":"70"}]}]}"#,
+        r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc093.mcc208.3gppnetwork.org","amfInfo":{"guamiList":[{"plmnId":{"mcc":"208","mnc":"93"},"amfId":"020040"}]}}]}"#,
+        r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","anyMember":1}]}"#,
+    ] {
+        assert!(judged(&search[2..], found).is_err(), "{found}");
+        if judged(search, found).is_ok() {
+            passed.push(found);
+        }
+    }
+    assert!(passed.is_empty(), "{passed:#?}");
+}
+
+#[test]
+fn any_uri_in_json_leads_to_no_service_that_the_peer_may_not_ask() {
+    let guard = guard("");
+    let own = OWN;
+    let post = |member: &str| {
+        let text = format!(
+            "POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions\n\n{{\"{member}\":\"{own}\"}}"
+        );
+        incoming(&guard, &text).map(drop).map_err(|refusal| refusal.rule)
+    };
+    assert_eq!(post("monitoredResourceUris"), Err(Rule::CallbackUri));
+    assert_eq!(post("dnn"), Err(Rule::CallbackUri));
+}
+
+/// A function that parses it by the URL standard repeats it in a form that gets a hidden name.
+#[test]
+fn an_answer_has_no_uri_with_an_address_in_any_spelling() {
+    let guard = guard("");
+    let judge = |uri: &str| {
+        let body = serde_json::json!({ "dnn": uri }).to_string();
+        incoming_answer(&guard, "/nudm-sdm/v2/x", "", &body).map_err(|refusal| refusal.rule)
+    };
+    assert_eq!(judge("http://10.0.0.1:6379/x"), Err(Rule::CallbackUri));
+    let mut passed = Vec::new();
+    for uri in [
+        "http:\\\\10.0.0.1:6379/x",
+        "http:10.0.0.1:6379/x",
+        " http://10.0.0.1:6379/x",
+        "http://a@10.0.0.1:6379/x",
+        "http://10.1:6379/x",
+        "http://0x0a000001:6379/x",
+        "http://10.0.0.1:6379/x'",
+        "http://10.0.0.1:06379/x",
+    ] {
+        let read = url::Url::parse(uri).unwrap();
+        assert_eq!((read.host_str(), read.port()), (Some("10.0.0.1"), Some(6379)), "{uri}");
+        if judge(uri).is_ok() {
+            passed.push(uri);
+        }
+    }
+    assert!(passed.is_empty(), "{passed:#?}");
+}
+
+#[test]
+fn a_key_in_a_list_of_a_tokens_header_is_in_the_senders_network_too() {
+    let judge = |header: &str| {
+        let [header, claims] = [header, "{}"].map(|part| URL_SAFE_NO_PAD.encode(part));
+        let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
+        incoming(&guard(""), &text).map(drop).map_err(|refusal| refusal.rule)
+    };
+    let key = r#"{"kty":"EC","x5u":"gopher://10.0.0.1:6379/_INFO"}"#;
+    assert_eq!(judge(&format!(r#"{{"jwk":{key}}}"#)), Err(Rule::CallbackUri));
+    assert!(judge(&format!(r#"{{"jwks":{{"keys":[{key}]}}}}"#)).is_err());
+}
+
+#[test]
+fn the_prefix_of_a_callback_is_a_plain_path_in_every_header() {
+    let guard = guard("");
+    let judge = |header: &str| {
+        let text = format!("GET /nudm-sdm/v2/x\n3gpp-sbi-{header}");
+        incoming(&guard, &text).map(drop).map_err(|refusal| refusal.rule)
+    };
+    let prefix = "callback-uri-prefix=/../../nudr-dr/v1";
+    assert!(judge(&format!("routing-binding: bl=nf-instance; nfinst=1; {prefix}")).is_err());
+    assert!(judge(&format!("request-info: retrans=true; {prefix}")).is_err());
+}
+
+/// TS 29.500 §5.2.3.2.20: `intraPlmnCallbackRoot` has the function's own address.
+#[test]
+fn the_callback_roots_of_a_local_function_are_hidden() {
+    let guard = guard("");
+    let header = "3gpp-sbi-consumer-info";
+    let value = "service=Nudm_SDM; apiversion=(2); intraPlmnCallbackRoot=\"http://10.45.0.5:7777\"; \
+                 interPlmnCallbackRoot=\"http://amf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org:7777\"";
+    let text = format!("GET /nudm-sdm/v2/imsi-001010000000001/am-data\n{header}: {value}");
+    let (mut parts, mut body) = request(&text);
+    let judged = with(|it| guard.outgoing_request(it, &mut parts, Some(&mut body)));
+    let sent = parts.headers.get(header).map(|value| value.to_str().unwrap());
+    let shows = |sent: &str| sent.contains("10.45.0.5") || sent.contains("dc3");
+    assert!(judged.is_err() || !sent.is_some_and(shows), "{sent:?}");
+}
+
+/// A function may quote what it refuses.
+#[test]
+fn a_peer_does_not_learn_what_a_hidden_name_stands_for() {
+    let guard = guard("");
+    let inner = "http://smf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org:7777/x";
+    let body = format!(r#"{{"callbackReference":"{inner}"}}"#);
+    let sent = outgoing_answer(&guard, "/nudm-sdm/v2/x", "", &body).unwrap();
+    assert!(!sent.contains("smf7"));
+    let name = hidden(&sent);
+    // In a member that no function calls.
+    let (mut parts, mut asked) = request(&format!(
+        "POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions\n\n{{\"dnn\":\"http://{name}/x\"}}"
+    ));
+    let judged = with(|it| guard.incoming_request(it, &mut parts, Some(&mut asked)));
+    if judged.is_err() {
+        return;
+    }
+    let asked = String::from_utf8(asked.to_vec()).unwrap();
+    let dnn = asked.split('"').nth(3).unwrap();
+    let detail = serde_json::json!({ "cause": "MANDATORY_IE_INCORRECT", "detail": format!("invalid dnn '{dnn}'") });
+    let back = outgoing_answer(&guard, "/nudm-sdm/v2/x", "", &detail.to_string());
+    assert!(!back.as_ref().is_ok_and(|back| back.contains("smf7")), "{back:?}");
+}
