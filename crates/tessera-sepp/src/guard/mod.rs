@@ -114,6 +114,8 @@ enum Direction {
 pub enum NoGuard {
     /// `log-only` contains an unknown rule.
     Rule(UnknownRule),
+    /// The local networks are missing, in whose domain hidden names are.
+    Networks,
     /// The secret is too short to derive a key.
     Secret,
 }
@@ -123,7 +125,7 @@ impl Guard {
     /// party knows, the same in all instances of this SEPP and after a restart.
     ///
     /// # Errors
-    /// If `log-only` contains an unknown rule, or the secret is too short.
+    /// If `log-only` contains an unknown rule, there is no local network, or the secret is too short.
     pub fn new(configuration: &Configuration, secret: &[u8]) -> Result<Self, NoGuard> {
         let guard = &configuration.guard;
         let local = &configuration.local;
@@ -131,7 +133,10 @@ impl Guard {
         let log_only = rules.collect::<Result<_, _>>().map_err(NoGuard::Rule)?;
         let domains: Box<[_]> = local.plmns.iter().map(NetworkDomain::from).collect();
         let domain = NetworkDomain::of_name(local.fqdn.as_str()).or(domains.first().copied());
-        let domain = domain.filter(|_| secret.len() >= LEAST_SECRET).ok_or(NoGuard::Secret)?;
+        let domain = domain.ok_or(NoGuard::Networks)?;
+        if secret.len() < LEAST_SECRET {
+            return Err(NoGuard::Secret);
+        }
         let telescopic = configuration.sbi.telescopic_domain.clone();
         Ok(Self {
             own: local.plmns.clone(),
@@ -390,6 +395,7 @@ impl std::fmt::Display for NoGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Rule(unknown) => write!(f, "log-only: {unknown}"),
+            Self::Networks => f.write_str("[local] plmns: is empty: name at least one network"),
             Self::Secret => write!(f, "hidden-names-key: must have at least {LEAST_SECRET} bytes"),
         }
     }

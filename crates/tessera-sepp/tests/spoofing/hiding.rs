@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use http::Response;
-use tessera_sepp::guard::{RequestSummary, RevealedTarget, Rule};
+use tessera_sepp::guard::{Guard, NoGuard, RequestSummary, RevealedTarget, Rule};
+use tessera_sepp::names::PlmnSet;
 
-use crate::message::{PEER, guard, hidden, passes, request, with};
+use crate::message::{PEER, configuration, guard, hidden, passes, request, with};
 
 /// Returns a local function's request, as the peer gets it.
 fn outgoing(text: &str) -> (http::request::Parts, String) {
@@ -330,4 +331,15 @@ fn of_a_user_agent_the_type_of_the_function_is_left() {
         let sent = parts.headers.get("user-agent").map(|it| it.to_str().unwrap());
         assert_eq!(sent, left, "{agent}");
     }
+}
+
+#[test]
+fn a_guard_needs_a_network_and_a_long_secret() {
+    let mut configuration = configuration("");
+    let built = |configuration: &_, secret| Guard::new(configuration, secret).err();
+    assert_eq!(built(&configuration, b"fifteen letters"), Some(NoGuard::Secret));
+    assert_eq!(built(&configuration, b"sixteen letters!"), None);
+    configuration.local.fqdn = "sepp.example".parse().unwrap();
+    configuration.local.plmns = PlmnSet::default();
+    assert_eq!(built(&configuration, b"sixteen letters!"), Some(NoGuard::Networks));
 }

@@ -35,10 +35,12 @@ address = ["192.0.2.1:7443"]
 
 /// Returns the guard of network 999-70, whose peer represents 001-01 and 001-02, and proved only 001-01.
 pub fn guard(more: &str) -> Guard {
+    Guard::new(&configuration(more), b"a secret of both instances").unwrap()
+}
+
+pub fn configuration(more: &str) -> Configuration {
     let text = format!("{CONFIGURATION}{more}");
-    let document = Document::from_text(Path::new("sepp.toml"), text);
-    let configuration = document.parse::<Configuration>().unwrap();
-    Guard::new(&configuration, b"a secret of both instances").unwrap()
+    Document::from_text(Path::new("sepp.toml"), text).parse().unwrap()
 }
 
 /// Runs a function with that peer's context.
