@@ -90,15 +90,9 @@ impl Chain {
         self.body_with(&[]).unwrap_or_default()
     }
 
-    /// Writes the body of a Certificate with these extensions of its entries, in order; an empty list means
-    /// entries without extensions. `None` if that doesn't fill `body` exactly.
-    pub(crate) fn fill_body(&self, extensions: &[&[u8]], body: &mut [u8]) -> Option<()> {
-        let written = self.body_with(extensions).filter(|it| it.len() == body.len())?;
-        body.copy_from_slice(&written);
-        Some(())
-    }
-
-    fn body_with(&self, extensions: &[&[u8]]) -> Option<Vec<u8>> {
+    /// Returns the body of a Certificate with these extensions of its entries, in order; an empty list means
+    /// entries without extensions. `None` if there are more or fewer.
+    pub(crate) fn body_with(&self, extensions: &[&[u8]]) -> Option<Vec<u8>> {
         let mut left = extensions.iter().copied();
         let mut extension = || match left.next() {
             None if !extensions.is_empty() => None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera::Time;
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, DecodeOutcome,
+    CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
     EncodedCertificate, ServerInfo,
 };
 use tessera::wire::CertificateCompressionAlgorithm;
@@ -57,15 +57,15 @@ fn decode(
     encoded: &[u8],
     len: usize,
 ) -> Result<Vec<u8>, CertificateNotDecoded> {
-    let mut body = vec![0xaa; len];
     let algorithm = codec.offers()[0];
-    let decoded = codec.decode(algorithm, encoded, &mut body)?;
+    let decoded = codec.decode(algorithm, encoded, len)?;
+    assert!(decoded.is_what_was_sent && !decoded.conceals_verdict);
     // Compression yields a body, never a known chain.
-    assert!(matches!(decoded, DecodeOutcome::Body(_)), "{decoded:?}");
-    if let DecodeOutcome::Body(written) = decoded {
-        body.truncate(written);
+    assert!(matches!(decoded.contents, CertificateContents::Body(_)), "{decoded:?}");
+    match decoded.contents {
+        CertificateContents::Body(body) => Ok(body),
+        CertificateContents::Known(_) => Err(CertificateNotDecoded),
     }
-    Ok(body)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tessera::auth::{
     Abbreviations, AfterHandshake, CertificateCodec, CertificateCodecFactory,
-    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodeOutcome, EncodedCertificate,
+    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate,
     HandshakeEnd, NextTicket, PeerOffer, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
@@ -120,17 +120,9 @@ impl<C: CodecChange> CertificateCodec for ChangedCodec<C> {
         &mut self,
         id: Id,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
-        self.codec.decode(id, encoded, body)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.codec.is_what_was_sent()
-    }
-
-    fn conceals_verdict(&self) -> bool {
-        self.codec.conceals_verdict()
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
+        self.codec.decode(id, encoded, len)
     }
 
     fn peer_rejected(&mut self) {

@@ -7,7 +7,7 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
-    CodecRefusal, DecodeOutcome, EncodedCertificate, HandshakeEnd, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
@@ -121,17 +121,13 @@ impl CertificateCodec for ClientCodec {
         &mut self,
         id: Id,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
-        let (received, decoded) = offered.decode(expected, encoded, body)?;
-        self.end.receive(received, body.len(), encoded.len());
+        let decoded = offered.decode(expected, encoded, len)?;
+        self.end.receive(expected, &decoded, len, encoded.len());
         Ok(decoded)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.end.is_what_was_sent()
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {

@@ -5,12 +5,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::Time;
-use tessera::auth::{AfterHandshake, HandshakeEnd, PeerCertificate, Role, ServerInfo};
+use tessera::auth::{
+    AfterHandshake, DecodedCertificate, HandshakeEnd, PeerCertificate, Role, ServerInfo,
+};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use super::client_after::ClientAfter;
 use super::learned_form;
-use super::offered::{ChainReference, OfferedChain, asked_of};
+use super::offered::{OfferedChain, asked_of};
 use crate::chain_hash::ChainHash;
 use crate::client::{
     ClientCache, Destination, HandshakeOutcome, Key, OwnFleetTicket, OwnTicket, ServerChain,
@@ -37,8 +39,8 @@ pub(super) struct ClientEnd {
     /// This side's chain, once sent; after the handshake, the one that new tickets are for.
     own: Option<ChainHash>,
     sent_cached: bool,
-    /// The server's chain, if it was sent as a hash.
-    received: Option<ChainReference>,
+    /// The server's chain that was expected, if it was sent as a hash.
+    received: Option<ChainHash>,
     /// After the handshake: why the server's chain was not.
     pub(super) peer_missed: Option<MissReason>,
     /// The two ends disagree about the meaning of a hash.
@@ -132,13 +134,15 @@ impl ClientEnd {
     }
 
     /// Notes that the server's chain was received in `content` bytes, in place of a body of `body` bytes.
-    pub(super) fn receive(&mut self, received: ChainReference, body: usize, content: usize) {
-        self.cache.count(|metrics| metrics.received(received.matches, body, content));
-        self.received = Some(received);
-    }
-
-    pub(super) fn is_what_was_sent(&self) -> bool {
-        self.received.as_ref().is_none_or(|received| received.matches)
+    pub(super) fn receive(
+        &mut self,
+        expected: ChainHash,
+        decoded: &DecodedCertificate,
+        body: usize,
+        content: usize,
+    ) {
+        self.cache.count(|metrics| metrics.received(decoded.is_what_was_sent, body, content));
+        self.received = Some(expected);
     }
 
     /// Remembers the server after a complete handshake, with the tickets derived for a chain of this side.
@@ -187,8 +191,7 @@ impl ClientEnd {
     /// Returns the server's chain in the form to be remembered.
     fn shown(&self, peer: &PeerCertificate, end: &HandshakeEnd<'_>) -> Option<ServerChain> {
         let asked = asked_of(Role::Server, Some(&self.key.server_name), end.now);
-        let expected = self.received.as_ref().map(|received| received.expected);
-        let (hash, form) = learned_form(&self.cache, peer, expected, asked)?;
+        let (hash, form) = learned_form(&self.cache, peer, self.received, asked)?;
         Some(ServerChain { hash, form, expires_at: peer.expires_at })
     }
 

@@ -1,7 +1,9 @@
 //! The codec for a client that doesn't take part: it does nothing, and the facts of the connection give the
 //! reason.
 
-use tessera::auth::{CertificateCodec, CertificateNotDecoded, DecodeOutcome, EncodedCertificate};
+use tessera::auth::{
+    CertificateCodec, CertificateNotDecoded, DecodedCertificate, EncodedCertificate,
+};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use crate::miss_reason::MissReason;
@@ -22,8 +24,8 @@ impl CertificateCodec for InertCodec {
         &mut self,
         _: Id,
         _: &[u8],
-        _: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        _: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
     }
 

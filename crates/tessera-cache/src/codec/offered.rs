@@ -2,7 +2,8 @@
 
 use tessera::Time;
 use tessera::auth::{
-    AskedChain, CertificateNotDecoded, ChainMemory, DecodeOutcome, PinnedChain, Role,
+    AskedChain, CertificateContents, CertificateNotDecoded, ChainMemory, DecodedCertificate,
+    PinnedChain, Role,
 };
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
@@ -26,16 +27,6 @@ pub(super) fn asked_of(peer: Role, server_name: Option<&str>, now: Time) -> Aske
     AskedChain { hash: [0; ChainHash::LEN], peer, server_name, unix }
 }
 
-/// What was received in place of a chain.
-pub(super) struct ChainReference {
-    /// The chain that was expected.
-    pub(super) expected: ChainHash,
-    /// Whether it is the one that the peer named. If not, the handshake continues with the expected one until
-    /// the proof, and ends as if the proof were wrong: so the alert doesn't reveal which chain was expected,
-    /// and an attacker can't make a cache forget it.
-    pub(super) matches: bool,
-}
-
 impl<P> OfferedChain<P> {
     /// Makes a chain that can be offered now. If there is only a hash, the verifier must know the chain for
     /// `asked`.
@@ -55,34 +46,37 @@ impl<P> OfferedChain<P> {
 
     /// Reads the content of a CompressedCertificate, and returns what it stands for. Bytes that are malformed
     /// in themselves are an error. A difference from the expected chain is not: the handshake continues with
-    /// the expected one, without extensions, until the proof.
+    /// the expected one, without extensions, until the proof, and ends as if the proof were wrong: so the alert
+    /// doesn't reveal which chain was expected, and an attacker can't make a cache forget it.
     pub(super) fn decode(
         &self,
         expected: ChainHash,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<(ChainReference, DecodeOutcome), CertificateNotDecoded> {
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let content = Content::read(encoded).ok_or(CertificateNotDecoded)?;
-        let fits = match &self.form {
-            Form::Whole(chain) => chain.fill_body(&content.extensions, body).is_some(),
+        let is_named = content.chain == expected;
+        let (contents, is_sent) = match &self.form {
+            Form::Whole(chain) => {
+                let sent = chain.body_with(&content.extensions);
+                let sent = sent.filter(|body| body.len() == len && is_named);
+                let is_sent = sent.is_some();
+                (CertificateContents::Body(sent.unwrap_or_else(|| chain.body())), is_sent)
+            }
             Form::Known(_) => {
                 let pinned = self.pinned.as_ref().ok_or(CertificateNotDecoded)?;
                 let count = content.extensions.len();
                 let beside = content.extensions.iter().map(|it| it.len()).sum();
-                (count == 0 || count == pinned.certificates)
-                    && body.len() == pinned.body_len(beside)
+                let fits = count == 0 || count == pinned.certificates;
+                let is_sent = fits && len == pinned.body_len(beside) && is_named;
+                (CertificateContents::Known(expected.0), is_sent)
             }
         };
-        let matches = fits && content.chain == expected;
-        let decoded = match &self.form {
-            Form::Whole(_) if matches => DecodeOutcome::Body(body.len()),
-            Form::Whole(chain) => DecodeOutcome::Expected(chain.body()),
-            Form::Known(_) => {
-                let beside = encoded.get(ChainHash::LEN..).filter(|_| matches);
-                let entry_extensions = beside.unwrap_or_default().to_vec();
-                DecodeOutcome::Known { hash: expected.0, entry_extensions }
-            }
-        };
-        Ok((ChainReference { expected, matches }, decoded))
+        let mut decoded = DecodedCertificate::new(contents);
+        decoded.is_what_was_sent = is_sent;
+        if is_sent && self.pinned.is_some() {
+            decoded.entry_extensions = encoded.get(ChainHash::LEN..).unwrap_or_default().to_vec();
+        }
+        Ok(decoded)
     }
 }

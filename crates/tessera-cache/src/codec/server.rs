@@ -7,7 +7,7 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
-    DecodeOutcome, EncodedCertificate, HandshakeEnd, NextTicket, ServerInfo,
+    DecodedCertificate, EncodedCertificate, HandshakeEnd, NextTicket, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
@@ -207,24 +207,16 @@ impl CertificateCodec for ServerCodec {
         &mut self,
         id: Id,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
-        let (received, decoded) = offered.decode(expected, encoded, body)?;
-        if self.says == Announcement::Nothing && !received.matches {
+        let mut decoded = offered.decode(expected, encoded, len)?;
+        if self.says == Announcement::Nothing && !decoded.is_what_was_sent {
             self.end.cache.dispute_public(&expected);
         }
-        self.end.receive(offered.peer.clone(), received, body.len(), encoded.len());
+        self.end.receive(offered.peer.clone(), expected, &mut decoded, len, encoded.len());
         Ok(decoded)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.end.is_what_was_sent()
-    }
-
-    fn conceals_verdict(&self) -> bool {
-        self.end.conceals_verdict()
     }
 
     fn peer_rejected(&mut self) {

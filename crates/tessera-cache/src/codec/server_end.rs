@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::Time;
-use tessera::auth::{ClientInfo, HandshakeEnd, NextTicket, PeerCertificate, Role};
+use tessera::auth::{
+    ClientInfo, DecodedCertificate, HandshakeEnd, NextTicket, PeerCertificate, Role,
+};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::learned_form;
-use super::offered::{ChainReference, OfferedChain, asked_of};
+use super::offered::{OfferedChain, asked_of};
 use crate::chain_hash::ChainHash;
 use crate::ids::TicketBytes;
 use crate::miss_reason::MissReason;
@@ -28,8 +30,8 @@ pub(super) struct ServerEnd {
     pub(super) own_missed: Option<MissReason>,
     /// Why no chain is offered to this client, although it presented tickets.
     not_offered: Option<MissReason>,
-    /// The client's chain, if it was sent as a hash, and what is remembered of it.
-    received: Option<(ChainReference, ClientEntry)>,
+    /// The client's chain that was expected, if it was sent as a hash, and what is remembered of it.
+    received: Option<(ChainHash, ClientEntry)>,
     /// After the handshake: why it was not.
     pub(super) peer_missed: Option<MissReason>,
     /// After the handshake: the client's chain that new tickets are for.
@@ -128,26 +130,19 @@ impl ServerEnd {
         Some(content)
     }
 
-    /// Notes that this client's chain was received in `content` bytes, in place of a body of `body` bytes.
+    /// Notes that this client's chain was received in `content` bytes, in place of a body of `body` bytes. The
+    /// verdict is concealed: an attacker with a copied ticket must not learn from alerts whose it is.
     pub(super) fn receive(
         &mut self,
         client: ClientEntry,
-        received: ChainReference,
+        expected: ChainHash,
+        decoded: &mut DecodedCertificate,
         body: usize,
         content: usize,
     ) {
-        self.cache.count(|metrics| metrics.received(received.matches, body, content));
-        self.received = Some((received, client));
-    }
-
-    pub(super) fn is_what_was_sent(&self) -> bool {
-        self.received.as_ref().is_none_or(|(received, _)| received.matches)
-    }
-
-    /// Returns whether to conceal the verdict: an attacker with a copied ticket must not learn from alerts
-    /// whose it is.
-    pub(super) fn conceals_verdict(&self) -> bool {
-        self.received.is_some()
+        self.cache.count(|metrics| metrics.received(decoded.is_what_was_sent, body, content));
+        self.received = Some((expected, client));
+        decoded.conceals_verdict = true;
     }
 
     /// Forgets the client: the verifier has rejected it, not its proof, so its entry is useless.
@@ -190,7 +185,7 @@ impl ServerEnd {
         identity: u32,
         end: &HandshakeEnd<'_>,
     ) -> Option<(ChainHash, ClientEntry)> {
-        let expected = self.received.as_ref().map(|(received, _)| received.expected);
+        let expected = self.received.as_ref().map(|(expected, _)| *expected);
         let share = self.received.as_ref().map(|(_, known)| known.share);
         let asked = asked_of(Role::Client, None, end.now);
         let (hash, form) = learned_form(&self.cache, peer, expected, asked)?;

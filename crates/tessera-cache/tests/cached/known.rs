@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     AskedChain, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ChainMemory,
-    ClientInfo, CodecRefusal, Credential, DecodeOutcome, EncodedCertificate, HandshakeEnd,
+    ClientInfo, CodecRefusal, Credential, DecodedCertificate, EncodedCertificate, HandshakeEnd,
     PeerCertificate, PinnedChain, ServerInfo, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
@@ -200,8 +200,8 @@ impl CertificateCodec for Witness {
         &mut self,
         _: CertificateCompressionAlgorithm,
         _: &[u8],
-        _: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        _: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
     }
 

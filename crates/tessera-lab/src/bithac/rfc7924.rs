@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tessera::auth::{
     Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
-    CodecRefusal, DecodeOutcome, EncodedCertificate, HandshakeEnd, PeerOffer, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerOffer, ServerInfo,
 };
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 use tessera_cache::ClientCache;
@@ -51,17 +51,9 @@ impl CertificateCodec for TicketlessCodec {
         &mut self,
         algorithm: Id,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
-        self.0.decode(algorithm, encoded, body)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.0.is_what_was_sent()
-    }
-
-    fn conceals_verdict(&self) -> bool {
-        self.0.conceals_verdict()
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
+        self.0.decode(algorithm, encoded, len)
     }
 
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {

@@ -40,7 +40,7 @@ pub trait Abbreviations: Send + Sync {
 
     /// Decodes the body of the peer's Certificate. Called only if that was [agreed on](Self::agreed); the peer may
     /// then send it in no other form. A refusal ends the handshake; one that the peer must not learn before its
-    /// proof waits for [`is_what_was_sent`](super::CertificateCodec::is_what_was_sent).
+    /// proof waits for [`is_what_was_sent`](DecodedCertificate::is_what_was_sent).
     fn read_certificate(&mut self, body: &[u8]) -> Result<DecodedCertificate, CodecRefusal>;
 }
 

@@ -10,7 +10,7 @@ use super::abbreviations::Abbreviations;
 use super::after_handshake::{AfterHandshake, NextTicket};
 use super::codec_peer::{ClientInfo, PeerOffer, ServerInfo};
 use super::codec_results::{
-    CertificateNotDecoded, CodecRefusal, DecodeOutcome, EncodedCertificate,
+    CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,
 };
 use super::handshake_end::HandshakeEnd;
 use crate::error::{Error, require};
@@ -101,40 +101,22 @@ pub trait CertificateCodec: Send + Sync {
         offered: &[CertificateCompressionAlgorithm],
     ) -> Option<EncodedCertificate>;
 
-    /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced.
+    /// Decodes the body of the peer's Certificate, which the peer announced as this `len` long.
     ///
-    /// `body` is never longer than the longest Certificate that is read whole (128 KiB). If the result doesn't fill
-    /// it, the handshake ends, except with [`DecodeOutcome::Expected`] and [`DecodeOutcome::Known`]; the latter means
-    /// that the verifier knows the chain and needs only its name. The algorithm is one that this codec offers.
+    /// `len` is never more than the longest Certificate that is read whole (128 KiB). The handshake ends if the
+    /// body has another length, unless it [isn't what was sent](DecodedCertificate::is_what_was_sent). The algorithm
+    /// is one that this codec offers.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded>;
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded>;
 
-    /// Returns whether the result of [`decode`](Self::decode) is what the peer encoded. Default: `true`.
+    /// Called on a server when the verifier has rejected the client itself, if this codec decoded the client's
+    /// Certificate and [conceals the verdict](DecodedCertificate::conceals_verdict). Default: does nothing.
     ///
-    /// Called when the verifier has judged the peer, its proof included. A codec that continued with the expected
-    /// chain although the peer named another returns `false`; the handshake then ends with decrypt_error, as if the
-    /// proof were wrong and whatever the verdict is: a peer that can't prove anything learns nothing.
-    fn is_what_was_sent(&self) -> bool {
-        true
-    }
-
-    /// Returns whether a refusal by the verifier ends the handshake with decrypt_error in place of its own alert.
-    /// Default: `false`.
-    ///
-    /// Necessary where the alert would reveal whose chain it is to an attacker who copied a chain's name from the
-    /// wire. Called when the verifier refuses the peer; the local error keeps the reason.
-    fn conceals_verdict(&self) -> bool {
-        false
-    }
-
-    /// Called on a server, if the codec [conceals the verdict](Self::conceals_verdict), when the verifier has rejected
-    /// the client itself. Default: does nothing.
-    ///
-    /// The client's chain [is what was sent](Self::is_what_was_sent), and its proof is right
+    /// The Certificate [is what was sent](DecodedCertificate::is_what_was_sent), and its proof is right
     /// ([`PeerVerifier::is_proof_right`](super::PeerVerifier::is_proof_right)), so the codec may forget the chain. An
     /// attacker who only copied the chain's name must not be able to cause that: it would confirm that the name was
     /// right.

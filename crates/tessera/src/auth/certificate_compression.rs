@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory};
-use super::codec_peer::{ClientInfo, ServerInfo};
+use super::codec_peer::{CertificateContents, ClientInfo, ServerInfo};
 use super::codec_results::{
-    CertificateNotDecoded, CodecRefusal, DecodeOutcome, EncodedCertificate,
+    CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,
 };
 use crate::wire::CertificateCompressionAlgorithm;
 
@@ -111,8 +111,11 @@ impl<C: CertificateCompression> CertificateCodec for CompressionCodec<C> {
         &mut self,
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
-        self.compression.decompress(encoded, body).map(DecodeOutcome::Body)
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
+        let mut body = alloc::vec![0; len];
+        let len = self.compression.decompress(encoded, &mut body)?;
+        body.truncate(len);
+        Ok(DecodedCertificate::new(CertificateContents::Body(body)))
     }
 }

@@ -86,18 +86,15 @@ fn taken(
     requested: EntryExtensions,
     codecs: &mut ConnectionCodecs,
 ) -> Result<Certificate, Error> {
-    match decoded {
-        DecodedCertificate::Body(body) => {
-            let read = Certificate::read(Reader::new(&body), typ, requested);
-            codecs.keep(typ, || CertificateContents::Body(body));
-            codecs.read_or_concealed(read)
+    let DecodedCertificate { contents, entry_extensions, .. } = decoded;
+    let read = match &contents {
+        CertificateContents::Body(body) => Certificate::read(Reader::new(body), typ, requested),
+        CertificateContents::Known(hash) => {
+            Certificate::known(*hash, &entry_extensions, typ, requested)
         }
-        DecodedCertificate::Known { hash, entry_extensions } => {
-            let read = Certificate::known(hash, &entry_extensions, typ, requested);
-            codecs.keep(typ, || CertificateContents::Known(hash));
-            codecs.read_or_concealed(read)
-        }
-    }
+    };
+    codecs.keep(typ, || contents);
+    codecs.read_or_concealed(read)
 }
 
 /// Checks what types can't, in either side's configuration.

@@ -7,8 +7,8 @@ use core::fmt;
 use crate::role::Role;
 
 /// A verifier that can recognise a chain by its hash: `KnownChains` of `tessera-webpki` is one. A certificate
-/// codec asks it before it offers a chain that it has not kept itself, and answers
-/// [`DecodeOutcome::Known`](super::DecodeOutcome::Known) later.
+/// codec asks it before it offers a chain that it has not kept itself, and later decodes to the hash
+/// ([`CertificateContents::Known`](super::CertificateContents::Known)).
 pub trait ChainMemory: Send + Sync {
     /// Returns the chain if the verifier would accept it now. It stays known until the result is dropped,
     /// so that the question about it, [`VerifyPeer::known`](super::VerifyPeer::known), finds it. Without a clock,

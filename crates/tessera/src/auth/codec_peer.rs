@@ -123,7 +123,7 @@ pub struct PeerCertificate {
 pub enum CertificateContents {
     /// The body of the Certificate, as received or as decoded.
     Body(Vec<u8>),
-    /// The hash of a chain that the verifier knew ([`DecodeOutcome::Known`](super::DecodeOutcome::Known)).
+    /// The hash of a chain that the verifier knows.
     Known([u8; 32]),
 }
 

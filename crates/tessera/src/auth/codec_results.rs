@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::codec_peer::CertificateContents;
 use crate::error::{Error, decode_error, illegal_parameter};
 use crate::wire::CertificateCompressionAlgorithm;
 
@@ -22,40 +23,39 @@ impl EncodedCertificate {
     }
 }
 
-/// A Certificate, decoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DecodeOutcome {
-    /// Its body; the value is its length in the buffer.
-    Body(usize),
-    /// Another body than the peer encoded, of any length: the expected one. The codec reports later that
-    /// it [is not what was sent](super::CertificateCodec::is_what_was_sent), so the handshake continues with
-    /// it up to the peer's proof, and no further.
-    Expected(Vec<u8>),
-    /// A chain of which the verifier keeps what it needs: it is asked with an empty chain and this hash
-    /// ([`VerifyPeer::known`](super::VerifyPeer::known)). A verifier that doesn't know it refuses the peer.
-    Known {
-        /// The chain's name, as codec and verifier have agreed: in this project its
-        /// [`chain_hash`](super::chain_hash).
-        hash: [u8; 32],
-        /// The extensions of the Certificate's entries, in order, each list with its two-byte length;
-        /// empty if no entry has any. The codec knows and checks how many entries there are. The
-        /// engine reads them as if the Certificate had arrived whole.
-        entry_extensions: Vec<u8>,
-    },
-}
-
 /// The Certificate that an encoded one stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DecodedCertificate {
-    /// Its body.
-    Body(Vec<u8>),
-    /// A chain that the verifier knows: [`DecodeOutcome::Known`].
-    Known {
-        /// The chain's name.
-        hash: [u8; 32],
-        /// The extensions of the Certificate's entries.
-        entry_extensions: Vec<u8>,
-    },
+#[non_exhaustive]
+pub struct DecodedCertificate {
+    /// Its body, or its hash if the verifier keeps what it needs of the chain: the verifier is then asked with an
+    /// empty chain and this hash ([`VerifyPeer::known`](super::VerifyPeer::known)), and one that doesn't know it
+    /// refuses the peer. Codec and verifier agree on the hash: in this project it is
+    /// [`chain_hash`](super::chain_hash).
+    pub contents: CertificateContents,
+    /// With a hash, the extensions of the Certificate's entries, in order, each list with its two-byte length;
+    /// empty if no entry has any. The codec knows and checks how many entries there are. The engine reads them as
+    /// if the Certificate had arrived whole.
+    pub entry_extensions: Vec<u8>,
+    /// Whether the peer sent this. Default: `true`.
+    ///
+    /// A codec that continues with the expected chain although the peer named another sets it to `false`, and the
+    /// body may then have any length. The handshake goes on up to the peer's proof and ends with decrypt_error, as
+    /// if the proof were wrong and whatever the verdict is: a peer that can't prove anything learns nothing.
+    pub is_what_was_sent: bool,
+    /// Whether a refusal by the verifier ends the handshake with decrypt_error in place of its own alert. Default:
+    /// `false`.
+    ///
+    /// Necessary where the alert would reveal whose chain it is to an attacker who copied a chain's name from the
+    /// wire. The local error keeps the reason.
+    pub conceals_verdict: bool,
+}
+
+impl DecodedCertificate {
+    /// Creates a Certificate that the peer sent, without entry extensions apart from those in a body.
+    pub fn new(contents: CertificateContents) -> Self {
+        let entry_extensions = Vec::new();
+        Self { contents, entry_extensions, is_what_was_sent: true, conceals_verdict: false }
+    }
 }
 
 /// A peer's Certificate can't be decoded, or is longer than announced: the handshake ends

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::abbreviations::{Abbreviations, ServerFlight};
 use super::codec_results::DecodedCertificate;
-use super::connection_codecs::ConnectionCodecs;
+use super::connection_codecs::{ConnectionCodecs, abbreviations_of, abbreviations_of_mut};
 use crate::error::{Error, illegal_parameter};
 use crate::wire::CertificateType;
 
@@ -59,8 +59,14 @@ impl ConnectionCodecs {
 
     /// Returns the Certificate that the peer's abbreviated one stands for.
     pub(super) fn read_abbreviated(&mut self, body: &[u8]) -> Result<DecodedCertificate, Error> {
-        let abbreviations = self.abbreviations_mut().find(|it| it.agreed().peer_certificate);
-        let abbreviations = abbreviations.ok_or(Error::Internal("nothing is abbreviated"))?;
-        Ok(abbreviations.read_certificate(body)?)
+        let codec = self
+            .find(|it| abbreviations_of(&*it.codec).is_some_and(|it| it.agreed().peer_certificate));
+        let codec = codec.ok_or(NOTHING)?;
+        let abbreviations = abbreviations_of_mut(&mut *codec.codec).ok_or(NOTHING)?;
+        let decoded = abbreviations.read_certificate(body)?;
+        codec.decoded(&decoded);
+        Ok(decoded)
     }
 }
+
+const NOTHING: Error = Error::Internal("nothing is abbreviated");

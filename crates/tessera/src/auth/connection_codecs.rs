@@ -8,7 +8,7 @@ use core::ops::RangeInclusive;
 use super::abbreviations::Abbreviations;
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS};
 use super::codec_peer::{CertificateContents, ClientInfo, PeerCertificate, PeerOffer, ServerInfo};
-use super::codec_results::{CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate};
+use super::codec_results::{CodecRefusal, DecodedCertificate, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol, require};
@@ -30,15 +30,23 @@ struct Codecs {
     peer_offers: Vec<CertificateCompressionAlgorithm>,
     /// The peer's certificate, until it is judged.
     received: Option<PeerCertificate>,
-    /// It can't be read; the peer learns that only after its proof.
-    unreadable: bool,
     /// The peer's certificate, once it is accepted.
     accepted: Option<PeerCertificate>,
 }
 
-struct Codec {
+pub(super) struct Codec {
     algorithms: RangeInclusive<CertificateCompressionAlgorithm>,
-    codec: Box<dyn CertificateCodec>,
+    pub(super) codec: Box<dyn CertificateCodec>,
+    /// It decoded the peer's Certificate, and the peer must not learn the verdict.
+    conceals: bool,
+    /// It decoded another than the peer sent, or one that can't be read: the peer learns that after its proof.
+    is_wrong: bool,
+}
+
+impl Codec {
+    pub(super) fn decoded(&mut self, decoded: &DecodedCertificate) {
+        (self.conceals, self.is_wrong) = (decoded.conceals_verdict, !decoded.is_what_was_sent);
+    }
 }
 
 type Factories = [Arc<dyn CertificateCodecFactory>];
@@ -79,14 +87,14 @@ impl ConnectionCodecs {
         for factory in factories {
             let algorithms = factory.algorithms();
             if let Some(codec) = make(factory.clone())? {
-                codecs.push(Codec { algorithms, codec });
+                codecs.push(Codec { algorithms, codec, conceals: false, is_wrong: false });
             }
         }
         if codecs.is_empty() {
             return Ok(Self(None));
         }
-        let (peer_offers, received, unreadable, accepted) = Default::default();
-        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, unreadable, accepted }))))
+        let (peer_offers, received, accepted) = Default::default();
+        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, accepted }))))
     }
 
     /// Returns a server's answers to these extensions of the ClientHello. No answer may have the type of one
@@ -178,31 +186,23 @@ impl ConnectionCodecs {
     ) -> Result<DecodedCertificate, Error> {
         let algorithm = message.algorithm;
         let offered = self.offers().any(|offered| offered == algorithm);
-        let mut codecs = self.0.iter_mut().flat_map(|it| &mut it.codecs);
-        let codec = codecs.find(|codec| offered && codec.algorithms.contains(&algorithm));
-        let codec = codec.ok_or(illegal_parameter(
-            "a Certificate is compressed with an algorithm that was not offered",
-        ))?;
+        let codec = self.find(|codec| offered && codec.algorithms.contains(&algorithm)).ok_or(
+            illegal_parameter("a Certificate is compressed with an algorithm that was not offered"),
+        )?;
         // RFC 8879 §4, §5: the announced length bounds the memory before anything is decompressed.
-        if message.uncompressed_len > MAX_HANDSHAKE_MESSAGE - HANDSHAKE_HEADER_LEN {
+        let len = message.uncompressed_len;
+        if len > MAX_HANDSHAKE_MESSAGE - HANDSHAKE_HEADER_LEN {
             return Err(bad_certificate("a compressed Certificate is too long"));
         }
-        let mut body = alloc::vec![0; message.uncompressed_len];
-        match codec.codec.decode(algorithm, message.compressed, &mut body) {
-            Ok(DecodeOutcome::Body(len)) if len == body.len() => Ok(DecodedCertificate::Body(body)),
-            Ok(DecodeOutcome::Body(_)) => {
-                Err(bad_certificate("a compressed Certificate is shorter than announced"))
+        let decoded = codec.codec.decode(algorithm, message.compressed, len);
+        let decoded = decoded
+            .map_err(|_| bad_certificate("a compressed Certificate can't be decompressed"))?;
+        codec.decoded(&decoded);
+        match &decoded.contents {
+            CertificateContents::Body(body) if decoded.is_what_was_sent && body.len() != len => {
+                Err(bad_certificate("a compressed Certificate has another length than announced"))
             }
-            Ok(DecodeOutcome::Expected(body)) if !codec.codec.is_what_was_sent() => {
-                Ok(DecodedCertificate::Body(body))
-            }
-            Ok(DecodeOutcome::Expected(_)) => {
-                Err(bad_certificate("a Certificate is another than the one that was sent"))
-            }
-            Ok(DecodeOutcome::Known { hash, entry_extensions }) => {
-                Ok(DecodedCertificate::Known { hash, entry_extensions })
-            }
-            Err(_) => Err(bad_certificate("a compressed Certificate can't be decompressed")),
+            _ => Ok(decoded),
         }
     }
 
@@ -224,11 +224,11 @@ impl ConnectionCodecs {
         &mut self,
         read: Result<Certificate, Error>,
     ) -> Result<Certificate, Error> {
-        let conceals = self.codecs().iter().any(|codec| codec.codec.conceals_verdict());
-        match (read, &mut self.0) {
-            (Err(_), Some(it)) if conceals => {
-                it.unreadable = true;
-                it.received.as_ref().map(without_extensions).ok_or(GONE)
+        match (read, self.find(|codec| codec.conceals)) {
+            (Err(_), Some(codec)) => {
+                codec.is_wrong = true;
+                let received = self.0.as_ref().and_then(|it| it.received.as_ref());
+                received.map(without_extensions).ok_or(GONE)
             }
             (read, _) => read,
         }
@@ -237,13 +237,9 @@ impl ConnectionCodecs {
     /// Handles the rejection of a client by the server's verifier. Checks the proof wherever the client named a
     /// chain, rightly or wrongly: the time that it takes must not reveal which.
     pub(crate) fn peer_rejected(&mut self, is_proof_right: impl FnOnce() -> bool) {
-        let Some(it) = &mut self.0 else { return };
-        if !it.codecs.iter().any(|codec| codec.codec.conceals_verdict()) || !is_proof_right() {
-            return;
-        }
-        if !it.unreadable && it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
-            let named = it.codecs.iter_mut().filter(|codec| codec.codec.conceals_verdict());
-            named.for_each(|codec| codec.codec.peer_rejected());
+        let Some(codec) = self.find(|codec| codec.conceals) else { return };
+        if is_proof_right() && !codec.is_wrong {
+            codec.codec.peer_rejected();
         }
     }
 
@@ -251,8 +247,7 @@ impl ConnectionCodecs {
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;
         // After a wrong name, the verdict is about another chain than the peer's.
-        let conceals = |it: &Codec| it.codec.conceals_verdict() || !it.codec.is_what_was_sent();
-        if !self.codecs().iter().any(conceals) {
+        if !self.codecs().iter().any(|codec| codec.conceals || codec.is_wrong) {
             return PeerRejected { alert, reason };
         }
         let reason = alloc::format!("{reason} ({alert:?}, which is not sent to the peer)");
@@ -266,7 +261,7 @@ impl ConnectionCodecs {
         chain_hash: Option<[u8; 32]>,
     ) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
-        if it.unreadable || !it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
+        if it.codecs.iter().any(|codec| codec.is_wrong) {
             return Err(decrypt_error("the peer's proof is not of the chain that it named"));
         }
         let received = it.received.take();
@@ -300,6 +295,11 @@ impl ConnectionCodecs {
         self.0.iter_mut().flat_map(|it| &mut it.codecs).map(|it| &mut it.codec)
     }
 
+    /// Returns the first codec of this kind.
+    pub(super) fn find(&mut self, is_it: impl FnMut(&&mut Codec) -> bool) -> Option<&mut Codec> {
+        self.0.iter_mut().flat_map(|it| &mut it.codecs).find(is_it)
+    }
+
     fn codecs(&self) -> &[Codec] {
         self.0.as_ref().map(|it| &it.codecs[..]).unwrap_or_default()
     }
@@ -324,22 +324,24 @@ impl ConnectionCodecs {
 }
 
 #[cfg(feature = "abbreviations")]
-fn abbreviations_of(codec: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
+pub(super) fn abbreviations_of(codec: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
     codec.abbreviations()
 }
 
 #[cfg(not(feature = "abbreviations"))]
-fn abbreviations_of(_: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
+pub(super) fn abbreviations_of(_: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
     None
 }
 
 #[cfg(feature = "abbreviations")]
-fn abbreviations_of_mut(codec: &mut dyn CertificateCodec) -> Option<&mut dyn Abbreviations> {
+pub(super) fn abbreviations_of_mut(
+    codec: &mut dyn CertificateCodec,
+) -> Option<&mut dyn Abbreviations> {
     codec.abbreviations_mut()
 }
 
 #[cfg(not(feature = "abbreviations"))]
-fn abbreviations_of_mut(_: &mut dyn CertificateCodec) -> Option<&mut dyn Abbreviations> {
+pub(super) fn abbreviations_of_mut(_: &mut dyn CertificateCodec) -> Option<&mut dyn Abbreviations> {
     None
 }
 
@@ -361,7 +363,7 @@ fn answers_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> 
 
 /// Checks what codecs offer, so that their authors' mistakes fail here, not at a peer.
 fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
-    for Codec { algorithms, codec } in codecs {
+    for Codec { algorithms, codec, .. } in codecs {
         let offers = codec.offers();
         let twice = |at: usize| offers[..at].contains(&offers[at]);
         require(

@@ -36,7 +36,7 @@ pub use chain_hash::{chain_hash, raw_public_key_hash};
 pub use chain_memory::{AskedChain, ChainMemory, PinnedChain};
 pub use codec_peer::{CertificateContents, ClientInfo, PeerCertificate, PeerOffer, ServerInfo};
 pub use codec_results::{
-    CertificateNotDecoded, CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate,
+    CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,
 };
 pub(crate) use connection_after::RemainingCodecs;
 pub(crate) use connection_codecs::ConnectionCodecs;

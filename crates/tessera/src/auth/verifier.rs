@@ -91,7 +91,7 @@ pub struct VerifyPeer {
     /// the chain is `known`: a verifier that remembers no chains refuses an empty one.
     pub chain: Vec<Vec<u8>>,
     /// The hash of the chain, if a codec reported that this verifier knows it
-    /// ([`DecodeOutcome::Known`](super::DecodeOutcome::Known)); `chain` is then empty.
+    /// ([`CertificateContents::Known`](super::CertificateContents::Known)); `chain` is then empty.
     pub known: Option<[u8; 32]>,
     /// The OCSP response that came with the end entity, DER: not empty, otherwise unchecked.
     /// Only if the verifier asked for it.

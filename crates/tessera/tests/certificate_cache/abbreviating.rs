@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateCodecFactory,
-    CertificateContents, CertificateNotDecoded, ClientInfo, CodecRefusal, DecodeOutcome,
-    DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight, ServerInfo,
+    CertificateContents, CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate,
+    EncodedCertificate, HandshakeEnd, ServerFlight, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, CertificateType, ExtensionType};
 use tessera_harness::Mode;
@@ -105,13 +105,9 @@ impl CertificateCodec for ScriptedCodec {
         &mut self,
         _: CertificateCompressionAlgorithm,
         _: &[u8],
-        _: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        _: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        !self.0.play.says_it_is_another
     }
 
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
@@ -171,13 +167,14 @@ impl Abbreviations for ScriptedCodec {
 
     fn read_certificate(&mut self, body: &[u8]) -> Result<DecodedCertificate, CodecRefusal> {
         self.0.play.refuses.map_or(Ok(()), Err)?;
-        match body {
-            SHORT_CERTIFICATE if self.0.play.known => {
-                Ok(DecodedCertificate::Known { hash: [7; 32], entry_extensions: Vec::new() })
-            }
-            SHORT_CERTIFICATE => Ok(DecodedCertificate::Body(self.0.play.certificate.clone())),
-            _ => Err(CodecRefusal::Malformed("not abbreviated")),
-        }
+        let contents = match body {
+            SHORT_CERTIFICATE if self.0.play.known => CertificateContents::Known([7; 32]),
+            SHORT_CERTIFICATE => CertificateContents::Body(self.0.play.certificate.clone()),
+            _ => return Err(CodecRefusal::Malformed("not abbreviated")),
+        };
+        let mut decoded = DecodedCertificate::new(contents);
+        decoded.is_what_was_sent = !self.0.play.says_it_is_another;
+        Ok(decoded)
     }
 }
 

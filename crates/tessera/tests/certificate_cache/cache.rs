@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
-    DecodeOutcome, EncodedCertificate, HandshakeEnd, PeerOffer, ServerInfo,
+    CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
+    ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerOffer,
+    ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
@@ -137,13 +138,12 @@ impl CertificateCodec for ConnectionCodec {
         &mut self,
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        _: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let known = self.known.as_ref().filter(|known| hash(known) == encoded);
         let known = known.ok_or(CertificateNotDecoded)?;
-        body.get_mut(..known.len()).ok_or(CertificateNotDecoded)?.copy_from_slice(known);
         self.cache.change(|state| state.decoded += 1);
-        Ok(DecodeOutcome::Body(known.len()))
+        Ok(DecodedCertificate::new(CertificateContents::Body(known.clone())))
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {

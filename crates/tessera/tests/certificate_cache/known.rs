@@ -148,7 +148,7 @@ fn a_chain_that_is_not_what_was_sent_ends_the_handshake_after_its_proof() {
         let pair = knowing.stage.connect();
         assert_eq!(alerts(&pair)[at], Some(AlertDescription::DECRYPT_ERROR));
         let heard = script.heard();
-        assert_eq!(heard.last(), Some(&CodecCall::IsWhatWasSent), "{heard:?}");
+        assert_eq!(heard.last(), Some(&CodecCall::Decode), "{heard:?}");
         let judge = [&knowing.client, &knowing.server][at];
         assert_eq!(judge.asked.lock().expect("unpoisoned").len(), 1);
         let facts = [pair.client.facts(), pair.server.facts()][at];

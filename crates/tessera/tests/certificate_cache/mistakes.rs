@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
-    DecodeOutcome, EncodedCertificate, ServerInfo,
+    CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
+    ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate, ServerInfo,
 };
 use tessera::wire::OpaqueExtension;
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
@@ -70,10 +70,10 @@ impl CertificateCodec for MistakenCodec {
         &mut self,
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
-        body.copy_from_slice(encoded);
-        Ok(DecodeOutcome::Body(body.len()))
+        len: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
+        assert_eq!(encoded.len(), len);
+        Ok(DecodedCertificate::new(CertificateContents::Body(encoded.to_vec())))
     }
 }
 

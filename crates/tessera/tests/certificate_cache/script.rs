@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateContents,
-    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodeOutcome, EncodedCertificate,
+    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate,
     HandshakeEnd, NextTicket, PeerIdentity, ServerInfo, VerifierDigest,
 };
 use tessera::wire::{AlertDescription, CertificateCompressionAlgorithm, ExtensionType};
@@ -69,7 +69,6 @@ pub enum CodecCall {
         offered: Vec<CertificateCompressionAlgorithm>,
     },
     Decode,
-    IsWhatWasSent,
     PeerRejected,
     Ended {
         peer: Option<CertificateContents>,
@@ -186,23 +185,18 @@ impl CertificateCodec for ScriptedCodec {
         &mut self,
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
-        _: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        _: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         self.script.note(CodecCall::Decode);
-        if let Some(body) = &self.script.play.expects {
-            return Ok(DecodeOutcome::Expected(body.clone()));
-        }
+        let play = &self.script.play;
         let (hash, entry_extensions) = encoded.split_first_chunk().ok_or(CertificateNotDecoded)?;
-        Ok(DecodeOutcome::Known { hash: *hash, entry_extensions: entry_extensions.to_vec() })
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.script.note(CodecCall::IsWhatWasSent);
-        !self.script.play.says_it_is_another
-    }
-
-    fn conceals_verdict(&self) -> bool {
-        self.script.play.conceals
+        let expected = play.expects.clone().map(CertificateContents::Body);
+        let contents = expected.unwrap_or(CertificateContents::Known(*hash));
+        let mut decoded = DecodedCertificate::new(contents);
+        decoded.entry_extensions = entry_extensions.to_vec();
+        decoded.is_what_was_sent = !play.says_it_is_another;
+        decoded.conceals_verdict = play.conceals;
+        Ok(decoded)
     }
 
     fn peer_rejected(&mut self) {

@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, AfterHandshake, CertificateCodec, CertificateNotDecoded,
-    CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate, HandshakeEnd,
-    ServerFlight, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
@@ -108,13 +107,9 @@ impl CertificateCodec for PaperClient {
         &mut self,
         _: Id,
         _: &[u8],
-        _: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        _: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.end.is_what_was_sent()
     }
 
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
@@ -190,8 +185,8 @@ impl Abbreviations for PaperClient {
         let content = read_certificate(body)?;
         let named = self.chains.iter().find(|chain| content.starts_with(&chain.peer.0));
         let named = named.ok_or(HASH_NOT_OFFERED)?;
-        let (received, decoded, len) = expand(named, named.peer, content)?;
-        self.end.receive(received, len, content.len());
+        let (decoded, len) = expand(named, named.peer, content)?;
+        self.end.receive(named.peer, &decoded, len, content.len());
         Ok(decoded)
     }
 }

@@ -13,16 +13,14 @@ mod server;
 mod vectors;
 mod wire;
 
-use alloc::vec;
-
 pub(super) use self::client::client_codec;
 pub(super) use self::server::server_codec;
 
-use tessera::auth::{CodecRefusal, DecodeOutcome, DecodedCertificate, HandshakeEnd};
+use tessera::auth::{CodecRefusal, DecodedCertificate, HandshakeEnd};
 use tessera::crypto::Hash;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, HandshakeType};
 
-use super::offered::{ChainReference, OfferedChain};
+use super::offered::OfferedChain;
 use crate::bytes::len24;
 use crate::chain_hash::{ChainHash, first};
 use crate::form::Form;
@@ -55,7 +53,7 @@ fn expand<P>(
     offered: &OfferedChain<P>,
     expected: ChainHash,
     content: &[u8],
-) -> Result<(ChainReference, DecodedCertificate, usize), CodecRefusal> {
+) -> Result<(DecodedCertificate, usize), CodecRefusal> {
     let refusal = CodecRefusal::Malformed(wire::CERTIFICATE_IS_MALFORMED);
     let beside = wire::staples_len(content).ok_or(refusal)?;
     let len = match (&offered.form, &offered.pinned) {
@@ -63,14 +61,6 @@ fn expand<P>(
         (Form::Known(_), Some(pinned)) => pinned.body_len(beside),
         (Form::Known(_), None) => return Err(refusal),
     };
-    let mut body = vec![0; len];
-    let (received, decoded) = offered.decode(expected, content, &mut body).map_err(|_| refusal)?;
-    let decoded = match decoded {
-        DecodeOutcome::Body(_) => DecodedCertificate::Body(body),
-        DecodeOutcome::Expected(body) => DecodedCertificate::Body(body),
-        DecodeOutcome::Known { hash, entry_extensions } => {
-            DecodedCertificate::Known { hash, entry_extensions }
-        }
-    };
-    Ok((received, decoded, len))
+    let decoded = offered.decode(expected, content, len).map_err(|_| refusal)?;
+    Ok((decoded, len))
 }

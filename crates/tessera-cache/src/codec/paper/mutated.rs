@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::vec::Vec;
 
-use tessera::auth::{DecodedCertificate, Role};
+use tessera::auth::{CertificateContents, Role};
 use tessera::wire::CertificateType;
 use tessera_harness::Trace;
 
@@ -69,12 +69,12 @@ fn read_messages(mutator: &mut Mutator, chain: &Arc<Chain>, content: &[u8], read
     let _ = read_request(&said);
     let Ok(said) = read_certificate(&said) else { return };
     read[0] += 1;
-    let (received, decoded, len) = expand(&offered, expected, said).expect("well-formed");
-    let DecodedCertificate::Body(body) = decoded else { panic!("it is whole") };
+    let (decoded, len) = expand(&offered, expected, said).expect("well-formed");
+    let CertificateContents::Body(body) = decoded.contents else { panic!("it is whole") };
     assert!(len <= chain.body().len() + said.len());
     let is_it = Chain::of_body(CertificateType::X509, &body).as_ref() == Some(&**chain);
     assert!(is_it, "whatever was said, the expected chain is judged");
-    if received.matches {
+    if decoded.is_what_was_sent {
         read[1] += 1;
         assert_eq!(Content::write(&expected, &body).as_deref(), Some(said));
     } else {

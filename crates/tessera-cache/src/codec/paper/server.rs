@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 use tessera::Time;
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateNotDecoded, ClientInfo,
-    CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate, HandshakeEnd,
-    ServerFlight,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
@@ -87,17 +86,9 @@ impl CertificateCodec for PaperServer {
         &mut self,
         _: Id,
         _: &[u8],
-        _: &mut [u8],
-    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        _: usize,
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.end.is_what_was_sent()
-    }
-
-    fn conceals_verdict(&self) -> bool {
-        self.end.conceals_verdict()
     }
 
     fn peer_rejected(&mut self) {
@@ -193,8 +184,8 @@ impl Abbreviations for PaperServer {
         let refusal = CodecRefusal::Malformed("an abbreviated Certificate without a ticket");
         let client = self.client.as_ref().ok_or(refusal)?;
         let expected = client.form.hash(self.end.cache.sha256);
-        let (received, decoded, len) = expand(client, expected, content)?;
-        self.end.receive(client.peer.clone(), received, len, content.len());
+        let (mut decoded, len) = expand(client, expected, content)?;
+        self.end.receive(client.peer.clone(), expected, &mut decoded, len, content.len());
         Ok(decoded)
     }
 }
