@@ -6,21 +6,21 @@ use std::sync::Arc;
 use tessera::auth::{
     Abbreviations, AfterHandshake, CertificateCodec, CertificateCodecFactory,
     CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate,
-    HandshakeEnd, NextTicket, PeerOffer, ServerInfo,
+    HandshakeEnd, NextTicket, PeerExtensions, ServerInfo,
 };
-use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, HandshakeType, OpaqueExtension};
 
 type Codec = Box<dyn CertificateCodec>;
 
 /// A change of a codec: each method calls the codec, unless it is overridden.
 #[allow(missing_docs, reason = "they are those of CertificateCodec")]
 pub trait CodecChange: Send + Sync + 'static {
-    fn extension<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
-        codec.extension()
-    }
-
-    fn answer<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
-        codec.answer()
+    fn extensions<'a>(
+        &self,
+        codec: &'a dyn CertificateCodec,
+        message: HandshakeType,
+    ) -> &'a [OpaqueExtension] {
+        codec.extensions(message)
     }
 
     fn encode(
@@ -40,7 +40,7 @@ pub trait CodecChange: Send + Sync + 'static {
         &mut self,
         codec: &mut dyn CertificateCodec,
         next: &NextTicket,
-    ) -> Option<(ExtensionType, Vec<u8>)> {
+    ) -> Option<OpaqueExtension> {
         codec.ticket_extension(next)
     }
 }
@@ -96,20 +96,16 @@ impl<C: CodecChange> CertificateCodec for ChangedCodec<C> {
         self.codec.offers()
     }
 
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        self.change.extension(&*self.codec)
+    fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
+        self.change.extensions(&*self.codec, message)
     }
 
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.change.answer(&*self.codec)
-    }
-
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        self.codec.answered(answer)
-    }
-
-    fn requested(&mut self, offer: PeerOffer<'_>) {
-        self.codec.requested(offer);
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        self.codec.received(message, extensions)
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
@@ -129,12 +125,8 @@ impl<C: CodecChange> CertificateCodec for ChangedCodec<C> {
         self.codec.peer_rejected();
     }
 
-    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
+    fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {
         self.codec.abbreviations()
-    }
-
-    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
-        self.codec.abbreviations_mut()
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
@@ -149,7 +141,7 @@ impl<C: CodecChange> CertificateCodec for ChangedCodec<C> {
         self.codec.peer_missed()
     }
 
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
         self.change.ticket_extension(&mut *self.codec, next)
     }
 

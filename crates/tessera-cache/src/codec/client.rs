@@ -4,12 +4,15 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
+use core::slice;
 
 use tessera::auth::{
     AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, ServerInfo,
 };
-use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
+};
 
 use super::client_end::ClientEnd;
 use super::offered::OfferedChain;
@@ -36,7 +39,8 @@ impl CertificateCodecFactory for ClientCache {
         // An imported cache may have tickets of the other carrier.
         let is_of_this = |(ticket, _): &OwnTicket| ALL_IDS.contains(&ticket.id);
         let (mut end, known) = ClientEnd::visit(self, to, is_of_this);
-        let extension = hello(&end)?;
+        let (typ, contents) = (ExtensionType::CACHED_CERTIFICATES, hello(&end)?);
+        let extension = OpaqueExtension { typ, contents };
         let offered = offered(&mut end, &known, to);
         let ids = offered.iter().map(|it| it.id).collect();
         Some(Box::new(ClientCodec { end, extension, offered, ids }))
@@ -51,7 +55,7 @@ impl CertificateCodecFactory for ClientCache {
     }
 }
 
-/// Builds the extension in the ClientHello; `None` without randomness, and then nothing is sent.
+/// Builds the contents of the extension in the ClientHello; `None` without randomness, and then nothing is sent.
 fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
     if end.tickets.is_empty() && end.fleet.is_none() {
         return Some(Hello::TakesPart.write());
@@ -87,7 +91,7 @@ fn offered(end: &mut ClientEnd, known: &Destination, to: &ServerInfo<'_>) -> Vec
 struct ClientCodec {
     end: ClientEnd,
     /// The extension in the ClientHello.
-    extension: Vec<u8>,
+    extension: OpaqueExtension,
     /// The offered chains of the server, and their ids.
     offered: Vec<OfferedChain<()>>,
     ids: Vec<Id>,
@@ -98,15 +102,22 @@ impl CertificateCodec for ClientCodec {
         &self.ids
     }
 
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        Some((ExtensionType::CACHED_CERTIFICATES, &self.extension))
+    fn extensions(&self, _: HandshakeType) -> &[OpaqueExtension] {
+        slice::from_ref(&self.extension)
     }
 
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        if answer.is_some_and(|body| !body.is_empty()) {
-            return Err(CodecRefusal::Malformed("a server's cached_certificates is not empty"));
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        if message == HandshakeType::ENCRYPTED_EXTENSIONS {
+            let answer = extensions.get(self.extension.typ);
+            if answer.is_some_and(|body| !body.is_empty()) {
+                return Err(CodecRefusal::Malformed("a server's cached_certificates is not empty"));
+            }
+            self.end.answers = answer.is_some();
         }
-        self.end.answers = answer.is_some();
         Ok(())
     }
 

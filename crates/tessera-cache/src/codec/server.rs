@@ -9,7 +9,10 @@ use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
     DecodedCertificate, EncodedCertificate, HandshakeEnd, NextTicket, ServerInfo,
 };
-use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType, HandshakeType,
+    OpaqueExtension,
+};
 
 use super::inert_codec::InertCodec;
 use super::offered::OfferedChain;
@@ -73,7 +76,7 @@ impl ServerCache {
         from: &ClientInfo<'_>,
         psk: bool,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        let takes_part = from.offer.extension(ExtensionType::CACHED_CERTIFICATES).is_some();
+        let takes_part = from.extensions.get(CACHED).is_some();
         let Some(ticket_extension) = self.carrier.paper().filter(|_| !takes_part) else {
             return Ok(None);
         };
@@ -86,7 +89,7 @@ impl ServerCache {
         from: &ClientInfo<'_>,
         psk: bool,
     ) -> Result<Option<ServerCodec>, CodecRefusal> {
-        let hello = from.offer.extension(ExtensionType::CACHED_CERTIFICATES);
+        let hello = from.extensions.get(CACHED);
         let hello = hello.map(Hello::read).transpose().map_err(refusal)?;
         if hello.is_none() && (psk || self.public_ids == PublicIds::Never) {
             return Ok(None);
@@ -107,7 +110,9 @@ impl ServerCache {
             Some(Hello::TakesPart) => Announcement::TakesPart,
             Some(Hello::Tickets(..)) => Announcement::Tickets,
         };
-        Ok(Some(ServerCodec { end, says, random: *from.random, offered, ids }))
+        let takes_part = says != Announcement::Nothing;
+        let answer = takes_part.then_some(OpaqueExtension { typ: CACHED, contents: Vec::new() });
+        Ok(Some(ServerCodec { end, says, answer, random: *from.random, offered, ids }))
     }
 
     /// Returns the clients that don't take part, by the ids to offer them.
@@ -164,6 +169,7 @@ enum Announcement {
 struct ServerCodec {
     end: ServerEnd,
     says: Announcement,
+    answer: Option<OpaqueExtension>,
     /// The client's.
     random: [u8; 32],
     /// The offered chains of clients, and their ids.
@@ -176,9 +182,11 @@ impl CertificateCodec for ServerCodec {
         &self.ids
     }
 
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        let takes_part = self.says != Announcement::Nothing;
-        takes_part.then_some((ExtensionType::CACHED_CERTIFICATES, &[][..]))
+    fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
+        match message {
+            HandshakeType::ENCRYPTED_EXTENSIONS => self.answer.as_slice(),
+            _ => &[],
+        }
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
@@ -243,10 +251,9 @@ impl CertificateCodec for ServerCodec {
         self.end.peer_missed.map(MissReason::name)
     }
 
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
-        let takes_part = self.says != Announcement::Nothing;
-        let ticket = takes_part.then(|| self.end.seal(next))??;
-        Some((ExtensionType::CACHED_CERTIFICATES, ticket.write()))
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
+        let typ = self.answer.as_ref()?.typ;
+        Some(OpaqueExtension { typ, contents: self.end.seal(next)?.write() })
     }
 }
 
@@ -254,7 +261,7 @@ impl CertificateCodec for ServerCodec {
 /// lists several, the server's verifier chooses, and another type than the chain's would be parsed as
 /// something else.
 fn is_only_type(from: &ClientInfo<'_>, typ: CertificateType) -> bool {
-    match from.offer.extension(ExtensionType::CLIENT_CERTIFICATE_TYPE) {
+    match from.extensions.get(ExtensionType::CLIENT_CERTIFICATE_TYPE) {
         None => typ == CertificateType::X509,
         Some([_, listed @ ..]) => *listed == [typ.0],
         Some([]) => false,
@@ -271,3 +278,5 @@ fn refusal(malformed: Malformed) -> CodecRefusal {
         }
     }
 }
+
+const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;

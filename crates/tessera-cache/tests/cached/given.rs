@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::{CertificateCodec, NextTicket};
-use tessera::wire::ExtensionType;
+use tessera::wire::{ExtensionType, HandshakeType, OpaqueExtension};
 use tessera_harness::{ChangedCodecs, CodecChange, Mode};
 
 use crate::{Ends, hits_of, in_hello};
@@ -22,16 +22,21 @@ struct ScriptedServer {
 }
 
 impl CodecChange for ScriptedServer {
-    fn answer<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
-        codec.answer().filter(|_| self.answers)
+    fn extensions<'a>(
+        &self,
+        codec: &'a dyn CertificateCodec,
+        message: HandshakeType,
+    ) -> &'a [OpaqueExtension] {
+        if self.answers { codec.extensions(message) } else { &[] }
     }
 
     fn ticket_extension(
         &mut self,
         _: &mut dyn CertificateCodec,
         _: &NextTicket,
-    ) -> Option<(ExtensionType, Vec<u8>)> {
-        self.bodies.lock().expect("unpoisoned").pop_front().map(|body| (CACHED, body))
+    ) -> Option<OpaqueExtension> {
+        let contents = self.bodies.lock().expect("unpoisoned").pop_front()?;
+        Some(OpaqueExtension { typ: CACHED, contents })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tessera::auth::{CertificateCodec, Credential, PrivateKey};
-use tessera::wire::{AlertDescription, ExtensionType};
+use tessera::wire::{AlertDescription, ExtensionType, HandshakeType, OpaqueExtension};
 use tessera_cache::{ClientCache, PublicIds, ServerCache};
 use tessera_harness::{ChangedCodecs, CodecChange, Mode};
 
@@ -14,8 +14,12 @@ use crate::{Ends, alert, in_hello};
 struct Stock;
 
 impl CodecChange for Stock {
-    fn extension<'a>(&self, _: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
-        None
+    fn extensions<'a>(
+        &self,
+        _: &'a dyn CertificateCodec,
+        _: HandshakeType,
+    ) -> &'a [OpaqueExtension] {
+        &[]
     }
 }
 

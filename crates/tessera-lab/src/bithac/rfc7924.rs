@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use tessera::auth::{
     Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerOffer, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, ServerInfo,
 };
-use tessera::wire::CertificateCompressionAlgorithm as Id;
+use tessera::wire::{
+    CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
+};
 use tessera_cache::ClientCache;
 
 /// A client's cache on the carrier `paper` that never announces support beyond RFC 7924, so that the server issues it
@@ -20,7 +22,10 @@ impl CertificateCodecFactory for Rfc7924Cache {
     }
 
     fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new(TicketlessCodec(self.0.clone().client_codec(to)?)))
+        let codec = self.0.clone().client_codec(to)?;
+        let extensions = codec.extensions(HandshakeType::CLIENT_HELLO);
+        let cached_info = extensions.iter().find(|it| it.typ == CACHED_INFO).cloned();
+        Some(Box::new(TicketlessCodec { codec, cached_info }))
     }
 
     fn server_codec(
@@ -31,20 +36,34 @@ impl CertificateCodecFactory for Rfc7924Cache {
     }
 }
 
-/// A codec without its own extension: cached_info is one of its abbreviations.
-struct TicketlessCodec(Box<dyn CertificateCodec>);
+/// A codec that sends no extension but cached_info.
+struct TicketlessCodec {
+    codec: Box<dyn CertificateCodec>,
+    cached_info: Option<OpaqueExtension>,
+}
+
+/// RFC 7924 §3.
+const CACHED_INFO: ExtensionType = ExtensionType(25);
 
 impl CertificateCodec for TicketlessCodec {
     fn offers(&self) -> &[Id] {
-        self.0.offers()
+        self.codec.offers()
     }
 
-    fn requested(&mut self, offer: PeerOffer<'_>) {
-        self.0.requested(offer);
+    fn extensions(&self, _: HandshakeType) -> &[OpaqueExtension] {
+        self.cached_info.as_slice()
+    }
+
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        self.codec.received(message, extensions)
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        self.0.encode(body, offered)
+        self.codec.encode(body, offered)
     }
 
     fn decode(
@@ -53,18 +72,14 @@ impl CertificateCodec for TicketlessCodec {
         encoded: &[u8],
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        self.0.decode(algorithm, encoded, len)
+        self.codec.decode(algorithm, encoded, len)
     }
 
-    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
-        self.0.abbreviations()
-    }
-
-    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
-        self.0.abbreviations_mut()
+    fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {
+        self.codec.abbreviations()
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.0.ended(end);
+        self.codec.ended(end);
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::codec_results::{CodecRefusal, DecodedCertificate};
-use crate::wire::{CertificateType, ExtensionType};
+use crate::wire::CertificateType;
 
 /// The abbreviated messages of one connection: Certificate and CertificateRequest with another body and
 /// the same type, where both ends have agreed on that in their hellos (RFC 7924). A codec with such messages
@@ -11,21 +11,10 @@ use crate::wire::{CertificateType, ExtensionType};
 ///
 /// The transcript covers each message as it is sent. Post-handshake authentication uses none of them.
 pub trait Abbreviations: Send + Sync {
-    /// Returns, on a client, an extension for the ClientHello, with its body, in addition to the codec's own and
-    /// under the same rules.
-    fn extension(&self) -> Option<(ExtensionType, &[u8])>;
-
-    /// Receives, on a client, the body of the server's answer to [`extension`](Self::extension), or `None` without
-    /// one. Called once, after the codec's own, even if a PSK is used. A refusal ends the handshake.
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal>;
-
     /// Returns, on a server that uses no PSK, the body to send as its CertificateRequest, or `None` for the original.
-    /// Called once, with what the server is about to send, before [`answer`](Self::answer) and the codec's.
+    /// Called once, with what the server is about to send, before the codec's
+    /// [`extensions`](super::CertificateCodec::extensions) of EncryptedExtensions.
     fn sends(&mut self, flight: &ServerFlight<'_>) -> Option<Vec<u8>>;
-
-    /// Returns, on a server, an extension for EncryptedExtensions, with its body, in addition to the codec's own
-    /// and under the same rules.
-    fn answer(&self) -> Option<(ExtensionType, &[u8])>;
 
     /// Returns what both ends agreed on, once EncryptedExtensions was sent or read. A client that uses a PSK ends
     /// the handshake with illegal_parameter if anything was agreed on.

@@ -25,9 +25,9 @@ pub trait AfterHandshake: Send + Sync {
         let _ = alert;
     }
 
-    /// Receives the body of a NewSessionTicket's extension of the type of the codec's
-    /// [`extension`](super::CertificateCodec::extension). The server is authenticated. Ignore a body that can't be
-    /// read, like an unrecognised extension (RFC 8446 §4.6.1). Default: ignored.
+    /// Receives the body of a NewSessionTicket's extension of the type of the codec's first
+    /// [extension](super::CertificateCodec::extensions) of the ClientHello. The server is authenticated. Ignore a
+    /// body that can't be read, like an unrecognised extension (RFC 8446 §4.6.1). Default: ignored.
     fn ticket(&mut self, body: &[u8]) {
         let _ = body;
     }

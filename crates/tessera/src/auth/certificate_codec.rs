@@ -2,19 +2,18 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 #[cfg(feature = "abbreviations")]
 use super::abbreviations::Abbreviations;
 use super::after_handshake::{AfterHandshake, NextTicket};
-use super::codec_peer::{ClientInfo, PeerOffer, ServerInfo};
+use super::codec_peer::{ClientInfo, PeerExtensions, ServerInfo};
 use super::codec_results::{
     CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,
 };
 use super::handshake_end::HandshakeEnd;
 use crate::error::{Error, require};
-use crate::wire::{CertificateCompressionAlgorithm, ExtensionType};
+use crate::wire::{CertificateCompressionAlgorithm, HandshakeType, OpaqueExtension};
 
 /// Makes the certificate codecs of a configuration's connections: for each connection at most one codec,
 /// depending on what is known of its peer.
@@ -39,7 +38,7 @@ pub trait CertificateCodecFactory: Send + Sync {
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>;
 
     /// Returns the codec for a server's connection that uses a PSK, in which no certificates are sent. Only its
-    /// [`answer`](CertificateCodec::answer), [`ended`](CertificateCodec::ended) and the later methods are
+    /// [`extensions`](CertificateCodec::extensions), [`ended`](CertificateCodec::ended) and the later methods are
     /// called. Default: none.
     fn server_codec_with_psk(
         self: Arc<Self>,
@@ -60,33 +59,29 @@ pub trait CertificateCodec: Send + Sync {
     /// 127 of all codecs together are sent (RFC 8879 §3).
     fn offers(&self) -> &[CertificateCompressionAlgorithm];
 
-    /// Returns one more extension for this side's ClientHello or CertificateRequest, with its body. Its type
-    /// must not be known to the engine, GREASE, or used by another codec, and stays the same for the whole
-    /// connection. Default: none.
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        None
-    }
-
-    /// Returns a server's answer to the client: one extension in EncryptedExtensions, with its body. Default: none.
+    /// Returns what this side adds to this message: a client to its ClientHello, a server to EncryptedExtensions and its
+    /// CertificateRequest. Default: nothing.
     ///
-    /// The rules of [`extension`](Self::extension) hold for its type, and it is sent only if the client sent that
-    /// type.
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        None
+    /// A type must not be known to the engine, GREASE, or used by another codec. Extensions of a ClientHello or a
+    /// CertificateRequest stay the same for the whole connection; those of EncryptedExtensions are sent only if the
+    /// client sent their types.
+    fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
+        let _ = message;
+        &[]
     }
 
-    /// Receives, on a client, the body of the server's answer to [`extension`](Self::extension), or `None`
-    /// without one. Called once, even if a PSK is used; the server is not authenticated before
-    /// [`ended`](Self::ended). A refusal ends the handshake. Default: the answer is ignored.
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        let _ = answer;
+    /// Receives, on a client, the extensions of EncryptedExtensions or CertificateRequest. A server's codec saw the
+    /// ClientHello when it was made. A refusal ends the handshake. Default: ignored.
+    ///
+    /// EncryptedExtensions arrive once, even if a PSK is used; the server is not authenticated before
+    /// [`ended`](Self::ended).
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        let _ = (message, extensions);
         Ok(())
-    }
-
-    /// Receives, on a client, what the server's CertificateRequest offers. A server's codec saw the
-    /// ClientHello when it was made. Default: ignored.
-    fn requested(&mut self, offer: PeerOffer<'_>) {
-        let _ = offer;
     }
 
     /// Encodes the body of this side's Certificate (the message without its frame), with one of the
@@ -125,13 +120,7 @@ pub trait CertificateCodec: Send + Sync {
     /// Returns the messages that this codec abbreviates, if any: they bypass [`encode`](Self::encode)
     /// and [`decode`](Self::decode). Default: none.
     #[cfg(feature = "abbreviations")]
-    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
-        None
-    }
-
-    /// Like [`abbreviations`](Self::abbreviations), mutable.
-    #[cfg(feature = "abbreviations")]
-    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+    fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {
         None
     }
 
@@ -139,8 +128,8 @@ pub trait CertificateCodec: Send + Sync {
     /// the peer's Finished was right. Default: does nothing.
     ///
     /// Called at most once. Only [`own_missed`](Self::own_missed), [`peer_missed`](Self::peer_missed),
-    /// [`ticket_extension`](Self::ticket_extension) and [`after`](Self::after) come later, and before the last the type
-    /// of [`extension`](Self::extension).
+    /// [`ticket_extension`](Self::ticket_extension) and [`after`](Self::after) come later, and before the last the
+    /// [`extensions`](Self::extensions) of a ClientHello.
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let _ = end;
     }
@@ -156,13 +145,13 @@ pub trait CertificateCodec: Send + Sync {
         None
     }
 
-    /// Returns, on a server and after [`ended`](Self::ended), one extension for the next NewSessionTicket, with its
-    /// body. Default: none.
+    /// Returns, on a server and after [`ended`](Self::ended), one extension for the next NewSessionTicket.
+    /// Default: none.
     ///
-    /// Called for each ticket of the handshake. The rules of [`extension`](Self::extension) hold for its
+    /// Called for each ticket of the handshake. The rules of [`extensions`](Self::extensions) hold for its
     /// type, and the client need not have sent that type: one that doesn't recognise it ignores it (RFC 8446
     /// §4.6.1).
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
         let _ = next;
         None
     }

@@ -50,7 +50,7 @@ impl AcceptedCertificates<'_> {
             HandshakeType::CLIENT_HELLO => entry_extensions.write_for_client_hello(out),
             _ => entry_extensions.write_for_certificate_request(out),
         }
-        self.codecs.write_extensions(out);
+        self.codecs.write_extensions(message, out);
     }
 }
 

@@ -52,8 +52,8 @@ impl<'a> ServerInfo<'a> {
 pub struct ClientInfo<'a> {
     /// server_name, if the client sent it.
     pub server_name: Option<&'a str>,
-    /// What the ClientHello offers.
-    pub offer: PeerOffer<'a>,
+    /// The extensions of the ClientHello.
+    pub extensions: PeerExtensions<'a>,
     /// client_random.
     pub random: &'a [u8; 32],
     /// What the verifier of clients accepts, if there is one.
@@ -68,7 +68,7 @@ impl<'a> ClientInfo<'a> {
         let algorithms = hello.certificates.compression_algorithms;
         Self {
             server_name: hello.server_name,
-            offer: PeerOffer { algorithms, extensions: hello.extensions },
+            extensions: PeerExtensions { algorithms, block: hello.extensions },
             random: hello.random,
             policy,
             now,
@@ -82,14 +82,14 @@ impl<'a> ClientInfo<'a> {
     }
 }
 
-/// What a ClientHello or a CertificateRequest offers to codecs.
+/// The extensions of a peer's message, for codecs.
 #[derive(Clone, Copy)]
-pub struct PeerOffer<'a> {
+pub struct PeerExtensions<'a> {
     pub(crate) algorithms: Option<CodePoints<'a>>,
-    pub(crate) extensions: Extensions<'a>,
+    pub(crate) block: Extensions<'a>,
 }
 
-impl<'a> PeerOffer<'a> {
+impl<'a> PeerExtensions<'a> {
     /// Iterates over the algorithms of compress_certificate: those that the peer can decode, in its order.
     pub fn algorithms(self) -> impl Iterator<Item = CertificateCompressionAlgorithm> + 'a {
         let listed = self.algorithms.into_iter().flat_map(CodePoints::iter);
@@ -97,8 +97,8 @@ impl<'a> PeerOffer<'a> {
     }
 
     /// Returns the body of an extension, if the message has it.
-    pub fn extension(self, typ: ExtensionType) -> Option<&'a [u8]> {
-        self.extensions.iter().find(|(listed, _)| *listed == typ).map(|(_, body)| body)
+    pub fn get(self, typ: ExtensionType) -> Option<&'a [u8]> {
+        self.block.iter().find(|(listed, _)| *listed == typ).map(|(_, body)| body)
     }
 }
 

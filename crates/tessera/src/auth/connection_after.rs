@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use super::after_handshake::{AfterHandshake, NextTicket};
 use super::connection_codecs::{ConnectionCodecs, check_extensions};
 use crate::error::Error;
-use crate::wire::{AlertDescription, ExtensionType, Extensions, Writer, write_extension};
+use crate::wire::{
+    AlertDescription, ExtensionType, Extensions, HandshakeType, Writer, write_extension,
+};
 
 /// What remains of a client's codecs; a connection without any allocates nothing.
 #[derive(Default)]
@@ -22,7 +24,7 @@ impl ConnectionCodecs {
     /// Turns a client's codecs into what remains of them.
     pub(crate) fn after(self) -> RemainingCodecs {
         let left = self.into_codecs().filter_map(|codec| {
-            let typ = codec.extension().map(|(typ, _)| typ);
+            let typ = codec.extensions(HandshakeType::CLIENT_HELLO).first().map(|it| it.typ);
             Some((typ, codec.after()?))
         });
         let codecs: Vec<_> = left.collect();
@@ -35,10 +37,11 @@ impl ConnectionCodecs {
         next: &NextTicket,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let made: Vec<_> = self.codecs_mut().filter_map(|it| it.ticket_extension(next)).collect();
-        check_extensions(made.iter().map(|(typ, body)| (*typ, &body[..])), &[])?;
-        for (typ, body) in made {
-            write_extension(out, typ, |out| out.bytes(&body));
+        let made = self.codecs_mut().filter_map(|it| it.codec.ticket_extension(next));
+        let made: Vec<_> = made.collect();
+        check_extensions(made.iter(), &[])?;
+        for extension in made {
+            write_extension(out, extension.typ, |out| out.bytes(&extension.contents));
         }
         Ok(())
     }

@@ -5,9 +5,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use super::abbreviations::Abbreviations;
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS};
-use super::codec_peer::{CertificateContents, ClientInfo, PeerCertificate, PeerOffer, ServerInfo};
+use super::codec_peer::{
+    CertificateContents, ClientInfo, PeerCertificate, PeerExtensions, ServerInfo,
+};
 use super::codec_results::{CodecRefusal, DecodedCertificate, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
@@ -16,8 +17,8 @@ use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::time::Time;
 use crate::wire::{
     AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateType,
-    CompressedCertificate, ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, OpaqueExtension,
-    Writer, is_grease, write_compression_algorithms, write_extension,
+    CompressedCertificate, ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, HandshakeType,
+    OpaqueExtension, Writer, is_grease, write_compression_algorithms, write_extension,
 };
 
 /// The codecs of a connection; one without any allocates nothing.
@@ -55,16 +56,16 @@ impl ConnectionCodecs {
     /// Creates the codecs of a client.
     pub(crate) fn of_client(factories: &Factories, to: &ServerInfo<'_>) -> Result<Self, Error> {
         let made = Self::made(factories, |factory| Ok(factory.client_codec(to)))?;
-        check_offers(made.codecs())?;
+        check_offers(made.codecs(), HandshakeType::CLIENT_HELLO)?;
         Ok(made)
     }
 
     /// Creates the codecs of a server.
     pub(crate) fn of_server(factories: &Factories, from: &ClientInfo<'_>) -> Result<Self, Error> {
         let mut made = Self::made(factories, |factory| factory.server_codec(from))?;
-        check_offers(made.codecs())?;
+        check_offers(made.codecs(), HandshakeType::CERTIFICATE_REQUEST)?;
         if let Some(codecs) = &mut made.0 {
-            codecs.peer_offers = from.offer.algorithms().collect();
+            codecs.peer_offers = from.extensions.algorithms().collect();
         }
         Ok(made)
     }
@@ -104,46 +105,37 @@ impl ConnectionCodecs {
         hello: Extensions<'c>,
         owner: &[OpaqueExtension],
     ) -> Result<impl Iterator<Item = (ExtensionType, &'c [u8])> + use<'c>, Error> {
-        let answers = || answers_of(self.codecs());
+        let answers = || extensions_of(self.codecs(), HandshakeType::ENCRYPTED_EXTENSIONS);
         check_extensions(answers(), owner)?;
-        Ok(answers().filter(move |(typ, _)| hello.iter().any(|(sent, _)| sent == *typ)))
+        let sent = answers().filter(move |it| hello.iter().any(|(typ, _)| typ == it.typ));
+        Ok(sent.map(|it| (it.typ, &it.contents[..])))
     }
 
-    /// Hands a client's codecs the extensions of EncryptedExtensions that the engine doesn't know.
-    pub(crate) fn answered(&mut self, extensions: &[(ExtensionType, &[u8])]) -> Result<(), Error> {
-        let answer = |to: Option<(ExtensionType, &[u8])>| {
-            let answer =
-                extensions.iter().find(|(typ, _)| to.is_some_and(|(sent, _)| sent == *typ));
-            answer.map(|(_, body)| *body)
-        };
-        for Codec { codec, .. } in self.0.iter_mut().flat_map(|it| &mut it.codecs) {
-            codec.answered(answer(codec.extension()))?;
-            if let Some(abbreviations) = abbreviations_of_mut(&mut **codec) {
-                abbreviations.answered(answer(abbreviations.extension()))?;
-            }
+    /// Hands a client's codecs the extensions of a message of the server.
+    pub(crate) fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), Error> {
+        let Some(it) = &mut self.0 else { return Ok(()) };
+        it.peer_offers = extensions.algorithms().collect();
+        for Codec { codec, .. } in &mut it.codecs {
+            codec.received(message, extensions)?;
         }
         Ok(())
     }
 
-    /// Hands a client's codecs the offer of a CertificateRequest.
-    pub(crate) fn requested(&mut self, offer: PeerOffer<'_>) {
-        if let Some(it) = &mut self.0 {
-            it.peer_offers = offer.algorithms().collect();
-            it.codecs.iter_mut().for_each(|codec| codec.codec.requested(offer));
-        }
-    }
-
-    /// Returns whether this side sends this extension for its codecs.
+    /// Returns whether a client sends this extension for its codecs.
     pub(crate) fn have(&self, typ: ExtensionType) -> bool {
         match typ {
             ExtensionType::COMPRESS_CERTIFICATE => self.offer_any(),
-            _ => self.extensions().any(|(listed, _)| listed == typ),
+            _ => self.in_hello().any(|it| it.typ == typ),
         }
     }
 
-    /// Returns the total length of the codecs' own extensions, in bytes.
+    /// Returns the total length of the codecs' own extensions of a ClientHello, in bytes.
     pub(crate) fn extensions_len(&self) -> usize {
-        self.extensions().map(|(_, body)| 4 + body.len()).sum()
+        self.in_hello().map(|it| 4 + it.contents.len()).sum()
     }
 
     /// Returns whether a peer may send a CompressedCertificate.
@@ -151,13 +143,13 @@ impl ConnectionCodecs {
         self.offers().next().is_some()
     }
 
-    /// Appends the extensions that the codecs send.
-    pub(super) fn write_extensions(&self, out: &mut Vec<u8>) {
+    /// Appends the extensions that the codecs send in a ClientHello or a CertificateRequest.
+    pub(super) fn write_extensions(&self, message: HandshakeType, out: &mut Vec<u8>) {
         if self.offer_any() {
             write_compression_algorithms(out, self.offers());
         }
-        for (typ, body) in self.extensions() {
-            write_extension(out, typ, |out| out.bytes(body));
+        for extension in extensions_of(self.codecs(), message) {
+            write_extension(out, extension.typ, |out| out.bytes(&extension.contents));
         }
     }
 
@@ -186,9 +178,12 @@ impl ConnectionCodecs {
     ) -> Result<DecodedCertificate, Error> {
         let algorithm = message.algorithm;
         let offered = self.offers().any(|offered| offered == algorithm);
-        let codec = self.find(|codec| offered && codec.algorithms.contains(&algorithm)).ok_or(
-            illegal_parameter("a Certificate is compressed with an algorithm that was not offered"),
-        )?;
+        let codec = self
+            .codecs_mut()
+            .find(|codec| offered && codec.algorithms.contains(&algorithm))
+            .ok_or(illegal_parameter(
+                "a Certificate is compressed with an algorithm that was not offered",
+            ))?;
         // RFC 8879 §4, §5: the announced length bounds the memory before anything is decompressed.
         let len = message.uncompressed_len;
         if len > MAX_HANDSHAKE_MESSAGE - HANDSHAKE_HEADER_LEN {
@@ -224,20 +219,16 @@ impl ConnectionCodecs {
         &mut self,
         read: Result<Certificate, Error>,
     ) -> Result<Certificate, Error> {
-        match (read, self.find(|codec| codec.conceals)) {
-            (Err(_), Some(codec)) => {
-                codec.is_wrong = true;
-                let received = self.0.as_ref().and_then(|it| it.received.as_ref());
-                received.map(without_extensions).ok_or(GONE)
-            }
-            (read, _) => read,
-        }
+        let Some(it) = self.0.as_mut().filter(|_| read.is_err()) else { return read };
+        let Some(codec) = it.codecs.iter_mut().find(|codec| codec.conceals) else { return read };
+        codec.is_wrong = true;
+        it.received.as_ref().map(without_extensions).ok_or(GONE)
     }
 
     /// Handles the rejection of a client by the server's verifier. Checks the proof wherever the client named a
     /// chain, rightly or wrongly: the time that it takes must not reveal which.
     pub(crate) fn peer_rejected(&mut self, is_proof_right: impl FnOnce() -> bool) {
-        let Some(codec) = self.find(|codec| codec.conceals) else { return };
+        let Some(codec) = self.codecs_mut().find(|codec| codec.conceals) else { return };
         if is_proof_right() && !codec.is_wrong {
             codec.codec.peer_rejected();
         }
@@ -291,13 +282,8 @@ impl ConnectionCodecs {
         self.0.into_iter().flat_map(|it| it.codecs).map(|it| it.codec)
     }
 
-    pub(super) fn codecs_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn CertificateCodec>> {
-        self.0.iter_mut().flat_map(|it| &mut it.codecs).map(|it| &mut it.codec)
-    }
-
-    /// Returns the first codec of this kind.
-    pub(super) fn find(&mut self, is_it: impl FnMut(&&mut Codec) -> bool) -> Option<&mut Codec> {
-        self.0.iter_mut().flat_map(|it| &mut it.codecs).find(is_it)
+    pub(super) fn codecs_mut(&mut self) -> impl Iterator<Item = &mut Codec> {
+        self.0.iter_mut().flat_map(|it| &mut it.codecs)
     }
 
     fn codecs(&self) -> &[Codec] {
@@ -309,60 +295,21 @@ impl ConnectionCodecs {
         self.codecs().iter().flat_map(|codec| codec.codec.offers()).copied().take(MAX_ALGORITHMS)
     }
 
-    fn extensions(&self) -> impl Iterator<Item = (ExtensionType, &[u8])> {
-        extensions_of(self.codecs())
-    }
-
-    pub(super) fn abbreviations(&self) -> impl Iterator<Item = &dyn Abbreviations> {
-        self.codecs().iter().filter_map(|codec| abbreviations_of(&*codec.codec))
-    }
-
-    pub(super) fn abbreviations_mut(&mut self) -> impl Iterator<Item = &mut dyn Abbreviations> {
-        let codecs = self.0.iter_mut().flat_map(|it| &mut it.codecs);
-        codecs.filter_map(|codec| abbreviations_of_mut(&mut *codec.codec))
+    fn in_hello(&self) -> impl Iterator<Item = &OpaqueExtension> {
+        extensions_of(self.codecs(), HandshakeType::CLIENT_HELLO)
     }
 }
 
-#[cfg(feature = "abbreviations")]
-pub(super) fn abbreviations_of(codec: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
-    codec.abbreviations()
-}
-
-#[cfg(not(feature = "abbreviations"))]
-pub(super) fn abbreviations_of(_: &dyn CertificateCodec) -> Option<&dyn Abbreviations> {
-    None
-}
-
-#[cfg(feature = "abbreviations")]
-pub(super) fn abbreviations_of_mut(
-    codec: &mut dyn CertificateCodec,
-) -> Option<&mut dyn Abbreviations> {
-    codec.abbreviations_mut()
-}
-
-#[cfg(not(feature = "abbreviations"))]
-pub(super) fn abbreviations_of_mut(_: &mut dyn CertificateCodec) -> Option<&mut dyn Abbreviations> {
-    None
-}
-
-/// Returns the codecs' extensions of a ClientHello or a CertificateRequest.
-fn extensions_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
-    codecs.iter().map(|it| &it.codec).flat_map(|codec| {
-        let abbreviations = abbreviations_of(&**codec).and_then(Abbreviations::extension);
-        abbreviations.into_iter().chain(codec.extension())
-    })
-}
-
-/// Returns the codecs' extensions of EncryptedExtensions.
-fn answers_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
-    codecs.iter().map(|it| &it.codec).flat_map(|codec| {
-        let abbreviations = abbreviations_of(&**codec).and_then(Abbreviations::answer);
-        abbreviations.into_iter().chain(codec.answer())
-    })
+/// Returns the codecs' extensions of a message.
+fn extensions_of(
+    codecs: &[Codec],
+    message: HandshakeType,
+) -> impl Iterator<Item = &OpaqueExtension> {
+    codecs.iter().flat_map(move |it| it.codec.extensions(message))
 }
 
 /// Checks what codecs offer, so that their authors' mistakes fail here, not at a peer.
-fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
+fn check_offers(codecs: &[Codec], message: HandshakeType) -> Result<(), Error> {
     for Codec { algorithms, codec, .. } in codecs {
         let offers = codec.offers();
         let twice = |at: usize| offers[..at].contains(&offers[at]);
@@ -371,27 +318,27 @@ fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
             "certificate_codecs: a codec offers its factory's algorithms, each once",
         )?;
     }
-    check_extensions(extensions_of(codecs), &[])
+    check_extensions(extensions_of(codecs, message), &[])
 }
 
 pub(super) fn check_extensions<'c>(
-    extensions: impl Iterator<Item = (ExtensionType, &'c [u8])>,
+    extensions: impl Iterator<Item = &'c OpaqueExtension>,
     owner: &[OpaqueExtension],
 ) -> Result<(), Error> {
     let mut seen: Vec<ExtensionType> = Vec::new();
     let mut len = 0;
-    for (typ, body) in extensions {
-        let is_taken = seen.contains(&typ) || OpaqueExtension::names(owner, typ);
+    for OpaqueExtension { typ, contents } in extensions {
+        let is_taken = seen.contains(typ) || OpaqueExtension::names(owner, *typ);
         require(
             !typ.is_known() && !is_grease(typ.0) && !is_taken,
             "certificate_codecs: the type of a codec's extension is its own",
         )?;
-        len += body.len();
+        len += contents.len();
         require(
             len <= MAX_EXTENSIONS,
             "certificate_codecs: the codecs' extensions have at most 4 KiB together",
         )?;
-        seen.push(typ);
+        seen.push(*typ);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::grease::is_grease;
 use crate::error::{Error, illegal_parameter, require};
 use crate::limits::{MAX_OPAQUE_EXTENSIONS, MAX_OPAQUE_LEN};
 
-/// An extension that only the owner interprets.
+/// An extension that only the owner or a certificate codec interprets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpaqueExtension {
     /// Its type: neither known to the engine nor a GREASE value (RFC 8701).

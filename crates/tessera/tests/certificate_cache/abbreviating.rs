@@ -6,9 +6,11 @@ use std::sync::Arc;
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateCodecFactory,
     CertificateContents, CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate,
-    EncodedCertificate, HandshakeEnd, ServerFlight, ServerInfo,
+    EncodedCertificate, HandshakeEnd, PeerExtensions, ServerFlight, ServerInfo,
 };
-use tessera::wire::{CertificateCompressionAlgorithm, CertificateType, ExtensionType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm, CertificateType, ExtensionType, HandshakeType, OpaqueExtension,
+};
 use tessera_harness::Mode;
 
 use crate::stage;
@@ -34,7 +36,7 @@ pub struct Play {
     pub says_it_is_another: bool,
     pub refuses: Option<CodecRefusal>,
     pub answer: Option<ExtensionType>,
-    /// In addition to the abbreviations' own.
+    /// In addition to cached_info.
     pub extension: Option<ExtensionType>,
 }
 
@@ -63,33 +65,66 @@ impl CertificateCodecFactory for Script {
     }
 
     fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new(ScriptedCodec(self)))
+        Some(ScriptedCodec::boxed(self))
     }
 
     fn server_codec(
         self: Arc<Self>,
         _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(Some(Box::new(ScriptedCodec(self))))
+        Ok(Some(ScriptedCodec::boxed(self)))
     }
 
     fn server_codec_with_psk(
         self: Arc<Self>,
         _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(Some(Box::new(ScriptedCodec(self))))
+        Ok(Some(ScriptedCodec::boxed(self)))
     }
 }
 
-struct ScriptedCodec(Arc<Script>);
+struct ScriptedCodec {
+    script: Arc<Script>,
+    /// In the first message, a ClientHello for a client.
+    hello: Vec<OpaqueExtension>,
+    /// In EncryptedExtensions.
+    answer: Vec<OpaqueExtension>,
+}
+
+impl ScriptedCodec {
+    fn boxed(script: Arc<Script>) -> Box<dyn CertificateCodec> {
+        let of = |typ, body: &[u8]| OpaqueExtension { typ, contents: body.to_vec() };
+        let play = &script.play;
+        let info = play.answer.is_none().then(|| of(CACHED_INFO, b"hello"));
+        let more = play.extension.map(|typ| of(typ, b"beside"));
+        let hello = info.into_iter().chain(more).collect();
+        let answer = play.answer.map(|typ| of(typ, b"answer")).into_iter().collect();
+        Box::new(Self { script, hello, answer })
+    }
+}
 
 impl CertificateCodec for ScriptedCodec {
     fn offers(&self) -> &[CertificateCompressionAlgorithm] {
         &[NONE]
     }
 
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        self.0.play.extension.map(|typ| (typ, &b"beside"[..]))
+    fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
+        match message {
+            HandshakeType::ENCRYPTED_EXTENSIONS => &self.answer,
+            _ => &self.hello,
+        }
+    }
+
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        if message == HandshakeType::ENCRYPTED_EXTENSIONS {
+            let answer = extensions.get(CACHED_INFO).map(<[u8]>::to_vec);
+            self.script.hear(|heard| heard.answered.push(answer));
+        }
+        Ok(())
     }
 
     fn encode(
@@ -97,7 +132,7 @@ impl CertificateCodec for ScriptedCodec {
         _: &[u8],
         _: &[CertificateCompressionAlgorithm],
     ) -> Option<EncodedCertificate> {
-        let agreed = self.0.play.agreed.own_certificate;
+        let agreed = self.script.play.agreed.own_certificate;
         agreed.then(|| EncodedCertificate::new(NONE, b"encoded".to_vec()))
     }
 
@@ -110,70 +145,53 @@ impl CertificateCodec for ScriptedCodec {
         Err(CertificateNotDecoded)
     }
 
-    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
-        Some(self)
-    }
-
-    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+    fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {
         Some(self)
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let learned = end.peer.map(|peer| peer.contents.clone());
-        self.0.hear(|heard| heard.learned = learned);
+        self.script.hear(|heard| heard.learned = learned);
     }
 }
 
 impl Abbreviations for ScriptedCodec {
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        self.0.play.answer.is_none().then_some((CACHED_INFO, b"hello"))
-    }
-
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        self.0.hear(|heard| heard.answered.push(answer.map(<[u8]>::to_vec)));
-        Ok(())
-    }
-
     fn sends(&mut self, flight: &ServerFlight<'_>) -> Option<Vec<u8>> {
         let request = flight.request.map(<[u8]>::to_vec);
         let flight = (request, flight.client_type, flight.certificate.to_vec());
-        self.0.hear(|heard| heard.flight = Some(flight));
-        let Play { abbreviates, agreed, .. } = self.0.play;
+        self.script.hear(|heard| heard.flight = Some(flight));
+        let Play { abbreviates, agreed, .. } = self.script.play;
         (abbreviates && agreed.request).then(|| SHORT_REQUEST.to_vec())
     }
 
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.0.play.answer.map(|typ| (typ, &b"answer"[..]))
-    }
-
     fn agreed(&self) -> AbbreviatedMessages {
-        self.0.play.agreed
+        self.script.play.agreed
     }
 
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {
-        self.0.hear(|heard| heard.own = Some(body.to_vec()));
-        let Play { abbreviates, agreed, .. } = self.0.play;
+        self.script.hear(|heard| heard.own = Some(body.to_vec()));
+        let Play { abbreviates, agreed, .. } = self.script.play;
         (abbreviates && agreed.own_certificate).then(|| SHORT_CERTIFICATE.to_vec())
     }
 
     fn read_request(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, CodecRefusal> {
-        self.0.hear(|heard| heard.request = Some(body.to_vec()));
-        match (self.0.play.agreed.request, body) {
+        self.script.hear(|heard| heard.request = Some(body.to_vec()));
+        match (self.script.play.agreed.request, body) {
             (false, _) => Ok(None),
-            (true, SHORT_REQUEST) => Ok(Some(self.0.play.request.clone())),
+            (true, SHORT_REQUEST) => Ok(Some(self.script.play.request.clone())),
             (true, _) => Err(CodecRefusal::Malformed("not abbreviated")),
         }
     }
 
     fn read_certificate(&mut self, body: &[u8]) -> Result<DecodedCertificate, CodecRefusal> {
-        self.0.play.refuses.map_or(Ok(()), Err)?;
+        self.script.play.refuses.map_or(Ok(()), Err)?;
         let contents = match body {
-            SHORT_CERTIFICATE if self.0.play.known => CertificateContents::Known([7; 32]),
-            SHORT_CERTIFICATE => CertificateContents::Body(self.0.play.certificate.clone()),
+            SHORT_CERTIFICATE if self.script.play.known => CertificateContents::Known([7; 32]),
+            SHORT_CERTIFICATE => CertificateContents::Body(self.script.play.certificate.clone()),
             _ => return Err(CodecRefusal::Malformed("not abbreviated")),
         };
         let mut decoded = DecodedCertificate::new(contents);
-        decoded.is_what_was_sent = !self.0.play.says_it_is_another;
+        decoded.is_what_was_sent = !self.script.play.says_it_is_another;
         Ok(decoded)
     }
 }

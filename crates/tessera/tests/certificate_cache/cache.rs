@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerOffer,
+    ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions,
     ServerInfo,
 };
-use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm, ExtensionType, HandshakeType, OpaqueExtension,
+};
 
 /// In a ClientHello it identifies the client; in a CertificateRequest it asks for that.
 pub const HINT: ExtensionType = ExtensionType(0xff77);
@@ -58,6 +60,7 @@ impl Cache {
     ) -> Option<Box<dyn CertificateCodec>> {
         let known = peer.as_ref().and_then(|peer| self.state().known.get(peer).cloned());
         let offers = known.iter().map(|body| id_of(body)).collect();
+        let hint = hint.map(|contents| OpaqueExtension { typ: HINT, contents });
         Some(Box::new(ConnectionCodec { cache: self, peer, known, offers, hint }))
     }
 }
@@ -92,7 +95,7 @@ impl CertificateCodecFactory for Cache {
         from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         self.change(|state| state.server_names.push(from.server_name.map(str::to_owned)));
-        let hint = from.offer.extension(HINT).map(<[u8]>::to_vec);
+        let hint = from.extensions.get(HINT).map(<[u8]>::to_vec);
         let peer = hint.clone().and_then(|hint| String::from_utf8(hint).ok());
         Ok(self.codec(peer, hint))
     }
@@ -104,7 +107,7 @@ struct ConnectionCodec {
     peer: Option<String>,
     known: Option<Vec<u8>>,
     offers: Vec<CertificateCompressionAlgorithm>,
-    hint: Option<Vec<u8>>,
+    hint: Option<OpaqueExtension>,
 }
 
 impl CertificateCodec for ConnectionCodec {
@@ -112,13 +115,25 @@ impl CertificateCodec for ConnectionCodec {
         &self.offers
     }
 
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        self.hint.as_ref().map(|hint| (HINT, &hint[..]))
+    fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
+        match message {
+            HandshakeType::CLIENT_HELLO | HandshakeType::CERTIFICATE_REQUEST => {
+                self.hint.as_slice()
+            }
+            _ => &[],
+        }
     }
 
-    fn requested(&mut self, offer: PeerOffer<'_>) {
-        let hint = offer.extension(HINT).map(<[u8]>::to_vec);
-        self.cache.change(|state| state.requested.push(hint));
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        if message == HandshakeType::CERTIFICATE_REQUEST {
+            let hint = extensions.get(HINT).map(<[u8]>::to_vec);
+            self.cache.change(|state| state.requested.push(hint));
+        }
+        Ok(())
     }
 
     fn encode(

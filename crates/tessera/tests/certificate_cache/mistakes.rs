@@ -7,8 +7,9 @@ use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
     ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate, ServerInfo,
 };
-use tessera::wire::OpaqueExtension;
-use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm, ExtensionType, HandshakeType, OpaqueExtension,
+};
 use tessera::{Destination, Error};
 use tessera_harness::{Mode, Pair, Scene, at, to};
 
@@ -20,14 +21,15 @@ struct MistakenCodec {
     from: u16,
     to: u16,
     offers: Vec<CertificateCompressionAlgorithm>,
-    extension: Option<(ExtensionType, Vec<u8>)>,
+    extension: Option<OpaqueExtension>,
     encodes: Option<u16>,
 }
 
 /// A factory of 0xff01 to 0xff03.
 fn says(offers: &[u16], extension: Option<u16>) -> MistakenCodec {
     let offers = offers.iter().copied().map(CertificateCompressionAlgorithm).collect();
-    let extension = extension.map(|typ| (ExtensionType(typ), vec![1]));
+    let extension =
+        extension.map(|typ| OpaqueExtension { typ: ExtensionType(typ), contents: vec![1] });
     MistakenCodec { from: 0xff01, to: 0xff03, offers, extension, encodes: None }
 }
 
@@ -53,8 +55,8 @@ impl CertificateCodec for MistakenCodec {
         &self.offers
     }
 
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        self.extension.as_ref().map(|(typ, body)| (*typ, &body[..]))
+    fn extensions(&self, _: HandshakeType) -> &[OpaqueExtension] {
+        self.extension.as_slice()
     }
 
     fn encode(
@@ -138,7 +140,7 @@ fn a_codec_whose_extension_is_taken_or_grease_is_refused() {
     }
     let other = MistakenCodec { from: 1, to: 1, ..says(&[], Some(0xff77)) };
     refused(&[says(&[], Some(0xff77)), other]);
-    let long = Some((ExtensionType(0xff77), vec![0; 4097]));
+    let long = Some(OpaqueExtension { typ: ExtensionType(0xff77), contents: vec![0; 4097] });
     refused(&[MistakenCodec { extension: long, ..says(&[], None) }]);
 }
 

@@ -6,14 +6,19 @@ use std::sync::Arc;
 use tessera::auth::{
     AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateContents,
     CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate,
-    HandshakeEnd, NextTicket, PeerIdentity, ServerInfo, VerifierDigest,
+    HandshakeEnd, NextTicket, PeerExtensions, PeerIdentity, ServerInfo, VerifierDigest,
 };
-use tessera::wire::{AlertDescription, CertificateCompressionAlgorithm, ExtensionType};
+use tessera::wire::{
+    AlertDescription, CertificateCompressionAlgorithm, ExtensionType, HandshakeType,
+    OpaqueExtension,
+};
 
 use crate::stage;
 
 /// The only algorithm, which encodes a Certificate as its hash.
 pub const HASHED: CertificateCompressionAlgorithm = CertificateCompressionAlgorithm(0xff01);
+
+const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
 /// The chain that the codecs claim to know.
 pub const HASH: [u8; 32] = [0x48; 32];
@@ -97,7 +102,10 @@ impl Script {
 
     fn codec(self: Arc<Self>) -> Box<dyn CertificateCodec> {
         let offers = self.play.knows.iter().map(|_| HASHED).collect();
-        Box::new(ScriptedCodec { script: self, offers })
+        let of = |(typ, contents)| OpaqueExtension { typ, contents };
+        let hello = self.play.hello.clone().map(|body| of((CACHED, body)));
+        let answer = self.play.answer.clone().map(of);
+        Box::new(ScriptedCodec { script: self, offers, hello, answer })
     }
 
     fn for_client(
@@ -150,6 +158,8 @@ impl CertificateCodecFactory for Script {
 struct ScriptedCodec {
     script: Arc<Script>,
     offers: Vec<CertificateCompressionAlgorithm>,
+    hello: Option<OpaqueExtension>,
+    answer: Option<OpaqueExtension>,
 }
 
 impl CertificateCodec for ScriptedCodec {
@@ -157,17 +167,22 @@ impl CertificateCodec for ScriptedCodec {
         &self.offers
     }
 
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        let hello = self.script.play.hello.as_deref();
-        hello.map(|body| (ExtensionType::CACHED_CERTIFICATES, body))
+    fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
+        match message {
+            HandshakeType::ENCRYPTED_EXTENSIONS => self.answer.as_slice(),
+            _ => self.hello.as_slice(),
+        }
     }
 
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.script.play.answer.as_ref().map(|(typ, body)| (*typ, &body[..]))
-    }
-
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        self.script.note(CodecCall::Answered(answer.map(<[u8]>::to_vec)));
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        if message != HandshakeType::ENCRYPTED_EXTENSIONS {
+            return Ok(());
+        }
+        self.script.note(CodecCall::Answered(extensions.get(CACHED).map(<[u8]>::to_vec)));
         self.script.play.refuses.map_or(Ok(()), Err)
     }
 
@@ -219,11 +234,11 @@ impl CertificateCodec for ScriptedCodec {
         self.script.play.missed[1]
     }
 
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
         let (typ, before) = self.script.play.ticket.clone()?;
         let NextTicket { number, count, lifetime, .. } = *next;
         self.script.note(CodecCall::NextTicket { number, count, lifetime });
-        Some((typ, [&before[..], &[number]].concat()))
+        Some(OpaqueExtension { typ, contents: [&before[..], &[number]].concat() })
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {

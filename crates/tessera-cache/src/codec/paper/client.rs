@@ -6,9 +6,12 @@ use alloc::vec::Vec;
 
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, AfterHandshake, CertificateCodec, CertificateNotDecoded,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions,
+    ServerFlight, ServerInfo,
 };
-use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
+};
 
 use super::super::client_end::ClientEnd;
 use super::super::offered::OfferedChain;
@@ -47,10 +50,13 @@ pub(crate) fn client_codec(
         requests: request.iter().map(|(hash, _)| *hash).collect(),
     };
     let tickets = end.tickets.iter().map(|(ticket, _)| ticket.bytes);
+    let hello = OpaqueExtension { typ: ticket_extension, contents: Hello::write(tickets) };
+    let cached_info = info.write().map(|contents| OpaqueExtension { typ: CACHED_INFO, contents });
+    let extensions = cached_info.into_iter().chain([hello]).collect();
     Box::new(PaperClient {
-        hello: (ticket_extension, Hello::write(tickets)),
+        ticket_extension,
+        extensions,
         end,
-        cached_info: info.write(),
         info,
         chains,
         request,
@@ -63,10 +69,10 @@ pub(crate) fn client_codec(
 /// A client's codec for one connection.
 struct PaperClient {
     end: ClientEnd,
-    /// BiTHaC's extension in the ClientHello.
-    hello: (ExtensionType, Vec<u8>),
-    /// cached_info in the ClientHello, if there is anything to list.
-    cached_info: Option<Vec<u8>>,
+    /// The type of BiTHaC's extension.
+    ticket_extension: ExtensionType,
+    /// In the ClientHello: cached_info, if there is anything to list, and BiTHaC's.
+    extensions: Vec<OpaqueExtension>,
     info: CachedInfo,
     /// The offered chains of the server.
     chains: Vec<OfferedChain<ChainHash>>,
@@ -86,16 +92,27 @@ impl CertificateCodec for PaperClient {
         &[]
     }
 
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        Some((self.hello.0, &self.hello.1))
+    fn extensions(&self, _: HandshakeType) -> &[OpaqueExtension] {
+        &self.extensions
     }
 
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        let Some(answer) = answer else { return Ok(()) };
-        // Beyond RFC 7924.
-        self.end.answers = true;
-        self.ticket = read_selected_ticket(answer, self.end.tickets.len())?;
-        self.end.is_offered = self.ticket.is_some();
+    fn received(
+        &mut self,
+        message: HandshakeType,
+        extensions: PeerExtensions<'_>,
+    ) -> Result<(), CodecRefusal> {
+        if message != HandshakeType::ENCRYPTED_EXTENSIONS {
+            return Ok(());
+        }
+        if let Some(answer) = extensions.get(self.ticket_extension) {
+            // Beyond RFC 7924.
+            self.end.answers = true;
+            self.ticket = read_selected_ticket(answer, self.end.tickets.len())?;
+            self.end.is_offered = self.ticket.is_some();
+        }
+        if let Some(answer) = extensions.get(CACHED_INFO) {
+            self.selected = CachedInfoAnswer::read(answer, &self.info)?;
+        }
         Ok(())
     }
 
@@ -112,11 +129,7 @@ impl CertificateCodec for PaperClient {
         Err(CertificateNotDecoded)
     }
 
-    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
-        Some(self)
-    }
-
-    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+    fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {
         Some(self)
     }
 
@@ -139,22 +152,7 @@ impl CertificateCodec for PaperClient {
 }
 
 impl Abbreviations for PaperClient {
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        self.cached_info.as_deref().map(|body| (CACHED_INFO, body))
-    }
-
-    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        if let Some(answer) = answer {
-            self.selected = CachedInfoAnswer::read(answer, &self.info)?;
-        }
-        Ok(())
-    }
-
     fn sends(&mut self, _: &ServerFlight<'_>) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
         None
     }
 

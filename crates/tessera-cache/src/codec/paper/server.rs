@@ -8,7 +8,10 @@ use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateNotDecoded, ClientInfo,
     CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight,
 };
-use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType, HandshakeType,
+    OpaqueExtension,
+};
 
 use super::super::offered::OfferedChain;
 use super::super::server_end::ServerEnd;
@@ -28,8 +31,8 @@ pub(crate) fn server_codec(
     from: &ClientInfo<'_>,
     psk: bool,
 ) -> Result<Option<PaperServer>, CodecRefusal> {
-    let info = from.offer.extension(CACHED_INFO).map(CachedInfo::read).transpose()?;
-    let hello = from.offer.extension(ticket_extension).map(Hello::read).transpose()?;
+    let info = from.extensions.get(CACHED_INFO).map(CachedInfo::read).transpose()?;
+    let hello = from.extensions.get(ticket_extension).map(Hello::read).transpose()?;
     if info.is_none() && hello.is_none() {
         return Ok(None);
     }
@@ -38,15 +41,15 @@ pub(crate) fn server_codec(
         now: from.now,
         ticket_extension,
         info: info.unwrap_or_default(),
-        answer: hello.as_ref().map(|hello| write_selected_ticket(hello, None)),
         hello,
         selected: CachedInfoAnswer::default(),
-        cached_info: None,
+        answers: Vec::new(),
         client: None,
     };
     if psk {
         codec.find(|_| true);
     }
+    codec.answer_tickets(None);
     Ok(Some(codec))
 }
 
@@ -59,11 +62,10 @@ pub(crate) struct PaperServer {
     info: CachedInfo,
     /// The client's tickets, if it takes part beyond RFC 7924.
     hello: Option<Hello>,
-    /// What is abbreviated in response, and how that is announced.
+    /// What is abbreviated in response.
     selected: CachedInfoAnswer,
-    cached_info: Option<Vec<u8>>,
-    /// The answer to BiTHaC's extension.
-    answer: Option<Vec<u8>>,
+    /// How that is announced, and the answer to BiTHaC's extension.
+    answers: Vec<OpaqueExtension>,
     /// The client that a ticket identified.
     client: Option<OfferedChain<ClientEntry>>,
 }
@@ -74,8 +76,11 @@ impl CertificateCodec for PaperServer {
         &[]
     }
 
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.answer.as_deref().map(|body| (self.ticket_extension, body))
+    fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
+        match message {
+            HandshakeType::ENCRYPTED_EXTENSIONS => &self.answers,
+            _ => &[],
+        }
     }
 
     fn encode(&mut self, _: &[u8], _: &[Id]) -> Option<EncodedCertificate> {
@@ -95,11 +100,7 @@ impl CertificateCodec for PaperServer {
         self.end.peer_rejected();
     }
 
-    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
-        Some(self)
-    }
-
-    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+    fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {
         Some(self)
     }
 
@@ -127,14 +128,6 @@ impl CertificateCodec for PaperServer {
 }
 
 impl Abbreviations for PaperServer {
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        None
-    }
-
-    fn answered(&mut self, _: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        Ok(())
-    }
-
     fn sends(&mut self, flight: &ServerFlight<'_>) -> Option<Vec<u8>> {
         if flight.client_type.is_some() {
             self.find(|typ| Some(typ) == flight.client_type);
@@ -149,12 +142,11 @@ impl Abbreviations for PaperServer {
         let request = request.map(|message| first(sha256.hash(message).as_ref()));
         let request = request.filter(|request| requests.contains(request));
         self.selected.request = request.is_some();
-        self.cached_info = self.selected.write();
+        let cached_info = self.selected.write();
+        let cached_info =
+            cached_info.map(|contents| OpaqueExtension { typ: CACHED_INFO, contents });
+        self.answers.splice(0..0, cached_info);
         request.map(|hash: [u8; 32]| abbreviated(&hash))
-    }
-
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.cached_info.as_deref().map(|body| (CACHED_INFO, body))
     }
 
     fn agreed(&self) -> AbbreviatedMessages {
@@ -199,7 +191,13 @@ impl PaperServer {
         let Some(found) = found else { return };
         self.client = self.end.offer(NO_ID, found.peer, self.now);
         let place = tickets.get(found.place).map(|(place, _)| *place);
-        let place = place.filter(|_| self.client.is_some() && !self.end.psk);
-        self.answer = self.hello.as_ref().map(|hello| write_selected_ticket(hello, place));
+        self.answer_tickets(place.filter(|_| self.client.is_some() && !self.end.psk));
+    }
+
+    /// Answers the client's tickets, if there are any: the one at this place was found.
+    fn answer_tickets(&mut self, place: Option<u16>) {
+        let contents = self.hello.as_ref().map(|hello| write_selected_ticket(hello, place));
+        let answer = |contents| OpaqueExtension { typ: self.ticket_extension, contents };
+        self.answers = contents.map(answer).into_iter().collect();
     }
 }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::ClientState;
 use super::part::{CertificateAnswer, ClientPart};
-use crate::auth::{AgreedTypes, Credential, PeerOffer, choose_credential};
+use crate::auth::{AgreedTypes, Credential, PeerExtensions, choose_credential};
 use crate::error::{Error, decode_error};
 use crate::handshake::certificate_flight::read_certificate;
 use crate::handshake::context::Context;
@@ -38,7 +38,8 @@ impl ReadCertificate {
                 entry_extensions: criteria.entry_extensions,
             });
             let algorithms = criteria.compression_algorithms;
-            codecs.requested(PeerOffer { algorithms, extensions: request.extensions });
+            let extensions = PeerExtensions { algorithms, block: request.extensions };
+            codecs.received(HandshakeType::CERTIFICATE_REQUEST, extensions)?;
             transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }

@@ -6,7 +6,7 @@ use super::ClientState;
 use super::certificate::ReadCertificate;
 use super::offer::Offer;
 use super::part::ClientPart;
-use crate::auth::{AgreedTypes, types_of};
+use crate::auth::{AgreedTypes, PeerExtensions, types_of};
 use crate::crypto::Suite;
 use crate::error::{Error, illegal_parameter};
 use crate::handshake::below::{Direction, Epoch, Limit};
@@ -19,8 +19,8 @@ use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::Transcript;
 use crate::wire::{
-    EncryptedExtensions, HandshakeMessage, HandshakeType, NamedGroup, OpaqueExtension,
-    RecordSizeLimit,
+    EncryptedExtensions, Extensions, HandshakeMessage, HandshakeType, NamedGroup, OpaqueExtension,
+    Reader, RecordSizeLimit,
 };
 
 /// ServerHello was read.
@@ -63,7 +63,9 @@ impl ReadEncryptedExtensions {
         let own = &self.offer.extensions;
         let answered = OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;
         ctx.facts.peer_extensions.extend(answered);
-        self.offer.codecs.answered(&extensions.opaque)?;
+        let block = Extensions::at(Reader::new(message.body));
+        let answers = PeerExtensions { algorithms: None, block };
+        self.offer.codecs.received(HandshakeType::ENCRYPTED_EXTENSIONS, answers)?;
         if self.psk.is_some() {
             self.offer.codecs.agreed_with_psk()?;
         }
