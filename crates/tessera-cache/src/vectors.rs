@@ -134,12 +134,12 @@ fn of_two_chains_with_one_id_neither_is_offered() {
     };
     learn("H 0");
     learn("H 1");
-    let mut codec = cache.clone().client_codec(&to).expect("a codec");
+    let codec = cache.clone().client_codec(&to).expect("a codec");
     assert!(codec.offers().is_empty());
     let whole = CertificateContents::Body(certificate(&[b"another"]));
     let peer = PeerCertificate::new(CertificateType::X509, whole);
-    codec.ended(&HandshakeEnd::new(Some(&peer), None, now, &|_, out| out.fill(7)));
-    assert_eq!(codec.peer_missed(), Some("same-id"));
+    let outcome = codec.ended(&HandshakeEnd::new(Some(&peer), None, now, &|_, out| out.fill(7)));
+    assert_eq!(outcome.peer_missed, Some("same-id"));
     cache.clear();
     ["H 0", "H 1", "H 2"].into_iter().for_each(learn);
     let codec = cache.clone().client_codec(&to).expect("a codec");

@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    Abbreviations, AfterHandshake, CertificateCodec, CertificateCodecFactory,
-    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate,
-    HandshakeEnd, NextTicket, PeerExtensions, ServerInfo,
+    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
+    CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd,
+    PeerExtensions, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, HandshakeType, OpaqueExtension};
 
@@ -32,16 +32,8 @@ pub trait CodecChange: Send + Sync + 'static {
         codec.encode(body, offered)
     }
 
-    fn ended(&mut self, codec: &mut dyn CertificateCodec, end: &HandshakeEnd<'_>) {
-        codec.ended(end);
-    }
-
-    fn ticket_extension(
-        &mut self,
-        codec: &mut dyn CertificateCodec,
-        next: &NextTicket,
-    ) -> Option<OpaqueExtension> {
-        codec.ticket_extension(next)
+    fn ended(&mut self, codec: Box<dyn CertificateCodec>, end: &HandshakeEnd<'_>) -> CodecOutcome {
+        codec.ended(end)
     }
 }
 
@@ -129,23 +121,7 @@ impl<C: CodecChange> CertificateCodec for ChangedCodec<C> {
         self.codec.abbreviations()
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.change.ended(&mut *self.codec, end);
-    }
-
-    fn own_missed(&self) -> Option<&'static str> {
-        self.codec.own_missed()
-    }
-
-    fn peer_missed(&self) -> Option<&'static str> {
-        self.codec.peer_missed()
-    }
-
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
-        self.change.ticket_extension(&mut *self.codec, next)
-    }
-
-    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
-        self.codec.after()
+    fn ended(mut self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
+        self.change.ended(self.codec, end)
     }
 }

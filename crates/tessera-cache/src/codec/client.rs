@@ -7,7 +7,7 @@ use core::ops::RangeInclusive;
 use core::slice;
 
 use tessera::auth::{
-    AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecOutcome,
     CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, ServerInfo,
 };
 use tessera::wire::{
@@ -141,21 +141,10 @@ impl CertificateCodec for ClientCodec {
         Ok(decoded)
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    fn ended(mut self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         let offered = !self.ids.is_empty();
         self.end.ended(end, offered, None, |own| Some(derive(end, own)?.map(Some)));
-    }
-
-    fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed().map(MissReason::name)
-    }
-
-    fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(MissReason::name)
-    }
-
-    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
-        self.end.after(true)
+        self.end.outcome(true)
     }
 }
 

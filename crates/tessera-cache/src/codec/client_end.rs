@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use tessera::Time;
 use tessera::auth::{
-    AfterHandshake, DecodedCertificate, HandshakeEnd, PeerCertificate, Role, ServerInfo,
+    CodecOutcome, DecodedCertificate, HandshakeEnd, PeerCertificate, Role, ServerInfo,
 };
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
@@ -42,7 +42,7 @@ pub(super) struct ClientEnd {
     /// The server's chain that was expected, if it was sent as a hash.
     received: Option<ChainHash>,
     /// After the handshake: why the server's chain was not.
-    pub(super) peer_missed: Option<MissReason>,
+    peer_missed: Option<MissReason>,
     /// The two ends disagree about the meaning of a hash.
     pub(super) disagrees: bool,
     /// Whether the handshake is complete.
@@ -179,13 +179,19 @@ impl ClientEnd {
         derived.or(self.fleet.as_ref().map(|(_, chain)| *chain))
     }
 
-    /// Returns the observer of the rest of the connection, if it is needed: for the server's verdict on a
-    /// chain sent as a hash and, with `for_tickets`, for fleet tickets for this side's chain.
-    pub(super) fn after(&self, for_tickets: bool) -> Option<Box<dyn AfterHandshake>> {
+    /// Returns the reasons for whole certificates, and the observer of the rest of the connection if it is needed: for
+    /// the server's verdict on a chain sent as a hash and, with `for_tickets`, for fleet tickets for this side's
+    /// chain.
+    pub(super) fn outcome(&self, for_tickets: bool) -> CodecOutcome {
         let (cache, key, sent_cached) = (self.cache.clone(), self.key.clone(), self.sent_cached);
         let own = self.own.filter(|_| for_tickets && !self.disagrees);
         let is_of_interest = sent_cached || own.is_some();
-        is_of_interest.then(|| Box::new(ClientAfter { cache, key, sent_cached, own }) as _)
+        CodecOutcome {
+            own_missed: self.own_missed().map(MissReason::name),
+            peer_missed: self.peer_missed.map(MissReason::name),
+            after: is_of_interest
+                .then(|| Box::new(ClientAfter { cache, key, sent_cached, own }) as _),
+        }
     }
 
     /// Returns the server's chain in the form to be remembered.
@@ -196,7 +202,7 @@ impl ClientEnd {
     }
 
     /// Returns why this side's chain was not sent as a hash, as far as a client can tell.
-    pub(super) fn own_missed(&self) -> Option<MissReason> {
+    fn own_missed(&self) -> Option<MissReason> {
         let shows_tickets = !self.tickets.is_empty() || self.fleet.is_some();
         match self.sent_cached {
             true => None,

@@ -1,8 +1,11 @@
 //! The codec for a client that doesn't take part: it does nothing, and the facts of the connection give the
 //! reason.
 
+use alloc::boxed::Box;
+
 use tessera::auth::{
-    CertificateCodec, CertificateNotDecoded, DecodedCertificate, EncodedCertificate,
+    CertificateCodec, CertificateNotDecoded, CodecOutcome, DecodedCertificate, EncodedCertificate,
+    HandshakeEnd,
 };
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
@@ -29,11 +32,8 @@ impl CertificateCodec for InertCodec {
         Err(CertificateNotDecoded)
     }
 
-    fn own_missed(&self) -> Option<&'static str> {
-        Some(MissReason::TakesNoPart.name())
-    }
-
-    fn peer_missed(&self) -> Option<&'static str> {
-        Some(MissReason::TakesNoPart.name())
+    fn ended(self: Box<Self>, _: &HandshakeEnd<'_>) -> CodecOutcome {
+        let missed = Some(MissReason::TakesNoPart.name());
+        CodecOutcome { own_missed: missed, peer_missed: missed, after: None }
     }
 }

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
-    DecodedCertificate, EncodedCertificate, HandshakeEnd, NextTicket, ServerInfo,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecOutcome,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType, HandshakeType,
@@ -231,29 +231,18 @@ impl CertificateCodec for ServerCodec {
         self.end.peer_rejected();
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    fn ended(mut self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         let offered = !self.ids.is_empty();
         self.end.count(end, offered);
         let found = self.offered.first().map(|found| &found.peer);
-        let Some((hash, client)) = self.end.client(end, found) else { return };
-        if self.says == Announcement::Nothing {
-            self.end.cache.learn_public(hash, client);
-        } else if let Some(tickets) = derive(end, &hash) {
-            self.end.cache.learn(&client, &tickets, offered);
+        if let Some((hash, client)) = self.end.client(end, found) {
+            if self.says == Announcement::Nothing {
+                self.end.cache.learn_public(hash, client);
+            } else if let Some(tickets) = derive(end, &hash) {
+                self.end.cache.learn(&client, &tickets, offered);
+            }
         }
-    }
-
-    fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed.map(MissReason::name)
-    }
-
-    fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(MissReason::name)
-    }
-
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
-        let typ = self.answer.as_ref()?.typ;
-        Some(OpaqueExtension { typ, contents: self.end.seal(next)?.write() })
+        self.end.outcome(self.answer.is_some())
     }
 }
 

@@ -1,15 +1,19 @@
 //! A server's end of a connection, with either carrier: the client it finds by tickets, and the client it
 //! learns.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::Time;
 use tessera::auth::{
-    ClientInfo, DecodedCertificate, HandshakeEnd, NextTicket, PeerCertificate, Role,
+    AfterHandshake, ClientInfo, CodecOutcome, DecodedCertificate, HandshakeEnd, NextTicket,
+    PeerCertificate, Role,
 };
-use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+use tessera::wire::{
+    CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType, OpaqueExtension,
+};
 
 use super::learned_form;
 use super::offered::{OfferedChain, asked_of};
@@ -17,7 +21,7 @@ use crate::chain_hash::ChainHash;
 use crate::ids::TicketBytes;
 use crate::miss_reason::MissReason;
 use crate::server::{AcceptanceConditions, ClientEntry, ClientMatch, ServerCache, Tail, tail_of};
-use crate::wire::{Content, FleetTicket};
+use crate::wire::Content;
 
 pub(super) struct ServerEnd {
     pub(super) cache: Arc<ServerCache>,
@@ -27,15 +31,24 @@ pub(super) struct ServerEnd {
     /// Whether this side's chain was sent as a hash; `None` before it is sent.
     sent_cached: Option<bool>,
     /// Why it was not.
-    pub(super) own_missed: Option<MissReason>,
+    own_missed: Option<MissReason>,
     /// Why no chain is offered to this client, although it presented tickets.
     not_offered: Option<MissReason>,
     /// The client's chain that was expected, if it was sent as a hash, and what is remembered of it.
     received: Option<(ChainHash, ClientEntry)>,
     /// After the handshake: why it was not.
-    pub(super) peer_missed: Option<MissReason>,
+    peer_missed: Option<MissReason>,
     /// After the handshake: the client's chain that new tickets are for.
     ticketed: Option<(ChainHash, Tail)>,
+}
+
+impl AfterHandshake for ServerEnd {
+    /// Seals a fleet ticket for this client, which every server of the fleet can open.
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
+        let ticket = self.cache.seal(self.ticketed?, self.under, next.now.unix?)?;
+        let typ = ExtensionType::CACHED_CERTIFICATES;
+        Some(OpaqueExtension { typ, contents: ticket.write() })
+    }
 }
 
 impl ServerEnd {
@@ -91,11 +104,6 @@ impl ServerEnd {
             }
             (found, _) => found,
         }
-    }
-
-    /// Seals a fleet ticket for this client, which every server of the fleet can open.
-    pub(super) fn seal(&self, next: &NextTicket) -> Option<FleetTicket> {
-        self.cache.seal(self.ticketed?, self.under, next.now.unix?)
     }
 
     /// Prepares a client's chain to offer. If the cache has only a hash, the verifier must know it; a hash
@@ -212,5 +220,15 @@ impl ServerEnd {
                 metrics.missed(why, 1);
             }
         });
+    }
+
+    /// Returns the reasons for whole certificates and, with `for_tickets`, what seals fleet tickets.
+    pub(super) fn outcome(self, for_tickets: bool) -> CodecOutcome {
+        let is_needed = for_tickets && self.ticketed.is_some() && self.cache.has_fleet_tickets();
+        CodecOutcome {
+            own_missed: self.own_missed.map(MissReason::name),
+            peer_missed: self.peer_missed.map(MissReason::name),
+            after: is_needed.then(|| Box::new(self) as _),
+        }
     }
 }

@@ -203,6 +203,10 @@ impl ServerCache {
         Ok(ClientMatch { id: named.id, place: TICKETS, peer })
     }
 
+    pub(crate) fn has_fleet_tickets(&self) -> bool {
+        self.peers.sealer.is_some()
+    }
+
     /// Seals a fleet ticket for this chain at this server; `None` if fleet tickets are off.
     pub(crate) fn seal(
         &self,

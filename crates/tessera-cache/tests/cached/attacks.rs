@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{CertificateCodec, Credential, EncodedCertificate, HandshakeEnd, PrivateKey};
+use tessera::auth::{
+    CertificateCodec, CodecOutcome, Credential, EncodedCertificate, HandshakeEnd, PrivateKey,
+};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::{
@@ -44,7 +46,9 @@ impl CodecChange for Thief {
         Some(EncodedCertificate::new(*offered.first()?, self.0.clone()))
     }
 
-    fn ended(&mut self, _: &mut dyn CertificateCodec, _: &HandshakeEnd<'_>) {}
+    fn ended(&mut self, _: Box<dyn CertificateCodec>, _: &HandshakeEnd<'_>) -> CodecOutcome {
+        CodecOutcome::default()
+    }
 }
 
 /// Returns the hash of the chain of these tests' client.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{CertificateCodec, NextTicket};
+use tessera::auth::{AfterHandshake, CertificateCodec, CodecOutcome, HandshakeEnd, NextTicket};
 use tessera::wire::{ExtensionType, HandshakeType, OpaqueExtension};
 use tessera_harness::{ChangedCodecs, CodecChange, Mode};
 
@@ -30,12 +30,17 @@ impl CodecChange for ScriptedServer {
         if self.answers { codec.extensions(message) } else { &[] }
     }
 
-    fn ticket_extension(
-        &mut self,
-        _: &mut dyn CertificateCodec,
-        _: &NextTicket,
-    ) -> Option<OpaqueExtension> {
-        let contents = self.bodies.lock().expect("unpoisoned").pop_front()?;
+    fn ended(&mut self, codec: Box<dyn CertificateCodec>, end: &HandshakeEnd<'_>) -> CodecOutcome {
+        let after = Some(Box::new(ScriptedTickets(self.bodies.clone())) as _);
+        CodecOutcome { after, ..codec.ended(end) }
+    }
+}
+
+struct ScriptedTickets(Bodies);
+
+impl AfterHandshake for ScriptedTickets {
+    fn ticket_extension(&mut self, _: &NextTicket) -> Option<OpaqueExtension> {
+        let contents = self.0.lock().expect("unpoisoned").pop_front()?;
         Some(OpaqueExtension { typ: CACHED, contents })
     }
 }

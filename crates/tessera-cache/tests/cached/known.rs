@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     AskedChain, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ChainMemory,
-    ClientInfo, CodecRefusal, Credential, DecodedCertificate, EncodedCertificate, HandshakeEnd,
-    PeerCertificate, PinnedChain, ServerInfo, chain_hash,
+    ClientInfo, CodecOutcome, CodecRefusal, Credential, DecodedCertificate, EncodedCertificate,
+    HandshakeEnd, PeerCertificate, PinnedChain, ServerInfo, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
@@ -205,8 +205,9 @@ impl CertificateCodec for Witness {
         Err(CertificateNotDecoded)
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    fn ended(self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         self.0.lock().expect("unpoisoned").extend(end.peer.cloned());
+        CodecOutcome::default()
     }
 }
 

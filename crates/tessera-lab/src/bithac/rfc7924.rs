@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, ServerInfo,
+    CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd,
+    PeerExtensions, ServerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
@@ -79,7 +80,7 @@ impl CertificateCodec for TicketlessCodec {
         self.codec.abbreviations()
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.codec.ended(end);
+    fn ended(self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
+        self.codec.ended(end)
     }
 }

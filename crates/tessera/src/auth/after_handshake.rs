@@ -1,12 +1,36 @@
 //! What certificate codecs observe and send after the handshake.
 
-use crate::time::Time;
-use crate::wire::AlertDescription;
+use alloc::boxed::Box;
 
-/// What remains of a client's codec when its handshake is complete: it learns how the server received the
-/// client's last flight, and receives tickets. A codec returns it from [`after`](super::CertificateCodec::after); it
-/// is dropped with the connection, or earlier ([`accepted`](Self::accepted)).
+use crate::time::Time;
+use crate::wire::{AlertDescription, OpaqueExtension};
+
+/// What a codec returns when the handshake is complete.
+#[derive(Default)]
+pub struct CodecOutcome {
+    /// A word for why this codec didn't encode this side's Certificate, for the connection's facts; `None` if it did
+    /// or has nothing to report.
+    pub own_missed: Option<&'static str>,
+    /// Likewise why the peer didn't send its Certificate in one of this codec's forms.
+    pub peer_missed: Option<&'static str>,
+    /// What remains of the codec.
+    pub after: Option<Box<dyn AfterHandshake>>,
+}
+
+/// What remains of a codec when the handshake is complete. A server's extends tickets, and is dropped when they are
+/// sent. A client's learns how the server received its last flight, and receives tickets; it is dropped with the
+/// connection, or earlier ([`accepted`](Self::accepted)).
 pub trait AfterHandshake: Send + Sync {
+    /// Returns, on a server, one extension for the next NewSessionTicket. Default: none.
+    ///
+    /// Called for each ticket of the handshake. The rules of
+    /// [`CertificateCodec::extensions`](super::CertificateCodec::extensions) hold for its type, and the client need
+    /// not have sent that type: one that doesn't recognise it ignores it (RFC 8446 §4.6.1).
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
+        let _ = next;
+        None
+    }
+
     /// Called when the server accepted the client's last flight; returns whether this wants tickets.
     ///
     /// The first message under application keys is data or a NewSessionTicket. Data is weaker evidence than a ticket:

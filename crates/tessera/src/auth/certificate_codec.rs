@@ -2,18 +2,21 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 #[cfg(feature = "abbreviations")]
 use super::abbreviations::Abbreviations;
-use super::after_handshake::{AfterHandshake, NextTicket};
+use super::after_handshake::CodecOutcome;
 use super::codec_peer::{ClientInfo, PeerExtensions, ServerInfo};
 use super::codec_results::{
     CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,
 };
 use super::handshake_end::HandshakeEnd;
 use crate::error::{Error, require};
-use crate::wire::{CertificateCompressionAlgorithm, HandshakeType, OpaqueExtension};
+use crate::wire::{
+    CertificateCompressionAlgorithm, ExtensionType, HandshakeType, OpaqueExtension, is_grease,
+};
 
 /// Makes the certificate codecs of a configuration's connections: for each connection at most one codec,
 /// depending on what is known of its peer.
@@ -38,8 +41,7 @@ pub trait CertificateCodecFactory: Send + Sync {
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>;
 
     /// Returns the codec for a server's connection that uses a PSK, in which no certificates are sent. Only its
-    /// [`extensions`](CertificateCodec::extensions), [`ended`](CertificateCodec::ended) and the later methods are
-    /// called. Default: none.
+    /// [`extensions`](CertificateCodec::extensions) and [`ended`](CertificateCodec::ended) are called. Default: none.
     fn server_codec_with_psk(
         self: Arc<Self>,
         from: &ClientInfo<'_>,
@@ -125,41 +127,10 @@ pub trait CertificateCodec: Send + Sync {
     }
 
     /// Called when the handshake is complete: the verifier accepted the peer's certificate, if it sent one, and
-    /// the peer's Finished was right. Default: does nothing.
-    ///
-    /// Called at most once. Only [`own_missed`](Self::own_missed), [`peer_missed`](Self::peer_missed),
-    /// [`ticket_extension`](Self::ticket_extension) and [`after`](Self::after) come later, and before the last the
-    /// [`extensions`](Self::extensions) of a ClientHello.
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    /// the peer's Finished was right. Default: returns nothing.
+    fn ended(self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         let _ = end;
-    }
-
-    /// Returns, after [`ended`](Self::ended), a word for why this codec didn't encode this side's Certificate. `None`,
-    /// the default, if it did or has nothing to report. For the connection's facts.
-    fn own_missed(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns likewise why the peer didn't send its Certificate in one of this codec's forms.
-    fn peer_missed(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns, on a server and after [`ended`](Self::ended), one extension for the next NewSessionTicket.
-    /// Default: none.
-    ///
-    /// Called for each ticket of the handshake. The rules of [`extensions`](Self::extensions) hold for its
-    /// type, and the client need not have sent that type: one that doesn't recognise it ignores it (RFC 8446
-    /// §4.6.1).
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
-        let _ = next;
-        None
-    }
-
-    /// Returns, on a client and after [`ended`](Self::ended), what observes the rest of the connection. Called last.
-    /// Default: `None`.
-    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
-        None
+        CodecOutcome::default()
     }
 }
 
@@ -179,3 +150,30 @@ pub(super) fn check_codecs(factories: &[Arc<dyn CertificateCodecFactory>]) -> Re
         "certificate_codecs: at most 127, of different algorithms",
     )
 }
+
+/// Checks the extensions that codecs add to a message next to the `owner`'s.
+pub(super) fn check_extensions<'c>(
+    extensions: impl Iterator<Item = &'c OpaqueExtension>,
+    owner: &[OpaqueExtension],
+) -> Result<(), Error> {
+    let mut seen: Vec<ExtensionType> = Vec::new();
+    let mut len = 0;
+    for OpaqueExtension { typ, contents } in extensions {
+        let is_taken = seen.contains(typ) || OpaqueExtension::names(owner, *typ);
+        require(
+            !typ.is_known() && !is_grease(typ.0) && !is_taken,
+            "certificate_codecs: the type of a codec's extension is its own",
+        )?;
+        len += contents.len();
+        require(
+            len <= MAX_EXTENSIONS,
+            "certificate_codecs: the codecs' extensions have at most 4 KiB together",
+        )?;
+        seen.push(*typ);
+    }
+    Ok(())
+}
+
+/// The most bytes of the codecs' extensions together: with them a ClientHello, a CertificateRequest or
+/// EncryptedExtensions stays below what peers read.
+const MAX_EXTENSIONS: usize = 4096;

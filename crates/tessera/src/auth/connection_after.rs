@@ -4,13 +4,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::after_handshake::{AfterHandshake, NextTicket};
-use super::connection_codecs::{ConnectionCodecs, check_extensions};
+use super::certificate_codec::check_extensions;
 use crate::error::Error;
-use crate::wire::{
-    AlertDescription, ExtensionType, Extensions, HandshakeType, Writer, write_extension,
-};
+use crate::wire::{AlertDescription, ExtensionType, Extensions, Writer, write_extension};
 
-/// What remains of a client's codecs; a connection without any allocates nothing.
+/// What remains of the codecs; a connection without any allocates nothing.
 #[derive(Default)]
 pub(crate) struct RemainingCodecs(Option<Box<Inner>>);
 
@@ -20,15 +18,10 @@ struct Inner {
     accepted: bool,
 }
 
-impl ConnectionCodecs {
-    /// Turns a client's codecs into what remains of them.
-    pub(crate) fn after(self) -> RemainingCodecs {
-        let left = self.into_codecs().filter_map(|codec| {
-            let typ = codec.extensions(HandshakeType::CLIENT_HELLO).first().map(|it| it.typ);
-            Some((typ, codec.after()?))
-        });
-        let codecs: Vec<_> = left.collect();
-        RemainingCodecs((!codecs.is_empty()).then(|| Box::new(Inner { codecs, accepted: false })))
+impl RemainingCodecs {
+    /// Creates what remains of codecs, each with the type of its first extension of the ClientHello.
+    pub(super) fn new(codecs: Vec<(Option<ExtensionType>, Box<dyn AfterHandshake>)>) -> Self {
+        Self((!codecs.is_empty()).then(|| Box::new(Inner { codecs, accepted: false })))
     }
 
     /// Appends the extensions of a server's codecs in a ticket.
@@ -37,7 +30,8 @@ impl ConnectionCodecs {
         next: &NextTicket,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let made = self.codecs_mut().filter_map(|it| it.codec.ticket_extension(next));
+        let Some(left) = &mut self.0 else { return Ok(()) };
+        let made = left.codecs.iter_mut().filter_map(|(_, codec)| codec.ticket_extension(next));
         let made: Vec<_> = made.collect();
         check_extensions(made.iter(), &[])?;
         for extension in made {
@@ -45,9 +39,7 @@ impl ConnectionCodecs {
         }
         Ok(())
     }
-}
 
-impl RemainingCodecs {
     /// Hands the extensions of a received ticket to the codecs.
     pub(crate) fn ticket(&mut self, extensions: Extensions<'_>) {
         self.accepted();

@@ -5,11 +5,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS};
+use super::after_handshake::CodecOutcome;
+use super::certificate_codec::{
+    CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS, check_extensions,
+};
 use super::codec_peer::{
     CertificateContents, ClientInfo, PeerCertificate, PeerExtensions, ServerInfo,
 };
 use super::codec_results::{CodecRefusal, DecodedCertificate, EncodedCertificate};
+use super::connection_after::RemainingCodecs;
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol, require};
@@ -18,7 +22,7 @@ use crate::time::Time;
 use crate::wire::{
     AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateType,
     CompressedCertificate, ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, HandshakeType,
-    OpaqueExtension, Writer, is_grease, write_compression_algorithms, write_extension,
+    OpaqueExtension, Writer, write_compression_algorithms, write_extension,
 };
 
 /// The codecs of a connection; one without any allocates nothing.
@@ -263,23 +267,24 @@ impl ConnectionCodecs {
     }
 
     /// Ends the handshake for the codecs: both Finished messages are right, and nothing is left to encode.
-    /// `derive` makes their tickets. Returns why this side's Certificate and the peer's weren't encoded.
+    /// `derive` makes their tickets. Returns why this side's Certificate and the peer's weren't encoded, and what
+    /// remains of the codecs.
     pub(crate) fn ended(
-        &mut self,
+        self,
         identity: Option<&PeerIdentity>,
         now: Time,
         derive: &dyn Fn(&[u8], &mut [u8]),
-    ) -> [Option<&'static str>; 2] {
-        let Some(it) = &mut self.0 else { return [None; 2] };
-        let Codecs { codecs, accepted, .. } = &mut **it;
-        let end = HandshakeEnd::new(accepted.as_ref(), identity, now, derive);
-        codecs.iter_mut().for_each(|codec| codec.codec.ended(&end));
-        let codecs = || codecs.iter().map(|it| &it.codec);
-        [codecs().find_map(|it| it.own_missed()), codecs().find_map(|it| it.peer_missed())]
-    }
-
-    pub(super) fn into_codecs(self) -> impl Iterator<Item = Box<dyn CertificateCodec>> {
-        self.0.into_iter().flat_map(|it| it.codecs).map(|it| it.codec)
+    ) -> ([Option<&'static str>; 2], RemainingCodecs) {
+        let Some(it) = self.0 else { return Default::default() };
+        let end = HandshakeEnd::new(it.accepted.as_ref(), identity, now, derive);
+        let (mut own, mut peer, mut remaining) = (None, None, Vec::new());
+        for Codec { codec, .. } in it.codecs {
+            let typ = codec.extensions(HandshakeType::CLIENT_HELLO).first().map(|it| it.typ);
+            let CodecOutcome { own_missed, peer_missed, after } = codec.ended(&end);
+            (own, peer) = (own.or(own_missed), peer.or(peer_missed));
+            remaining.extend(after.map(|after| (typ, after)));
+        }
+        ([own, peer], RemainingCodecs::new(remaining))
     }
 
     pub(super) fn codecs_mut(&mut self) -> impl Iterator<Item = &mut Codec> {
@@ -320,32 +325,6 @@ fn check_offers(codecs: &[Codec], message: HandshakeType) -> Result<(), Error> {
     }
     check_extensions(extensions_of(codecs, message), &[])
 }
-
-pub(super) fn check_extensions<'c>(
-    extensions: impl Iterator<Item = &'c OpaqueExtension>,
-    owner: &[OpaqueExtension],
-) -> Result<(), Error> {
-    let mut seen: Vec<ExtensionType> = Vec::new();
-    let mut len = 0;
-    for OpaqueExtension { typ, contents } in extensions {
-        let is_taken = seen.contains(typ) || OpaqueExtension::names(owner, *typ);
-        require(
-            !typ.is_known() && !is_grease(typ.0) && !is_taken,
-            "certificate_codecs: the type of a codec's extension is its own",
-        )?;
-        len += contents.len();
-        require(
-            len <= MAX_EXTENSIONS,
-            "certificate_codecs: the codecs' extensions have at most 4 KiB together",
-        )?;
-        seen.push(*typ);
-    }
-    Ok(())
-}
-
-/// The most bytes of the codecs' extensions together: with them a ClientHello, a CertificateRequest or
-/// EncryptedExtensions stays below what peers read.
-const MAX_EXTENSIONS: usize = 4096;
 
 /// Returns a certificate without its extensions.
 fn without_extensions(kept: &PeerCertificate) -> Certificate {

@@ -26,7 +26,7 @@ mod verifier;
 pub use crate::role::Role;
 #[cfg(feature = "abbreviations")]
 pub use abbreviations::{AbbreviatedMessages, Abbreviations, ServerFlight};
-pub use after_handshake::{AfterHandshake, NextTicket};
+pub use after_handshake::{AfterHandshake, CodecOutcome, NextTicket};
 pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
 pub use certificate_entries::{CertificateEntry, certificate_entries};

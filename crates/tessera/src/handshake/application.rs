@@ -20,7 +20,7 @@ pub struct Application {
     read: Option<TrafficSecret>,
     /// `None` once both have ended.
     exporter: Option<ExporterSecret>,
-    /// What remains of a client's certificate codecs.
+    /// What remains of the certificate codecs; a server drops it with its tickets.
     pub(crate) codecs: RemainingCodecs,
     post_handshake_in_a_row: u8,
     /// The peer asked for new keys of this side; they come with the next data, however often it asked
@@ -34,13 +34,14 @@ impl Application {
         write: TrafficSecret,
         read: TrafficSecret,
         exporter: ExporterSecret,
+        codecs: RemainingCodecs,
     ) -> Self {
         Self {
             suite,
             write: Some(write),
             read: Some(read),
             exporter: Some(exporter),
-            codecs: RemainingCodecs::default(),
+            codecs,
             post_handshake_in_a_row: 0,
             update_requested: false,
         }

@@ -76,7 +76,7 @@ pub struct CertificateTransfer {
     pub len: u32,
     /// After the handshake: why it was not encoded as a certificate codec would have encoded it, in the
     /// codec's word; `None` if it was, or no codec reported a reason. See
-    /// [`CertificateCodec::own_missed`](crate::auth::CertificateCodec::own_missed).
+    /// [`CodecOutcome::own_missed`](crate::auth::CodecOutcome::own_missed).
     pub missed: Option<&'static str>,
 }
 

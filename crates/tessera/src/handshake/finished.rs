@@ -13,6 +13,7 @@ use super::context::{Context, SecretLog};
 use super::event::Event;
 use super::handover::{Handover, Part};
 use super::secrets::HandshakeSecrets;
+use crate::auth::ConnectionCodecs;
 use crate::crypto::equal;
 use crate::error::{Error, decrypt_error};
 use crate::schedule::{ExporterSecret, MasterSecret, ResumptionSecret, TrafficSecret, Transcript};
@@ -75,14 +76,14 @@ impl<P: Part> Handover<P, ApplicationSecrets> {
         finished: Finished<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<Handover<P, LastSecrets>, Error> {
-        let Self { own, suite, client_random, mut transcript, secrets, mut codecs, lineage } = self;
+        let Self { own, suite, client_random, mut transcript, secrets, codecs, lineage } = self;
         finished.send_or_check(&secrets.client_handshake, &mut transcript, ctx)?;
         let ApplicationSecrets { client, server, exporter, master, .. } = secrets;
         ctx.install(finished.direction(), Epoch::Application, suite, &client)?;
         ctx.facts.handshake_complete = true;
         ctx.event(Event::HandshakeComplete);
         let resumption = master.into_resumption(&transcript.hash());
-        let missed = codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
+        let (missed, remaining) = codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
             resumption.certificate_ticket(context, out)
         });
         ctx.facts.note_missed(missed);
@@ -90,8 +91,9 @@ impl<P: Part> Handover<P, ApplicationSecrets> {
             Direction::Write => (client, server),
             Direction::Read => (server, client),
         };
-        let application = Application::new(suite, write, read, exporter);
+        let application = Application::new(suite, write, read, exporter, remaining);
         let secrets = LastSecrets { application, resumption };
+        let codecs = ConnectionCodecs::default();
         Ok(Handover { own, suite, client_random, transcript, secrets, codecs, lineage })
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateCodecFactory,
-    CertificateContents, CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate,
-    EncodedCertificate, HandshakeEnd, PeerExtensions, ServerFlight, ServerInfo,
+    CertificateContents, CertificateNotDecoded, ClientInfo, CodecOutcome, CodecRefusal,
+    DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, ServerFlight, ServerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm, CertificateType, ExtensionType, HandshakeType, OpaqueExtension,
@@ -149,9 +149,10 @@ impl CertificateCodec for ScriptedCodec {
         Some(self)
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    fn ended(self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         let learned = end.peer.map(|peer| peer.contents.clone());
         self.script.hear(|heard| heard.learned = learned);
+        CodecOutcome::default()
     }
 }
 

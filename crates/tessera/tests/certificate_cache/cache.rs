@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions,
-    ServerInfo,
+    ClientInfo, CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd,
+    PeerExtensions, ServerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm, ExtensionType, HandshakeType, OpaqueExtension,
@@ -161,8 +161,8 @@ impl CertificateCodec for ConnectionCodec {
         Ok(DecodedCertificate::new(CertificateContents::Body(known.clone())))
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        let Some(peer) = end.peer else { return };
+    fn ended(self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
+        let Some(peer) = end.peer else { return CodecOutcome::default() };
         let chain = peer.chain().map(<[u8]>::to_vec).collect();
         self.cache.change(|state| {
             state.learned.push(chain);
@@ -170,5 +170,6 @@ impl CertificateCodec for ConnectionCodec {
                 state.known.insert(name.clone(), peer.body().expect("no other form").to_vec());
             }
         });
+        CodecOutcome::default()
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateContents,
-    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate,
-    HandshakeEnd, NextTicket, PeerExtensions, PeerIdentity, ServerInfo, VerifierDigest,
+    CertificateNotDecoded, ClientInfo, CodecOutcome, CodecRefusal, DecodedCertificate,
+    EncodedCertificate, HandshakeEnd, NextTicket, PeerExtensions, PeerIdentity, ServerInfo,
+    VerifierDigest,
 };
 use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm, ExtensionType, HandshakeType,
@@ -218,58 +219,48 @@ impl CertificateCodec for ScriptedCodec {
         self.script.note(CodecCall::PeerRejected);
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    fn ended(self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         let mut ticket = [0; 10];
         end.ticket(CONTEXT, &mut ticket).expect("short");
         let peer = end.peer.map(|peer| peer.contents.clone());
         let identity = end.identity.cloned();
         self.script.note(CodecCall::Ended { peer, identity, ticket });
-    }
-
-    fn own_missed(&self) -> Option<&'static str> {
-        self.script.play.missed[0]
-    }
-
-    fn peer_missed(&self) -> Option<&'static str> {
-        self.script.play.missed[1]
-    }
-
-    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
-        let (typ, before) = self.script.play.ticket.clone()?;
-        let NextTicket { number, count, lifetime, .. } = *next;
-        self.script.note(CodecCall::NextTicket { number, count, lifetime });
-        Some(OpaqueExtension { typ, contents: [&before[..], &[number]].concat() })
-    }
-
-    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
-        let ForTickets(for_tickets) = self.script.play.stays?;
-        Some(Box::new(RemainingCodec { script: self.script, for_tickets }))
+        let Play { missed: [own_missed, peer_missed], ticket, stays, .. } = &self.script.play;
+        let remains = ticket.is_some() || stays.is_some();
+        let after = remains.then(|| Box::new(RemainingCodec(self.script.clone())) as _);
+        CodecOutcome { own_missed: *own_missed, peer_missed: *peer_missed, after }
     }
 }
 
 /// What remains of a codec.
-struct RemainingCodec {
-    script: Arc<Script>,
-    for_tickets: bool,
-}
+struct RemainingCodec(Arc<Script>);
 
 impl AfterHandshake for RemainingCodec {
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<OpaqueExtension> {
+        let (typ, before) = self.0.play.ticket.clone()?;
+        let NextTicket { number, count, lifetime, .. } = *next;
+        self.0.note(CodecCall::NextTicket { number, count, lifetime });
+        Some(OpaqueExtension { typ, contents: [&before[..], &[number]].concat() })
+    }
+
     fn accepted(&mut self) -> bool {
-        self.script.note(CodecCall::Accepted);
-        self.for_tickets
+        self.0.note(CodecCall::Accepted);
+        self.0.play.stays == Some(ForTickets(true))
     }
 
     fn refused(&mut self, alert: AlertDescription) {
-        self.script.note(CodecCall::Refused(alert));
+        self.0.note(CodecCall::Refused(alert));
     }
 
     fn ticket(&mut self, body: &[u8]) {
-        self.script.note(CodecCall::Ticket(body.to_vec()));
+        self.0.note(CodecCall::Ticket(body.to_vec()));
     }
 }
 
 impl Drop for RemainingCodec {
     fn drop(&mut self) {
-        self.script.note(CodecCall::Gone);
+        if self.0.play.stays.is_some() {
+            self.0.note(CodecCall::Gone);
+        }
     }
 }

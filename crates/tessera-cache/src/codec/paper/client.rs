@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::{
-    AbbreviatedMessages, Abbreviations, AfterHandshake, CertificateCodec, CertificateNotDecoded,
+    AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateNotDecoded, CodecOutcome,
     CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions,
     ServerFlight, ServerInfo,
 };
@@ -23,7 +23,6 @@ use super::{NO_ID, derive, expand, request_hash};
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, OwnTicket, ServerChain};
-use crate::miss_reason::MissReason;
 
 /// Makes the codec of a connection to this server.
 pub(crate) fn client_codec(
@@ -133,21 +132,10 @@ impl CertificateCodec for PaperClient {
         Some(self)
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    fn ended(mut self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         let (offered, request) = (!self.chains.is_empty(), self.requested.take());
         self.end.ended(end, offered, request, |own| Some([Some(derive(end, own)?), None]));
-    }
-
-    fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed().map(MissReason::name)
-    }
-
-    fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(MissReason::name)
-    }
-
-    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
-        self.end.after(false)
+        self.end.outcome(false)
     }
 }
 

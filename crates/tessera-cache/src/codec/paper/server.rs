@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tessera::Time;
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateNotDecoded, ClientInfo,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight,
+    CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType, HandshakeType,
@@ -104,26 +104,18 @@ impl CertificateCodec for PaperServer {
         Some(self)
     }
 
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+    fn ended(mut self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         self.end.count(end, self.client.is_some());
-        if self.hello.is_none() {
-            // The client keeps no tickets.
-            return;
-        }
         let found = self.client.as_ref().map(|found| &found.peer);
-        let Some((hash, client)) = self.end.client(end, found) else { return };
-        if let Some(ticket) = derive(end, &hash) {
+        // A client of plain RFC 7924 keeps no tickets.
+        if self.hello.is_some()
+            && let Some((hash, client)) = self.end.client(end, found)
+            && let Some(ticket) = derive(end, &hash)
+        {
             // Tickets of concurrent connections stay: a handshake yields only one.
             self.end.cache.learn(&client, &[ticket], false);
         }
-    }
-
-    fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed.map(MissReason::name)
-    }
-
-    fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(MissReason::name)
+        self.end.outcome(false)
     }
 }
 

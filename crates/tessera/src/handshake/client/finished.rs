@@ -69,9 +69,8 @@ fn send_finished(
     last: Handover<ClientPart, ApplicationSecrets>,
     ctx: &mut Context<'_>,
 ) -> Result<ClientState, Error> {
-    let Handover { own, secrets, codecs, lineage, .. } = last.after_second(Finished::Out, ctx)?;
-    let LastSecrets { mut application, resumption } = secrets;
-    application.codecs = codecs.after();
+    let Handover { own, secrets, lineage, .. } = last.after_second(Finished::Out, ctx)?;
+    let LastSecrets { application, resumption } = secrets;
     let (config, group) = (own.offer.config, own.group);
     let connected = Connected { application, resumption, config, lineage, group };
     Ok(ClientState::Connected(Box::new(connected)))

@@ -22,6 +22,7 @@ impl Handover<ServerPart, LastSecrets> {
     /// Sends as many tickets as the client can use. Without a clock, without a key to seal with, or with a full vault
     /// it sends fewer, without an error.
     pub(super) fn send_tickets(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
+        let mut codecs = core::mem::take(&mut self.secrets.application.codecs);
         let (config, plan) = (&self.own.config, &self.own.tickets);
         let LastSecrets { application, resumption } = &self.secrets;
         let (Some(keys), Some(unix)) = (&config.tickets, ctx.now.unix) else { return Ok(()) };
@@ -51,7 +52,7 @@ impl Handover<ServerPart, LastSecrets> {
             };
             let next = NextTicket { number: nonce, count: plan.count, lifetime, now: ctx.now };
             let mut extensions = Vec::new();
-            self.codecs.write_ticket_extensions(&next, &mut extensions)?;
+            codecs.write_ticket_extensions(&next, &mut extensions)?;
             let grease = draw_grease(config.grease, config.provider.random)?;
             ctx.send_after_handshake(|out| {
                 let message = NewSessionTicket {
