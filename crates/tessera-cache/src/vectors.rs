@@ -7,7 +7,8 @@ use std::vec::Vec;
 
 use tessera::Time;
 use tessera::auth::{
-    CertificateCodecFactory, CertificateContents, HandshakeEnd, PeerCertificate, ServerInfo,
+    CertificateCodecFactory, CertificateContents, HandshakeEnd, PeerCertificate, PeerInfo,
+    ServerInfo,
 };
 use tessera::crypto::Hash;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, CipherSuite};
@@ -134,7 +135,7 @@ fn of_two_chains_with_one_id_neither_is_offered() {
     };
     learn("H 0");
     learn("H 1");
-    let codec = cache.clone().client_codec(&to).expect("a codec");
+    let codec = cache.clone().codec(PeerInfo::Server(&to)).expect("no refusal").expect("a codec");
     assert!(codec.offers().is_empty());
     let whole = CertificateContents::Body(certificate(&[b"another"]));
     let peer = PeerCertificate::new(CertificateType::X509, whole);
@@ -142,7 +143,7 @@ fn of_two_chains_with_one_id_neither_is_offered() {
     assert_eq!(outcome.peer_missed, Some("same-id"));
     cache.clear();
     ["H 0", "H 1", "H 2"].into_iter().for_each(learn);
-    let codec = cache.clone().client_codec(&to).expect("a codec");
+    let codec = cache.clone().codec(PeerInfo::Server(&to)).expect("no refusal").expect("a codec");
     let offered: Vec<_> = codec.offers().iter().flat_map(|id| id.0.to_be_bytes()).collect();
     assert_eq!(offered, get("compress_certificate")[5..]);
     assert_eq!(cache.metrics().missed_same_id, 4);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tessera::Time;
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    EncodedCertificate, ServerInfo,
+    EncodedCertificate, PeerInfo, ServerInfo,
 };
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_compression::Zlib;
@@ -19,8 +19,9 @@ fn codecs() -> Vec<Box<dyn CertificateCodec>> {
 fn codec(factory: Arc<dyn CertificateCodecFactory>) -> Box<dyn CertificateCodec> {
     let now = Time { monotonic: Duration::ZERO, unix: None };
     let algorithms = factory.algorithms();
-    let codec =
-        factory.client_codec(&ServerInfo::new("server.example", now)).expect("for everybody");
+    let server = ServerInfo::new("server.example", now);
+    let codec = factory.codec(PeerInfo::Server(&server)).expect("no refusal");
+    let codec = codec.expect("for everybody");
     assert!(algorithms.start() == algorithms.end() && codec.offers() == [*algorithms.start()]);
     codec
 }

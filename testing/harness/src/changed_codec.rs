@@ -4,9 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
-    CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd,
-    PeerExtensions, ServerInfo,
+    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecOutcome,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, PeerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, HandshakeType, OpaqueExtension};
 
@@ -45,12 +44,6 @@ pub struct ChangedCodecs<F> {
     pub change: F,
 }
 
-impl<F: Fn() -> C, C: CodecChange> ChangedCodecs<F> {
-    fn changed(&self, codec: Codec) -> Codec {
-        Box::new(ChangedCodec { codec, change: (self.change)() })
-    }
-}
-
 impl<F, C> CertificateCodecFactory for ChangedCodecs<F>
 where
     F: Fn() -> C + Send + Sync,
@@ -60,21 +53,9 @@ where
         self.factory.algorithms()
     }
 
-    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Codec> {
-        self.factory.clone().client_codec(to).map(|codec| self.changed(codec))
-    }
-
-    fn server_codec(self: Arc<Self>, from: &ClientInfo<'_>) -> Result<Option<Codec>, CodecRefusal> {
-        let codec = self.factory.clone().server_codec(from)?;
-        Ok(codec.map(|codec| self.changed(codec)))
-    }
-
-    fn server_codec_with_psk(
-        self: Arc<Self>,
-        from: &ClientInfo<'_>,
-    ) -> Result<Option<Codec>, CodecRefusal> {
-        let codec = self.factory.clone().server_codec_with_psk(from)?;
-        Ok(codec.map(|codec| self.changed(codec)))
+    fn codec(self: Arc<Self>, peer: PeerInfo<'_>) -> Result<Option<Codec>, CodecRefusal> {
+        let codec = self.factory.clone().codec(peer)?;
+        Ok(codec.map(|codec| Box::new(ChangedCodec { codec, change: (self.change)() }) as _))
     }
 }
 

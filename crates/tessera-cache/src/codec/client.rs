@@ -7,8 +7,8 @@ use core::ops::RangeInclusive;
 use core::slice;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecOutcome,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, ServerInfo,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecOutcome, CodecRefusal,
+    DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, PeerInfo, ServerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
@@ -31,27 +31,24 @@ impl CertificateCodecFactory for ClientCache {
         ALL_IDS
     }
 
-    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn codec(
+        self: Arc<Self>,
+        peer: PeerInfo<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        // A client's cache in a server's configuration does nothing.
+        let PeerInfo::Server(to) = peer else { return Ok(None) };
         #[cfg(feature = "paper")]
         if let Some(ticket_extension) = self.carrier.paper() {
-            return Some(paper::client_codec(self, ticket_extension, to));
+            return Ok(Some(paper::client_codec(self, ticket_extension, to)));
         }
         // An imported cache may have tickets of the other carrier.
         let is_of_this = |(ticket, _): &OwnTicket| ALL_IDS.contains(&ticket.id);
         let (mut end, known) = ClientEnd::visit(self, to, is_of_this);
-        let (typ, contents) = (ExtensionType::CACHED_CERTIFICATES, hello(&end)?);
-        let extension = OpaqueExtension { typ, contents };
+        let Some(contents) = hello(&end) else { return Ok(None) };
+        let extension = OpaqueExtension { typ: ExtensionType::CACHED_CERTIFICATES, contents };
         let offered = offered(&mut end, &known, to);
         let ids = offered.iter().map(|it| it.id).collect();
-        Some(Box::new(ClientCodec { end, extension, offered, ids }))
-    }
-
-    /// Returns `None`: a client's cache in a server's configuration does nothing.
-    fn server_codec(
-        self: Arc<Self>,
-        _: &ClientInfo<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(None)
+        Ok(Some(Box::new(ClientCodec { end, extension, offered, ids })))
     }
 }
 

@@ -7,7 +7,7 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecOutcome,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType, HandshakeType,
@@ -32,69 +32,49 @@ impl CertificateCodecFactory for ServerCache {
         ALL_IDS
     }
 
-    /// Returns `None`: a server's cache in a client's configuration does nothing.
-    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        None
-    }
-
-    fn server_codec(
+    fn codec(
         self: Arc<Self>,
-        from: &ClientInfo<'_>,
+        peer: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.codec_for(from, false)
-    }
-
-    fn server_codec_with_psk(
-        self: Arc<Self>,
-        from: &ClientInfo<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.codec_for(from, true)
+        // A server's cache in a client's configuration does nothing.
+        let PeerInfo::Client(from) = peer else { return Ok(None) };
+        #[cfg(feature = "paper")]
+        if let Some(codec) = self.clone().paper_codec(from)? {
+            return Ok(Some(codec));
+        }
+        Ok(match self.codec_for(from)? {
+            Some(codec) => Some(Box::new(codec)),
+            None => (!from.with_psk).then(|| Box::new(InertCodec) as _),
+        })
     }
 }
 
 impl ServerCache {
-    /// Makes the codec of a connection, depending on what the client sent: it uses one carrier.
-    fn codec_for(
-        self: Arc<Self>,
-        from: &ClientInfo<'_>,
-        psk: bool,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        #[cfg(feature = "paper")]
-        if let Some(codec) = self.clone().paper_codec(from, psk)? {
-            return Ok(Some(codec));
-        }
-        Ok(match self.codec(from, psk)? {
-            Some(codec) => Some(Box::new(codec)),
-            None => (!psk).then(|| Box::new(InertCodec) as _),
-        })
-    }
-
     /// Makes the codec for a client that uses the carrier paper.
     #[cfg(feature = "paper")]
     fn paper_codec(
         self: Arc<Self>,
         from: &ClientInfo<'_>,
-        psk: bool,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         let takes_part = from.extensions.get(CACHED).is_some();
         let Some(ticket_extension) = self.carrier.paper().filter(|_| !takes_part) else {
             return Ok(None);
         };
-        let codec = paper::server_codec(self, ticket_extension, from, psk)?;
+        let codec = paper::server_codec(self, ticket_extension, from)?;
         Ok(codec.map(|codec| Box::new(codec) as _))
     }
 
-    fn codec(
+    /// Makes the codec for any other client, if this cache can be of use to it.
+    fn codec_for(
         self: Arc<Self>,
         from: &ClientInfo<'_>,
-        psk: bool,
     ) -> Result<Option<ServerCodec>, CodecRefusal> {
         let hello = from.extensions.get(CACHED);
         let hello = hello.map(Hello::read).transpose().map_err(refusal)?;
-        if hello.is_none() && (psk || self.public_ids == PublicIds::Never) {
+        if hello.is_none() && (from.with_psk || self.public_ids == PublicIds::Never) {
             return Ok(None);
         }
-        let mut end = ServerEnd::new(self, from, psk);
+        let mut end = ServerEnd::new(self, from);
         let known = match hello {
             None => end.cache.recognisable(end.under, from),
             Some(Hello::TakesPart) => Vec::new(),

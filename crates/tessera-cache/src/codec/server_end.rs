@@ -52,11 +52,11 @@ impl AfterHandshake for ServerEnd {
 }
 
 impl ServerEnd {
-    pub(super) fn new(cache: Arc<ServerCache>, from: &ClientInfo<'_>, psk: bool) -> Self {
+    pub(super) fn new(cache: Arc<ServerCache>, from: &ClientInfo<'_>) -> Self {
         let under = cache.under(from);
         Self {
             cache,
-            psk,
+            psk: from.with_psk,
             under,
             sent_cached: None,
             own_missed: None,

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     AskedChain, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ChainMemory,
-    ClientInfo, CodecOutcome, CodecRefusal, Credential, DecodedCertificate, EncodedCertificate,
-    HandshakeEnd, PeerCertificate, PinnedChain, ServerInfo, chain_hash,
+    CodecOutcome, CodecRefusal, Credential, DecodedCertificate, EncodedCertificate, HandshakeEnd,
+    PeerCertificate, PeerInfo, PinnedChain, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
@@ -171,13 +171,9 @@ impl CertificateCodecFactory for Witness {
         one..=one
     }
 
-    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new((*self).clone()))
-    }
-
-    fn server_codec(
+    fn codec(
         self: Arc<Self>,
-        _: &ClientInfo<'_>,
+        _: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         Ok(Some(Box::new((*self).clone())))
     }

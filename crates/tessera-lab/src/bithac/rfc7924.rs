@@ -4,9 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
-    CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd,
-    PeerExtensions, ServerInfo,
+    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecOutcome,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, PeerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
@@ -22,18 +21,14 @@ impl CertificateCodecFactory for Rfc7924Cache {
         self.0.algorithms()
     }
 
-    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        let codec = self.0.clone().client_codec(to)?;
+    fn codec(
+        self: Arc<Self>,
+        peer: PeerInfo<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        let Some(codec) = self.0.clone().codec(peer)? else { return Ok(None) };
         let extensions = codec.extensions(HandshakeType::CLIENT_HELLO);
         let cached_info = extensions.iter().find(|it| it.typ == CACHED_INFO).cloned();
-        Some(Box::new(TicketlessCodec { codec, cached_info }))
-    }
-
-    fn server_codec(
-        self: Arc<Self>,
-        _: &ClientInfo<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(None)
+        Ok(Some(Box::new(TicketlessCodec { codec, cached_info })))
     }
 }
 

@@ -8,7 +8,7 @@ use core::ops::RangeInclusive;
 #[cfg(feature = "abbreviations")]
 use super::abbreviations::Abbreviations;
 use super::after_handshake::CodecOutcome;
-use super::codec_peer::{ClientInfo, PeerExtensions, ServerInfo};
+use super::codec_peer::{PeerExtensions, PeerInfo};
 use super::codec_results::{
     CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,
 };
@@ -22,33 +22,19 @@ use crate::wire::{
 /// depending on what is known of its peer.
 ///
 /// State shared by all connections, such as a cache of peers' certificates, belongs to the factory.
-/// A handshake with a PSK sends no certificates: a server then makes the codec of
-/// [`server_codec_with_psk`](Self::server_codec_with_psk), and a client's has nothing to encode or decode.
 /// For plain compression, [`CertificateCompression`](super::CertificateCompression) suffices.
 pub trait CertificateCodecFactory: Send + Sync {
     /// Returns the algorithms that the codecs of this factory use. The factories of a configuration share
     /// none.
     fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm>;
 
-    /// Returns the codec for a client's connection.
-    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>>;
-
-    /// Returns the codec for a server's connection; after a HelloRetryRequest it sees the second ClientHello.
-    /// A refusal ends the handshake: the client's extension can't be read, or holds a forbidden value.
-    fn server_codec(
+    /// Returns the codec for a connection with this peer, if it needs one. A client's ClientHello is the second after
+    /// a HelloRetryRequest. A refusal ends the handshake: the client's extension can't be read, or holds a forbidden
+    /// value.
+    fn codec(
         self: Arc<Self>,
-        from: &ClientInfo<'_>,
+        peer: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>;
-
-    /// Returns the codec for a server's connection that uses a PSK, in which no certificates are sent. Only its
-    /// [`extensions`](CertificateCodec::extensions) and [`ended`](CertificateCodec::ended) are called. Default: none.
-    fn server_codec_with_psk(
-        self: Arc<Self>,
-        from: &ClientInfo<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        let _ = from;
-        Ok(None)
-    }
 }
 
 /// The codec of one connection: it encodes this side's Certificate and decodes the peer's.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory};
-use super::codec_peer::{CertificateContents, ClientInfo, ServerInfo};
+use super::codec_peer::{CertificateContents, ClientInfo, PeerInfo};
 use super::codec_results::{
     CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,
 };
@@ -68,28 +68,21 @@ impl<C: CertificateCompression> CertificateCodecFactory for C {
         self.algorithm()..=self.algorithm()
     }
 
-    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(CompressionCodec::with(self))
-    }
-
-    fn server_codec(
+    fn codec(
         self: Arc<Self>,
-        _: &ClientInfo<'_>,
+        peer: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(Some(CompressionCodec::with(self)))
+        Ok(match peer {
+            PeerInfo::Client(ClientInfo { with_psk: true, .. }) => None,
+            _ => Some(Box::new(CompressionCodec { offers: [self.algorithm()], compression: self })),
+        })
     }
 }
 
-/// The codec of every connection.
+/// The codec of every connection with certificates.
 struct CompressionCodec<C> {
     compression: Arc<C>,
     offers: [CertificateCompressionAlgorithm; 1],
-}
-
-impl<C: CertificateCompression> CompressionCodec<C> {
-    fn with(compression: Arc<C>) -> Box<dyn CertificateCodec> {
-        Box::new(Self { offers: [compression.algorithm()], compression })
-    }
 }
 
 impl<C: CertificateCompression> CertificateCodec for CompressionCodec<C> {

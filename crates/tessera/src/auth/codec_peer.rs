@@ -11,6 +11,15 @@ use crate::wire::{
     Extensions, Protocols,
 };
 
+/// The peer of a connection, as far as it is known when the codec is made.
+#[derive(Clone, Copy)]
+pub enum PeerInfo<'a> {
+    /// This side is the client.
+    Server(&'a ServerInfo<'a>),
+    /// This side is the server.
+    Client(&'a ClientInfo<'a>),
+}
+
 /// What a client knows of the server to which it is about to connect.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -56,6 +65,10 @@ pub struct ClientInfo<'a> {
     pub extensions: PeerExtensions<'a>,
     /// client_random.
     pub random: &'a [u8; 32],
+    /// Whether the handshake uses a PSK, and so sends no certificates: of a codec, only the
+    /// [`extensions`](super::CertificateCodec::extensions) of EncryptedExtensions and
+    /// [`ended`](super::CertificateCodec::ended) matter.
+    pub with_psk: bool,
     /// What the verifier of clients accepts, if there is one.
     pub policy: Option<VerifierDigest>,
     /// The current time.
@@ -64,12 +77,18 @@ pub struct ClientInfo<'a> {
 }
 
 impl<'a> ClientInfo<'a> {
-    pub(crate) fn new(hello: &ClientHello<'a>, policy: Option<VerifierDigest>, now: Time) -> Self {
+    pub(crate) fn new(
+        hello: &ClientHello<'a>,
+        with_psk: bool,
+        policy: Option<VerifierDigest>,
+        now: Time,
+    ) -> Self {
         let algorithms = hello.certificates.compression_algorithms;
         Self {
             server_name: hello.server_name,
             extensions: PeerExtensions { algorithms, block: hello.extensions },
             random: hello.random,
+            with_psk,
             policy,
             now,
             protocols: hello.protocols,

@@ -9,10 +9,8 @@ use super::after_handshake::CodecOutcome;
 use super::certificate_codec::{
     CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS, check_extensions,
 };
-use super::codec_peer::{
-    CertificateContents, ClientInfo, PeerCertificate, PeerExtensions, ServerInfo,
-};
-use super::codec_results::{CodecRefusal, DecodedCertificate, EncodedCertificate};
+use super::codec_peer::{CertificateContents, PeerCertificate, PeerExtensions, PeerInfo};
+use super::codec_results::{DecodedCertificate, EncodedCertificate};
 use super::connection_after::RemainingCodecs;
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
@@ -54,51 +52,29 @@ impl Codec {
     }
 }
 
-type Factories = [Arc<dyn CertificateCodecFactory>];
-
 impl ConnectionCodecs {
-    /// Creates the codecs of a client.
-    pub(crate) fn of_client(factories: &Factories, to: &ServerInfo<'_>) -> Result<Self, Error> {
-        let made = Self::made(factories, |factory| Ok(factory.client_codec(to)))?;
-        check_offers(made.codecs(), HandshakeType::CLIENT_HELLO)?;
-        Ok(made)
-    }
-
-    /// Creates the codecs of a server.
-    pub(crate) fn of_server(factories: &Factories, from: &ClientInfo<'_>) -> Result<Self, Error> {
-        let mut made = Self::made(factories, |factory| factory.server_codec(from))?;
-        check_offers(made.codecs(), HandshakeType::CERTIFICATE_REQUEST)?;
-        if let Some(codecs) = &mut made.0 {
-            codecs.peer_offers = from.extensions.algorithms().collect();
-        }
-        Ok(made)
-    }
-
-    /// Creates the codecs of a server that uses a PSK: they only answer, and see the end.
-    pub(crate) fn of_server_with_psk(
-        factories: &Factories,
-        from: &ClientInfo<'_>,
-    ) -> Result<Self, Error> {
-        Self::made(factories, |factory| factory.server_codec_with_psk(from))
-    }
-
-    fn made(
-        factories: &Factories,
-        make: impl Fn(
-            Arc<dyn CertificateCodecFactory>,
-        ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>,
+    /// Creates the codecs of a connection.
+    pub(crate) fn new(
+        factories: &[Arc<dyn CertificateCodecFactory>],
+        peer: PeerInfo<'_>,
     ) -> Result<Self, Error> {
         let mut codecs = Vec::new();
         for factory in factories {
             let algorithms = factory.algorithms();
-            if let Some(codec) = make(factory.clone())? {
+            if let Some(codec) = factory.clone().codec(peer)? {
                 codecs.push(Codec { algorithms, codec, conceals: false, is_wrong: false });
             }
         }
         if codecs.is_empty() {
             return Ok(Self(None));
         }
-        let (peer_offers, received, accepted) = Default::default();
+        let (message, offers) = match peer {
+            PeerInfo::Server(_) => (HandshakeType::CLIENT_HELLO, None),
+            PeerInfo::Client(from) => (HandshakeType::CERTIFICATE_REQUEST, Some(from.extensions)),
+        };
+        check_offers(&codecs, message)?;
+        let peer_offers = offers.into_iter().flat_map(PeerExtensions::algorithms).collect();
+        let (received, accepted) = (None, None);
         Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, accepted }))))
     }
 

@@ -35,7 +35,7 @@ pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
 pub use chain_hash::{chain_hash, raw_public_key_hash};
 pub use chain_memory::{AskedChain, ChainMemory, PinnedChain};
 pub use codec_peer::{
-    CertificateContents, ClientInfo, PeerCertificate, PeerExtensions, ServerInfo,
+    CertificateContents, ClientInfo, PeerCertificate, PeerExtensions, PeerInfo, ServerInfo,
 };
 pub use codec_results::{
     CertificateNotDecoded, CodecRefusal, DecodedCertificate, EncodedCertificate,

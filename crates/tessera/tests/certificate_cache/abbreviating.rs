@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateCodecFactory,
-    CertificateContents, CertificateNotDecoded, ClientInfo, CodecOutcome, CodecRefusal,
-    DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, ServerFlight, ServerInfo,
+    CertificateContents, CertificateNotDecoded, CodecOutcome, CodecRefusal, DecodedCertificate,
+    EncodedCertificate, HandshakeEnd, PeerExtensions, PeerInfo, ServerFlight,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm, CertificateType, ExtensionType, HandshakeType, OpaqueExtension,
@@ -64,20 +64,9 @@ impl CertificateCodecFactory for Script {
         NONE..=NONE
     }
 
-    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(ScriptedCodec::boxed(self))
-    }
-
-    fn server_codec(
+    fn codec(
         self: Arc<Self>,
-        _: &ClientInfo<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(Some(ScriptedCodec::boxed(self)))
-    }
-
-    fn server_codec_with_psk(
-        self: Arc<Self>,
-        _: &ClientInfo<'_>,
+        _: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         Ok(Some(ScriptedCodec::boxed(self)))
     }

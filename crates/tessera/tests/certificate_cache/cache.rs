@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    ClientInfo, CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd,
-    PeerExtensions, ServerInfo,
+    CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd,
+    PeerExtensions, PeerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm, ExtensionType, HandshakeType, OpaqueExtension,
@@ -53,7 +53,7 @@ impl Cache {
         change(&mut self.state.lock().expect("unpoisoned"));
     }
 
-    fn codec(
+    fn codec_for(
         self: Arc<Self>,
         peer: Option<String>,
         hint: Option<Vec<u8>>,
@@ -84,20 +84,24 @@ impl CertificateCodecFactory for Cache {
         CertificateCompressionAlgorithm(0xc000)..=CertificateCompressionAlgorithm(0xffff)
     }
 
-    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        self.change(|state| state.server_names.push(Some(to.server_name.to_owned())));
-        let hint = self.hint.clone();
-        self.codec(Some(to.server_name.to_owned()), hint)
-    }
-
-    fn server_codec(
+    fn codec(
         self: Arc<Self>,
-        from: &ClientInfo<'_>,
+        peer: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.change(|state| state.server_names.push(from.server_name.map(str::to_owned)));
-        let hint = from.extensions.get(HINT).map(<[u8]>::to_vec);
-        let peer = hint.clone().and_then(|hint| String::from_utf8(hint).ok());
-        Ok(self.codec(peer, hint))
+        Ok(match peer {
+            PeerInfo::Server(to) => {
+                self.change(|state| state.server_names.push(Some(to.server_name.to_owned())));
+                let hint = self.hint.clone();
+                self.codec_for(Some(to.server_name.to_owned()), hint)
+            }
+            PeerInfo::Client(from) if from.with_psk => None,
+            PeerInfo::Client(from) => {
+                self.change(|state| state.server_names.push(from.server_name.map(str::to_owned)));
+                let hint = from.extensions.get(HINT).map(<[u8]>::to_vec);
+                let peer = hint.clone().and_then(|hint| String::from_utf8(hint).ok());
+                self.codec_for(peer, hint)
+            }
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    ClientInfo, CodecRefusal, DecodedCertificate, EncodedCertificate, ServerInfo,
+    CodecRefusal, DecodedCertificate, EncodedCertificate, PeerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm, ExtensionType, HandshakeType, OpaqueExtension,
@@ -38,13 +38,9 @@ impl CertificateCodecFactory for MistakenCodec {
         CertificateCompressionAlgorithm(self.from)..=CertificateCompressionAlgorithm(self.to)
     }
 
-    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new((*self).clone()))
-    }
-
-    fn server_codec(
+    fn codec(
         self: Arc<Self>,
-        _: &ClientInfo<'_>,
+        _: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         Ok(Some(Box::new((*self).clone())))
     }

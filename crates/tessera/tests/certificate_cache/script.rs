@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateContents,
-    CertificateNotDecoded, ClientInfo, CodecOutcome, CodecRefusal, DecodedCertificate,
-    EncodedCertificate, HandshakeEnd, NextTicket, PeerExtensions, PeerIdentity, ServerInfo,
-    VerifierDigest,
+    CertificateNotDecoded, CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate,
+    HandshakeEnd, NextTicket, PeerExtensions, PeerIdentity, PeerInfo, VerifierDigest,
 };
 use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm, ExtensionType, HandshakeType,
@@ -100,29 +99,6 @@ impl Script {
     fn note(&self, heard: CodecCall) {
         self.hear(|all| all.push(heard));
     }
-
-    fn codec(self: Arc<Self>) -> Box<dyn CertificateCodec> {
-        let offers = self.play.knows.iter().map(|_| HASHED).collect();
-        let of = |(typ, contents)| OpaqueExtension { typ, contents };
-        let hello = self.play.hello.clone().map(|body| of((CACHED, body)));
-        let answer = self.play.answer.clone().map(of);
-        Box::new(ScriptedCodec { script: self, offers, hello, answer })
-    }
-
-    fn for_client(
-        self: Arc<Self>,
-        from: &ClientInfo<'_>,
-        with_psk: bool,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.note(CodecCall::FromClient {
-            protocols: from.protocols().map(<[u8]>::to_vec).collect(),
-            random: *from.random,
-            policy: from.policy,
-            with_psk,
-        });
-        self.play.refuses.map_or(Ok(()), Err)?;
-        Ok(Some(self.codec()))
-    }
 }
 
 impl CertificateCodecFactory for Script {
@@ -130,29 +106,33 @@ impl CertificateCodecFactory for Script {
         HASHED..=HASHED
     }
 
-    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
-        self.note(CodecCall::ToServer {
-            server_name: to.server_name.to_owned(),
-            port: to.port,
-            protocols: to.protocols.to_vec(),
-            random: *to.random,
-            policy: to.policy,
-        });
-        Some(self.codec())
-    }
-
-    fn server_codec(
+    fn codec(
         self: Arc<Self>,
-        from: &ClientInfo<'_>,
+        peer: PeerInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.for_client(from, false)
-    }
-
-    fn server_codec_with_psk(
-        self: Arc<Self>,
-        from: &ClientInfo<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.for_client(from, true)
+        match peer {
+            PeerInfo::Server(to) => self.note(CodecCall::ToServer {
+                server_name: to.server_name.to_owned(),
+                port: to.port,
+                protocols: to.protocols.to_vec(),
+                random: *to.random,
+                policy: to.policy,
+            }),
+            PeerInfo::Client(from) => {
+                self.note(CodecCall::FromClient {
+                    protocols: from.protocols().map(<[u8]>::to_vec).collect(),
+                    random: *from.random,
+                    policy: from.policy,
+                    with_psk: from.with_psk,
+                });
+                self.play.refuses.map_or(Ok(()), Err)?;
+            }
+        }
+        let offers = self.play.knows.iter().map(|_| HASHED).collect();
+        let of = |(typ, contents)| OpaqueExtension { typ, contents };
+        let hello = self.play.hello.clone().map(|body| of((CACHED, body)));
+        let answer = self.play.answer.clone().map(of);
+        Ok(Some(Box::new(ScriptedCodec { script: self, offers, hello, answer })))
     }
 }
 

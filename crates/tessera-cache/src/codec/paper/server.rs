@@ -29,7 +29,6 @@ pub(crate) fn server_codec(
     cache: Arc<ServerCache>,
     ticket_extension: ExtensionType,
     from: &ClientInfo<'_>,
-    psk: bool,
 ) -> Result<Option<PaperServer>, CodecRefusal> {
     let info = from.extensions.get(CACHED_INFO).map(CachedInfo::read).transpose()?;
     let hello = from.extensions.get(ticket_extension).map(Hello::read).transpose()?;
@@ -37,7 +36,7 @@ pub(crate) fn server_codec(
         return Ok(None);
     }
     let mut codec = PaperServer {
-        end: ServerEnd::new(cache, from, psk),
+        end: ServerEnd::new(cache, from),
         now: from.now,
         ticket_extension,
         info: info.unwrap_or_default(),
@@ -46,7 +45,7 @@ pub(crate) fn server_codec(
         answers: Vec::new(),
         client: None,
     };
-    if psk {
+    if from.with_psk {
         codec.find(|_| true);
     }
     codec.answer_tickets(None);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
-use crate::auth::{ConnectionCodecs, ServerInfo, VerifierDigest};
+use crate::auth::{ConnectionCodecs, PeerInfo, ServerInfo, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::{Error, require};
@@ -135,7 +135,7 @@ impl Offer {
             now,
             credentials: &config.credentials,
         };
-        let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
+        let codecs = ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Server(&to))?;
         let are_free = !extensions.iter().any(|own| codecs.have(own.typ));
         require(are_free, "extensions: a certificate codec sends one of these types")?;
         let mut offer = Box::new(Self {

@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 
 use super::config::ServerConfig;
-use crate::auth::{ClientInfo, ConnectionCodecs, Credential, NO_COMMON_TYPE, choose_credential};
+use crate::auth::{
+    ClientInfo, ConnectionCodecs, Credential, NO_COMMON_TYPE, PeerInfo, choose_credential,
+};
 use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::config::Checked;
 use crate::handshake::grease::draw_grease;
@@ -76,12 +78,8 @@ pub(super) fn codecs_for(
     with_psk: bool,
     now: Time,
 ) -> Result<ConnectionCodecs, Error> {
-    let factories = &config.certificate_codecs;
-    let from = ClientInfo::new(hello, config.authentication().verifier, now);
-    match with_psk {
-        true => ConnectionCodecs::of_server_with_psk(factories, &from),
-        false => ConnectionCodecs::of_server(factories, &from),
-    }
+    let from = ClientInfo::new(hello, with_psk, config.authentication().verifier, now);
+    ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Client(&from))
 }
 
 /// Returns the type of certificate that the client is asked for, if any.
