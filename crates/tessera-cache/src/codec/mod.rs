@@ -3,7 +3,6 @@
 mod client;
 mod client_after;
 mod client_end;
-mod inert_codec;
 mod offered;
 #[cfg(feature = "paper")]
 mod paper;

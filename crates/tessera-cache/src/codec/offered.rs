@@ -56,12 +56,13 @@ impl<P> OfferedChain<P> {
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let content = Content::read(encoded).ok_or(CertificateNotDecoded)?;
         let is_named = content.chain == expected;
-        let (contents, is_sent) = match &self.form {
+        let (mut decoded, is_sent) = match &self.form {
             Form::Whole(chain) => {
                 let sent = chain.body_with(&content.extensions);
                 let sent = sent.filter(|body| body.len() == len && is_named);
                 let is_sent = sent.is_some();
-                (CertificateContents::Body(sent.unwrap_or_else(|| chain.body())), is_sent)
+                let body = sent.unwrap_or_else(|| chain.body());
+                (DecodedCertificate::new(CertificateContents::Body(body)), is_sent)
             }
             Form::Known(_) => {
                 let pinned = self.pinned.as_ref().ok_or(CertificateNotDecoded)?;
@@ -69,14 +70,13 @@ impl<P> OfferedChain<P> {
                 let beside = content.extensions.iter().map(|it| it.len()).sum();
                 let fits = count == 0 || count == pinned.certificates;
                 let is_sent = fits && len == pinned.body_len(beside) && is_named;
-                (CertificateContents::Known(expected.0), is_sent)
+                let beside = encoded.get(ChainHash::LEN..).filter(|_| is_sent);
+                let mut decoded = DecodedCertificate::new(CertificateContents::Known(expected.0));
+                decoded.entry_extensions = beside.unwrap_or_default().to_vec();
+                (decoded, is_sent)
             }
         };
-        let mut decoded = DecodedCertificate::new(contents);
         decoded.is_what_was_sent = is_sent;
-        if is_sent && self.pinned.is_some() {
-            decoded.entry_extensions = encoded.get(ChainHash::LEN..).unwrap_or_default().to_vec();
-        }
         Ok(decoded)
     }
 }

@@ -14,7 +14,6 @@ use tessera::wire::{
     OpaqueExtension,
 };
 
-use super::inert_codec::InertCodec;
 use super::offered::OfferedChain;
 #[cfg(feature = "paper")]
 use super::paper;
@@ -223,6 +222,16 @@ impl CertificateCodec for ServerCodec {
             }
         }
         self.end.outcome(self.answer.is_some())
+    }
+}
+
+/// The codec for a client that doesn't take part: the facts of the connection give the reason.
+struct InertCodec;
+
+impl CertificateCodec for InertCodec {
+    fn ended(self: Box<Self>, _: &HandshakeEnd<'_>) -> CodecOutcome {
+        let missed = Some(MissReason::TakesNoPart.name());
+        CodecOutcome { own_missed: missed, peer_missed: missed, after: None }
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
-    AskedChain, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ChainMemory,
-    CodecOutcome, CodecRefusal, Credential, DecodedCertificate, EncodedCertificate, HandshakeEnd,
-    PeerCertificate, PeerInfo, PinnedChain, chain_hash,
+    AskedChain, CertificateCodec, CertificateCodecFactory, ChainMemory, CodecOutcome, CodecRefusal,
+    Credential, HandshakeEnd, PeerCertificate, PeerInfo, PinnedChain, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
@@ -180,27 +179,6 @@ impl CertificateCodecFactory for Witness {
 }
 
 impl CertificateCodec for Witness {
-    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
-        &[]
-    }
-
-    fn encode(
-        &mut self,
-        _: &[u8],
-        _: &[CertificateCompressionAlgorithm],
-    ) -> Option<EncodedCertificate> {
-        None
-    }
-
-    fn decode(
-        &mut self,
-        _: CertificateCompressionAlgorithm,
-        _: &[u8],
-        _: usize,
-    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        Err(CertificateNotDecoded)
-    }
-
     fn ended(self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
         self.0.lock().expect("unpoisoned").extend(end.peer.cloned());
         CodecOutcome::default()

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecOutcome,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions, PeerInfo,
+    Abbreviations, CertificateCodec, CertificateCodecFactory, CodecOutcome, CodecRefusal,
+    HandshakeEnd, PeerExtensions, PeerInfo,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
@@ -42,10 +42,6 @@ struct TicketlessCodec {
 const CACHED_INFO: ExtensionType = ExtensionType(25);
 
 impl CertificateCodec for TicketlessCodec {
-    fn offers(&self) -> &[Id] {
-        self.codec.offers()
-    }
-
     fn extensions(&self, _: HandshakeType) -> &[OpaqueExtension] {
         self.cached_info.as_slice()
     }
@@ -56,19 +52,6 @@ impl CertificateCodec for TicketlessCodec {
         extensions: PeerExtensions<'_>,
     ) -> Result<(), CodecRefusal> {
         self.codec.received(message, extensions)
-    }
-
-    fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        self.codec.encode(body, offered)
-    }
-
-    fn decode(
-        &mut self,
-        algorithm: Id,
-        encoded: &[u8],
-        len: usize,
-    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        self.codec.decode(algorithm, encoded, len)
     }
 
     fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {

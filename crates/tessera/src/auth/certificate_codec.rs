@@ -44,11 +44,13 @@ pub trait CertificateCodecFactory: Send + Sync {
 pub trait CertificateCodec: Send + Sync {
     /// Returns the algorithms that this side can decode from this particular peer, in order of preference, each
     /// once; they go into compress_certificate. The list stays the same for the whole connection. The first
-    /// 127 of all codecs together are sent (RFC 8879 §3).
-    fn offers(&self) -> &[CertificateCompressionAlgorithm];
+    /// 127 of all codecs together are sent (RFC 8879 §3). Default: none.
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &[]
+    }
 
-    /// Returns what this side adds to this message: a client to its ClientHello, a server to EncryptedExtensions and its
-    /// CertificateRequest. Default: nothing.
+    /// Returns what this side adds to this message: a client to its ClientHello, a server to EncryptedExtensions and
+    /// its CertificateRequest. Default: nothing.
     ///
     /// A type must not be known to the engine, GREASE, or used by another codec. Extensions of a ClientHello or a
     /// CertificateRequest stay the same for the whole connection; those of EncryptedExtensions are sent only if the
@@ -75,26 +77,32 @@ pub trait CertificateCodec: Send + Sync {
     /// Encodes the body of this side's Certificate (the message without its frame), with one of the
     /// factory's algorithms that the peer offered.
     ///
-    /// `None` passes it to the next codec; after the last one the Certificate is sent whole. So is it if the result is
-    /// empty or has 2^23 bytes or more. Called in every handshake in which this side sends a Certificate, even if the
+    /// `None`, the default, passes it to the next codec; after the last one the Certificate is sent whole. So is it if
+    /// the result is empty or has 2^23 bytes or more. Called in every handshake in which this side sends a Certificate, even if the
     /// peer offers nothing: the codec thereby knows what is sent. A slow codec keeps its results in the factory.
     fn encode(
         &mut self,
         body: &[u8],
         offered: &[CertificateCompressionAlgorithm],
-    ) -> Option<EncodedCertificate>;
+    ) -> Option<EncodedCertificate> {
+        let _ = (body, offered);
+        None
+    }
 
     /// Decodes the body of the peer's Certificate, which the peer announced as this `len` long.
     ///
     /// `len` is never more than the longest Certificate that is read whole (128 KiB). The handshake ends if the
     /// body has another length, unless it [isn't what was sent](DecodedCertificate::is_what_was_sent). The algorithm
-    /// is one that this codec offers.
+    /// is one that this codec offers. Default: an error.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
         encoded: &[u8],
         len: usize,
-    ) -> Result<DecodedCertificate, CertificateNotDecoded>;
+    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
+        let _ = (algorithm, encoded, len);
+        Err(CertificateNotDecoded)
+    }
 
     /// Called on a server when the verifier has rejected the client itself, if this codec decoded the client's
     /// Certificate and [conceals the verdict](DecodedCertificate::conceals_verdict). Default: does nothing.

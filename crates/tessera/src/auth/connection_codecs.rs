@@ -47,6 +47,7 @@ pub(super) struct Codec {
 }
 
 impl Codec {
+    /// Notes how the handshake may go on with what this codec decoded.
     pub(super) fn decoded(&mut self, decoded: &DecodedCertificate) {
         (self.conceals, self.is_wrong) = (decoded.conceals_verdict, !decoded.is_what_was_sent);
     }
@@ -158,12 +159,11 @@ impl ConnectionCodecs {
     ) -> Result<DecodedCertificate, Error> {
         let algorithm = message.algorithm;
         let offered = self.offers().any(|offered| offered == algorithm);
-        let codec = self
-            .codecs_mut()
-            .find(|codec| offered && codec.algorithms.contains(&algorithm))
-            .ok_or(illegal_parameter(
-                "a Certificate is compressed with an algorithm that was not offered",
-            ))?;
+        let mut codecs = self.codecs_mut();
+        let codec = codecs.find(|codec| offered && codec.algorithms.contains(&algorithm));
+        let codec = codec.ok_or(illegal_parameter(
+            "a Certificate is compressed with an algorithm that was not offered",
+        ))?;
         // RFC 8879 §4, §5: the announced length bounds the memory before anything is decompressed.
         let len = message.uncompressed_len;
         if len > MAX_HANDSHAKE_MESSAGE - HANDSHAKE_HEADER_LEN {

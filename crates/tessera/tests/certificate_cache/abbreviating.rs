@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateCodecFactory,
-    CertificateContents, CertificateNotDecoded, CodecOutcome, CodecRefusal, DecodedCertificate,
-    EncodedCertificate, HandshakeEnd, PeerExtensions, PeerInfo, ServerFlight,
+    CertificateContents, CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate,
+    HandshakeEnd, PeerExtensions, PeerInfo, ServerFlight,
 };
 use tessera::wire::{
     CertificateCompressionAlgorithm, CertificateType, ExtensionType, HandshakeType, OpaqueExtension,
@@ -123,15 +123,6 @@ impl CertificateCodec for ScriptedCodec {
     ) -> Option<EncodedCertificate> {
         let agreed = self.script.play.agreed.own_certificate;
         agreed.then(|| EncodedCertificate::new(NONE, b"encoded".to_vec()))
-    }
-
-    fn decode(
-        &mut self,
-        _: CertificateCompressionAlgorithm,
-        _: &[u8],
-        _: usize,
-    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        Err(CertificateNotDecoded)
     }
 
     fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {

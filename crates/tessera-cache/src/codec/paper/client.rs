@@ -5,13 +5,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::{
-    AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateNotDecoded, CodecOutcome,
-    CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, PeerExtensions,
-    ServerFlight, ServerInfo,
+    AbbreviatedMessages, Abbreviations, CertificateCodec, CodecOutcome, CodecRefusal,
+    DecodedCertificate, HandshakeEnd, PeerExtensions, ServerFlight, ServerInfo,
 };
-use tessera::wire::{
-    CertificateCompressionAlgorithm as Id, ExtensionType, HandshakeType, OpaqueExtension,
-};
+use tessera::wire::{ExtensionType, HandshakeType, OpaqueExtension};
 
 use super::super::client_end::ClientEnd;
 use super::super::offered::OfferedChain;
@@ -86,11 +83,6 @@ struct PaperClient {
 }
 
 impl CertificateCodec for PaperClient {
-    /// Returns none: no CompressedCertificate stands for a chain here.
-    fn offers(&self) -> &[Id] {
-        &[]
-    }
-
     fn extensions(&self, _: HandshakeType) -> &[OpaqueExtension] {
         &self.extensions
     }
@@ -113,19 +105,6 @@ impl CertificateCodec for PaperClient {
             self.selected = CachedInfoAnswer::read(answer, &self.info)?;
         }
         Ok(())
-    }
-
-    fn encode(&mut self, _: &[u8], _: &[Id]) -> Option<EncodedCertificate> {
-        None
-    }
-
-    fn decode(
-        &mut self,
-        _: Id,
-        _: &[u8],
-        _: usize,
-    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        Err(CertificateNotDecoded)
     }
 
     fn abbreviations(&mut self) -> Option<&mut dyn Abbreviations> {

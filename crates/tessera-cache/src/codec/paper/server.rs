@@ -5,13 +5,10 @@ use alloc::vec::Vec;
 
 use tessera::Time;
 use tessera::auth::{
-    AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateNotDecoded, ClientInfo,
-    CodecOutcome, CodecRefusal, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight,
+    AbbreviatedMessages, Abbreviations, CertificateCodec, ClientInfo, CodecOutcome, CodecRefusal,
+    DecodedCertificate, HandshakeEnd, ServerFlight,
 };
-use tessera::wire::{
-    CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType, HandshakeType,
-    OpaqueExtension,
-};
+use tessera::wire::{CertificateType, ExtensionType, HandshakeType, OpaqueExtension};
 
 use super::super::offered::OfferedChain;
 use super::super::server_end::ServerEnd;
@@ -70,29 +67,11 @@ pub(crate) struct PaperServer {
 }
 
 impl CertificateCodec for PaperServer {
-    /// Returns none: no CompressedCertificate stands for a chain here.
-    fn offers(&self) -> &[Id] {
-        &[]
-    }
-
     fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
         match message {
             HandshakeType::ENCRYPTED_EXTENSIONS => &self.answers,
             _ => &[],
         }
-    }
-
-    fn encode(&mut self, _: &[u8], _: &[Id]) -> Option<EncodedCertificate> {
-        None
-    }
-
-    fn decode(
-        &mut self,
-        _: Id,
-        _: &[u8],
-        _: usize,
-    ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        Err(CertificateNotDecoded)
     }
 
     fn peer_rejected(&mut self) {
