@@ -21,7 +21,6 @@ mod handover;
 mod lineage;
 mod secrets;
 mod server;
-mod small_extensions;
 mod state;
 mod withdrawal;
 

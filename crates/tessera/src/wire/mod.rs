@@ -24,9 +24,7 @@ mod reader;
 mod rejection;
 mod server_hello;
 mod server_name;
-mod small_extension;
 mod small_extensions;
-mod small_values;
 mod versions;
 mod writer;
 
@@ -58,10 +56,10 @@ pub(crate) use reader::{CodePoints, Reader};
 pub(crate) use rejection::Rejection;
 pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};
 pub(crate) use server_name::write_server_name;
-pub(crate) use small_extension::write_small_extension;
-pub(crate) use small_extensions::SmallExtensions;
-pub use small_values::TicketRequest;
-pub(crate) use small_values::*;
+pub use small_extensions::TicketRequest;
+pub(crate) use small_extensions::{
+    MaxEarlyDataSize, RecordSizeLimit, SmallExtensions, write_small_extension,
+};
 pub use versions::Versions;
 pub(crate) use writer::Writer;
 

@@ -1,15 +1,15 @@
 //! The extensions that are one small value each.
 //!
-//! A new one needs four edits: its code point, its value (`small_values.rs`), its line in the table below,
-//! and its value to send (`handshake/small_extensions.rs`).
+//! A new one needs four edits: its code point, its value, its line in the table, and its value to send
+//! (`small_extensions` of `ClientConfig` or `ServerConfig`).
 
 use alloc::vec::Vec;
 
 use super::code_points::{ExtensionType, HandshakeType};
+use super::extensions::write_extension;
 use super::reader::Reader;
-use super::small_extension::{SmallExtension, write_small_extension};
-use super::small_values::*;
-use crate::error::Error;
+use super::writer::Writer;
+use crate::error::{Error, illegal_parameter};
 
 macro_rules! small_extensions {
     ($($(#[$doc:meta])* $name:ident: $value:ty, in $($message:ident)|+;)*) => {
@@ -67,10 +67,118 @@ small_extensions! {
     max_early_data_size: MaxEarlyDataSize, in NEW_SESSION_TICKET;
 }
 
+/// An extension that is one small value.
+pub trait SmallExtension: Copy {
+    /// Its code point.
+    const TYPE: ExtensionType;
+
+    /// Reads the contents; the caller refuses bytes that are left over.
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error>;
+
+    /// Appends the contents.
+    fn write(self, out: &mut Vec<u8>);
+}
+
+/// Appends one small extension, if present.
+pub fn write_small_extension<E: SmallExtension>(value: Option<E>, out: &mut Vec<u8>) {
+    if let Some(value) = value {
+        write_extension(out, E::TYPE, |out| value.write(out));
+    }
+}
+
 fn read_whole<E: SmallExtension>(mut body: Reader<'_>) -> Result<E, Error> {
     let value = E::read(&mut body)?;
     body.finish()?;
     Ok(value)
+}
+
+/// record_size_limit: the largest record that a side accepts, in bytes of plaintext and content type
+/// (RFC 8449).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordSizeLimit(pub u16);
+
+impl SmallExtension for RecordSizeLimit {
+    const TYPE: ExtensionType = ExtensionType::RECORD_SIZE_LIMIT;
+
+    /// Less than 64 is an error (RFC 8449 §4).
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        match body.u16()? {
+            limit @ 64.. => Ok(Self(limit)),
+            _ => {
+                // A malformed extension is decode_error, whatever its value.
+                body.finish()?;
+                Err(illegal_parameter("record_size_limit is below 64"))
+            }
+        }
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u16(self.0);
+    }
+}
+
+/// How many tickets a client asks for (RFC 9149).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TicketRequest {
+    /// After a full handshake.
+    pub new_session_count: u8,
+    /// After a resumption.
+    pub resumption_count: u8,
+}
+
+impl TicketRequest {
+    /// Returns the request with at most `most` of either.
+    pub(crate) fn at_most(self, most: u8) -> Self {
+        Self {
+            new_session_count: self.new_session_count.min(most),
+            resumption_count: self.resumption_count.min(most),
+        }
+    }
+}
+
+impl SmallExtension for TicketRequest {
+    const TYPE: ExtensionType = ExtensionType::TICKET_REQUEST;
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Self { new_session_count: body.u8()?, resumption_count: body.u8()? })
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u8(self.new_session_count);
+        out.u8(self.resumption_count);
+    }
+}
+
+/// How many tickets the server expects to send (RFC 9149).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpectedTickets(pub u8);
+
+impl SmallExtension for ExpectedTickets {
+    const TYPE: ExtensionType = ExtensionType::TICKET_REQUEST;
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        body.u8().map(Self)
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u8(self.0);
+    }
+}
+
+/// early_data of a ticket: how much replayable early data the server accepts, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxEarlyDataSize(pub u32);
+
+impl SmallExtension for MaxEarlyDataSize {
+    const TYPE: ExtensionType = ExtensionType::EARLY_DATA;
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        body.u32().map(Self)
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u32(self.0);
+    }
 }
 
 #[cfg(test)]

@@ -12,12 +12,15 @@ use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
+use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::padding::Padding;
 use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
 };
 use crate::time::Clock;
-use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes};
+use crate::wire::{
+    CipherSuite, NamedGroup, OpaqueExtension, PskModes, RecordSizeLimit, SmallExtensions,
+};
 
 /// What a client offers and accepts. Build it once, call [`checked`](Self::checked), and share the result.
 #[derive(Clone)]
@@ -114,6 +117,17 @@ impl ClientConfig {
     pub(crate) fn psk_modes(&self, kind: PskKind) -> PskModes {
         let policy = &self.policy;
         kind.modes(policy.psk_only_without_forward_secrecy, policy.early_data.forward_secret)
+    }
+
+    /// Returns the small extensions of a ClientHello.
+    pub(super) fn small_extensions(&self) -> SmallExtensions {
+        SmallExtensions {
+            record_size_limit: self.record_size_limit.map(RecordSizeLimit),
+            // More in a row would look like a flood to this same client.
+            ticket_request: (self.policy.resumption)
+                .then(|| self.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW)),
+            ..SmallExtensions::default()
+        }
     }
 
     /// Returns what this client accepts of servers.

@@ -14,13 +14,15 @@ use crate::crypto::{Provider, Suite};
 use crate::error::{Error, require};
 use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
+use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::padding::Padding;
 use crate::question::{Question, Reply};
 use crate::resume::{
     AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
 use crate::wire::{
-    CipherSuite, MAX_LIFETIME, NamedGroup, OpaqueExtension, PskModes, SignatureScheme,
+    CipherSuite, MAX_LIFETIME, NamedGroup, OpaqueExtension, PskModes, RecordSizeLimit,
+    SignatureScheme, SmallExtensions,
 };
 
 /// What a server offers and accepts. Build it once, call [`checked`](Self::checked), and share the result.
@@ -197,6 +199,15 @@ impl ServerConfig {
         let continuation =
             policy.early_data.forward_secret.as_ref().map(|guard| guard.continuation);
         kind.modes(policy.psk_only_without_forward_secrecy, continuation)
+    }
+
+    /// Returns the small extensions of EncryptedExtensions, in answer to the `offered` ones of the ClientHello.
+    pub(super) fn small_extensions(&self, offered: &SmallExtensions) -> SmallExtensions {
+        let own_limit = self.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
+        SmallExtensions {
+            record_size_limit: offered.record_size_limit.map(|_| RecordSizeLimit(own_limit)),
+            ..SmallExtensions::default()
+        }
     }
 
     /// Returns what this server accepts of clients, if it asks them for certificates.
