@@ -115,7 +115,7 @@ impl<H: Handshake> End<H> {
     fn receive(&mut self, epoch: Epoch, packet: &[u8], now: Time) -> Result<(), tessera::Error> {
         let mut batch = self.packets.input.begin(packet);
         // Configurations whose traits answer at once raise no questions; otherwise `Core::question` returns one here.
-        while !self.core.is_waiting() {
+        while !self.core.is_suspended() {
             let longest = self.core.max_message();
             let Some(message) = self.packets.input.next(&mut batch, longest)? else { break };
             self.core.message(epoch, message, now, &mut self.packets)?;

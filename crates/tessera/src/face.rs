@@ -18,7 +18,7 @@
 //!   written as its differences from that, `Profile { label_prefix: b"dtls13", ..STREAM }`, and has its own
 //!   [`Carrier`]: sessions resume over no other.
 //! - **It splits what arrives into messages** ([`Reassembly`]), of at most [`Core::max_message`] bytes, in order, and
-//!   only while [`Core::is_waiting`] is false.
+//!   only while [`Core::is_suspended`] is false.
 //! - **It passes on [`Core::event`] and [`Core::question`]** after each message and each answer.
 //! - **It ends the connection on an error**: [`Core::fail`] keeps the error and drops all secrets;
 //!   [`Error::alert`](crate::Error::alert) is the alert for the peer.

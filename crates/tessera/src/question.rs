@@ -9,7 +9,7 @@
 //! (`handshake/{client,server}/questions.rs`); and in tokio a method of `Answers` with its line in
 //! `asks!`. The step that asks has two ways. A state whose work is done passes its continuation
 //! (`Context::ask`). A decision about a ClientHello runs again from the top with the answer in its
-//! place (`handshake/server/pause.rs`, `decisions.rs`).
+//! place (`handshake/server/stop.rs`, `decisions.rs`).
 
 use alloc::boxed::Box;
 use core::any::{Any, TypeId};
@@ -69,7 +69,7 @@ pub struct OpenQuestion<Q> {
 #[derive(Debug)]
 pub struct Token<Q>(PhantomData<fn(Q)>);
 
-/// A question that its owner answers later, and the continuation with its answer.
+/// What a state waits for: a question that its owner answers later, and the continuation with its answer.
 ///
 /// `V` is the enum of one side's questions, and `T` the continuation: a step of that side.
 pub struct Suspension<V> {

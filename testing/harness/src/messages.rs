@@ -116,7 +116,7 @@ impl<H: Handshake> MessageConnection<H> {
                 received.event(event);
             }
             questions.extend(self.core.question());
-            if received.error.is_some() || self.core.is_waiting() {
+            if received.error.is_some() || self.core.is_suspended() {
                 return;
             }
             let Some((kind, epoch, body, len)) = first_item(&self.input) else { return };

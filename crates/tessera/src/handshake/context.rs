@@ -87,7 +87,7 @@ impl Context<'_> {
     }
 
     /// Continues with the answer: now if the owner has it, otherwise when it arrives. A step of the decision about a
-    /// ClientHello uses `server::pause::answer` instead.
+    /// ClientHello uses `server::stop::answer` instead.
     pub(crate) fn ask<Q, S, V>(
         &mut self,
         question: Q,

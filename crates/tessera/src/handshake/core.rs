@@ -165,13 +165,13 @@ impl<H: Handshake> Core<H> {
     }
 
     /// Returns whether a question is open.
-    pub fn is_waiting(&self) -> bool {
-        self.state.waiting().is_some()
+    pub fn is_suspended(&self) -> bool {
+        self.state.suspension().is_some()
     }
 
     /// Returns the open question, once.
     pub fn question(&mut self) -> Option<H::Question> {
-        self.state.waiting_mut()?.question()
+        self.state.suspension_mut()?.question()
     }
 
     /// Continues with an answer.
@@ -188,11 +188,11 @@ impl<H: Handshake> Core<H> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
-        if !self.state.waiting().is_some_and(|waiting| waiting.expects::<Q, Then<Q, H::State>>()) {
+        if !self.state.suspension().is_some_and(|it| it.expects::<Q, Then<Q, H::State>>()) {
             return Err(Error::WrongAnswer);
         }
         self.step(self.stack_depth.agreement, now, below, |state, ctx| {
-            match state.into_waiting().and_then(|waiting| waiting.then::<Then<Q, H::State>>()) {
+            match state.into_suspension().and_then(|it| it.then::<Then<Q, H::State>>()) {
                 Some(then) => then(answer, ctx),
                 None => Ok(H::State::failed()),
             }

@@ -20,14 +20,14 @@ pub trait State: From<Suspension<Self::Question>> + Send + Sync + Unpin + 'stati
     /// Returns the length of the largest message that may come now, in bytes.
     fn max_message(&self) -> usize;
 
-    /// Returns the open question.
-    fn waiting(&self) -> Option<&Suspension<Self::Question>>;
+    /// Returns what waits for an answer, if a question is open.
+    fn suspension(&self) -> Option<&Suspension<Self::Question>>;
 
-    /// Returns the open question, mutable.
-    fn waiting_mut(&mut self) -> Option<&mut Suspension<Self::Question>>;
+    /// Returns it, mutable.
+    fn suspension_mut(&mut self) -> Option<&mut Suspension<Self::Question>>;
 
-    /// Consumes the state and returns the open question.
-    fn into_waiting(self) -> Option<Suspension<Self::Question>>;
+    /// Consumes the state and returns it.
+    fn into_suspension(self) -> Option<Suspension<Self::Question>>;
 
     /// Returns the secrets of the connection, once the handshake is complete.
     fn application(&self) -> Option<&Application>;
@@ -46,14 +46,14 @@ macro_rules! states {
         pub enum $name {
             $($state($data),)*
             /// The owner answers later.
-            Waiting(Box<Suspension<$question>>),
+            Suspended(Box<Suspension<$question>>),
             /// An error ended the handshake.
             Failed,
         }
 
         impl From<Suspension<$question>> for $name {
-            fn from(waiting: Suspension<$question>) -> Self {
-                Self::Waiting(Box::new(waiting))
+            fn from(suspension: Suspension<$question>) -> Self {
+                Self::Suspended(Box::new(suspension))
             }
         }
 
@@ -72,7 +72,7 @@ macro_rules! states {
                 match self {
                     $(Self::$state(state) => state.receive(message, ctx),)*
                     // Nothing is read while a question is open.
-                    Self::Waiting(_) | Self::Failed => {
+                    Self::Suspended(_) | Self::Failed => {
                         Err(unexpected_message("a message while a question is open"))
                     }
                 }
@@ -81,20 +81,20 @@ macro_rules! states {
             fn max_message(&self) -> usize {
                 match self {
                     $(Self::$state(_) => $longest,)*
-                    Self::Waiting(_) | Self::Failed => MAX_SMALL_MESSAGE,
+                    Self::Suspended(_) | Self::Failed => MAX_SMALL_MESSAGE,
                 }
             }
 
-            fn waiting(&self) -> Option<&Suspension<$question>> {
-                if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+            fn suspension(&self) -> Option<&Suspension<$question>> {
+                if let Self::Suspended(suspension) = self { Some(suspension) } else { None }
             }
 
-            fn waiting_mut(&mut self) -> Option<&mut Suspension<$question>> {
-                if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+            fn suspension_mut(&mut self) -> Option<&mut Suspension<$question>> {
+                if let Self::Suspended(suspension) = self { Some(suspension) } else { None }
             }
 
-            fn into_waiting(self) -> Option<Suspension<$question>> {
-                if let Self::Waiting(waiting) = self { Some(*waiting) } else { None }
+            fn into_suspension(self) -> Option<Suspension<$question>> {
+                if let Self::Suspended(suspension) = self { Some(*suspension) } else { None }
             }
 
             fn application(&self) -> Option<&Application> {

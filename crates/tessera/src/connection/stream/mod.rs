@@ -156,7 +156,7 @@ impl<H: Handshake> Connection<H> {
                 }
                 return Ok(Progress { consumed, event: ReadEvent::Handshake(event) });
             }
-            if self.core.is_waiting() {
+            if self.core.is_suspended() {
                 let question = self.core.question();
                 let event = question.map_or(ReadEvent::WaitingForAnswer, ReadEvent::Question);
                 return Ok(Progress { consumed, event });
@@ -205,7 +205,7 @@ impl<H: Handshake> Connection<H> {
     /// whether there were any.
     fn messages(&mut self, record: &[u8], now: Time, output: &mut Output) -> Result<bool, Error> {
         let mut batch = self.stream.reassembly.begin(record);
-        while !self.core.is_waiting() {
+        while !self.core.is_suspended() {
             let epoch = self.stream.incoming.epoch;
             let longest = self.core.max_message();
             let Some(message) = self.stream.reassembly.next(&mut batch, longest)? else { break };

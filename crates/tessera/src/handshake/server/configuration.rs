@@ -4,8 +4,8 @@ use alloc::string::String;
 
 use super::config::{ChooseConfig, NoConfig, ServerConfig};
 use super::hello::Hello;
-use super::pause::{Pause, answer};
 use super::retry_state::RetryState;
+use super::stop::{Stop, answer};
 use crate::error::protocol;
 use crate::handshake::config::Checked;
 use crate::wire::{AlertDescription, SignatureScheme};
@@ -16,7 +16,7 @@ pub(super) fn choose_config(
     retry: Option<&RetryState>,
     hello: &Hello<'_>,
     chosen: &mut Option<Result<Checked<ServerConfig>, NoConfig>>,
-) -> Result<Checked<ServerConfig>, Pause<ChooseConfig>> {
+) -> Result<Checked<ServerConfig>, Stop<ChooseConfig>> {
     // After a HelloRetryRequest of this connection the chooser has already been asked.
     let is_chosen = retry.is_some_and(|retry| retry.cookie.is_none());
     let Some(chooser) = first.chooser.as_ref().filter(|_| !is_chosen) else {

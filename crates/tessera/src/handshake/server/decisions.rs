@@ -10,11 +10,11 @@ use super::config::ServerConfig;
 use super::configuration::choose_config;
 use super::hello::Hello;
 use super::negotiation::Negotiation;
-use super::pause::Pause;
 use super::psk_candidate::{PskCandidate, PskInUse};
 use super::questions::ServerQuestion;
 use super::retry_state::RetryState;
 use super::server_hello::{ServerChoice, send_server_hello};
+use super::stop::Stop;
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::handshake::below::Limit;
@@ -51,9 +51,9 @@ impl ReadClientHello {
         match self.decide(&hello, ctx) {
             Ok(state) => Ok(state),
             Err(Stop::Failed(error)) => Err(error),
-            Err(Stop::Later(later)) => {
+            Err(Stop::Later(suspend)) => {
                 let hello = message.bytes.to_vec();
-                Ok(later(OpenDecision { state: self, hello }).into())
+                Ok(suspend(OpenDecision { state: self, hello }).into())
             }
         }
     }
@@ -63,14 +63,18 @@ impl ReadClientHello {
     /// A step whose owner answers later stops the decision. When the answer has arrived in its place in
     /// `answers`, everything is decided again from the top. Each step finds its earlier answers
     /// there: no question is asked twice.
-    fn decide(&mut self, hello: &Hello<'_>, ctx: &mut Context<'_>) -> Result<ServerState, Stop> {
+    fn decide(
+        &mut self,
+        hello: &Hello<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Stop<Suspend>> {
         let Self { config, arrival, answers } = self;
         let retry = arrival.retry.as_ref();
         // RFC 8446 §4.1.2: a second ClientHello equals the first except for what the HelloRetryRequest changes.
         RetryState::check(retry, hello)?;
         // The owner may have another configuration for this client.
         let config = choose_config(config, retry, hello, &mut answers.config)
-            .map_err(wait_for(|answers| &mut answers.config))?;
+            .map_err(suspend(|answers| &mut answers.config))?;
         ctx.below.limit(Limit::Padding(config.padding));
         // Application protocol and group depend on nothing else (RFC 7301 §3.2, RFC 8446 §4.2.8).
         let negotiation = Negotiation::new(&config, arrival, hello, ctx)?;
@@ -78,7 +82,7 @@ impl ReadClientHello {
         // below, once the ticket that names it is proved.
         let known = negotiation
             .find_psk(&mut answers.psk, ctx)
-            .map_err(wait_for(|answers| &mut answers.psk.opened))?;
+            .map_err(suspend(|answers| &mut answers.psk.opened))?;
         let suite = negotiation.choose_suite(known)?;
         // RFC 8446 §4.1.4. A HelloRetryRequest precedes the take, which a retry would waste.
         if negotiation.lacks_share(known) {
@@ -89,7 +93,7 @@ impl ReadClientHello {
         // The owner may refuse the PSK, now that it is proved, or its early data.
         let verdict = negotiation
             .accept_resumption(known, &mut answers.resumption)
-            .map_err(wait_for(|answers| &mut answers.resumption))?;
+            .map_err(suspend(|answers| &mut answers.resumption))?;
         let psk = known.filter(|_| verdict != ResumptionVerdict::Refuse);
         if negotiation.lacks_share(psk) {
             return Ok(retry_hello(&negotiation, arrival, suite, psk, ctx)?);
@@ -97,14 +101,14 @@ impl ReadClientHello {
         // This hello can't take a key that it burns for a receipt.
         negotiation
             .settle_receipts(psk, &mut answers.receipts, &mut answers.receipt)
-            .map_err(wait_for(|answers| &mut answers.receipt))?;
+            .map_err(suspend(|answers| &mut answers.receipt))?;
         // The take. From here on any fault in the flight means forgery, and is fatal. The key of a refused PSK
         // is burned, so that its client learns that the flight was not executed.
         let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
         let flight = PskInUse { psk: known, ..session };
         let one_time_key = negotiation
             .take_one_time_key(flight, &proved.covered, &mut answers.taken, ctx)
-            .map_err(wait_for(|answers| &mut answers.taken))?;
+            .map_err(suspend(|answers| &mut answers.taken))?;
         let early_data = negotiation.answer_early_data(session, &one_time_key);
         // A lone ticket whose key is gone can only fall back to a full handshake.
         if !one_time_key.is_opened() && proved.early.is_none() && !negotiation.has_share() {
@@ -129,31 +133,20 @@ fn retry_hello(
     Ok(ServerState::start(negotiation.config.clone(), arrival))
 }
 
-/// Why a decision stops.
-enum Stop {
-    /// The handshake failed.
-    Failed(Error),
-    /// The owner answers later; the function makes the state that waits for it.
-    Later(Box<dyn FnOnce(OpenDecision) -> Suspension<ServerQuestion>>),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
+/// Makes the state that waits for the owner.
+type Suspend = dyn FnOnce(OpenDecision) -> Suspension<ServerQuestion>;
 
 /// Stops the decision for a question of one of its steps. The answer goes into `place`, where the
 /// step finds it.
-fn wait_for<Q: Question>(
+fn suspend<Q: Question>(
     place: fn(&mut Answers) -> &mut Option<Q::Answer>,
-) -> impl FnOnce(Pause<Q>) -> Stop
+) -> impl FnOnce(Stop<Q>) -> Stop<Suspend>
 where
     ServerQuestion: From<OpenQuestion<Q>>,
 {
-    move |pause| match pause {
-        Pause::Failed(error) => Stop::Failed(error),
-        Pause::Later(question) => Stop::Later(Box::new(move |mut decision| {
+    move |stop| match stop {
+        Stop::Failed(error) => Stop::Failed(error),
+        Stop::Later(question) => Stop::Later(Box::new(move |mut decision| {
             let then: Then<Q, ServerState> = Box::new(move |answer, ctx| {
                 *place(&mut decision.state.answers) = Some(answer);
                 decision.again(ctx)
@@ -163,7 +156,7 @@ where
     }
 }
 
-/// A decision that waits for its owner, with its ClientHello.
+/// A decision with an open question, and its ClientHello.
 struct OpenDecision {
     state: Box<ReadClientHello>,
     hello: Vec<u8>,

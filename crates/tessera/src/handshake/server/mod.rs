@@ -17,7 +17,6 @@ mod hello;
 mod negotiation;
 mod one_time_key;
 mod part;
-mod pause;
 mod psk_candidate;
 mod psk_search;
 mod questions;
@@ -26,6 +25,7 @@ mod resumption;
 mod retry;
 mod retry_state;
 mod server_hello;
+mod stop;
 mod ticket_plan;
 mod tickets;
 

@@ -1,8 +1,8 @@
 //! Forward-secret 0-RTT: the take, and what follows from it.
 
 use super::negotiation::Negotiation;
-use super::pause::{Pause, answer};
 use super::psk_candidate::PskInUse;
+use super::stop::{Stop, answer};
 use crate::crypto::{AgreementError, Digest};
 use crate::error::Error;
 use crate::handshake::context::Context;
@@ -48,7 +48,7 @@ impl Negotiation<'_> {
         covered: &Digest,
         known: &mut Option<TakeAnswer>,
         ctx: &Context<'_>,
-    ) -> Result<OneTimeKey, Pause<TakeSecret>> {
+    ) -> Result<OneTimeKey, Stop<TakeSecret>> {
         let vouched = session.psk.and_then(|found| self.vouched(&found.psk));
         let Some(companion) = vouched else { return Ok(OneTimeKey::None) };
         let acceptable =

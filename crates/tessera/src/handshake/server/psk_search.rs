@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::negotiation::Negotiation;
-use super::pause::{Pause, answer};
 use super::psk_candidate::PskCandidate;
+use super::stop::{Stop, answer};
 use crate::crypto::equal;
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::{Context, same_hash};
@@ -35,7 +35,7 @@ impl Negotiation<'_> {
         &self,
         search: &'s mut PskSearch,
         ctx: &Context<'_>,
-    ) -> Result<Option<&'s PskCandidate>, Pause<OpenTicket>> {
+    ) -> Result<Option<&'s PskCandidate>, Stop<OpenTicket>> {
         if search.is_over {
             return Ok(search.found.as_ref());
         }
@@ -95,7 +95,7 @@ impl Negotiation<'_> {
         identity: &[u8],
         search: &mut PskSearch,
         ctx: &Context<'_>,
-    ) -> Result<Option<KnownPsk>, Pause<OpenTicket>> {
+    ) -> Result<Option<KnownPsk>, Stop<OpenTicket>> {
         let lone = self.lone_identity(index, identity);
         let ticket = lone.as_ref().map_or(identity, |lone| lone.ticket);
         let ask = || {

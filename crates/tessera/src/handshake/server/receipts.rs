@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::negotiation::Negotiation;
-use super::pause::{Pause, answer};
 use super::psk_candidate::PskCandidate;
+use super::stop::{Stop, answer};
 use crate::resume::{FlightHandle, Receipt, SettleReceipt};
 
 impl Negotiation<'_> {
@@ -19,7 +19,7 @@ impl Negotiation<'_> {
         proved: Option<&PskCandidate>,
         settled: &mut Vec<Receipt>,
         next: &mut Option<Receipt>,
-    ) -> Result<(), Pause<SettleReceipt>> {
+    ) -> Result<(), Stop<SettleReceipt>> {
         let guard = self.config.policy.early_data.forward_secret.as_ref();
         let receipts = guard.and_then(|guard| guard.receipts.as_ref());
         let Some(receipts) = receipts.filter(|_| proved.is_some()) else { return Ok(()) };

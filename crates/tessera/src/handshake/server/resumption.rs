@@ -4,8 +4,8 @@ use alloc::string::String;
 use core::time::Duration;
 
 use super::negotiation::Negotiation;
-use super::pause::{Pause, answer};
 use super::psk_candidate::PskCandidate;
+use super::stop::{Stop, answer};
 use crate::resume::{AcceptResumption, KnownPsk, ResumptionVerdict};
 
 impl Negotiation<'_> {
@@ -14,7 +14,7 @@ impl Negotiation<'_> {
         &self,
         psk: Option<&PskCandidate>,
         known: &mut Option<ResumptionVerdict>,
-    ) -> Result<ResumptionVerdict, Pause<AcceptResumption>> {
+    ) -> Result<ResumptionVerdict, Stop<AcceptResumption>> {
         if psk.is_some_and(|found| !found.is_usable) {
             return Ok(ResumptionVerdict::Refuse);
         }

@@ -1,19 +1,19 @@
-//! A step that may wait for the owner's answer to its question.
+//! A step of the decision about a ClientHello, which stops if its owner answers later.
 
 use alloc::boxed::Box;
 
 use crate::error::Error;
 use crate::question::{Question, Reply};
 
-/// Why a step stops.
-pub(super) enum Pause<Q> {
+/// Why a decision stops.
+pub(super) enum Stop<L: ?Sized> {
     /// The handshake failed.
     Failed(Error),
-    /// The owner answers this question later.
-    Later(Box<Q>),
+    /// The owner answers later: this question, or what suspends the decision for one.
+    Later(Box<L>),
 }
 
-impl<Q> From<Error> for Pause<Q> {
+impl<L: ?Sized> From<Error> for Stop<L> {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
@@ -23,12 +23,12 @@ impl<Q> From<Error> for Pause<Q> {
 pub(super) fn answer<Q: Question>(
     known: &mut Option<Q::Answer>,
     ask: impl FnOnce() -> (Q, Reply<Q::Answer>),
-) -> Result<&mut Q::Answer, Pause<Q>> {
+) -> Result<&mut Q::Answer, Stop<Q>> {
     match known {
         Some(answer) => Ok(answer),
         None => match ask() {
             (_, Reply::Now(answer)) => Ok(known.insert(answer)),
-            (question, Reply::Later) => Err(Pause::Later(Box::new(question))),
+            (question, Reply::Later) => Err(Stop::Later(Box::new(question))),
         },
     }
 }
