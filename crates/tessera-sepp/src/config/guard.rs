@@ -58,7 +58,8 @@ impl PeerGuard {
         "nudm-sdm",
         "nudm-ueau",
         "nudm-ee",
-        "namf-comm",
+        // Of what AMFs ask each other; public warnings, for one, are left out (TS 29.518 §5.2.2.4).
+        "namf-comm: /namf-comm/v1/ue-contexts/*",
         "namf-callback",
         "nsmf-pdusession",
         "nsmf-callback",

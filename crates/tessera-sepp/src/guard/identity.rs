@@ -132,6 +132,8 @@ mod tests {
             "imsi-0010100000000012",
             "suci-0-1-01",
             "suci-",
+            "suci-1-5gc.mnc001.mcc001.3gppnetwork.org-0-0-0-x.mnc093.mcc208",
+            "5g-guti-0010102004000000000z",
             "5g-guti-1",
             "5g-guti-é",
         ] {

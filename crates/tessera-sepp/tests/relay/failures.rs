@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use http::{HeaderValue, Method};
 use tessera_proxy::http::deadline::Deadline;
-use tessera_sepp::n32c::Settings;
 use tessera_sepp::n32c::association::{LocalSettings, PeerSettings};
 use tessera_sepp::n32c::messages::{Features, N32Purpose};
+use tessera_sepp::n32c::{Settings, State};
 use tessera_sepp::names::Fqdn;
 
 use crate::world::{AM_DATA, HOME, VISITED, Words, World, empty, request, text};
@@ -70,6 +70,18 @@ async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
     home.ensure(&peer, Deadline::after(Duration::from_secs(20))).await.unwrap();
     let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
     assert_eq!(response.status(), 200);
+}
+
+#[tokio::test]
+async fn a_function_behind_the_peer_ends_no_association() {
+    let visible = "[peer.visited.guard]\nhide-topology = false";
+    let world = World::new(Words { visited_peer: visible, ..Words::default() }).await;
+    let path = "/nudm-sdm/v2/imsi-999700000000001/context";
+    let response = world.ask(empty(request(Method::GET, path))).await;
+    assert!(response.headers()["server"].to_str().unwrap().starts_with("SEPP-sepp2."));
+    assert!(text(response).await.contains("CONTEXT_NOT_FOUND"));
+    let peers = world.visited.relay.associations().peers();
+    assert!(peers.iter().all(|peer| matches!(peer.state, State::Established(_))));
 }
 
 /// A peer that was restarted, and initiates, gets a request before it has an association.

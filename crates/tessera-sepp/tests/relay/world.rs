@@ -375,6 +375,11 @@ async fn answer(request: Request<Body>) -> Response<Body> {
         "missing" => json(404, r#"{"status":404,"cause":"USER_NOT_FOUND"}"#),
         "broken" => json(500, r#"{"status":500,"cause":"SYSTEM_FAILURE"}"#),
         "nf-instances" => json(200, DISCOVERED),
+        "context" => Response::builder()
+            .status(403)
+            .header("content-type", "application/problem+json")
+            .header("server", "SEPP-sepp2.5gc.mnc070.mcc999.3gppnetwork.org")
+            .body(Body::full(r#"{"status":403,"cause":"CONTEXT_NOT_FOUND"}"#.into())),
         "never" => std::future::pending().await,
         _ => Response::builder().status(418).body(Body::empty()),
     };

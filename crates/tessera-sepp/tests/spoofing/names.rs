@@ -263,7 +263,11 @@ fn a_network_has_one_name() {
         ("x00101-20893", Some(Rule::Malformed)),
     ] {
         let body = format!("{{\"traceData\":{{\"traceRef\":\"{reference}\"}}}}");
-        assert_eq!(rule(&format!("POST /namf-comm/v1/x\n\n{body}")), refused, "{reference}");
+        assert_eq!(
+            rule(&format!("POST /namf-comm/v1/ue-contexts/x\n\n{body}")),
+            refused,
+            "{reference}"
+        );
     }
 }
 

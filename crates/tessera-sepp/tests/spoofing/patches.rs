@@ -7,6 +7,17 @@ use crate::ANY_MEMBER;
 use crate::message::{OWN, guard, incoming, passes, request, rule, with};
 
 #[test]
+fn a_merge_patch_is_of_an_object() {
+    let patch = |list: &str| {
+        rule(&format!(
+            "PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\
+             content-type: application/merge-patch+json\n\n{list}"
+        ))
+    };
+    assert_eq!([patch(r#"{"guami":null}"#), patch("[]")], [None, Some(Rule::Malformed)]);
+}
+
+#[test]
 fn copies_of_copies_are_bounded() {
     let long = "x".repeat(100_000);
     let copy = r#"{"op":"copy","from":"/load","path":"/load"}"#;

@@ -99,7 +99,7 @@ mod tests {
         for open in [format!("border1.{own}"), format!("x.BORDER1.{own}."), format!("nrf.{own}")] {
             assert_eq!(hide.name(&open), Ok(None), "{open}");
         }
-        for inner in [format!("inner-border1.{own}"), format!("smf1.{own}")] {
+        for inner in ["inner-border1", "smf1", "nrf.dc3"].map(|name| format!("{name}.{own}")) {
             let hidden = hide.name(&inner).unwrap().unwrap();
             assert!(pseudonyms.is_one(&hidden), "{inner}");
         }
