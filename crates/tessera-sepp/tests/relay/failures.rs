@@ -76,12 +76,21 @@ async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
 async fn a_function_behind_the_peer_ends_no_association() {
     let visible = "[peer.visited.guard]\nhide-topology = false";
     let world = World::new(Words { visited_peer: visible, ..Words::default() }).await;
+    let established = || {
+        let peers = world.visited.relay.associations().peers();
+        let id = |state: &State| match state {
+            State::Established(association) => Some(association.id),
+            _ => None,
+        };
+        peers.iter().map(|peer| id(&peer.state)).collect::<Vec<_>>()
+    };
+    let before = established();
     let path = "/nudm-sdm/v2/imsi-999700000000001/context";
     let response = world.ask(empty(request(Method::GET, path))).await;
     assert!(response.headers()["server"].to_str().unwrap().starts_with("SEPP-sepp2."));
     assert!(text(response).await.contains("CONTEXT_NOT_FOUND"));
-    let peers = world.visited.relay.associations().peers();
-    assert!(peers.iter().all(|peer| matches!(peer.state, State::Established(_))));
+    assert_eq!(established(), before);
+    assert!(matches!(before[..], [Some(_)]));
 }
 
 /// A peer that was restarted, and initiates, gets a request before it has an association.

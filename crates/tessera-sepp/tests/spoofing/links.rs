@@ -68,6 +68,52 @@ fn a_peer_does_not_choose_the_rules_of_its_answer() {
 }
 
 #[test]
+fn a_link_is_of_the_service_that_was_asked() {
+    let guard = guard("");
+    for (path, rule) in [
+        ("/nausf-auth/v1/x", None),
+        ("/north/nausf-auth/v1/x", None),
+        ("/nsmf-pdusession/v1/x", Some(Rule::CallbackUri)),
+        ("/x", Some(Rule::CallbackUri)),
+    ] {
+        let uri = format!("http://ausf.5gc.mnc001.mcc001.3gppnetwork.org{path}");
+        let link = format!(r#"{{"_links":{{"5g-aka":{{"href":"{uri}"}}}}}}"#);
+        for (header, body) in [
+            (String::new(), &*link),
+            (format!("location: {uri}"), ""),
+            (format!("location: {path}"), ""),
+            (format!("content-location: {uri}"), ""),
+        ] {
+            let asked = "/nausf-auth/v1/ue-authentications";
+            let judged = incoming_answer(&guard, asked, &header, body);
+            assert_eq!(judged.err().map(|refusal| refusal.rule), rule, "{header} {body}");
+        }
+    }
+}
+
+#[test]
+fn a_path_of_two_services_is_not_asked() {
+    let asked = |path: &str| {
+        let target = "3gpp-sbi-target-apiroot: http://ausf.5gc.mnc001.mcc001.3gppnetwork.org";
+        outgoing(&guard(""), &format!("GET {path}\n{target}")).err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(asked("/north/nausf-auth/v1/x"), None);
+    assert_eq!(asked("/nsmf-pdusession/v1/nausf-auth/v1/x"), Some(Rule::Malformed));
+}
+
+#[test]
+fn an_answer_of_no_known_service_names_subscribers_of_both_ends_alone() {
+    let answered = |supi: &str| {
+        let body = format!(r#"{{"supi":"{supi}"}}"#);
+        let judged = incoming_answer(&guard(""), "/x/v1", "", &body);
+        judged.err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(answered("imsi-001010000000001"), None);
+    assert_eq!(answered("imsi-999700000000001"), None);
+    assert_eq!(answered("imsi-208930000000001"), Some(Rule::UeIdentity));
+}
+
+#[test]
 fn any_uri_in_json_leads_to_no_service_that_the_peer_may_not_ask() {
     let guard = guard("");
     let own = OWN;
