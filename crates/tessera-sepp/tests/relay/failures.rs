@@ -1,12 +1,13 @@
 //! Answers without a network function.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method};
 use tessera_proxy::http::deadline::Deadline;
+use tessera_sepp::n32c::Settings;
 use tessera_sepp::n32c::association::{LocalSettings, PeerSettings};
 use tessera_sepp::n32c::messages::{Features, N32Purpose};
-use tessera_sepp::n32c::{Settings, State};
 use tessera_sepp::names::Fqdn;
 
 use crate::world::{AM_DATA, HOME, VISITED, Words, World, empty, request, text};
@@ -76,21 +77,21 @@ async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
 async fn a_function_behind_the_peer_ends_no_association() {
     let visible = "[peer.visited.guard]\nhide-topology = false";
     let world = World::new(Words { visited_peer: visible, ..Words::default() }).await;
-    let established = || {
-        let peers = world.visited.relay.associations().peers();
-        let id = |state: &State| match state {
-            State::Established(association) => Some(association.id),
-            _ => None,
-        };
-        peers.iter().map(|peer| id(&peer.state)).collect::<Vec<_>>()
-    };
-    let before = established();
+    let visited = world.visited.relay.associations();
+    let home: Fqdn = HOME.parse().unwrap();
+    let ensured = || visited.ensure(&home, Deadline::after(Duration::from_secs(20)));
+    // Both initiate: which exchange is the last one is known when neither begins another.
+    let pause = || tokio::time::sleep(Duration::from_secs(2));
+    pause().await;
+    let before = ensured().await.unwrap();
     let path = "/nudm-sdm/v2/imsi-999700000000001/context";
     let response = world.ask(empty(request(Method::GET, path))).await;
     assert!(response.headers()["server"].to_str().unwrap().starts_with("SEPP-sepp2."));
     assert!(text(response).await.contains("CONTEXT_NOT_FOUND"));
-    assert_eq!(established(), before);
-    assert!(matches!(before[..], [Some(_)]));
+    // A doubted association would be agreed on again.
+    // A SEPP that doubts an association renews it after a pause of a second.
+    pause().await;
+    assert!(Arc::ptr_eq(&ensured().await.unwrap(), &before));
 }
 
 /// A peer that was restarted, and initiates, gets a request before it has an association.
