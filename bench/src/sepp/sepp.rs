@@ -28,10 +28,12 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
     let mut text = format!(
         "[process]\nadmin = \"unix:{admin}\"\nlog = \"json\"\nthreads = 1\n\
          [listen]\nsbi = \"{sbi}\"\nn32c = \"{own_n32c}\"\nn32f = \"{n32f_listener}\"\n\
-         [sbi]\nhosts = {{ \"{UDM}\" = \"{network_function}\" }}\n\
          [limits]\nconnections-per-address = 10000\nhandshakes-per-address = 1000\n",
         admin = directory.path("admin"),
     );
+    if *end == End::Home {
+        text += &format!("[sbi]\nhosts = {{ \"{UDM}\" = \"{network_function}\" }}\n");
+    }
     text += &local(own, shown);
     text += &trust(peer.name, roots, &format!("\"{}\"", peer.plmn));
     text += &format!(
