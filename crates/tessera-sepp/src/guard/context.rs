@@ -51,6 +51,14 @@ impl Service {
         Self::all_in(path).next().unwrap_or(Self::Other)
     }
 
+    /// Returns the service of the first segment, by which `apis` allows a peer's request: another one behind it chooses no
+    /// rules.
+    pub(super) fn at_start(path: &str) -> Self {
+        let len = path.len() - path.trim_start_matches('/').len();
+        let end = path[len..].find('/').map_or(path.len(), |end| len + end);
+        Self::of(&path[..end])
+    }
+
     /// Returns the known services that segments of the path name.
     pub(super) fn all_in(path: &str) -> impl Iterator<Item = Self> + '_ {
         let path = path.split(['?', '#']).next().unwrap_or_default();

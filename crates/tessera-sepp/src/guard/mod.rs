@@ -207,7 +207,7 @@ impl Guard {
         body: Option<&mut Bytes>,
     ) -> Result<Verdict, Refusal> {
         let of_peer = self.of_peer(context)?;
-        let service = Service::of(parts.uri.path());
+        let service = Service::at_start(parts.uri.path());
         let mut judge = self.judge(context, Direction::Incoming, service, true);
         let translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
         judge.translation = translation;

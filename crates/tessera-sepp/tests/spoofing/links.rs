@@ -91,6 +91,18 @@ fn a_link_is_of_the_service_that_was_asked() {
     }
 }
 
+/// Requests of `namf-comm` may name any subscriber.
+#[test]
+fn a_service_behind_another_chooses_no_rules() {
+    let guard = guard("[peer.visited.guard]\napis = [\"north\", \"namf-comm\"]");
+    let asked = |path: &str| {
+        let text = format!("POST {path}\n\n{{\"supi\":\"imsi-208930000000001\"}}");
+        incoming(&guard, &text).err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(asked("/namf-comm/v1/x"), None);
+    assert_eq!(asked("/north/namf-comm/v1/x"), Some(Rule::UeIdentity));
+}
+
 #[test]
 fn a_path_of_two_services_is_not_asked() {
     let asked = |path: &str| {
