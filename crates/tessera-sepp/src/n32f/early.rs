@@ -8,8 +8,12 @@ use crate::config::{EarlyData, Reconnection};
 /// never one that isn't idempotent, even if configured (RFC 8470 §4: a server that doesn't keep its promise may process
 /// early data twice).
 pub fn may_be_early(method: &Method, reconnection: &Reconnection) -> bool {
-    let allows_any = reconnection.early_data != EarlyData::Never;
-    allows_any && can_be_early(method) && reconnection.early_methods.contains(method)
+    reconnection.early_data != EarlyData::Never && may_come_early(method, reconnection)
+}
+
+/// Returns whether a peer's request may be processed before the handshake completes.
+pub fn may_come_early(method: &Method, reconnection: &Reconnection) -> bool {
+    can_be_early(method) && reconnection.early_methods.contains(method)
 }
 
 /// Returns whether a method can be early. Not POST, and not PATCH, which RFC 5789 §2 calls neither safe nor idempotent.
@@ -52,6 +56,9 @@ mod tests {
         assert!(may_be_early(&Method::PUT, &all) && may_be_early(&Method::DELETE, &all));
         assert!(!may_be_early(&Method::POST, &all) && !may_be_early(&Method::PATCH, &all));
         assert!(!may_be_early(&Method::CONNECT, &all));
+        assert!(may_come_early(&Method::GET, &replayable));
+        assert!(!may_come_early(&Method::DELETE, &replayable));
+        assert!(!may_come_early(&Method::POST, &all));
     }
 
     #[test]

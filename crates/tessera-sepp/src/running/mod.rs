@@ -6,7 +6,6 @@ mod listener;
 mod peers;
 mod registration;
 mod shared;
-mod shares;
 #[cfg(feature = "demo")]
 mod shown;
 
@@ -35,7 +34,6 @@ use tokio::task::JoinHandle;
 use self::bound::BoundAddresses;
 use self::listener::{ListenerContext, Service};
 use self::shared::Shared;
-use self::shares::Shares;
 use crate::changes;
 use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
@@ -45,6 +43,7 @@ use crate::metrics::{self, CountedVault, Metrics};
 use crate::n32c::State;
 use crate::n32f::reach::Reach;
 use crate::sbi;
+use crate::sepp::Shares;
 use crate::sepp::assembly::Assembly;
 
 /// A SEPP whose listeners take connections.
@@ -120,9 +119,6 @@ impl RunningSepp {
             drained: watch::Sender::new(HashMap::new()),
             reloads: watch::Sender::new(()),
             load: LoadShed::new(configuration.limits.requests),
-            requests: Shares::of(
-                usize::try_from(configuration.limits.requests).unwrap_or(usize::MAX),
-            ),
             connections: Shares::of(configuration.limits.connections),
             options: Arc::new(shared::options(configuration, server.clone())),
             server,

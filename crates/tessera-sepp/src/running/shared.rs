@@ -10,7 +10,6 @@ use tessera_proxy::http::body::{Body, BodyLimits};
 use tessera_proxy::http::server::{Early, Refusal, ServerOptions};
 use tokio::sync::watch;
 
-use super::shares::{Share, Shares};
 use crate::config::Configuration;
 use crate::events::Events;
 use crate::guard::{InFlightRequest, LoadShed, Refusal as Offence};
@@ -18,7 +17,7 @@ use crate::metrics::Metrics;
 use crate::n32f::early;
 use crate::names::Fqdn;
 use crate::sbi::errors::Problem;
-use crate::sepp::Sepp;
+use crate::sepp::{Sepp, Share, Shares};
 use crate::tls::N32Tls;
 
 /// State shared by all connections.
@@ -34,8 +33,6 @@ pub(super) struct Shared {
     /// Notified on each reload.
     pub(super) reloads: watch::Sender<()>,
     pub(super) load: LoadShed,
-    /// Shares of the concurrent requests.
-    pub(super) requests: Shares,
     /// Shares of a listener's connections, counted over both N32 listeners together.
     pub(super) connections: Shares,
     pub(super) options: Arc<ServerOptions>,
@@ -56,8 +53,8 @@ impl Shared {
         request: &Request<Body>,
     ) -> Result<(InFlightRequest, Option<Share>), Response<Body>> {
         let admit = || {
-            let share =
-                peer.map(|peer| self.requests.take(peer).ok_or_else(|| Offence::share(RELIEF)));
+            let share = peer
+                .map(|peer| self.sepp.requests().take(peer).ok_or_else(|| Offence::share(RELIEF)));
             Ok((self.load.admit(request.headers(), RELIEF)?, share.transpose()?))
         };
         admit().map_err(|refusal: Offence| {

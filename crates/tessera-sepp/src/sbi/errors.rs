@@ -95,6 +95,12 @@ pub mod problems {
         "TARGET_PLMN_NOT_REACHABLE",
         "no configured peer represents the network of the target",
     );
+    /// Half of all requests that the SEPP may have in progress come from the peer or wait for it.
+    pub const PEER_BUSY: Problem = Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "NF_CONGESTION",
+        "half of [limits] requests already wait for the peer, or come from it",
+    );
     /// There is no association between the peer and this SEPP.
     pub const NO_ASSOCIATION: Problem = Problem::new(
         StatusCode::GATEWAY_TIMEOUT,

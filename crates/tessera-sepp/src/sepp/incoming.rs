@@ -78,7 +78,8 @@ impl Sepp {
         if parts.uri.path().starts_with(PRINS) {
             return Err(problems::NO_PRINS);
         }
-        if exchange.was_early && !early::can_be_early(&parts.method) {
+        let of_peer = live.policy.peer(peer).ok_or(problems::NO_CONTEXT)?;
+        if exchange.was_early && !early::may_come_early(&parts.method, &of_peer.reconnection) {
             return Err(problems::TOO_EARLY);
         }
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
@@ -91,7 +92,6 @@ impl Sepp {
         ApiRoot::of_headers(&parts.headers)
             .map_err(|_| refuse_target(&parts.headers, problems::BAD_TARGET))?
             .ok_or(problems::NO_TARGET)?;
-        let of_peer = live.policy.peer(peer).ok_or(problems::NO_CONTEXT)?;
         if let Some(origin) = &of_peer.origin {
             passing::add_origin(&mut parts.headers, origin);
         }

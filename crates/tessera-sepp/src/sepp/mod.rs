@@ -11,6 +11,7 @@
 //! | `forgotten` | peers that were restarted |
 //! | `look` | inspected bodies, and those that stream through |
 //! | `link`, `functions`, `places` | connections to peers and to local network functions |
+//! | `shares` | fair shares of what all peers use |
 //! | `reaching` | whether peers can be reached on N32-f |
 //! | [`connects`] | opens connections: with TLS in a program, as they like in tests |
 //! | [`observer`] | receives events, for metrics and the security log |
@@ -35,6 +36,7 @@ mod places;
 pub mod policy;
 mod reaching;
 mod route;
+mod shares;
 pub mod transport;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -49,6 +51,7 @@ use tokio::sync::watch;
 use self::connects::ConnectorFactory;
 use self::live::ActiveConfig;
 use self::observer::Observer;
+pub(crate) use self::shares::{Share, Shares};
 use crate::config::Configuration;
 use crate::guard::Guard;
 use crate::n32c::Associations;
@@ -65,6 +68,8 @@ pub struct Sepp {
     observer: Arc<dyn Observer>,
     /// Notified when a peer becomes reachable or unreachable.
     ways: watch::Sender<()>,
+    /// Shares of the concurrent requests, those from a peer and those to it together.
+    requests: Shares,
 }
 
 impl Sepp {
@@ -81,7 +86,13 @@ impl Sepp {
     ) -> Result<Self, ProgramError> {
         let live = ActiveConfig::new(config, guard, connects.clone(), None)?;
         let (live, ways) = (RwLock::new(Arc::new(live)), watch::Sender::new(()));
-        Ok(Self { live, associations, connects, observer, ways })
+        let requests = Shares::of(usize::try_from(config.limits.requests).unwrap_or(usize::MAX));
+        Ok(Self { live, associations, connects, observer, ways, requests })
+    }
+
+    /// Returns the shares of the concurrent requests.
+    pub(crate) fn requests(&self) -> &Shares {
+        &self.requests
     }
 
     /// Applies another configuration to requests that begin from now on. Associations aren't touched.

@@ -53,6 +53,8 @@ impl Sepp {
         passing::pass_on(&mut parts)?;
         let of_peer = live.policy.peer(peer).ok_or(problems::NO_ROUTE)?;
         let name = &of_peer.fqdn;
+        // A peer that doesn't answer delays only requests to itself.
+        let _share = self.requests.take(name).ok_or(problems::PEER_BUSY)?;
         let association = match self.associations().established(name) {
             Some(association) => association,
             None => self.associations().ensure(name, deadline).await.map_err(|why| Problem {

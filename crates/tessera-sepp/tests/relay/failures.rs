@@ -59,6 +59,32 @@ async fn the_configured_time_is_the_most() {
     assert!(begun.elapsed() < Duration::from_secs(15), "not the 90 seconds of the client");
 }
 
+/// Of the requests that may be in progress others need the rest.
+#[tokio::test]
+async fn a_peer_that_does_not_answer_holds_half_of_all_requests() {
+    let both = "[limits]\nrequests = 4";
+    let world = Arc::new(World::new(Words { both, ..Words::default() }).await);
+    let never = || {
+        let asked = request(Method::GET, "/nudm-sdm/v2/imsi-999700000000001/never")
+            .header("3gpp-sbi-max-rsp-time", "60000");
+        let world = world.clone();
+        tokio::spawn(async move { world.ask(empty(asked)).await })
+    };
+    let waiting = [never(), never()];
+    while world.udm.count() < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
+    assert_eq!(response.status(), 503);
+    assert!(text(response).await.contains("NF_CONGESTION"));
+    for one in waiting {
+        one.abort();
+        assert!(one.await.unwrap_err().is_cancelled());
+    }
+    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
+    assert_eq!(response.status(), 200);
+}
+
 /// A peer that was restarted, and doesn't initiate, answers that it has no association.
 #[tokio::test]
 async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {

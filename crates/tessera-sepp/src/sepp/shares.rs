@@ -7,7 +7,7 @@ use crate::names::Fqdn;
 
 /// Places of which one peer gets at most half, so others always find room.
 #[derive(Debug, Clone)]
-pub(super) struct Shares {
+pub(crate) struct Shares {
     of_one: usize,
     // A peer without places has no entry.
     taken: Arc<Mutex<HashMap<Fqdn, usize>>>,
@@ -15,19 +15,19 @@ pub(super) struct Shares {
 
 /// A peer's place, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(crate) struct Share {
     shares: Shares,
     peer: Fqdn,
 }
 
 impl Shares {
     /// Creates this number of places.
-    pub(super) fn of(places: usize) -> Self {
+    pub(crate) fn of(places: usize) -> Self {
         Self { of_one: places.div_ceil(2), taken: Arc::default() }
     }
 
     /// Takes a place for this peer; returns `None` if it has its full share.
-    pub(super) fn take(&self, peer: &Fqdn) -> Option<Share> {
+    pub(crate) fn take(&self, peer: &Fqdn) -> Option<Share> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         match taken.get_mut(peer) {
             Some(count) if *count >= self.of_one => return None,
