@@ -45,23 +45,27 @@ with_defaults! {
 impl PeerGuard {
     /// The services that visited and home networks request from each other (TS 23.501 §4.2.4), and `oauth2` for their
     /// access tokens.
-    pub const ROAMING: [&str; 19] = [
+    pub const ROAMING: [&str; 20] = [
         "nnrf-disc",
         // Networks subscribe to each other's profiles, and register none (TS 29.510 §5.2.2.5.3).
         "nnrf-nfm: POST, PATCH, DELETE /nnrf-nfm/v1/subscriptions/*",
         "nnrf-nfm: POST /nnrf-nfm/v1/nf-status-notify",
         "oauth2",
         "nausf-auth",
-        "nausf-sorprotection",
-        "nausf-upuprotection",
+        // Not `nudm-ueau`, `nausf-sorprotection` or `nausf-upuprotection`: authentication vectors and protected
+        // messages are for functions of the home network alone (TS 33.501 §6.1.3, §6.14, §6.15).
         "nudm-uecm",
         "nudm-sdm",
-        "nudm-ueau",
-        "nudm-ee",
-        // Of what AMFs ask each other; public warnings, for one, are left out (TS 29.518 §5.2.2.4).
-        "namf-comm: /namf-comm/v1/ue-contexts/*",
+        // Only what AMFs ask of each other when a subscriber moves (TS 29.518 §5.2.2.2).
+        "namf-comm: PUT /namf-comm/v1/ue-contexts/{ueContextId}",
+        "namf-comm: POST /namf-comm/v1/ue-contexts/{ueContextId}/transfer",
+        "namf-comm: POST /namf-comm/v1/ue-contexts/{ueContextId}/transfer-update",
+        "namf-comm: POST /namf-comm/v1/ue-contexts/{ueContextId}/relocate",
+        "namf-comm: POST /namf-comm/v1/ue-contexts/{ueContextId}/cancel-relocate",
         "namf-callback",
-        "nsmf-pdusession",
+        // N16; `sm-contexts` are the AMF's, in the same network (TS 29.502 §5.2.2).
+        "nsmf-pdusession: /nsmf-pdusession/v1/pdu-sessions/*",
+        "nsmf-pdusession: POST /nsmf-pdusession/v1/vsmf-pdu-sessions/*",
         "nsmf-callback",
         "nnssf-nsselection",
         "npcf-ue-policy-control",

@@ -108,11 +108,6 @@ impl Service {
             && ["nudm-", "nausf-"].iter().any(|start| self.name().starts_with(start))
     }
 
-    /// Returns whether a home network reports about its subscribers (TS 29.503 §6.1.5).
-    pub(super) fn is_report_of_home(self) -> bool {
-        self.name() == "nudm-callback"
-    }
-
     pub(super) fn is_callback(self) -> bool {
         self.name().ends_with("-callback")
     }
@@ -125,6 +120,11 @@ impl Service {
     /// Returns whether it answers with profiles of the peer's network functions.
     pub(super) fn finds_profiles(self) -> bool {
         self.name() == "nnrf-disc"
+    }
+
+    /// Returns whether it answers with access tokens.
+    pub(super) fn gives_tokens(self) -> bool {
+        self.name() == "oauth2"
     }
 
     /// Returns whether it answers with profiles of network functions.

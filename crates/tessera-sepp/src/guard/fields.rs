@@ -58,6 +58,8 @@ pub(super) enum Text {
     Token,
     /// A path that precedes an API's.
     Path,
+    /// A segment of an API's path.
+    Segment,
     /// A resource binding, as in a header (TS 29.500 §5.2.3.2.6).
     Binding,
 }
@@ -246,7 +248,10 @@ impl Kind {
             NamedParty::Anyone => Side::Anyone,
             NamedParty::Serving => serving(),
             NamedParty::Inherited => around.unwrap_or_else(serving),
-            NamedParty::Found if self.service.has_profiles() => Side::Sender,
+            // By a path that the peer chose, possibly to answer with another network's functions.
+            NamedParty::Found if self.service.has_profiles() || !self.service.is_known() => {
+                Side::Sender
+            }
             NamedParty::Found => around.unwrap_or(Side::Anyone),
             NamedParty::Sought if self.is_query && self.service.has_profiles() => Side::Receiver,
             NamedParty::Sought => Side::Sender,
@@ -257,7 +262,6 @@ impl Kind {
     pub(super) fn uri(self, text: Text) -> Side {
         match (self.is_request, text) {
             (true, Text::Callback) => Side::Sender,
-            (false, Text::Callback) if self.service.finds_profiles() => Side::Sender,
             // An answer has URIs of the responder. A subscriber that moves between networks brings those of both
             // (TS 29.518 §5.2.2.2).
             (false, Text::Uri | Text::UriOrHost | Text::Reference)
@@ -274,7 +278,9 @@ impl Kind {
         match self.is_request {
             true if self.service.may_be_about_anyone() => Side::Anyone,
             true if self.service.is_about_own_subscribers() => Side::Receiver,
-            true if self.service.is_report_of_home() => Side::Sender,
+            // A home network reports about its subscribers to the functions that serve them (TS 29.503 §5.2.2.5,
+            // §5.3.2.3): a report about others would detach them or change their subscription.
+            true if self.service.is_callback() => Side::Sender,
             true => Side::Either,
             // The home network reports whose subscriber it authenticated (TS 33.501 §6.1.3.2).
             false if self.service.is_about_own_subscribers() => Side::Sender,

@@ -95,7 +95,7 @@ pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> R
             bearer(judge, text)?;
         } else if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
             let text = text(judge, name, value)?;
-            of_3gpp(judge, rest, text)?;
+            in_both_readings(judge, rest, text)?;
             // The target has its own rules.
             if *name != TARGET && !rest.starts_with("discovery-") {
                 uris(judge, "header", Side::Sender, text)?;
@@ -119,7 +119,7 @@ pub(super) fn judge_response(
                 || matches!(rest, "originating-network-id" | "producer-id" | "binding")
             {
                 let text = text(judge, name, value)?;
-                of_3gpp(judge, rest, text)?;
+                in_both_readings(judge, rest, text)?;
                 uris(judge, "header", Side::Sender, text)?;
             }
         } else if judge.is_incoming {
@@ -167,6 +167,16 @@ fn of_http(
     judge.names(scope("header", side), text)
 }
 
+/// Judges a header of 3GPP's verbatim and, if that differs, decoded: some readers decode values.
+fn in_both_readings(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
+    of_3gpp(judge, name, value)?;
+    match percent::decode_lossy(value) {
+        // Parameters of a query are judged decoded anyway.
+        Cow::Owned(decoded) if !name.starts_with("discovery-") => of_3gpp(judge, name, &decoded),
+        _ => Ok(()),
+    }
+}
+
 fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
     if let Some(parameter) = name.strip_prefix("discovery-") {
         // Discovery parameters for a proxy that performs the query (TS 29.500 §6.10.3.2).
@@ -192,7 +202,7 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
         "nf-peer-info" => peer_info(judge, value),
         "correlation-info" => {
             let scope = scope("3gpp-sbi-correlation-info", Side::Either);
-            let value = percent::decode(value).unwrap_or(Cow::Borrowed(value));
+            let value = percent::decode_lossy(value);
             let is_between =
                 |letter: char| !letter.is_ascii_alphanumeric() && !"-._@".contains(letter);
             value.split(is_between).try_for_each(|text| match Identity::of(text) {

@@ -43,6 +43,10 @@ impl<'a> Identity<'a> {
             return Some(guti(digits).unwrap_or(Self::Unclear));
         }
         let name = OTHER_KINDS.iter().find_map(|start| after(start))?;
+        // Receivers take what follows the hyphen, whatever precedes it.
+        if (6..=15).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(Self::Imsi(name));
+        }
         let (user, realm) = name.rsplit_once('@')?;
         // A decorated NAI has the home realm in front of a `!` (TS 23.003 §28.7.6).
         let realms = if user.contains('!') { name } else { realm };

@@ -119,6 +119,7 @@ impl Member {
             "host" => (Text::Host, Some([NamedParty::Either, NamedParty::Found])),
             "change" => (Text::Change, None),
             "path" => (Text::Path, None),
+            "segment" => (Text::Segment, None),
             "binding" => (Text::Binding, None),
             _ => (Text::Plain, None),
         };
@@ -325,6 +326,7 @@ mod tests {
             "host",
             "change",
             "path",
+            "segment",
             "binding",
             "-",
         ];

@@ -10,7 +10,7 @@ pub(super) fn first_segment(path: &str) -> &str {
 }
 
 /// Returns the path as it is judged: percent-encoded letters and digits are decoded. Returns `None` if servers could
-/// read it in two ways: with dot segments, empty segments, encoded slashes, backslashes or control characters
+/// read it in two ways: with dot segments, empty segments, encoded slashes, backslashes, question marks, number signs or control characters
 /// (RFC 3986 §6.2.2).
 pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     let decoded = percent::decode(path)?;
@@ -18,7 +18,8 @@ pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     let inner = decoded.as_bytes().strip_prefix(b"/")?;
     // Some servers treat a trailing slash as another resource, others as the same one.
     let segments_are_clear = inner.split(|byte| *byte == b'/').all(is_clear);
-    let is_ambiguous = |byte: u8| matches!(byte, b'\\' | b'%' | b';') || byte.is_ascii_control();
+    let is_ambiguous =
+        |byte: u8| matches!(byte, b'\\' | b'%' | b';' | b'?' | b'#') || byte.is_ascii_control();
     let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
     let is_one = segments_are_clear
         && !decoded.bytes().any(is_ambiguous)

@@ -4,21 +4,41 @@ use std::borrow::Cow;
 
 /// Decodes `%20`. Returns `None` if a `%` lacks its two digits, or the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
-    let Some(first) = text.bytes().position(|byte| byte == b'%') else {
+    if !text.contains('%') {
         return Some(Cow::Borrowed(text));
-    };
-    let mut bytes = text.as_bytes()[..first].to_vec();
-    let mut rest = text.as_bytes()[first..].iter();
-    while let Some(&byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(*rest.next()?).to_digit(16);
-        let (high, low) = (digit()?, digit()?);
-        bytes.push((high * 16 + low) as u8);
     }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    let (bytes, is_whole) = decoded(text);
+    String::from_utf8(bytes).ok().filter(|_| is_whole).map(Cow::Owned)
+}
+
+/// Decodes what is encoded, and keeps each `%` without its two digits, as most readers do.
+pub(super) fn decode_lossy(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(String::from_utf8_lossy(&decoded(text).0).into_owned())
+}
+
+/// Returns the decoded bytes, and whether each `%` had its two digits.
+fn decoded(text: &str) -> (Vec<u8>, bool) {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut is_whole = true;
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let digit = |at: usize| after.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+        match (byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                is_whole &= *byte != b'%';
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    (bytes, is_whole)
 }
 
 /// Decodes a name or value of a query or form, where `+` is a space (application/x-www-form-urlencoded of the URL

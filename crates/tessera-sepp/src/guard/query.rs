@@ -13,11 +13,22 @@ use super::{Refusal, Rule};
 /// The scope of unknown parameters.
 const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain, maps: 0 };
 
+/// Parameters that name the requesting network. Without them an NRF takes the requester for one of its own network
+/// (TS 29.510 §6.2.3.2.3.1, §6.3.5.2.2).
+const REQUESTERS: [&str; 5] = [
+    "requesterPlmn",
+    "requesterPlmnList",
+    "requesterSnpnList",
+    "requesterPlmnId",
+    "requesterPlmnSpecificSnssaiList",
+];
+
 /// How many times a value may be encoded: by the network function, and by a proxy on the path.
 const LAYERS: u32 = 3;
 
 /// Judges `a=b&c=d` of a query or form, and returns it as it is forwarded: decoded, and encoded once.
 pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal> {
+    let (mut has_requester, mut names_requester) = (false, false);
     let mut out = String::with_capacity(text.len() + 16);
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (raw_name, raw) = pair.split_once('=').unwrap_or((pair, ""));
@@ -27,6 +38,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
             continue;
         };
         let value = parameter(judge, &name, value)?;
+        has_requester |=
+            have_same_letters("requesterNfType", &name) || have_same_letters("nfType", &name);
+        names_requester |= REQUESTERS.iter().any(|known| have_same_letters(known, &name));
         if !out.is_empty() {
             out.push('&');
         }
@@ -39,6 +53,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
             plain = plain.and(&[letter]);
         }
         percent::encode(&mut out, &value, plain);
+    }
+    if judge.must_name_its_network() && has_requester && !names_requester {
+        judge.against(judge.rule, REQUESTERS[0], "none")?;
     }
     Ok(out)
 }

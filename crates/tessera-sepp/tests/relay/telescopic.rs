@@ -21,7 +21,8 @@ async fn world_with(visited_peer: &str) -> World {
 #[tokio::test]
 async fn hidden_names_are_telescopic_too() {
     let world = world_with("").await;
-    let path = "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF";
+    let path = "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF\
+                &requester-plmn-list=%5B%7B%22mcc%22:%22001%22,%22mnc%22:%2201%22%7D%5D";
     let found = text(world.ask(empty(crate::world::request(Method::GET, path))).await).await;
     let (_, uri) = found.split_once(r#""interPlmnApiRoot":""#).unwrap();
     let root = uri.split('"').next().unwrap().strip_suffix("/x").unwrap();
@@ -48,7 +49,8 @@ async fn a_mapping_is_asked_for_and_used() {
 #[tokio::test]
 async fn discovered_names_lead_through_this_sepp() {
     let world = world().await;
-    let path = "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF";
+    let path = "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF\
+                &requester-plmn-list=%5B%7B%22mcc%22:%22001%22,%22mnc%22:%2201%22%7D%5D";
     let asked = crate::world::request(Method::GET, path);
     let found = text(world.ask(empty(asked)).await).await;
     let name = format!(r#""fqdn":"udm-n999070.{DOMAIN}""#);

@@ -83,7 +83,7 @@ fn atoms_of_a_complex_query_are_parameters() {
     let asked = |name: &str, value: &str| {
         let atom =
             format!(r#"{{"cnfUnits":[{{"cnfUnit":[{{"attr":"{name}","value":{value}}}]}}]}}"#);
-        let asked = "GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF";
+        let asked = "GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM";
         format!("{asked}&complex-query={}", encoded(&atom, 1))
     };
     refuses(&[

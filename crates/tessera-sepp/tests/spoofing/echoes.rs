@@ -62,24 +62,22 @@ fn a_hidden_name_is_asked_for_what_the_peer_may_ask() {
             format!("POST /nsmf-pdusession/v1/x\n\n{{\"{member}\":\"http://{name}{path}\"}}");
         incoming(&guard, &text).err().map(|refusal| refusal.rule)
     };
-    for member in ["hSmfUri", "hsmfPduSessionUri", "oldPduSessionRef", "subscriptionId", "nrfUri"] {
+    for member in ["hSmfUri", "hsmfPduSessionUri", "oldPduSessionRef", "subscriptionId"] {
         assert_eq!(rule(member, "/nsmf-pdusession/v1/x"), None, "{member}");
         assert_eq!(rule(member, "/nudr-dr/v1/x"), Some(Rule::CallbackUri), "{member}");
     }
-    // The function chose the path of its own callback, and gets it back.
-    let body = format!("{{\"callbackReference\":\"http://{name}/any/path\"}}");
+    // Its own callback comes back to the function.
+    let body = format!("{{\"callbackReference\":\"http://{name}/namf-callback/v1/x\"}}");
     let back = incoming_answer(&guard, "/nudm-sdm/v2/x", "", &body).unwrap();
-    assert_eq!(back, r#"{"callbackReference":"http://10.45.0.5:7777/any/path"}"#);
+    assert_eq!(back, r#"{"callbackReference":"http://10.45.0.5:7777/namf-callback/v1/x"}"#);
     for (path, passes) in [
-        ("/1", true),
-        ("/notify", true),
-        ("/my-own/1", true),
         ("/namf-callback/v1/x", true),
+        ("/nsmf-callback/v1/x", true),
+        ("/1", false),
         ("/nudr-dr/v1", false),
         ("//nudr-dr", false),
     ] {
-        let uri = format!("http://amf.5gc.mnc070.mcc999.3gppnetwork.org{path}");
-        let body = format!("{{\"eventNotifyUri\":\"{uri}\"}}");
+        let body = format!("{{\"eventNotifyUri\":\"http://{name}{path}\"}}");
         let judged = incoming_answer(&guard, "/namf-comm/v1/x", "", &body);
         assert_eq!(judged.is_ok(), passes, "{path}: {judged:?}");
     }

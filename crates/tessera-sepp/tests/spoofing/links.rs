@@ -91,6 +91,138 @@ fn a_link_is_of_the_service_that_was_asked() {
     }
 }
 
+/// What is asked at `nrfId` is a discovery, whose answer names the functions of the peer alone.
+#[test]
+fn a_link_to_another_service_leads_to_the_one_for_which_it_is_followed() {
+    let guard = guard("");
+    let judged = |asked: &str, header: &str, body: &str| {
+        incoming_answer(&guard, asked, header, body).err().map(|refusal| refusal.rule)
+    };
+    let host = "http://nrf.5gc.mnc001.mcc001.3gppnetwork.org";
+    let slices = "/nnssf-nsselection/v2/network-slice-information";
+    for (path, rule) in [
+        ("/nnrf-disc/v1", None),
+        ("/north/nnrf-disc/v1", None),
+        ("/", None),
+        ("/nudm-sdm/v2", Some(Rule::CallbackUri)),
+        ("/nnrf-disc/v1/nudm-sdm/v2", Some(Rule::CallbackUri)),
+        ("/x", None),
+    ] {
+        let slice = format!(r#"{{"nsiInformation":{{"nrfId":"{host}{path}","nsiId":"1"}}}}"#);
+        assert_eq!(judged(slices, "", &slice), rule, "{slice}");
+        let header = format!("3gpp-sbi-nrf-uri: nnrf-disc: \"{host}{path}\"");
+        assert_eq!(judged(slices, &header, "{}"), rule, "{header}");
+        let found = format!(r#"{{"nfInstanceList":{{"1":{{"nrfDiscApiUri":"{host}{path}"}}}}}}"#);
+        assert_eq!(judged("/nnrf-disc/v1/nf-instances", "", &found), rule, "{found}");
+    }
+    let header = format!("3gpp-sbi-nrf-uri: nnrf-oauth2: \"{host}/oauth2/token\"");
+    assert_eq!(judged(slices, &header, "{}"), None);
+    // A link of no known meaning leads to the service that was asked, or to none.
+    let other = |path: &str| judged(slices, "", &format!(r#"{{"acsUrl":"{host}{path}"}}"#));
+    assert_eq!(other("/x"), None);
+    assert_eq!(other("/nnssf-nsselection/v2/x"), None);
+    assert_eq!(other("/nudm-sdm/v2"), Some(Rule::CallbackUri));
+}
+
+#[test]
+fn an_answer_of_no_known_service_has_functions_of_the_peer_alone() {
+    for name in ["udr.5gc.mnc070.mcc999", "smf.5gc.mnc093.mcc208"] {
+        let found = format!(r#"{{"nfInstances":[{{"fqdn":"{name}.3gppnetwork.org"}}]}}"#);
+        assert!(incoming_answer(&guard(""), "/x/nf-instances", "", &found).is_err(), "{found}");
+    }
+}
+
+/// A function appends the API's path.
+#[test]
+fn an_api_root_has_no_query_and_no_service() {
+    let guard = guard("");
+    let judged = |path: &str| {
+        let root = format!("http://ausf.5gc.mnc001.mcc001.3gppnetwork.org{path}");
+        let found = format!(r#"{{"nfInstances":[{{"interPlmnApiRoot":"{root}"}}]}}"#);
+        let judged = incoming_answer(&guard, "/nnrf-disc/v1/nf-instances", "", &found);
+        judged.err().map(|refusal| refusal.rule)
+    };
+    for path in ["", "/", "/north", "/north/"] {
+        assert_eq!(judged(path), None, "{path}");
+    }
+    for path in
+        ["/nsmf-pdusession/v1?", "/nsmf-pdusession/v1", "/north?", "/north#", "/north/../x", "?x"]
+    {
+        assert_eq!(judged(path), Some(Rule::CallbackUri), "{path}");
+    }
+}
+
+#[test]
+fn an_apis_version_is_one_segment_of_its_path() {
+    let guard = guard("");
+    let judged = |version: &str| {
+        let found = format!(
+            r#"{{"nfInstances":[{{"nfServices":[{{"versions":[{{"apiVersionInUri":"{version}"}}]}}]}}]}}"#
+        );
+        let judged = incoming_answer(&guard, "/nnrf-disc/v1/nf-instances", "", &found);
+        judged.err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(judged("v1"), None);
+    for version in ["v1/../../nsmf-pdusession/v1", "..", "v1/x", "v1?", "v1#", "", "v1%2Fx"] {
+        assert_eq!(judged(version), Some(Rule::Target), "{version}");
+    }
+}
+
+/// A function follows it to a profile (TS 29.510 §6.1.6.2.17).
+#[test]
+fn every_answer_of_an_nrf_has_functions_of_the_sender_alone() {
+    let own = "http://udr.5gc.mnc070.mcc999.3gppnetwork.org";
+    let root = format!(r#"{{"nfServices":[{{"interPlmnApiRoot":"{own}"}}]}}"#);
+    let callback =
+        format!(r#"{{"defaultNotificationSubscriptions":[{{"callbackUri":"{own}/x"}}]}}"#);
+    for path in ["/nnrf-disc/v1/nf-instances", "/nnrf-nfm/v1/nf-instances/1", "/x/nf-instances/1"] {
+        for profile in [&root, &callback] {
+            let judged = incoming_answer(&guard(""), path, "", profile);
+            let rule = judged.err().map(|refusal| refusal.rule);
+            assert_eq!(rule, Some(Rule::CallbackUri), "{path} {profile}");
+        }
+    }
+}
+
+/// A function appends such a text to a path, and its client removes the segments.
+#[test]
+fn no_text_of_a_peer_leads_out_of_a_path() {
+    let guard = guard("");
+    let rule = |value: &str| {
+        let body = format!(r#"{{"nfInstanceId":"{value}"}}"#);
+        incoming_answer(&guard, "/nnrf-disc/v1/x", "", &body).err().map(|refusal| refusal.rule)
+    };
+    for value in ["../../nudm-sdm/v2/x", "..", "x/..", "x/%2e%2E/y", "x%2f..%2fy", "..\\\\x", "..?"]
+    {
+        assert_eq!(rule(value), Some(Rule::Malformed), "{value}");
+    }
+    for value in ["a..b", "...", "1.2", "x/...", "and so on.."] {
+        assert_eq!(rule(value), None, "{value}");
+    }
+    let searched = |id: &str| {
+        let body = format!(r#"{{"searchId":"{id}"}}"#);
+        incoming_answer(&guard, "/nnrf-disc/v1/x", "", &body).err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(searched("5"), None);
+    assert_eq!(searched("5/../../nudm-sdm/v2/x"), Some(Rule::Target));
+}
+
+/// A local function's callback left as a hidden name, unless everyone knows its name.
+#[test]
+fn a_callback_in_an_answer_leads_to_no_clear_name_that_is_hidden() {
+    let guard = guard("");
+    let judged = |host: &str| {
+        let uri = format!("http://{host}.5gc.mnc070.mcc999.3gppnetwork.org:8080/admin/shutdown");
+        let context = format!(
+            r#"{{"ueContext":{{"eventSubscriptionList":[{{"eventNotifyUri":"{uri}"}}]}}}}"#
+        );
+        let asked = "/namf-comm/v1/ue-contexts/imsi-001010000000001/transfer";
+        incoming_answer(&guard, asked, "", &context).err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(judged("oam"), Some(Rule::CallbackUri));
+    assert_eq!(judged("nrf"), None);
+}
+
 /// Requests of `namf-comm` may name any subscriber.
 #[test]
 fn a_service_behind_another_chooses_no_rules() {
@@ -229,4 +361,42 @@ fn a_peer_does_not_learn_what_a_hidden_name_stands_for() {
     let detail = serde_json::json!({ "cause": "MANDATORY_IE_INCORRECT", "detail": format!("invalid dnn '{dnn}'") });
     let back = outgoing_answer(&guard, "/nudm-sdm/v2/x", "", &detail.to_string());
     assert!(!back.as_ref().is_ok_and(|back| back.contains("smf7")), "{back:?}");
+}
+
+/// A value that can't be read can't be hidden, and is removed.
+#[test]
+fn a_callback_root_that_can_be_read_in_two_ways_is_not_shown() {
+    for root in ["http:\\\\10.45.0.5:7777", "http:10.45.0.5:7777", "http://a@10.45.0.5:7777"] {
+        let text = format!(
+            "GET /nudm-sdm/v2/imsi-001010000000001/am-data\n3gpp-sbi-consumer-info: intraPlmnCallbackRoot={root}"
+        );
+        let (mut parts, mut body) = request(&text);
+        let judged = with(|it| guard("").outgoing_request(it, &mut parts, Some(&mut body)));
+        let shown = parts.headers.get("3gpp-sbi-consumer-info");
+        assert!(judged.is_err() || shown.is_none(), "{root}: {shown:?}");
+    }
+}
+
+/// The path of a callback is its receiver's choice.
+#[test]
+fn a_callback_may_be_redirected_to_any_path() {
+    let location = "location: http://amf2.5gc.mnc001.mcc001.3gppnetwork.org/x/1";
+    let judged = |asked: &str| {
+        incoming_answer(&guard(""), asked, location, "").err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(judged("/namf-callback/v1/x"), None);
+    assert_eq!(judged("/nudm-sdm/v2/x"), Some(Rule::CallbackUri));
+}
+
+/// A function may join scheme, `://` and host.
+#[test]
+fn the_scheme_of_a_service_is_a_word() {
+    let rule = |scheme: &str| {
+        let found = format!(r#"{{"nfInstances":[{{"nfServices":[{{"scheme":"{scheme}"}}]}}]}}"#);
+        let judged = incoming_answer(&guard(""), "/nnrf-disc/v1/nf-instances", "", &found);
+        judged.err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(rule("http"), None);
+    let uri = "http://ausf.5gc.mnc001.mcc001.3gppnetwork.org/nsmf-pdusession/v1?x=";
+    assert_eq!(rule(uri), Some(Rule::CallbackUri));
 }

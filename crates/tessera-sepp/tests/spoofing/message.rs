@@ -33,9 +33,27 @@ anchor = "visited"
 address = ["192.0.2.1:7443"]
 "#;
 
+/// What the peer may ask, unless a test chooses: more than by default, for the rules about content.
+const APIS: &str = r#"apis = ["nnrf-disc", "nnrf-nfm: POST, PATCH, DELETE /nnrf-nfm/v1/subscriptions/*",
+    "nnrf-nfm: POST /nnrf-nfm/v1/nf-status-notify", "oauth2", "nausf-auth", "nudm-uecm", "nudm-sdm", "nudm-ee",
+    "namf-comm: /namf-comm/v1/ue-contexts/*", "namf-callback", "nsmf-pdusession", "nsmf-callback", "nnssf-nsselection",
+    "npcf-ue-policy-control", "nudm-callback", "npcf-callback"]
+"#;
+
 /// Returns the guard of network 999-70, whose peer represents 001-01 and 001-02, and proved only 001-01.
 pub fn guard(more: &str) -> Guard {
-    Guard::new(&configuration(more), b"a secret of both instances").unwrap()
+    const SECTION: &str = "[peer.visited.guard]\n";
+    let more = match () {
+        () if more.contains("apis") || more.contains("guard = {") => more.to_owned(),
+        () if more.contains(SECTION) => more.replace(SECTION, &format!("{SECTION}{APIS}")),
+        () => format!("{more}\n{SECTION}{APIS}"),
+    };
+    guard_of(&more)
+}
+
+/// Returns the same with nothing else in its configuration.
+pub fn guard_of(configuration_text: &str) -> Guard {
+    Guard::new(&configuration(configuration_text), b"a secret of both instances").unwrap()
 }
 
 pub fn configuration(more: &str) -> Configuration {

@@ -38,9 +38,8 @@ fn answers_pass_that_look_like_what_is_refused() {
     let body = r#"{"plmns":["none of them"]}"#;
     assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body), "a third's name");
     for (asked, body) in [
-        // A subscriber of a third network, one without a kind, and half a network where any may be named.
+        // A subscriber of a third network, and half a network where any may be named.
         ("/nsmf-pdusession/v1/x", r#"{"supi":"imsi-208930000000001"}"#),
-        ("/nsmf-pdusession/v1/x", r#"{"supi":"printer"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"tai":{"plmnId":{"mcc":"208"},"tac":"1"}}"#),
         // Of a network that served the subscriber before.
         (asked, r#"{"vendorId":"5g-guti-2089302004000000001"}"#),
@@ -58,6 +57,9 @@ fn answers_pass_that_look_like_what_is_refused() {
     ] {
         assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body));
     }
+    let other = r#"{"appServerAddrs":[{"targetNfFqdn":"udr.5gc.mnc093.mcc208.3gppnetwork.org"}]}"#;
+    let judged = incoming_answer(&guard, "/namf-comm/v1/x", "", other);
+    assert!(judged.is_err(), "other names below it are of functions");
     for header in ["server: http://10.0.0.1/", "via: 2.0 http://10.0.0.1/"] {
         assert_eq!(incoming_answer(&guard, asked, header, "").as_deref(), Ok(""), "{header}");
     }

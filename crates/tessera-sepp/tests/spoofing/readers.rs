@@ -30,9 +30,9 @@ fn each_api_takes_its_own_types_alone() {
         assert_eq!(rule(&text), Some(Rule::ContentType), "{kind}");
     }
     let form = "POST /oauth2/token\ncontent-type: application/x-www-form-urlencoded; a=b\n\n\
-                grant_type=client_credentials&scope=a%20b+c;d&nfType=AMF";
+                grant_type=client_credentials&scope=a%20b+c;d&targetNfType=UDM";
     let (_, body) = sent(form);
-    assert_eq!(body, "grant_type=client_credentials&scope=a%20b%20c%3Bd&nfType=AMF");
+    assert_eq!(body, "grant_type=client_credentials&scope=a%20b%20c%3Bd&targetNfType=UDM");
     assert_eq!(rule("POST /oauth2/token\n\n{}"), Some(Rule::ContentType));
 }
 

@@ -62,6 +62,11 @@ impl Translation<'_> {
         self.pseudonyms.reveal(self.peer, name, port).map(Some)
     }
 
+    /// Returns whether peers get a hidden name for this host, and so never its clear one.
+    pub(super) fn hides(&self, uri: &HttpUri<'_>) -> bool {
+        matches!(uri.host, Host::Name(name) if !self.is_open(name))
+    }
+
     /// Returns whether a name reveals nothing: it is another network's, public, hidden already, or the well-known one
     /// of an NRF or NSSF (TS 23.003 §28.3.2.3).
     fn is_open(&self, name: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Judging a single message.
 
 pub(super) mod json;
+mod links;
 pub(super) mod places;
 pub(super) mod token;
 mod uris;
@@ -12,7 +13,7 @@ use super::identity::{Identity, OTHER_KINDS};
 use super::members::{FoldedName, Key, Member};
 use super::network::{NetworkName, Side, Sides};
 use super::uri::{HttpUri, UriMatch};
-use super::{Refusal, Rule, RuleSet, Verdict, network, path, uri};
+use super::{Refusal, Rule, RuleSet, Verdict, network, path, percent, uri};
 use crate::config::{ApiRule, TargetPattern};
 use crate::names::Fqdn;
 
@@ -108,6 +109,16 @@ impl Judge<'_> {
         Verdict { logged: self.logged }
     }
 
+    /// Returns whether the parameters under judgement must name the peer's network.
+    pub(super) fn must_name_its_network(&self) -> bool {
+        let Kind { is_request, service, is_query } = self.kind;
+        let is_asked = match is_query {
+            true => service.finds_profiles(),
+            false => service.gives_tokens(),
+        };
+        self.is_incoming && is_request && is_asked
+    }
+
     /// Returns who may be named here.
     pub(super) fn side(&self, scope: Scope) -> Side {
         scope.side.unwrap_or_else(|| self.kind.anywhere())
@@ -193,6 +204,7 @@ impl Judge<'_> {
             Text::Token => token::judge(self, text).map(|()| None),
             Text::Name | Text::Host => self.name(scope, text),
             Text::Path => self.path(scope, text).map(|()| None),
+            Text::Segment => self.segment(scope, text).map(|()| None),
             Text::Binding => {
                 places::binding(self, Side::Sender, text)?;
                 places::uris(self, scope.name, Side::Sender, text)?;
@@ -250,7 +262,15 @@ impl Judge<'_> {
             }
             _ => {}
         }
-        if has_network_name(text) {
+        let Dots { has_network, has_dot_segment } = Dots::of(text);
+        let is_above = || {
+            has_dot_segment
+                || text.contains('%') && Dots::of(&percent::decode_lossy(text)).has_dot_segment
+        };
+        if self.is_incoming && is_above() {
+            return self.against(Rule::Malformed, scope.name, text).map(|()| None);
+        }
+        if has_network {
             self.names(scope, text)?;
         }
         Ok(None)
@@ -286,7 +306,7 @@ impl Judge<'_> {
         let is_other = OTHER_KINDS.iter().any(|start| {
             text.get(..start.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
         });
-        if is_other || !(self.is_incoming && self.kind.is_request) {
+        if is_other || !self.is_incoming {
             return self.names(scope, text);
         }
         self.against(Rule::UeIdentity, scope.name, &Identity::masked(text))
@@ -294,7 +314,11 @@ impl Judge<'_> {
 
     /// Judges names of networks anywhere in a text.
     pub(super) fn names(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
-        network::all_in(text).try_for_each(|named| self.network(scope, &named))
+        let mut named = network::all_in(text).peekable();
+        if self.is_incoming && named.peek().is_some() && self.has_telescopic(text) {
+            self.names_another(Rule::Target, scope, self.side(scope), text)?;
+        }
+        named.try_for_each(|named| self.network(scope, &named))
     }
 
     /// Judges a domain name of a network function. A peer's must be in the home domain of its network
@@ -342,6 +366,14 @@ impl Judge<'_> {
         self.against(Rule::Target, scope.name, text)
     }
 
+    /// Judges a segment of the path that the receiver builds (TS 29.501 §4.4.1).
+    fn segment(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
+        if !self.is_incoming || !text.contains('/') && path::is_prefix(&format!("/{text}")) {
+            return Ok(());
+        }
+        self.against(Rule::Target, scope.name, text)
+    }
+
     /// Returns whether address lists of functions are removed: a local function's because they are hidden, a peer's
     /// because they are internal to it, and the same addresses belong to other machines here.
     ///
@@ -378,11 +410,25 @@ impl Judge<'_> {
     }
 }
 
-/// Returns whether a text may contain the name of a network: `5G:mnc001.mcc001.3gppnetwork.org`,
-/// `set1.udmset.5gc.mnc001.mcc001`.
-fn has_network_name(text: &str) -> bool {
-    let mut dots = text.bytes().enumerate().filter(|(_, byte)| *byte == b'.');
-    dots.any(|(at, _)| {
-        text.as_bytes().get(at + 1..at + 4).is_some_and(|code| code.eq_ignore_ascii_case(b"mcc"))
-    })
+/// What the dots in a text may mean.
+struct Dots {
+    /// The name of a network: `5G:mnc001.mcc001.3gppnetwork.org`, `set1.udmset.5gc.mnc001.mcc001`.
+    has_network: bool,
+    /// Another resource, if a function appends the text to a path: `../x` (RFC 3986 §3.3).
+    has_dot_segment: bool,
+}
+
+impl Dots {
+    fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let is_end = |byte: Option<&u8>| matches!(byte, None | Some(b'/' | b'\\' | b'?' | b'#'));
+        let mut dots = Self { has_network: false, has_dot_segment: false };
+        for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'.') {
+            let rest = &bytes[at + 1..];
+            dots.has_network |= rest.get(..3).is_some_and(|code| code.eq_ignore_ascii_case(b"mcc"));
+            dots.has_dot_segment |=
+                rest.first() == Some(&b'.') && is_end(rest.get(1)) && is_end(bytes[..at].last());
+        }
+        dots
+    }
 }

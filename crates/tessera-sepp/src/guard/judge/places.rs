@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::links::leads_to;
 use super::{Judge, Scope};
 use crate::guard::fields::Text;
 use crate::guard::network::{NetworkName, Side};
@@ -56,7 +57,7 @@ pub(in crate::guard) fn binding(
         let Some((name, value)) = part.split_once('=') else { continue };
         let name = name.trim().to_ascii_lowercase();
         let value = value.trim().trim_matches('"');
-        let value = percent::decode(value).unwrap_or(Cow::Borrowed(value));
+        let value = percent::decode_lossy(value);
         if name.contains("uri") || name.contains("root") {
             place(judge, FIELD, side, &value)?;
         }
@@ -90,9 +91,17 @@ pub(in crate::guard) fn nrf_uri(
     value: &str,
 ) -> Result<(), Refusal> {
     for (service, uri) in value.split(';').filter_map(|part| part.split_once(':')) {
-        if judge.is_incoming && service.trim().to_ascii_lowercase().starts_with("nnrf-") {
+        let service = service.trim().to_ascii_lowercase();
+        if judge.is_incoming && service.starts_with("nnrf-") {
             let uri = uri.trim().trim_matches('"');
-            let is_fine = HttpUri::parse(uri).is_some_and(|uri| is_of(judge, Side::Sender, &uri));
+            // TS 29.510 §6.3.1
+            let services: &[&str] = match &*service {
+                "nnrf-oauth2" => &["oauth2"],
+                _ => &["nnrf-disc", "nnrf-nfm"],
+            };
+            let is_fine = HttpUri::parse(uri).is_some_and(|uri| {
+                is_of(judge, Side::Sender, &uri) && leads_to(services, uri.rest)
+            });
             if !is_fine {
                 elsewhere(judge, field, Side::Sender, uri)?;
             }
@@ -111,9 +120,9 @@ pub(in crate::guard) fn uris(
     if !judge.is_incoming || !may_have_uri(value) {
         return Ok(());
     }
-    let decoded = match percent::decode(value) {
-        Some(Cow::Owned(decoded)) => decoded,
-        _ => String::new(),
+    let decoded = match percent::decode_lossy(value) {
+        Cow::Owned(decoded) => decoded,
+        Cow::Borrowed(_) => String::new(),
     };
     for text in [value, &decoded] {
         // The host follows the `@`, and the user information before it may contain commas (RFC 3986 §3.2.1).

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use super::{Judge, Scope};
 use crate::config::{ApiRule, TargetPattern};
-use crate::guard::context::Service;
 use crate::guard::fields::Text;
 use crate::guard::identity::Identity;
 use crate::guard::network::{NetworkName, Side, all_in};
@@ -23,8 +22,8 @@ impl Judge<'_> {
         uri: HttpUri<'_>,
     ) -> Result<Option<String>, Refusal> {
         self.segments(scope, uri.rest)?;
-        let side = self.kind.uri(scope.text);
-        if scope.name == "href" && !self.keeps_service(uri.rest) {
+        let side = self.leads_to_side(scope);
+        if !self.keeps_to_its_service(scope.name, scope.text, uri.rest) {
             return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
         }
         if let Some(translation) = self.translation {
@@ -37,10 +36,10 @@ impl Judge<'_> {
                     self.names_another(Rule::CallbackUri, scope, side, text)?;
                     return Ok(None);
                 }
-                // Only the local function that sent the name chose what is asked there.
+                // The peer chose the path, also of a callback URI that comes back.
                 Ok(Some(_))
-                    if self.is_followed(scope, uri.rest)
-                        && !self.may_come_back(scope)
+                    if (self.is_incoming && self.may_come_back(scope)
+                        || self.is_followed(scope, uri.rest))
                         && !self.may_ask(uri.rest) =>
                 {
                     return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
@@ -53,6 +52,11 @@ impl Judge<'_> {
                 }
                 Ok(Some(authority)) => {
                     return Ok(Some(format!("{}{authority}{}", uri.scheme, uri.rest)));
+                }
+                Ok(None)
+                    if self.is_incoming && self.may_come_back(scope) && translation.hides(&uri) =>
+                {
+                    return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
                 }
                 Ok(None) => {}
                 Err(_) => return self.against(Rule::Topology, scope.name, text).map(|()| None),
@@ -112,14 +116,6 @@ impl Judge<'_> {
         self.is_incoming && is_followed
     }
 
-    /// Returns whether what a function asks for by a link in an answer is of the service that it asked already: by the
-    /// path, which the peer chose, the next answer is judged.
-    pub(super) fn keeps_service(&self, path: &str) -> bool {
-        let service = self.kind.service;
-        let is_free = self.kind.is_request || !service.is_known() || service.is_callback();
-        !self.is_incoming || is_free || Service::of(path) == service
-    }
-
     /// Returns whether the peer itself might ask for the service of a path: a local function is not to ask for it in
     /// its place.
     fn may_ask(&self, path: &str) -> bool {
@@ -143,6 +139,21 @@ impl Judge<'_> {
         })
     }
 
+    /// Returns whether a relative reference in a request leads to no service that the peer may not ask.
+    fn may_be_relative(&self, reference: &str) -> bool {
+        let path = reference.split(['?', '#']).next().unwrap_or_default();
+        let path = path.trim_end_matches('/');
+        // A single segment is an identifier.
+        if !self.is_incoming || !path.contains('/') {
+            return true;
+        }
+        let path = match path.starts_with('/') {
+            true => Cow::Borrowed(path),
+            false => Cow::Owned(format!("/{path}")),
+        };
+        asks_for_no_service(&path) || self.may_ask(&path)
+    }
+
     /// Returns whether a name is a telescopic one of this SEPP, which only local functions use.
     pub(super) fn is_telescopic(&self, name: &str) -> bool {
         let is_below = |own: &Fqdn| {
@@ -150,6 +161,12 @@ impl Judge<'_> {
             name.len() > own.as_str().len() && is_within(name, own.as_str())
         };
         self.own_names.iter().any(is_below)
+    }
+
+    /// Returns whether a text contains a telescopic name of this SEPP.
+    pub(super) fn has_telescopic(&self, text: &str) -> bool {
+        let is_between = |letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter);
+        text.split(is_between).any(|name| self.is_telescopic(name))
     }
 
     /// Judges a name in a peer's message: it must be the peer's own, or one that it may reach.
@@ -165,12 +182,6 @@ impl Judge<'_> {
             return Ok(());
         }
         self.against(Rule::Target, scope.name, name)
-    }
-
-    /// Returns whether an answer repeats here what a local function sent itself: its callback URI. In profiles that an
-    /// NRF finds it is the peer's.
-    fn may_come_back(&self, scope: Scope) -> bool {
-        scope.text == Text::Callback && !self.kind.is_request && !self.kind.service.finds_profiles()
     }
 
     /// Judges a reference: a URI, or something that no function follows.
@@ -196,11 +207,11 @@ impl Judge<'_> {
         let host = host_of(text);
         let is_named = NetworkName::of_domain(host).is_some();
         // Some readers decode it, and some accept a host without a scheme.
-        let decoded = percent::decode(text).unwrap_or(Cow::Borrowed(text));
+        let decoded = percent::decode_lossy(text);
         let has_host = all_in(host_of(&decoded)).next().is_some();
         self.segments(scope, if has_host { &text[host.len()..] } else { text })?;
         if is_other || is_relative(text) && is_relative(&decoded) {
-            let side = self.kind.uri(scope.text);
+            let side = self.leads_to_side(scope);
             if let Some(translation) = self.translation
                 && translation.way == Way::Hide
                 && is_named
@@ -214,6 +225,9 @@ impl Judge<'_> {
             let is_clear = NetworkName::of_domain(host).is_some() || all_in(host).next().is_none();
             if self.is_incoming && !is_clear {
                 return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
+            }
+            if !is_named && self.kind.is_request && !self.may_be_relative(&decoded) {
+                return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
             }
             if let Some(named) = NetworkName::of_domain(host).filter(|_| self.is_incoming) {
                 let path = decoded.find('/').map_or("", |slash| &decoded[slash..]);
@@ -234,7 +248,7 @@ impl Judge<'_> {
         let is_of_nrf = path.contains("nnrf-nfm/");
         let mut before = Cow::Borrowed("");
         for segment in path.split(['/', '?', '#']) {
-            let segment = percent::decode(segment).unwrap_or(Cow::Borrowed(segment));
+            let segment = percent::decode_lossy(segment);
             match Identity::of(segment.trim()) {
                 Some(identity) => self.identity(scope, &segment, identity)?,
                 None => self.names(scope, &segment)?,

@@ -37,13 +37,7 @@ const QUERIES: [Parameter; 7] = [
         true,
     ),
     parameter(DISCOVERY, "target-nf-type=UDM", "requester-nf-instance-fqdn", Place::Name, false),
-    parameter(
-        DISCOVERY,
-        "target-nf-type=UDM&requester-nf-type=AMF",
-        "hnrf-uri",
-        Place::UriOfEither,
-        false,
-    ),
+    parameter(DISCOVERY, "target-nf-type=UDM", "hnrf-uri", Place::UriOfEither, false),
     parameter(AM_DATA, "supported-features=1", "plmn-id", Place::Sender, false),
     parameter(DISCOVERY, "target-nf-type=PCF", "supi", Place::Guest, false),
     parameter(
@@ -63,7 +57,7 @@ const FORMS: [Parameter; 3] = [
 ];
 
 const fn form_parameter(name: &'static str, place: Place, is_list: bool) -> Parameter {
-    let others = "grant_type=client_credentials&nfType=AMF&scope=nudm-sdm";
+    let others = "grant_type=client_credentials&targetNfType=UDM&scope=nudm-sdm";
     Parameter { method: "POST", ..parameter("/oauth2/token", others, name, place, is_list) }
 }
 

@@ -103,6 +103,21 @@ impl Message {
         headers
     }
 
+    /// Puts the texts of the request as its receiver saw them in place of those that were sent: an answer repeats them.
+    pub(super) fn repeat(&mut self, sent: &Self, seen: &Self) {
+        let (Content::Json(sent), Content::Json(seen)) = (sent.content(false), seen.content(false))
+        else {
+            return;
+        };
+        let Ok(mut text) = String::from_utf8(self.body.to_vec()) else { return };
+        for (sent, seen) in texts(&sent).into_iter().zip(texts(&seen)) {
+            if sent != seen {
+                text = text.replace(&format!("\"{sent}\""), &format!("\"{seen}\""));
+            }
+        }
+        self.body = text.into();
+    }
+
     fn kind(&self) -> &str {
         self.headers.get("content-type").map_or("", |kind| kind.to_str().unwrap())
     }
@@ -156,6 +171,16 @@ fn parts(body: &[u8], boundary: &str, without_addresses: bool) -> Vec<(String, S
         (kind, header("content-id:"), content)
     };
     inner.iter().map(part).collect()
+}
+
+/// Returns the strings in a value, in their order.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn leave_out_addresses(value: &mut Value) {
