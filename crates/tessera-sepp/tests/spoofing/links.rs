@@ -177,9 +177,12 @@ fn every_answer_of_an_nrf_has_functions_of_the_sender_alone() {
         format!(r#"{{"defaultNotificationSubscriptions":[{{"callbackUri":"{own}/x"}}]}}"#);
     for path in ["/nnrf-disc/v1/nf-instances", "/nnrf-nfm/v1/nf-instances/1", "/x/nf-instances/1"] {
         for profile in [&root, &callback] {
-            let judged = incoming_answer(&guard(""), path, "", profile);
-            let rule = judged.err().map(|refusal| refusal.rule);
-            assert_eq!(rule, Some(Rule::CallbackUri), "{path} {profile}");
+            for hides in [true, false] {
+                let guard = guard(&format!("[peer.visited.guard]\nhide-topology = {hides}"));
+                let judged = incoming_answer(&guard, path, "", profile);
+                let rule = judged.err().map(|refusal| refusal.rule);
+                assert_eq!(rule, Some(Rule::CallbackUri), "{path} {profile} {hides}");
+            }
         }
     }
 }

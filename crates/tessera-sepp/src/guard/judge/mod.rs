@@ -262,10 +262,10 @@ impl Judge<'_> {
             }
             _ => {}
         }
-        let Dots { has_network, has_dot_segment } = Dots::of(text);
+        let Marks { has_network, has_dot_segment, has_percent } = Marks::of(text);
         let is_above = || {
             has_dot_segment
-                || text.contains('%') && Dots::of(&percent::decode_lossy(text)).has_dot_segment
+                || has_percent && Marks::of(&percent::decode_lossy(text)).has_dot_segment
         };
         if self.is_incoming && is_above() {
             return self.against(Rule::Malformed, scope.name, text).map(|()| None);
@@ -314,11 +314,15 @@ impl Judge<'_> {
 
     /// Judges names of networks anywhere in a text.
     pub(super) fn names(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
-        let mut named = network::all_in(text).peekable();
-        if self.is_incoming && named.peek().is_some() && self.has_telescopic(text) {
-            self.names_another(Rule::Target, scope, self.side(scope), text)?;
-        }
-        named.try_for_each(|named| self.network(scope, &named))
+        network::all_in(text).try_for_each(|named| {
+            if self.is_incoming
+                && self.sides.allow(Side::Receiver, &named)
+                && self.has_telescopic(text)
+            {
+                self.names_another(Rule::Target, scope, self.side(scope), text)?;
+            }
+            self.network(scope, &named)
+        })
     }
 
     /// Judges a domain name of a network function. A peer's must be in the home domain of its network
@@ -410,25 +414,39 @@ impl Judge<'_> {
     }
 }
 
-/// What the dots in a text may mean.
-struct Dots {
+/// What the punctuation in a text may mean.
+struct Marks {
     /// The name of a network: `5G:mnc001.mcc001.3gppnetwork.org`, `set1.udmset.5gc.mnc001.mcc001`.
     has_network: bool,
     /// Another resource, if a function appends the text to a path: `../x` (RFC 3986 §3.3).
     has_dot_segment: bool,
+    /// The same, encoded.
+    has_percent: bool,
 }
 
-impl Dots {
+impl Marks {
+    /// Reads a text once.
     fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let is_end = |byte: Option<&u8>| matches!(byte, None | Some(b'/' | b'\\' | b'?' | b'#'));
-        let mut dots = Self { has_network: false, has_dot_segment: false };
-        for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'.') {
-            let rest = &bytes[at + 1..];
-            dots.has_network |= rest.get(..3).is_some_and(|code| code.eq_ignore_ascii_case(b"mcc"));
-            dots.has_dot_segment |=
-                rest.first() == Some(&b'.') && is_end(rest.get(1)) && is_end(bytes[..at].last());
+        let mut marks = Self { has_network: false, has_dot_segment: false, has_percent: false };
+        for (at, byte) in bytes.iter().enumerate() {
+            let rest = || &bytes[at + 1..];
+            match byte {
+                b'.' => match rest() {
+                    [b'.', after @ ..] => {
+                        marks.has_dot_segment |=
+                            is_end(after.first()) && is_end(bytes[..at].last());
+                    }
+                    [b'm' | b'M', second, third, ..] => {
+                        marks.has_network |= [*second, *third].eq_ignore_ascii_case(b"cc");
+                    }
+                    _ => {}
+                },
+                b'%' => marks.has_percent = true,
+                _ => {}
+            }
         }
-        dots
+        marks
     }
 }
