@@ -5,6 +5,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use tessera_link::{End, Link, LinkParameters};
+use tessera_reports::Mode;
 
 use crate::adversary::DecryptedParts;
 use crate::control::{
@@ -15,7 +16,7 @@ use crate::error::LabError;
 use crate::pki::Pki;
 use crate::processes::Process;
 use crate::verdicts::Attack;
-use crate::ways::{Mode, Way};
+use crate::ways::Way;
 
 /// Connections before the first that counts, for cold caches, and because TCP knows nothing of the link.
 pub(crate) const WARM_UP: usize = 2;

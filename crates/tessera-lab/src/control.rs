@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tessera::resume::Verdict;
+use tessera_reports::{Continuation, KeyExchange, OneTimeKey, Suite};
 
 use crate::adversary::{Capture, DecryptedParts};
 use crate::pki::Identity;
-use crate::variants::Suite;
-use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
+use crate::ways::Way;
 
 /// An order to the server.
 #[derive(Serialize, Deserialize)]
@@ -266,8 +266,8 @@ pub(crate) struct Cost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ObservedFacts {
     pub(crate) psk: Psk,
-    pub(crate) group: Option<Agreement>,
-    pub(crate) one_time_key: Option<OneTimeKind>,
+    pub(crate) group: Option<KeyExchange>,
+    pub(crate) one_time_key: Option<OneTimeKey>,
     pub(crate) continuation: Option<Continuation>,
     pub(crate) early_data_accepted: bool,
     /// Whether every key exchange since the last full handshake is safe against quantum computers.

@@ -14,7 +14,8 @@
 //! and a link between any two of the three.
 //!
 //! The adversary attacks what the endpoints recorded, with what can be stolen and with the dump of a process
-//! (`process_memory/`, which `testing/memory` uses too). Table, JSON and page are views of one report.
+//! (`process_memory/`, which `testing/memory` uses too). Table, JSON and page are views of one report;
+//! [`tessera_reports`] has its parts that other crates read.
 //!
 //! - `observed/` wraps what a configuration has (provider, verifier, key, stores), to time each operation (`timed/`) and
 //!   to count memory by component (`components/`).
@@ -35,6 +36,7 @@ mod clock;
 mod components;
 mod control;
 pub mod endpoint;
+mod engine_names;
 mod error;
 mod experiment;
 mod heap;
@@ -68,4 +70,4 @@ mod wired;
 pub use adversary::{AttackReport, Capture, DecryptedRecording, SecretRole, open_blindly};
 pub use error::LabError;
 pub use experiment::{Destination, Options, Share};
-pub use ways::Mode;
+pub use tessera_reports::Mode;

@@ -1,35 +1,19 @@
-//! The machine of a measurement.
+//! This machine, and this program's revision.
 
-use std::{fmt, fs, thread};
+use std::{fs, thread};
 
 use nix::sys::utsname::uname;
-use serde::{Deserialize, Serialize};
+use tessera_reports::Machine;
 
-/// The machine, as far as it matters for a measurement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Machine {
-    pub(crate) cpu: String,
-    pub(crate) cores: usize,
-    pub(crate) kernel: String,
-}
-
-impl Machine {
-    /// This machine.
-    pub(crate) fn this() -> Self {
-        let kernel = uname().ok().map(|names| {
-            format!("{} {}", names.sysname().to_string_lossy(), names.release().to_string_lossy())
-        });
-        Self {
-            cpu: cpu().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
-            cores: thread::available_parallelism().map_or(1, usize::from),
-            kernel: kernel.unwrap_or_else(|| std::env::consts::OS.to_owned()),
-        }
-    }
-}
-
-impl fmt::Display for Machine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {} cores, {}", self.cpu, self.cores, self.kernel)
+/// Returns this machine.
+pub(crate) fn this_machine() -> Machine {
+    let kernel = uname().ok().map(|names| {
+        format!("{} {}", names.sysname().to_string_lossy(), names.release().to_string_lossy())
+    });
+    Machine {
+        cpu: cpu().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+        cores: thread::available_parallelism().map_or(1, usize::from),
+        kernel: kernel.unwrap_or_else(|| std::env::consts::OS.to_owned()),
     }
 }
 

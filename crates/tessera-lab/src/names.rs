@@ -1,27 +1,25 @@
 //! Variants, as tables name them.
 
-use crate::variants::{PaperOption, Variant};
-use crate::ways::{Agreement, Continuation, OneTimeKind};
+use tessera_reports::{Continuation, KeyExchange, Letter, OneTimeKey, Variant};
+
+use crate::ways::Way;
 
 /// Returns a short description of an option.
-pub(crate) fn option(option: PaperOption) -> &'static str {
+pub(crate) fn option(option: Letter) -> &'static str {
     match option {
-        PaperOption::Full => "full handshake",
-        PaperOption::PskOnly => "PSK only",
-        PaperOption::PskDhe => "PSK with key exchange",
-        PaperOption::ZeroRtt => "0-RTT, no register",
-        PaperOption::ZeroRttOnce => "0-RTT, single-use tickets",
-        PaperOption::ZeroRttFs => "0-RTT FS",
+        Letter::A => "full handshake",
+        Letter::B => "PSK only",
+        Letter::C => "PSK with key exchange",
+        Letter::D => "0-RTT, no register",
+        Letter::DSingleUse => "0-RTT, single-use tickets",
+        Letter::E => "0-RTT FS",
     }
 }
 
 /// Formats a variant without its suite and store: the letter, and what else distinguishes the row.
 pub(crate) fn variant(variant: &Variant) -> String {
-    let key = match variant.ticket_key {
-        Some(OneTimeKind::OneTimePsk) => Some("one-time PSK"),
-        Some(OneTimeKind::KeyPair(agreement)) => Some(group(agreement)),
-        None => variant.kx.map(group),
-    };
+    let key = variant.ticket_key.map(OneTimeKey::words);
+    let key = key.or(variant.kx.map(KeyExchange::registered_name));
     let words = [key, variant.continuation.map(Continuation::name)];
     let words: Vec<_> = words.into_iter().flatten().collect();
     let name = format!("({}) {}", variant.option.letter(), option(variant.option));
@@ -33,30 +31,24 @@ pub(crate) fn full(one: &Variant) -> String {
     format!("{}, {}, {}", variant(one), one.suite.number(), one.store.name())
 }
 
-/// Returns a group, as tables name it.
-fn group(agreement: Agreement) -> &'static str {
-    match agreement {
-        Agreement::X25519 => "X25519",
-        Agreement::X25519MlKem768 => "X25519MLKEM768",
-    }
-}
-
 /// Whether two variants differ in nothing but their suite and store.
 pub(crate) fn same_way(one: &Variant, other: &Variant) -> bool {
-    one.way() == other.way()
+    Way::of_variant(one) == Way::of_variant(other)
 }
 
 #[cfg(test)]
 mod tests {
+    use tessera_reports::{Store, Suite};
+
     use super::*;
-    use crate::variants::{Store, Suite};
+    use crate::variants;
 
     #[test]
     fn no_two_variants_of_a_suite_and_store_have_one_name() {
         let usual = |variant: &Variant| {
             variant.suite == Suite::Aes256GcmSha384 && variant.store == Store::Memory
         };
-        let mut names: Vec<_> = Variant::all().iter().filter(|v| usual(v)).map(variant).collect();
+        let mut names: Vec<_> = variants::all().iter().filter(|v| usual(v)).map(variant).collect();
         let count = names.len();
         assert!(names.contains(&"(b) PSK only".to_owned()), "{names:?}");
         assert!(names.contains(&"(e) 0-RTT FS, X25519MLKEM768, psk_ke".to_owned()), "{names:?}");

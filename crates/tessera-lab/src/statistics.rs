@@ -1,6 +1,6 @@
 //! Medians, and how well they are known.
 
-use tessera_advise::evidence::median_rank;
+use tessera_reports::Summary;
 
 /// A median with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,12 +13,7 @@ pub(crate) struct Median {
 impl Median {
     /// Returns the median of some samples; `None` without any.
     pub(crate) fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut sorted: Vec<f64> = samples.into_iter().collect();
-        sorted.sort_by(f64::total_cmp);
-        let count = sorted.len();
-        let middle = *sorted.get(count / 2)?;
-        let value = if count % 2 == 1 { middle } else { (sorted[count / 2 - 1] + middle) / 2.0 };
-        let interval = median_rank(count).map(|rank| (sorted[rank - 1], sorted[count - rank]));
+        let Summary { median: value, interval, .. } = Summary::of(samples)?;
         Some(Self { value, interval })
     }
 
@@ -47,8 +42,6 @@ pub(crate) fn quantile(samples: impl IntoIterator<Item = f64>, share: f64) -> Op
 
 #[cfg(test)]
 mod tests {
-    use tessera_advise::evidence::Summary;
-
     use super::*;
 
     #[test]

@@ -1,70 +1,9 @@
 //! What a connection protects: what the adversary could not do.
 
-use serde::Serialize;
+use tessera_reports::{ForwardSecrecy, Verdicts};
 
 use crate::adversary::{self, DecryptedParts, StolenSecrets};
 use crate::control::{ObservedFacts, StolenClientState, StolenServerState};
-
-/// From when on stolen keys do not decrypt what was sent: forward secrecy, and when it begins. The worse is the
-/// greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ForwardSecrecy {
-    /// From the end of the handshake: both sides' ephemeral keys are gone.
-    Handshake,
-    /// From the moment the server took the one-time key, or the key expired: until then an attacker who reads the
-    /// server's vault and the client's ticket decrypts a recorded flight. After it no attacker does, even with all
-    /// memory of the server's process.
-    FromTakeOrExpiry,
-    /// From the end of the epoch under whose key the one-time keys were stored. No vault of this
-    /// experiment stores them so; that of a fleet does.
-    #[allow(dead_code)]
-    FromEpochEnd,
-    /// From the moment that the server took the one-time secret *and* the client's storage, backups included, forgot
-    /// it: until then either copy alone decrypts a recorded flight.
-    FromDeletionByBoth,
-    /// Never: an attacker who learns the ticket's keys later decrypts a recording.
-    None,
-}
-
-impl ForwardSecrecy {
-    /// Its name in reports.
-    #[cfg(test)]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Handshake => "handshake",
-            Self::FromTakeOrExpiry => "from_take_or_expiry",
-            Self::FromEpochEnd => "from_epoch_end",
-            Self::FromDeletionByBoth => "from_deletion_by_both",
-            Self::None => "none",
-        }
-    }
-
-    /// From when on, in words.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Handshake => "the handshake",
-            Self::FromTakeOrExpiry => "take or expiry",
-            Self::FromEpochEnd => "the epoch's end",
-            Self::FromDeletionByBoth => "deletion by both",
-            Self::None => "never",
-        }
-    }
-}
-
-/// The verdicts on a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Verdicts {
-    /// Of the first request byte.
-    pub(crate) first_byte_fs: ForwardSecrecy,
-    /// Of everything after the handshake.
-    pub(crate) session_fs: ForwardSecrecy,
-    /// How often the server's application executed one request, whose first flight was recorded and replayed; measured.
-    pub(crate) replay_executions: u32,
-    /// Whether a quantum computer does not decrypt a recording: the weaker of first byte and session, and of every
-    /// connection since the last full handshake.
-    pub(crate) pq_confidentiality: bool,
-}
 
 /// What the adversary achieved.
 #[derive(Clone, Copy, Debug)]
@@ -103,23 +42,21 @@ impl Attack {
             before: open(&undeleted, &server.vault_before)?,
         })
     }
-}
 
-impl Verdicts {
-    /// Returns the verdicts on connections like this one, after an attack.
-    pub(crate) fn of(observed: &ObservedFacts, attack: &Attack) -> Self {
+    /// Returns the verdicts on connections like this one, after an self.
+    pub(crate) fn verdicts(&self, observed: &ObservedFacts) -> Verdicts {
         let secrecy = |what: fn(&DecryptedParts) -> bool| {
-            secrecy([&attack.after, &attack.undeleted, &attack.before].map(what))
+            secrecy([&self.after, &self.undeleted, &self.before].map(what))
         };
         let session_fs = secrecy(|opened| opened.session);
-        Self {
+        Verdicts {
             first_byte_fs: if observed.early_data_accepted {
                 secrecy(|opened| opened.early_data)
             } else {
                 session_fs
             },
             session_fs,
-            replay_executions: attack.executions,
+            replay_executions: self.executions,
             pq_confidentiality: observed.post_quantum,
         }
     }
@@ -147,7 +84,7 @@ mod tests {
         let verdicts = |early_data_accepted, after, undeleted, before| {
             let observed = ObservedFacts { early_data_accepted, ..ObservedFacts::default() };
             let attack = Attack { executions: 1, after, undeleted, before };
-            let verdicts = Verdicts::of(&observed, &attack);
+            let verdicts = attack.verdicts(&observed);
             (verdicts.first_byte_fs, verdicts.session_fs)
         };
         let (nothing, all) = (opened(false, false), opened(true, true));
@@ -159,18 +96,5 @@ mod tests {
         assert_eq!(verdicts(true, nothing, nothing, all), (FromTakeOrExpiry, FromTakeOrExpiry));
         assert_eq!(verdicts(true, nothing, early, all), (FromDeletionByBoth, FromTakeOrExpiry));
         assert_eq!(verdicts(true, nothing, all, all), (FromDeletionByBoth, FromDeletionByBoth));
-    }
-
-    #[test]
-    fn the_names_of_verdicts_are_those_of_the_report() {
-        for fs in [
-            ForwardSecrecy::Handshake,
-            ForwardSecrecy::FromTakeOrExpiry,
-            ForwardSecrecy::FromEpochEnd,
-            ForwardSecrecy::FromDeletionByBoth,
-            ForwardSecrecy::None,
-        ] {
-            assert_eq!(serde_json::to_value(fs).unwrap(), fs.name());
-        }
     }
 }

@@ -14,10 +14,10 @@ use rcgen::{
 use serde::{Deserialize, Serialize};
 use tessera::Role;
 use tessera_aws_lc::SigningKey;
+use tessera_reports::KeyExchange;
 
 use crate::endpoint::Result;
 use crate::pki::{Identity, SERVER_NAME};
-use crate::ways::Agreement;
 
 const CLIENT_NAME: &str = "client.example";
 
@@ -63,10 +63,10 @@ impl Certificates {
     }
 
     /// Returns the key exchange of handshakes with them: post-quantum signatures go with post-quantum key exchange.
-    pub(crate) fn agreement(self) -> Agreement {
+    pub(crate) fn agreement(self) -> KeyExchange {
         match self {
-            Self::Rsa2048 | Self::Rsa4096 | Self::P256 => Agreement::X25519,
-            Self::MlDsa44 | Self::MlDsa65 | Self::MlDsa87 => Agreement::X25519MlKem768,
+            Self::Rsa2048 | Self::Rsa4096 | Self::P256 => KeyExchange::X25519,
+            Self::MlDsa44 | Self::MlDsa65 | Self::MlDsa87 => KeyExchange::X25519MlKem768,
         }
     }
 

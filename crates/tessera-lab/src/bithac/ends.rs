@@ -9,6 +9,7 @@ use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_cache::{ClientCache, ServerCache};
 use tessera_compression::Zlib;
+use tessera_reports::Suite;
 use tessera_webpki::{
     ChainStore, KnownChains, PinnedKey, PinnedKeyVerifier, StoreBounds, WebPkiVerifier,
 };
@@ -19,7 +20,6 @@ use super::verifications::Verifications;
 use super::way::CertificateWay;
 use crate::control::Preparation;
 use crate::endpoint::{Result, Stores, client_config, server_config};
-use crate::variants::Suite;
 
 /// The suite of both ends: the paper's TLS 1.2 suite, as far as TLS 1.3 has it.
 pub(super) const SUITE: Suite = Suite::Aes256GcmSha384;

@@ -47,7 +47,7 @@ use self::report::{Cell, CellName, Chains, Report};
 use crate::error::LabError;
 use crate::experiment::{self, Grid, Run, SAMPLES, Screen, open_link, refuse_twice};
 use crate::heap;
-use crate::machine::{Machine, revision};
+use crate::machine::{revision, this_machine};
 use crate::table::terminal;
 
 /// The options of the experiment.
@@ -106,7 +106,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let grid = Grid::open(options.resume.as_deref(), &run, is_finished)?;
 
     let screen = Screen::new(common);
-    let machine = Machine::this();
+    let machine = this_machine();
     screen.line(&format!("seed {seed}; {machine}; link {}", run.link))?;
     let report = Report {
         experiment: "bithac".to_owned(),

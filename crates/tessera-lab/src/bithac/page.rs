@@ -176,11 +176,12 @@ fn work(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tessera_reports::Machine;
+
     use super::*;
     use crate::bithac::certificates::Certificates;
     use crate::bithac::report::Chains;
     use crate::bithac::samples;
-    use crate::machine::Machine;
 
     fn report() -> Report {
         Report {

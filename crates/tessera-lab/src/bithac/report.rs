@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tessera_reports::Machine;
 
 use super::bytes::SentBytes;
 use super::certificates::Certificates;
 use super::way::CertificateWay;
 use crate::heap;
-use crate::machine::Machine;
 
 /// The experiment with its results.
 #[derive(Clone, Serialize, Deserialize)]

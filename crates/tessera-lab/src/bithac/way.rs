@@ -8,9 +8,10 @@ use tessera::handshake::CertificateTransfer;
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera::{Facts, Role};
 use tessera_cache::Carrier;
+use tessera_reports::{Continuation, Mode, OneTimeKey};
 
 use super::certificates::Certificates;
-use crate::ways::{Continuation, Mode, OneTimeKind, Way};
+use crate::ways::Way;
 
 /// How certificates travel when two ends reconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -153,7 +154,7 @@ impl CertificateWay {
         let (mode, ticket_key, continuation) = match self {
             Self::PskDhe => (Mode::PskDhe, None, None),
             Self::ZeroRttFs => {
-                (Mode::ZeroRttFs, Some(OneTimeKind::KeyPair(kx)), Some(Continuation::PskDheKe))
+                (Mode::ZeroRttFs, Some(OneTimeKey::from(kx)), Some(Continuation::PskDheKe))
             }
             _ => (Mode::Full, None, None),
         };

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use tessera::{ClientConfig, ServerConfig};
+use tessera_reports::{Mode, Variant};
 
 use super::books::{Balance, Books};
 use super::pair::{ConfiguredEnd, Connected, Ends};
@@ -14,8 +15,7 @@ use crate::endpoint::{Stores, client_config, server_config};
 use crate::heap::NO_ALLOCATOR;
 use crate::observed;
 use crate::pki::Pki;
-use crate::variants::Variant;
-use crate::ways::Mode;
+use crate::ways::Way;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -49,7 +49,7 @@ impl Measurement {
         let Pki { client, server, .. } = Pki::new()?;
         let prepared = |identity| Preparation {
             suite: Some(variant.suite),
-            ..Preparation::new(variant.way(), identity)
+            ..Preparation::new(Way::of_variant(&variant), identity)
         };
         let (client, server) = (prepared(client), prepared(server));
         Ok(Self { variant, stores: Stores::new(false)?, client, server, books })

@@ -28,10 +28,10 @@ use std::{io, thread};
 
 use serde::{Deserialize, Serialize};
 use tessera::{ClientConfig, ServerConfig};
+use tessera_reports::{Store, Variant};
 
 use crate::error::LabError;
 use crate::heap;
-use crate::variants::{Store, Variant};
 use books::Books;
 use measurement::Measurement;
 

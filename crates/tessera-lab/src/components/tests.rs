@@ -4,13 +4,13 @@ use std::{io, thread};
 
 use serde_json::json;
 use tessera::wire::NamedGroup;
+use tessera_reports::{Letter, Mode, OneTimeKey, Store, Suite, Variant};
 
 use super::books::{Account, Books, Components};
 use super::{HeldMemory, Kind, Memory, Side, measure};
 use crate::heap;
 use crate::observed::{Operation, during};
-use crate::variants::{PaperOption, Store, Suite, Variant};
-use crate::ways::{Mode, OneTimeKind};
+use crate::variants;
 
 /// Arenas are jemalloc's.
 #[global_allocator]
@@ -56,7 +56,7 @@ fn an_allocation_is_its_makers_whoever_gives_it_back() {
 }
 
 fn variant(mode: Mode, choose: impl Fn(&Variant) -> bool) -> Variant {
-    let mut all = Variant::all().into_iter();
+    let mut all = variants::all().into_iter();
     let found = all.find(|it| it.mode == mode && it.suite == Suite::default() && choose(it));
     found.expect("there is such a variant")
 }
@@ -141,7 +141,7 @@ fn resumptions_have_no_certificates_and_psks_alone_no_key_exchange() {
 #[test]
 fn a_one_time_key_is_in_the_vault_between_two_connections() {
     let hybrid = |it: &Variant| {
-        it.kx.is_none() && it.ticket_key.map(OneTimeKind::group) == Some(NamedGroup::X25519MLKEM768)
+        it.kx.is_none() && it.ticket_key.map(OneTimeKey::group) == Some(NamedGroup::X25519MLKEM768)
     };
     let [new_client, new_server, client, server] = measured(variant(Mode::ZeroRttFs, hybrid));
     assert_eq!((new_client.vault_bytes, client.vault_bytes), (0, 0));
@@ -159,7 +159,5 @@ fn a_one_time_key_is_in_the_vault_between_two_connections() {
 fn memory_is_not_measured_beside_etcd() {
     let etcd = variant(Mode::ZeroRttFs, |it| it.store == Store::Etcd);
     let error = measure(etcd).unwrap_err().to_string();
-    assert!(
-        error.contains("only stores in memory") && error.contains(PaperOption::ZeroRttFs.letter())
-    );
+    assert!(error.contains("only stores in memory") && error.contains(Letter::E.letter()));
 }

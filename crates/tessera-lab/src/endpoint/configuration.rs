@@ -9,13 +9,14 @@ use tessera::resume::{OneTimeKeyGuard, PskKind, ReplayGuard};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Facts, ServerConfig};
 use tessera_aws_lc::SigningKey;
+use tessera_reports::{KeyExchange, Mode, OneTimeKey};
 use tessera_webpki::WebPkiVerifier;
 
 use super::pipes::Result;
 use super::stores::{ForgetfulRegister, Stores};
 use crate::control::{ObservedFacts, Preparation, Psk};
+use crate::engine_names;
 use crate::pki::Identity;
-use crate::ways::{Agreement, Mode, OneTimeKind};
 
 /// The limit of a handshake, and of an endpoint's wait for bytes: far longer than TCP needs to repair the losses of a
 /// bad link.
@@ -37,7 +38,7 @@ pub(crate) fn client_config(preparation: &Preparation, sessions: u8) -> Result<C
     config.groups = way.groups();
     config.credentials = vec![credential(identity)?];
     if let Some(suite) = preparation.suite {
-        config.suites = vec![suite.cipher_suite()];
+        config.suites = vec![engine_names::cipher_suite(suite)];
     }
     config.handshake_timeout = PATIENCE;
     let policy = &mut config.policy;
@@ -45,9 +46,9 @@ pub(crate) fn client_config(preparation: &Preparation, sessions: u8) -> Result<C
         TicketRequest { new_session_count: sessions, resumption_count: preparation.tickets };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
     policy.early_data.replayable_without_forward_secrecy = way.mode.is_replayable();
-    policy.early_data.forward_secret = way.continuation.map(Into::into);
+    policy.early_data.forward_secret = way.continuation.map(engine_names::engine_continuation);
     policy.early_data.one_time_psks_forward_secret_only_if_deleted =
-        way.ticket_key == Some(OneTimeKind::OneTimePsk);
+        way.ticket_key == Some(OneTimeKey::Psk);
     Ok(config)
 }
 
@@ -64,11 +65,11 @@ pub(crate) fn server_config(preparation: &Preparation, stores: &Stores) -> Resul
     config.client_authentication = ClientAuthentication::Required(verifier(identity)?);
     config.tickets = Some(stores.ring.clone());
     if let Some(suite) = preparation.suite {
-        config.suites = vec![suite.cipher_suite()];
+        config.suites = vec![engine_names::cipher_suite(suite)];
     }
     config.handshake_timeout = PATIENCE;
     // If a row has a classical key exchange with a post-quantum ticket, both ends also support the post-quantum group.
-    config.classical_key_exchange_to_save_a_round_trip = way.kx == Some(Agreement::X25519);
+    config.classical_key_exchange_to_save_a_round_trip = way.kx == Some(KeyExchange::X25519);
     let policy = &mut config.policy;
     policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
@@ -83,8 +84,8 @@ pub(crate) fn server_config(preparation: &Preparation, stores: &Stores) -> Resul
     }
     if let (Some(kind), Some(continuation)) = (way.ticket_key, way.continuation) {
         let mut guard = OneTimeKeyGuard::new(stores.vault.clone());
-        guard.kinds = vec![kind.group()];
-        guard.continuation = continuation.into();
+        guard.kinds = vec![engine_names::group_of_key(kind)];
+        guard.continuation = engine_names::engine_continuation(continuation);
         guard.max_early_data_size = MAX_EARLY_DATA;
         policy.early_data.forward_secret = Some(guard);
     }
@@ -112,9 +113,9 @@ pub(crate) fn observed(facts: &Facts) -> ObservedFacts {
             Some(PskKind::ForwardSecret) => Psk::ForwardSecret,
             Some(_) => Psk::Resumption,
         },
-        group: facts.group.and_then(Agreement::of),
-        one_time_key: facts.one_time_key.and_then(OneTimeKind::of),
-        continuation: facts.continuation.map(Into::into),
+        group: facts.group.and_then(engine_names::key_exchange),
+        one_time_key: facts.one_time_key.and_then(engine_names::one_time_key),
+        continuation: facts.continuation.map(engine_names::continuation),
         early_data_accepted: facts.early_data == EarlyDataStatus::Accepted,
         post_quantum: facts.ancestry == Some(Ancestry::PostQuantum),
     }

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 
 use tessera::resume::ClientSession;
+use tessera_reports::Mode;
 
 use super::client::Client;
 use super::server::Server;
@@ -15,7 +16,7 @@ use crate::control::{
 };
 use crate::pki::Pki;
 use crate::process_memory::ProcessMemory;
-use crate::ways::{Mode, Way};
+use crate::ways::Way;
 
 const REPLAYS: u32 = 3;
 

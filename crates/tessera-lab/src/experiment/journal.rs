@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tessera_reports::Machine;
 
 use crate::error::{LabError, words};
-use crate::machine::{Machine, revision};
+use crate::machine::{revision, this_machine};
 
 /// Whether a journal's time is this one, in milliseconds: JSON keeps no more than 16 digits.
 pub(crate) fn is_one_time(there: f64, here: f64) -> bool {
@@ -50,7 +51,7 @@ impl Run {
             experiment: experiment.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: revision().map(str::to_owned),
-            machine: Machine::this(),
+            machine: this_machine(),
             seed,
             link: link.to_string(),
             settings,
@@ -286,7 +287,7 @@ mod tests {
     fn the_journal_of_another_run_is_refused_with_the_difference() {
         let file = Scratch::new("other");
         drop(open(&file.0, &run()).unwrap());
-        let mut machine = Machine::this();
+        let mut machine = this_machine();
         machine.cores += 1;
         let others = [
             (Run { seed: 2, ..run() }, "its seed is 1, and this one's 2"),

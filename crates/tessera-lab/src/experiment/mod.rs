@@ -27,7 +27,7 @@ pub(crate) use options::{
 pub(crate) use orphans::Orphans;
 pub(crate) use output::{ROWS, SAMPLES, write};
 pub use report::Destination;
-pub(crate) use report::LinkReport;
+pub(crate) use report::link_report;
 pub(crate) use screen::Screen;
 pub(crate) use seeds::seed_of;
 pub use share::Share;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use tessera_link::{
     Congestion, Link, LinkError, LinkKind, LinkParameters, Network, enter_user_namespace_if_needed,
 };
+use tessera_reports::Mode;
 
 use super::files::is_one_file;
 use super::report::Destination;
 use crate::error::{LabError, link_words, words};
-use crate::ways::Mode;
 
 /// The options of an experiment.
 #[derive(Clone, Debug)]

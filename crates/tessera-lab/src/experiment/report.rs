@@ -1,11 +1,11 @@
-//! The destination of a report, and the common head of all reports.
+//! The destination of a report, and the link in it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use tessera_link::{Congestion, LinkKind, LinkParameters};
+use tessera_reports::LinkReport;
 
 use super::files::write_whole;
 
@@ -47,39 +47,22 @@ impl Destination {
     }
 }
 
-/// The link's parameters, except for the round-trip time.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct LinkReport {
-    pub(crate) kind: String,
-    pub(crate) loss: f64,
-    /// The mean length of a burst of losses, in packets; 1 for independent losses.
-    pub(crate) loss_burst: f64,
-    /// The mean delay of a packet by others in each direction, as a share of the round-trip time, or as a time; `None`
-    /// for both without congestion.
-    pub(crate) congestion: Option<f64>,
-    pub(crate) congestion_ms: Option<f64>,
-    pub(crate) jitter_ms: f64,
-    pub(crate) rate_bps: Option<u64>,
-    pub(crate) mtu: u16,
-}
-
-impl LinkReport {
-    pub(crate) fn new(kind: LinkKind, parameters: &LinkParameters) -> Self {
-        let (congestion, congestion_ms) = match parameters.congestion {
-            Congestion::None => (None, None),
-            Congestion::Share(share) => (Some(share), None),
-            Congestion::Mean(mean) => (None, Some(mean.as_secs_f64() * 1e3)),
-        };
-        Self {
-            kind: kind.to_string(),
-            loss: parameters.loss,
-            loss_burst: parameters.loss_burst,
-            congestion,
-            congestion_ms,
-            jitter_ms: parameters.jitter.as_secs_f64() * 1e3,
-            rate_bps: parameters.rate,
-            mtu: parameters.mtu,
-        }
+/// Returns the link's parameters, except for the round-trip time, as reports have them.
+pub(crate) fn link_report(kind: LinkKind, parameters: &LinkParameters) -> LinkReport {
+    let (congestion, congestion_ms) = match parameters.congestion {
+        Congestion::None => (None, None),
+        Congestion::Share(share) => (Some(share), None),
+        Congestion::Mean(mean) => (None, Some(mean.as_secs_f64() * 1e3)),
+    };
+    LinkReport {
+        kind: kind.to_string(),
+        loss: parameters.loss,
+        loss_burst: parameters.loss_burst,
+        congestion,
+        congestion_ms,
+        jitter_ms: parameters.jitter.as_secs_f64() * 1e3,
+        rate_bps: parameters.rate,
+        mtu: parameters.mtu,
     }
 }
 

@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tessera_reports::Variant;
 
 use super::histogram::Histogram;
 use crate::pki::Identity;
-use crate::variants::Variant;
 
 /// The parameters of a cell for an endpoint.
 #[derive(Clone, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 //! Whether a cell of a journal is one that its run can have finished.
 
+use tessera_reports::load::Kind;
+
 use super::grid;
-use super::kind::Kind;
 use super::measure::may_fail;
 use super::report::Cell;
 use crate::experiment::limits::{CheckResult, counted, reasons, round_trip, time, within};
@@ -83,9 +84,11 @@ const MOST_CONNECTIONS: usize = 10_000_000;
 mod tests {
     use std::time::Duration;
 
+    use tessera_reports::{Store, Variant};
+
     use super::*;
     use crate::load::Histogram;
-    use crate::variants::{Store, Variant};
+    use crate::variants;
 
     fn histogram(samples: u64) -> Histogram {
         let mut histogram = Histogram::default();
@@ -97,7 +100,7 @@ mod tests {
         let all = (users * reconnections) as u64;
         let exchanges = if kind == Kind::Users { 13 } else { 1 };
         Cell {
-            variant: Variant::all()[0],
+            variant: variants::all()[0],
             kind,
             users,
             rtt_ms: 33.0,

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::kind::Kind;
+use tessera_reports::load::Kind;
+use tessera_reports::{Store, Suite, Variant};
+
 use super::options::Options;
-use crate::variants::{Store, Suite, Variant};
+use crate::variants;
 
 /// A cell before it is measured.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ impl Plan {
     /// next variant. The suite is the paper's, and one-time keys are in the server's memory.
     pub(super) fn all(options: &Options) -> Vec<Self> {
         let variants: Vec<_> =
-            Variant::all().into_iter().filter(|variant| is_wanted(options, variant)).collect();
+            variants::all().into_iter().filter(|variant| is_wanted(options, variant)).collect();
         let at = |rtt: Duration| {
             let is_at = |kind| options.rtts(kind).contains(&rtt);
             let users = options.users.iter().filter(move |_| is_at(Kind::Users));
@@ -63,15 +65,15 @@ fn is_wanted(options: &Options, variant: &Variant) -> bool {
 /// Whether a variant is among those that are measured under load.
 pub(super) fn is_of_the_grid(variant: &Variant) -> bool {
     (variant.suite, variant.store) == (Suite::default(), Store::Memory)
-        && Variant::all().contains(variant)
+        && variants::all().contains(variant)
 }
 
 #[cfg(test)]
 mod tests {
     use tessera_link::LinkKind;
+    use tessera_reports::Mode;
 
     use super::*;
-    use crate::ways::Mode;
 
     fn options(rows: &[&str]) -> Options {
         Options {

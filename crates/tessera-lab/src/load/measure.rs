@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tessera_link::{End, Link, LinkParameters};
+use tessera_reports::load::Kind;
 
 use super::control::{
     ClientAnswer, ClientOrder, ClientTotals, Preparation, ServerAnswer, ServerOrder, ServerTotals,
@@ -12,7 +13,6 @@ use super::control::{
 use super::endpoint::ARGUMENTS;
 use super::grid::Plan;
 use super::host;
-use super::kind::Kind;
 use super::report::Cell;
 use crate::bench::{SESSIONS_AT_ONCE, WARM_UP, set_link, us};
 use crate::endpoint;

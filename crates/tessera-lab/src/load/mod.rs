@@ -7,7 +7,6 @@ mod grid;
 mod growth;
 mod histogram;
 mod host;
-mod kind;
 mod measure;
 mod message;
 mod options;
@@ -18,7 +17,6 @@ use serde_json::json;
 
 use self::grid::Plan;
 pub(crate) use self::histogram::Histogram;
-pub(crate) use self::kind::Kind;
 use self::measure::{PlanResult, TestBed};
 pub use self::options::Options;
 use self::report::{Cell, Report, SkippedCell};
@@ -28,7 +26,7 @@ use crate::experiment::{
     Grid, Run, SAMPLES, Screen, check_resumable, is_one_time, open_link, refuse_twice, rtts, write,
 };
 use crate::heap;
-use crate::machine::{Machine, revision};
+use crate::machine::{revision, this_machine};
 use crate::table::{Table, terminal};
 
 /// Runs the experiment.
@@ -55,7 +53,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let link = open_link(&common)?;
     let possible = rtts(&common, link.kind(), link.fallback_reason())?;
     plans.retain(|plan| possible.contains(&plan.rtt));
-    let (machine, kind) = (Machine::this(), link.kind().to_string());
+    let (machine, kind) = (this_machine(), link.kind().to_string());
     let settings = json!({ "reconnections": options.reconnections });
     let this_run = Run::of_this_program("load", options.seed, &kind, settings);
     let is_finished = |cell: &Cell| finished::check(cell, options.reconnections);

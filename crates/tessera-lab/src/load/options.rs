@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tessera_link::LinkKind;
+use tessera_reports::Mode;
+use tessera_reports::load::Kind;
 
-use super::kind::Kind;
 use crate::experiment::{self, Destination};
-use crate::ways::Mode;
 
 /// The options of the experiment.
 #[derive(Clone, Debug)]

@@ -1,15 +1,12 @@
 //! The report of the experiment `load`, as JSON.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+use tessera_reports::load::Kind;
+use tessera_reports::{Machine, Variant};
 
 use super::growth;
 use super::histogram::Histogram;
-use super::kind::Kind;
 use crate::components::Memory;
-use crate::machine::Machine;
-use crate::variants::Variant;
 
 /// An experiment with its results.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,47 +26,7 @@ pub(crate) struct Report {
 }
 
 /// One way of connecting under one load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Cell {
-    #[serde(flatten)]
-    pub(crate) variant: Variant,
-    pub(crate) kind: Kind,
-    /// How many users reconnect repeatedly, or how many connections come back once.
-    pub(crate) users: usize,
-    pub(crate) rtt_ms: f64,
-    /// How many reconnections each of them makes.
-    pub(crate) reconnections: usize,
-    /// How many of all reconnections failed, or were not of the row's way, and why.
-    pub(crate) failed: u64,
-    pub(crate) why_failed: BTreeMap<String, u64>,
-    /// How many requests were answered.
-    pub(crate) requests: u64,
-    /// From the beginning, before the first connect(), until the last user had ended.
-    pub(crate) seconds: f64,
-    pub(crate) requests_per_second: f64,
-    /// When the server's application had an accepted request: since the user, or the storm, began.
-    pub(crate) first_accepted_us: Histogram,
-    /// When the client had the response to it.
-    pub(crate) response_us: Histogram,
-    /// When the last response of a registration was there. Storms make none.
-    pub(crate) registration_us: Histogram,
-    /// Processor time of the server's process, including the kernel's work for it, over all requested reconnections;
-    /// without the cost of measuring TLS.
-    pub(crate) server_cpu_us_per_connection: f64,
-    /// The part of it that is TLS: in calls of the stream, minus the socket's own calls. Reconnections issue no
-    /// tickets: those that they use were made beforehand.
-    pub(crate) server_tls_us_per_connection: f64,
-    /// Processor time of the client's process, which has all users.
-    pub(crate) client_cpu_us_per_connection: f64,
-    /// The memory of all open connections of the cell on the server's heap: what closing them frees. It excludes keys
-    /// and tickets that they used. `None` if the program didn't measure it.
-    pub(crate) server_memory_bytes: Option<i64>,
-    /// The memory of the prepared tickets there: in a vault, and 0 if the way has none. `None` if the program didn't
-    /// measure it.
-    pub(crate) vault_bytes: Option<i64>,
-    /// How many these are: they come in packs.
-    pub(crate) tickets: u64,
-}
+pub(crate) type Cell = tessera_reports::load::Cell<Histogram>;
 
 /// How the server's processor time grows with the number of users, at one round-trip time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,15 +49,6 @@ pub(crate) struct SkippedCell {
     pub(crate) users: usize,
     pub(crate) rtt_ms: f64,
     pub(crate) reason: String,
-}
-
-impl Cell {
-    /// Whether it is a valid measure of its load: at most one in 1,000 reconnections failed. A failed one may have cost
-    /// next to nothing, or a minute of patience.
-    pub(crate) fn succeeded(&self) -> bool {
-        let asked = self.users.saturating_mul(self.reconnections) as u64;
-        asked > 0 && self.failed.saturating_mul(1_000) <= asked
-    }
 }
 
 /// Returns the growth of each row at each round-trip time, by the cells that succeeded.
@@ -130,10 +78,11 @@ pub(crate) fn growth(cells: &[Cell]) -> Vec<Growth> {
 mod tests {
     use super::*;
     use crate::load::Histogram;
+    use crate::variants;
 
     fn cell(users: usize, cpu_us_per_connection: f64, failed: u64) -> Cell {
         Cell {
-            variant: Variant::all()[0],
+            variant: variants::all()[0],
             kind: Kind::Users,
             users,
             rtt_ms: 33.0,

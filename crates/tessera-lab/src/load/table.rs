@@ -1,13 +1,14 @@
 //! The results as tables, and the terms in them.
 
+use tessera_reports::Variant;
+use tessera_reports::load::Kind;
+
 use super::histogram::Histogram;
-use super::kind::Kind;
 use super::report::{Cell, Growth};
 use crate::components::{Components, Memory};
 use crate::names;
 use crate::numbers::{count, fixed, plain};
 use crate::table::{Cell as Entry, Name, Row, Table, cells};
-use crate::variants::Variant;
 
 /// Returns the table of cells at one round-trip time, without rows.
 pub(super) fn cells(rtt_ms: f64) -> Table {

@@ -1,9 +1,8 @@
 //! Shared by all pages: the document, the setting, every sample.
 
 use serde::Serialize;
+use tessera_reports::{LinkReport, Machine};
 
-use crate::experiment::LinkReport;
-use crate::machine::Machine;
 use crate::numbers::{count, plain, rate};
 use crate::table::html::{self, escaped};
 
@@ -159,11 +158,12 @@ mod tests {
     use tessera_link::{Congestion, LinkKind, LinkParameters};
 
     use super::*;
+    use crate::experiment::link_report;
 
     #[test]
     fn a_page_says_what_the_link_did_to_packets() {
         let said = |parameters| {
-            let link = LinkReport::new(LinkKind::Tun, &parameters);
+            let link = link_report(LinkKind::Tun, &parameters);
             [loss(&link), congestion(&link)]
         };
         assert_eq!(said(LinkParameters::default()), ["0 %", "none"]);

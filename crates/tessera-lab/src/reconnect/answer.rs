@@ -1,11 +1,12 @@
 //! The answer: when the request is at the server, and what becomes of it there.
 
-use super::report::Row;
+use tessera_reports::Mode;
+use tessera_reports::reconnect::Row;
+
 use super::sentences::{secrecy, times};
 use crate::numbers::{compared, number, plain};
 use crate::page::document::answer;
 use crate::statistics::Median;
-use crate::ways::Mode;
 
 /// Returns it for the longest of the links, comparing the fastest rows of each mode without TCP Fast Open.
 pub(super) fn of(rows: &[Row]) -> String {
@@ -54,5 +55,5 @@ pub(super) fn of(rows: &[Row]) -> String {
 }
 
 fn first_byte_ms(row: &Row) -> Option<Median> {
-    Median::of(row.samples.iter().map(|sample| sample.first_byte_us / 1e3))
+    Median::of(row.samples.iter().filter_map(|sample| Some(sample.first_byte_us? / 1e3)))
 }

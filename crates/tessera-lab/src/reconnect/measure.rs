@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use tessera_link::LinkParameters;
+use tessera_reports::reconnect::{Row, SynData};
+use tessera_reports::{Sample, Sides};
 
-use super::report::{Row, Sample, Sides, SynData};
 use crate::bench::{Bench, Pair, WARM_UP, check, us};
 use crate::control::{ClientOrder, Cost};
 use crate::error::LabError;
 use crate::heap::IS_COUNTED;
 use crate::statistics::Median;
-use crate::verdicts::Verdicts;
 use crate::ways::Way;
 
 impl Bench {
@@ -53,7 +53,7 @@ impl Bench {
             first_flight: median(&pairs, |pair| pair.client.first_flight),
             bytes: sides(&pairs, |cost| cost.sent as f64),
             heap: IS_COUNTED.then(|| sides(&pairs, |cost| cost.heap.unwrap_or_default() as f64)),
-            verdicts: Verdicts::of(&observed, &attack),
+            verdicts: attack.verdicts(&observed),
         })
     }
 }
@@ -65,16 +65,18 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
     let response = client
         .response
         .ok_or_else(|| LabError::Connection("a connection brought no response".to_owned()))?;
-    let since = |moment: Duration| us(moment.saturating_sub(client.started));
+    let since = |moment: Duration| Some(us(moment.saturating_sub(client.started)));
     Ok(Sample {
+        send_us: None,
+        receive_us: None,
         tcp_us: since(client.tcp),
         first_byte_us: since(first_byte),
         handshake_us: since(client.handshake),
         response_us: since(response),
-        client_engine_us: us(client.cost.engine_cpu),
-        server_engine_us: us(server.cost.engine_cpu),
-        client_cpu_us: us(client.cost.process_cpu),
-        server_cpu_us: us(server.cost.process_cpu),
+        client_engine_us: Some(us(client.cost.engine_cpu)),
+        server_engine_us: Some(us(server.cost.engine_cpu)),
+        client_cpu_us: Some(us(client.cost.process_cpu)),
+        server_cpu_us: Some(us(server.cost.process_cpu)),
     })
 }
 

@@ -12,8 +12,8 @@ use tessera_link::LinkParameters;
 use self::report::Report;
 use crate::bench::Bench;
 use crate::error::LabError;
-use crate::experiment::{LinkReport, Options, SAMPLES, Screen, check, open_link, rtts, write};
-use crate::machine::Machine;
+use crate::experiment::{Options, SAMPLES, Screen, check, link_report, open_link, rtts, write};
+use crate::machine::this_machine;
 use crate::table::terminal;
 use crate::ways::Way;
 
@@ -29,7 +29,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     check(options)?;
     let link = open_link(options)?;
     let rtts = rtts(options, link.kind(), link.fallback_reason())?;
-    let machine = Machine::this();
+    let machine = this_machine();
     let seed = options.parameters.seed;
 
     let mut screen = Screen::new(options);
@@ -59,7 +59,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
 
-    let link = LinkReport::new(kind, &options.parameters);
+    let link = link_report(kind, &options.parameters);
     let report = Report { experiment: "reconnect", seed, machine, link, rows };
     write(options, &report, SAMPLES, Some(page::render))
 }

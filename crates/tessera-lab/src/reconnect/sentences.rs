@@ -1,6 +1,6 @@
 //! Explains verdicts in words.
 
-use crate::verdicts::{ForwardSecrecy, Verdicts};
+use tessera_reports::{ForwardSecrecy, Verdicts};
 
 /// Explains the verdicts on a way.
 pub(super) fn of(verdicts: &Verdicts) -> String {

@@ -1,12 +1,14 @@
 //! The results as tables, and the terms in them.
 
-use super::report::{Row, Sample, verdicts_by_way};
+use tessera_reports::reconnect::Row;
+use tessera_reports::{Continuation, ForwardSecrecy, KeyExchange, OneTimeKey, Sample};
+
+use super::report::verdicts_by_way;
 use super::sentences;
 use crate::numbers::{NOTHING, plain};
 use crate::statistics::Median;
 use crate::table::{Cell, Name, Row as TableRow, Table, cells};
-use crate::verdicts::ForwardSecrecy;
-use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
+use crate::ways::Way;
 
 /// Returns the table of costs at one round-trip time, without rows.
 pub(super) fn costs(rtt_ms: f64) -> Table {
@@ -23,9 +25,10 @@ pub(super) fn costs(rtt_ms: f64) -> Table {
 
 /// Returns its row of a way.
 pub(super) fn cost(row: &Row) -> TableRow {
-    let median = |value: fn(&Sample) -> f64| Median::of(row.samples.iter().map(value));
-    let ms = |value: fn(&Sample) -> f64| Median::of(row.samples.iter().map(|it| value(it) / 1e3));
-    let mut name = name(&row.way());
+    let us = |value: fn(&Sample) -> Option<f64>| row.samples.iter().filter_map(value);
+    let median = |value| Median::of(us(value));
+    let ms = |value| Median::of(us(value).map(|us| us / 1e3));
+    let mut name = name(&Way::of_row(row));
     name.key = format!("{}@{}", name.key, row.rtt_ms);
     TableRow::new(
         name,
@@ -53,7 +56,7 @@ pub(super) fn verdicts(rows: &[Row]) -> Table {
     let mut groups: Vec<TableRow> = Vec::new();
     for (way, verdicts) in verdicts_by_way(rows) {
         let secrecy = [verdicts.first_byte_fs, verdicts.session_fs]
-            .map(|from| Cell::from(from.words()).bad_if(from == ForwardSecrecy::None));
+            .map(|from| Cell::from(from_when(from)).bad_if(from == ForwardSecrecy::None));
         let executions = verdicts.replay_executions;
         let others = cells![
             Cell::from(format!("{executions}×")).bad_if(executions > 1),
@@ -74,20 +77,31 @@ pub(super) fn verdicts(rows: &[Row]) -> Table {
     Table::new("what it protects", columns).rows(groups)
 }
 
+/// Returns from when on it is forward-secret, in words.
+fn from_when(secrecy: ForwardSecrecy) -> &'static str {
+    match secrecy {
+        ForwardSecrecy::Handshake => "the handshake",
+        ForwardSecrecy::FromTakeOrExpiry => "take or expiry",
+        ForwardSecrecy::FromEpochEnd => "the epoch's end",
+        ForwardSecrecy::FromDeletionByBoth => "deletion by both",
+        ForwardSecrecy::None => "never",
+    }
+}
+
 /// Returns the name of a way.
 pub(super) fn name(way: &Way) -> Name {
     let Way { mode, kx, ticket_key, continuation, fast_open } = *way;
     let [kx_key, ticket, goes_on] = [
-        kx.map(Agreement::name),
-        ticket_key.map(OneTimeKind::name),
+        kx.map(KeyExchange::name),
+        ticket_key.map(OneTimeKey::name),
         continuation.map(Continuation::name),
     ]
     .map(|name| name.unwrap_or("none"));
     let syn = if fast_open { "/syn" } else { "" };
     let key = [mode.name(), kx_key, ticket, goes_on].join("/") + syn;
     Name::new(key, mode.name())
-        .with("key exchange", kx.map_or("none", Agreement::short))
-        .with("one-time key", ticket_key.map_or(NOTHING, OneTimeKind::short))
+        .with("key exchange", kx.map_or("none", KeyExchange::short))
+        .with("one-time key", ticket_key.map_or(NOTHING, OneTimeKey::short))
         .with("", continuation.map_or(NOTHING, Continuation::name))
         .with("begun in the", if fast_open { "SYN" } else { NOTHING })
 }

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use tessera_reports::Variant;
+use tessera_reports::load::Kind;
+use tessera_reports::roaming::{Cell, CellName, LinkName};
+
 use crate::components::{Components, HeldMemory, Memory};
 use crate::experiment::limits::{CheckResult, round_trip, within};
-use crate::load::Kind;
 use crate::load::report::{Cell as LoadCell, Report as Load};
-use crate::roaming::report::{Cell, CellName, LinkName, Report as Roaming};
+use crate::roaming::report::Report as Roaming;
 use crate::traffic::report::Report as Traffic;
-use crate::variants::Variant;
 
 pub(super) fn roaming(report: &Roaming) -> CheckResult {
     is_of("roaming", &report.experiment)?;

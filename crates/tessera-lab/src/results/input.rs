@@ -6,15 +6,16 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use tessera_reports::roaming::{Cell, Setup};
+use tessera_reports::{Store, Suite, Variant};
 
 use super::check;
 use crate::error::{LabError, words};
 use crate::experiment::limits::CheckResult;
 use crate::load::report::{self, Cell as LoadCell, Report as Load};
-use crate::roaming::report::{Cell, Report as Roaming, Setup};
+use crate::roaming::report::Report as Roaming;
 use crate::traffic::evaluate;
 use crate::traffic::report::Report as Traffic;
-use crate::variants::{Store, Suite, Variant};
 
 /// The names of the reports in their directory.
 const FILES: [&str; 3] = ["roaming.json", "load.json", "traffic.json"];

@@ -1,10 +1,11 @@
 //! Samples as the cells of tables.
 
-use tessera_advise::evidence::median_rank;
+use tessera_reports::Sample;
+use tessera_reports::median_rank;
+use tessera_reports::roaming::Cell;
 
 use crate::load::Histogram;
 use crate::numbers::{NOTHING, number};
-use crate::roaming::report::{Cell, Sample};
 use crate::statistics::{Median, quantile};
 
 /// A value of a sample, in the unit in which it is shown.

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tessera_reports::roaming::{CellName, Setup};
+use tessera_reports::{Continuation, KeyExchange, OneTimeKey};
+
 use super::grid;
-use super::report::{CellName, Setup};
-use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// Selects cells: each named field must have one of the named values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +77,8 @@ impl Field {
             Self::Through => through.name().to_owned(),
             Self::Option => variant.option.letter().to_owned(),
             Self::Mode => variant.mode.name().to_owned(),
-            Self::Kx => variant.kx.map_or("none", Agreement::name).to_owned(),
-            Self::TicketKey => variant.ticket_key.map_or("none", OneTimeKind::name).to_owned(),
+            Self::Kx => variant.kx.map_or("none", KeyExchange::name).to_owned(),
+            Self::TicketKey => variant.ticket_key.map_or("none", OneTimeKey::name).to_owned(),
             Self::Continuation => {
                 variant.continuation.map_or("none", Continuation::name).to_owned()
             }
@@ -94,8 +95,12 @@ impl Field {
     /// for none, and percentages.
     fn word(self, value: &str) -> String {
         let of_a_table = match self {
-            Self::Kx => Agreement::named_in_tables(value).map(Agreement::name),
-            Self::TicketKey => OneTimeKind::named_in_tables(value).map(OneTimeKind::name),
+            Self::Kx => {
+                KeyExchange::ALL.into_iter().find(|kx| kx.short() == value).map(KeyExchange::name)
+            }
+            Self::TicketKey => {
+                OneTimeKey::ALL.into_iter().find(|key| key.short() == value).map(OneTimeKey::name)
+            }
             _ => None,
         };
         match (self, value) {

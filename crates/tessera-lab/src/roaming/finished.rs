@@ -1,6 +1,7 @@
 //! Whether a cell of a journal is one that its run can have finished, or one of a report.
 
-use super::report::{Cell, CellName, Sample, Setup};
+use tessera_reports::roaming::{Cell, CellName, Setup};
+
 use crate::experiment::Failures;
 use crate::experiment::limits::{CheckResult, reasons, time, within};
 
@@ -33,7 +34,8 @@ pub(crate) fn check_cell(cell: &Cell) -> CheckResult {
     if cell.samples.is_empty() {
         return Err("it has no sample".to_owned());
     }
-    cell.samples.iter().flat_map(times).try_for_each(|us| time("a sample", us))?;
+    let times = cell.samples.iter().flat_map(|sample| sample.times());
+    times.filter_map(|(_, us)| us).try_for_each(|us| time("a sample", us))?;
     reasons(cell.failed.into(), cell.why_failed.values().map(|count| (*count).into()))?;
     if cell.name.through == Setup::Engine {
         flights(cell.round_trips.first_byte, cell.round_trips.response)?;
@@ -52,16 +54,6 @@ pub(crate) fn check_cell(cell: &Cell) -> CheckResult {
     times.try_for_each(|us| time("a registration", us))
 }
 
-/// Returns all times of a sample that are there.
-fn times(sample: &Sample) -> impl Iterator<Item = f64> + use<> {
-    let Sample { send_us, receive_us, tcp_us, first_byte_us, handshake_us, .. } = *sample;
-    let Sample { response_us, client_engine_us, server_engine_us, .. } = *sample;
-    let Sample { client_cpu_us, server_cpu_us, .. } = *sample;
-    let moments = [send_us, receive_us, tcp_us, first_byte_us, handshake_us, response_us];
-    let work = [client_engine_us, server_engine_us, client_cpu_us, server_cpu_us];
-    moments.into_iter().chain(work).flatten()
-}
-
 /// In memory flights are counted, half a round trip each: the response comes right after the request, which goes first,
 /// after the server's flight, or after a HelloRetryRequest besides.
 fn flights(first_byte: Option<f64>, response: Option<f64>) -> CheckResult {
@@ -77,6 +69,8 @@ fn flights(first_byte: Option<f64>, response: Option<f64>) -> CheckResult {
 
 #[cfg(test)]
 mod tests {
+    use tessera_reports::Sample;
+
     use super::*;
     use crate::roaming::{grid, samples};
 

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use tessera_link::{Congestion, LinkParameters};
+use tessera_reports::roaming::{CellName, LinkName, Setup};
+use tessera_reports::{Store, Suite, Variant};
 
-use super::report::{CellName, LinkName, Setup};
 use crate::sepp_pair::SeppOption;
 use crate::topology::{ROAMING, Stretch};
-use crate::variants::{Store, Suite, Variant};
+use crate::variants;
 
 /// The links by name, with their round-trip times in milliseconds: none, those of the paper's mesh, and its latencies
 /// from 50 to 371 ms (sections 6.3 and 7), here used as round-trip times.
@@ -36,7 +37,7 @@ const CONGESTIONS: [f64; 2] = [0.05, 0.2];
 /// other suite and store change nothing on the link. Through two SEPPs there is one variant of each option, the closest
 /// to what they support, and one with keys in etcd; an option that they lack is reported as such.
 pub(super) fn cells() -> Vec<CellName> {
-    let variants = Variant::all();
+    let variants = variants::all();
     let plain = LINKS.map(|(name, rtt_ms)| link(name, rtt_ms));
     let of_the_paper = |variant: &&Variant| is_of_the_paper(variant);
     let cell = |through, link: &LinkName, variant: &Variant| CellName {
@@ -77,26 +78,19 @@ fn disturbed(plain: &LinkName) -> Vec<LinkName> {
     losses.into_iter().chain(congestions).collect()
 }
 
-impl LinkName {
-    /// Whether it takes a link that is emulated.
-    pub(crate) fn needs_emulation(&self) -> bool {
-        self.rtt_ms > 0.0 || self.loss > 0.0 || self.congestion > 0.0
-    }
-
-    /// Returns the link's parameters; random numbers start at this seed.
-    pub(crate) fn parameters(&self, seed: u64) -> LinkParameters {
-        let Self { loss, loss_burst, congestion, .. } = *self;
-        LinkParameters {
-            rtt: Duration::from_secs_f64(self.rtt_ms / 1e3),
-            loss,
-            loss_burst,
-            congestion: match congestion {
-                0.0 => Congestion::None,
-                share => Congestion::Share(share),
-            },
-            seed,
-            ..LinkParameters::default()
-        }
+/// Returns a link's parameters; random numbers start at this seed.
+pub(super) fn parameters(link: &LinkName, seed: u64) -> LinkParameters {
+    let LinkName { rtt_ms, loss, loss_burst, congestion, .. } = *link;
+    LinkParameters {
+        rtt: Duration::from_secs_f64(rtt_ms / 1e3),
+        loss,
+        loss_burst,
+        congestion: match congestion {
+            0.0 => Congestion::None,
+            share => Congestion::Share(share),
+        },
+        seed,
+        ..LinkParameters::default()
     }
 }
 
@@ -124,7 +118,7 @@ mod tests {
     #[test]
     fn every_link_of_the_grid_can_be_made() {
         for cell in cells() {
-            let parameters = cell.link.parameters(1);
+            let parameters = parameters(&cell.link, 1);
             match Link::open(LinkKind::Loopback, &parameters) {
                 Ok(_) => assert!(!cell.link.needs_emulation(), "{}", cell.link),
                 Err(LinkError::NoEmulation { .. }) => {

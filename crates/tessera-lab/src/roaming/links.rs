@@ -3,15 +3,18 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tessera_link::LinkStatistics;
+use tessera_reports::roaming::{Bytes, Cell, CellName, Lateness, LinkName, Operation, RoundTrips};
+use tessera_reports::{Sample, Sides};
+
 use super::engine::READY;
-use super::report::{
-    Bytes, Cell, CellName, Lateness, LinkName, Operation, RoundTrips, Sample, Sides,
-};
+use super::grid;
 use crate::bench::{Bench, Pair, SESSIONS_AT_ONCE, WARM_UP, check, us};
 use crate::control::{ClientOrder, Preparation, ServerOrder};
 use crate::error::LabError;
 use crate::experiment::{Failures, seed_of};
 use crate::statistics::Median;
+use crate::ways::Way;
 
 /// Measures a cell; `done` is called after each reconnection. One-time keys are in the etcd at this address of
 /// the server's end, if there is one.
@@ -35,7 +38,7 @@ pub(super) fn measure(
             settings.extend((round > 0).then(|| bench.link.statistics()));
             prepare(bench, name, etcd, tickets)?;
             let seed = seed_of_round(seed_of(&name.key(), seed), round);
-            bench.set_link(&name.link.parameters(seed))?;
+            bench.set_link(&grid::parameters(&name.link, seed))?;
             round += 1;
         }
         tickets -= 1;
@@ -74,7 +77,7 @@ pub(super) fn measure(
         issuing: None,
         registration: None,
         beside: 0,
-        lateness: name.link.needs_emulation().then(|| Lateness::of(&settings)).flatten(),
+        lateness: lateness(&name.link, &settings),
     })
 }
 
@@ -86,7 +89,7 @@ fn prepare(
     tickets: usize,
 ) -> Result<(), LabError> {
     bench.set_link(&tessera_link::LinkParameters::default())?;
-    let way = name.variant.way();
+    let way = Way::of_variant(&name.variant);
     let suite = Some(name.variant.suite);
     let prepared =
         |identity| Preparation { suite, etcd, tickets: 0, ..Preparation::new(way, identity) };
@@ -106,7 +109,7 @@ fn prepare(
 
 fn reconnect(bench: &mut Bench, name: &CellName) -> Result<Pair, LabError> {
     let pair = bench.connect(&ClientOrder::Connect(bench.address))?;
-    check(name.variant.way(), &pair.client.observed, &pair.server.observed)?;
+    check(Way::of_variant(&name.variant), &pair.client.observed, &pair.server.observed)?;
     Ok(pair)
 }
 
@@ -142,6 +145,17 @@ pub(super) fn round_trips(samples: &[Sample], link: &LinkName) -> RoundTrips {
     RoundTrips { first_byte: of(|it| it.first_byte_us), response: of(|it| it.response_us) }
 }
 
+/// Returns how late packets left a link that was set once or more often; `None` without emulation, or if no packet left
+/// it.
+pub(super) fn lateness(link: &LinkName, settings: &[LinkStatistics]) -> Option<Lateness> {
+    let directions = || settings.iter().flat_map(|it| [it.to_server, it.to_client]);
+    let packets: u64 = directions().map(|it| it.delivered_packets).sum();
+    let total: Duration = directions().map(|it| it.late_total).sum();
+    let most_us = us(directions().map(|it| it.late_most).max()?);
+    let mean_us = us(total) / packets as f64;
+    (link.needs_emulation() && packets > 0).then_some(Lateness { packets, mean_us, most_us })
+}
+
 fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> Option<u64> {
     let median = Median::of(pairs.iter().map(|pair| value(pair) as f64));
     median.map(|median| median.value.round() as u64)
@@ -159,7 +173,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::roaming::grid;
 
     #[test]
     fn every_cell_and_every_round_of_it_has_random_numbers_of_its_own() {

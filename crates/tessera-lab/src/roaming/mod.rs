@@ -10,7 +10,6 @@ mod page;
 mod progress;
 pub(crate) mod report;
 mod runner;
-mod sample;
 #[cfg(test)]
 mod samples;
 mod sepps;
@@ -19,16 +18,17 @@ mod table;
 use std::path::PathBuf;
 
 use serde_json::json;
+use tessera_reports::roaming::{Cell, CellName, Setup};
 
 pub use self::choice::Filter;
 use self::progress::Progress;
-use self::report::{Cell, CellName, Report, Setup, SkippedCell};
+use self::report::{Report, SkippedCell};
 use self::runner::Runner;
 use crate::error::LabError;
 use crate::experiment::{
     self, Grid, Run, SAMPLES, Screen, Share, check_resumable, open_link, share, write,
 };
-use crate::machine::{Machine, revision};
+use crate::machine::{revision, this_machine};
 use crate::table::Table;
 
 /// The options of the experiment.
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let grid = Grid::open(options.resume.as_deref(), &run, is_finished)?;
 
     let mut screen = Screen::new(common);
-    let machine = Machine::this();
+    let machine = this_machine();
     screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
     let beside = options.share.map_or(0, Share::others);
     let mut runner = Runner::start(link, seed, beside)?;

@@ -1,6 +1,9 @@
 //! The page of the experiment `roaming`.
 
-use super::report::{Cell, Report, Sample, Setup};
+use tessera_reports::Sample;
+use tessera_reports::roaming::{Cell, Setup};
+
+use super::report::Report;
 use super::table::{self, carrier, factor, is_nearest, unit, whole};
 use crate::numbers::fixed;
 use crate::page::document::{Page, Section, answer, description_list};
@@ -114,8 +117,9 @@ fn not_run(report: &Report) -> Option<Section> {
 
 #[cfg(test)]
 mod tests {
+    use tessera_reports::Machine;
+
     use super::*;
-    use crate::machine::Machine;
     use crate::roaming::report::SkippedCell;
     use crate::roaming::{grid, samples};
 

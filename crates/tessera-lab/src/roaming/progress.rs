@@ -1,6 +1,8 @@
 //! Finished cells: on the screen, in the journal, and in the report.
 
-use super::report::{Cell, CellName, Report, SkippedCell};
+use tessera_reports::roaming::{Cell, CellName};
+
+use super::report::{Report, SkippedCell};
 use super::table;
 use crate::error::LabError;
 use crate::experiment::{Grid, Screen};

@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 
 use tessera_link::{Link, LinkError};
+use tessera_reports::roaming::{Cell, CellName, Setup};
+use tessera_reports::{Store, Variant};
 
 use super::engine::{self, Timers};
 use super::progress::Progress;
-use super::report::{Cell, CellName, Setup};
 use super::{links, sepps};
 use crate::bench::Bench;
 use crate::error::{LabError, link_words};
 use crate::experiment::{Etcd, Place};
-use crate::variants::{Store, Variant};
 
 /// The resources for measuring cells, for the duration of the experiment.
 pub(super) struct Runner {

@@ -1,6 +1,7 @@
 //! Cells for tests.
 
-use super::report::{Bytes, Cell, CellName, RoundTrips, Sample, Sides};
+use tessera_reports::roaming::{Bytes, Cell, CellName, RoundTrips};
+use tessera_reports::{Sample, Sides};
 
 /// Returns a cell with this sample, repeated, and nothing else.
 pub(crate) fn cell(name: CellName, sample: Sample, count: usize) -> Cell {

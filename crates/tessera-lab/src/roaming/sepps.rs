@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 
 use tessera_link::Link;
+use tessera_reports::roaming::{Bytes, Cell, CellName, Operation, Registration};
+use tessera_reports::{Sample, Sides};
 
-use super::links::round_trips;
-use super::report::{Bytes, Cell, CellName, Lateness, Operation, Registration, Sample, Sides};
+use super::grid;
+use super::links::{lateness, round_trips};
 use crate::bench::WARM_UP;
 use crate::error::LabError;
 use crate::experiment::{Failures, seed_of};
@@ -28,7 +30,7 @@ pub(super) fn measure(
 ) -> Result<Cell, LabError> {
     let option = SeppOption::of(name.variant, etcd)?;
     let mut pair = SeppPair::start(link, &option)?;
-    pair.set_link(&name.link.parameters(seed_of(&name.key(), seed)))?;
+    pair.set_link(&grid::parameters(&name.link, seed_of(&name.key(), seed)))?;
     let mut measured = Vec::with_capacity(repetitions);
     let mut failures = Failures::new(repetitions);
     // TCP knows nothing of the link.
@@ -67,7 +69,7 @@ pub(super) fn measure(
             resident: Sides { client: memory.visited, server: memory.home },
         }),
         beside: 0,
-        lateness: name.link.needs_emulation().then(|| Lateness::of(&[link.statistics()])).flatten(),
+        lateness: lateness(&name.link, &[link.statistics()]),
     })
 }
 

@@ -1,11 +1,11 @@
 //! The results as tables, and the terms in them.
 
-use super::report::{Cell, CellName, Sample, Setup};
+use tessera_reports::roaming::{Cell, CellName, Setup};
+use tessera_reports::{Continuation, KeyExchange, Letter, OneTimeKey, Sample, Store, Variant};
+
 use crate::numbers::{NOTHING, fixed};
 use crate::statistics::Median;
 use crate::table::{Cell as Entry, Name, Row, Table, cells};
-use crate::variants::{PaperOption, Store, Variant};
-use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// The columns of a cell's name.
 const NAME: &str = "option:18 | kx:6 | key:6 | continues:10 | store:6 | suite:6";
@@ -82,8 +82,8 @@ pub(super) fn name(name: &CellName) -> Name {
     let Variant { option, mode, kx, ticket_key, continuation, store, suite } = name.variant;
     let store = if mode.has_one_time_key() { store.name() } else { NOTHING };
     Name::new(name.key(), format!("({}) {}", option.letter(), mode.name()))
-        .with("key exchange", kx.map_or("none", Agreement::short))
-        .with("one-time key", ticket_key.map_or(NOTHING, OneTimeKind::short))
+        .with("key exchange", kx.map_or("none", KeyExchange::short))
+        .with("one-time key", ticket_key.map_or(NOTHING, OneTimeKey::short))
         .with("", continuation.map_or(NOTHING, Continuation::name))
         .with("keys in", store)
         .with("", suite.number())
@@ -122,8 +122,8 @@ fn median(cell: &Cell) -> Option<Median> {
 /// Returns how many times the whole time of 0-RTT with X25519 a cell takes.
 pub(super) fn factor(of: &Cell, cells: &[Cell]) -> Option<f64> {
     let is_it = |it: &&Cell| {
-        it.name.variant.option == PaperOption::ZeroRtt
-            && it.name.variant.kx == Some(Agreement::X25519)
+        it.name.variant.option == Letter::D
+            && it.name.variant.kx == Some(KeyExchange::X25519)
             && it.name.variant.suite == of.name.variant.suite
             && it.name.through == of.name.through
             && it.name.link == of.name.link
@@ -135,7 +135,7 @@ pub(super) fn factor(of: &Cell, cells: &[Cell]) -> Option<f64> {
 /// memory, and no other key exchange.
 pub(super) fn is_nearest(cell: &Cell) -> bool {
     let Variant { ticket_key, continuation, store, .. } = cell.name.variant;
-    ticket_key == Some(OneTimeKind::KeyPair(Agreement::X25519))
+    ticket_key == Some(OneTimeKey::X25519)
         && (continuation, store) == (Some(Continuation::PskKe), Store::Memory)
 }
 
@@ -183,9 +183,9 @@ mod tests {
             };
             names.iter().find(it).unwrap()
         };
-        let base = find(PaperOption::ZeroRtt, "endpoints/");
-        let full = find(PaperOption::Full, "endpoints/");
-        let elsewhere = find(PaperOption::Full, "engine/");
+        let base = find(Letter::D, "endpoints/");
+        let full = find(Letter::A, "endpoints/");
+        let elsewhere = find(Letter::A, "engine/");
         let cells = [cell(full, 5_000.0), cell(base, 2_000.0), cell(elsewhere, 9_000.0)];
         let table = terminal::table(&factors(&cells).unwrap());
         let lines: Vec<_> = table.lines().skip(3).collect();

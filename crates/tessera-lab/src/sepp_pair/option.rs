@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
+use tessera_reports::{Continuation, KeyExchange, Mode, OneTimeKey, Store, Suite, Variant};
+
 use crate::error::LabError;
-use crate::variants::{Store, Suite, Variant};
-use crate::ways::{Agreement, Continuation, Mode, OneTimeKind};
 
 /// How two SEPPs reconnect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl SeppOption {
 }
 
 /// How two SEPPs agree on keys, and their suite: the first that the provider has.
-const HYBRID: Agreement = Agreement::X25519MlKem768;
+const HYBRID: KeyExchange = KeyExchange::X25519MlKem768;
 const SUITE: Suite = Suite::Aes128GcmSha256;
 
 /// Returns why no SEPP connects like this.
@@ -75,7 +75,7 @@ fn contradiction(variant: Variant, has_etcd: bool) -> Option<&'static str> {
         Mode::ZeroRttFs if continuation != Some(Continuation::PskDheKe) => {
             Some("a SEPP goes on with psk_dhe_ke after early data")
         }
-        Mode::ZeroRttFs if ticket_key != Some(OneTimeKind::KeyPair(HYBRID)) => {
+        Mode::ZeroRttFs if ticket_key != Some(OneTimeKey::from(HYBRID)) => {
             Some("two SEPPs have one-time keys of X25519MLKEM768")
         }
         Mode::PskOnly => None,
@@ -93,6 +93,7 @@ fn contradiction(variant: Variant, has_etcd: bool) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::variants;
 
     #[test]
     fn a_sepp_has_one_way_of_each_letter_but_d() {
@@ -101,7 +102,7 @@ mod tests {
             let option = SeppOption::of(variant, (variant.store == Store::Etcd).then_some(etcd));
             Some((option.ok()?.letter(), variant.store))
         };
-        let found: Vec<_> = Variant::all().into_iter().filter_map(of).collect();
+        let found: Vec<_> = variants::all().into_iter().filter_map(of).collect();
         let expected = [
             ("a", Store::Memory),
             ("b", Store::Memory),
@@ -110,7 +111,7 @@ mod tests {
             ("e", Store::Etcd),
         ];
         assert_eq!(found, expected);
-        let nearest = Variant::all().into_iter().filter(SeppOption::is_nearest);
+        let nearest = variants::all().into_iter().filter(SeppOption::is_nearest);
         let letters: Vec<_> = nearest.map(|variant| variant.option.letter()).collect();
         assert_eq!(letters, ["a", "b", "c", "d", "d'", "e", "e"]);
     }
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn what_no_sepp_does_is_said() {
         let why = |mode| {
-            let variants = Variant::all().into_iter().filter(|variant| variant.mode == mode);
+            let variants = variants::all().into_iter().filter(|variant| variant.mode == mode);
             let reasons = variants.filter_map(|variant| SeppOption::of(variant, None).err());
             let mut reasons: Vec<_> = reasons.map(|error| error.to_string()).collect();
             reasons.sort();

@@ -20,8 +20,8 @@ use tessera_link::{LinkKind, LinkParameters, Network};
 use self::path::Path;
 use self::stage::Stage;
 use crate::error::LabError;
-use crate::experiment::{self, LinkReport, SAMPLES, Screen};
-use crate::machine::Machine;
+use crate::experiment::{self, SAMPLES, Screen, link_report};
+use crate::machine::this_machine;
 use crate::table::terminal;
 
 /// The options of the experiment.
@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let network = experiment::open_network(common)?;
     let rtts = experiment::rtts(common, network.kind(), network.fallback_reason())?;
     let site_rtts = site_rtts(options, &network)?;
-    let machine = Machine::this();
+    let machine = this_machine();
     let (seed, kind) = (common.parameters.seed, network.kind());
     let mut paths = Path::SOUND.to_vec();
     paths.extend(options.with_guessing_site.then_some(Path::AwayGuess));
@@ -77,7 +77,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
 
-    let link = LinkReport::new(kind, &common.parameters);
+    let link = link_report(kind, &common.parameters);
     let report = report::Report {
         experiment: "sites",
         seed,

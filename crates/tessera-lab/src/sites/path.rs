@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use tessera_reports::{Continuation, KeyExchange, Mode, OneTimeKey};
 
 use crate::control::{AcknowledgementMode, EarlyDataOutcome};
-use crate::ways::{Agreement, Continuation, Mode, OneTimeKind, Way};
+use crate::ways::Way;
 
 /// How long a site waits for an acknowledgement, in round-trip times between the sites.
 pub(crate) const PATIENCE_IN_RTTS: u32 = 3;
@@ -61,7 +62,7 @@ impl Path {
 
     /// Returns how the client connects.
     pub(crate) fn way(self) -> Way {
-        let kx = Some(Agreement::X25519);
+        let kx = Some(KeyExchange::X25519);
         match self {
             Self::AwayPskDhe => Way {
                 mode: Mode::PskDhe,
@@ -73,7 +74,7 @@ impl Path {
             _ => Way {
                 mode: Mode::ZeroRttFs,
                 kx,
-                ticket_key: Some(OneTimeKind::KeyPair(Agreement::X25519)),
+                ticket_key: Some(OneTimeKey::X25519),
                 continuation: Some(Continuation::PskDheKe),
                 fast_open: false,
             },

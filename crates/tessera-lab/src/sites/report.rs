@@ -2,12 +2,10 @@
 
 use serde::Serialize;
 use tessera_link::LinkKind;
+use tessera_reports::{LinkReport, Machine, Mode};
 
 use super::path::Path;
 use crate::control::EarlyDataOutcome;
-use crate::experiment::LinkReport;
-use crate::machine::Machine;
-use crate::ways::Mode;
 
 /// Describes the link between the sites.
 pub(crate) fn between_sites(kind: LinkKind) -> &'static str {

@@ -74,9 +74,10 @@ fn times(records: &[(i64, u64)]) -> Vec<Feature> {
 
 #[cfg(test)]
 mod tests {
+    use tessera_reports::Mode;
+
     use super::*;
     use crate::traffic::samples;
-    use crate::ways::Mode;
 
     #[test]
     fn the_numbers_of_all_flows_have_the_same_names() {

@@ -1,10 +1,10 @@
 //! The recordings that a run has finished, and whether a journal's are such.
 
 use serde::{Deserialize, Serialize};
+use tessera_reports::Letter;
 
 use super::report::Flow;
 use crate::experiment::limits::{CheckResult, round_trip, time};
-use crate::variants::PaperOption;
 
 /// All flows of one round-trip time and one padding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub(super) fn check(cell: &Cell, repetitions: usize) -> Result<String, String> {
     let Cell { rtt_ms, padding, flows } = cell;
     let padding_words = padding.map_or_else(|| "none".to_owned(), |padding| padding.to_string());
     let name = format!("{rtt_ms} ms, padding {padding_words}");
-    for option in PaperOption::ALL {
+    for option in Letter::ALL {
         let count = flows.iter().filter(|flow| flow.variant.option == option).count();
         if count != repetitions {
             let letter = option.letter();
@@ -67,11 +67,11 @@ pub(crate) fn check_flow(flow: &Flow) -> CheckResult {
 mod tests {
     use super::*;
     use crate::traffic::samples;
-    use crate::variants::Variant;
+    use crate::variants;
 
     fn cell() -> Cell {
-        let flows = PaperOption::ALL.map(|option| {
-            let variant = Variant::all().into_iter().find(|variant| variant.option == option);
+        let flows = Letter::ALL.map(|option| {
+            let variant = variants::all().into_iter().find(|variant| variant.option == option);
             samples::flow(variant.unwrap().mode, vec![(500, 0), (-900, 7)])
         });
         Cell { rtt_ms: 0.0, padding: None, flows: [flows.clone(), flows].concat() }

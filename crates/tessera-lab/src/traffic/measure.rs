@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use tessera_link::LinkParameters;
+use tessera_reports::{Letter, Store, Suite, Variant};
 
 use super::random::Random;
 use super::registration::registration;
@@ -10,7 +11,7 @@ use super::report::Flow;
 use super::stage::Stage;
 use crate::error::LabError;
 use crate::experiment::Screen;
-use crate::variants::{PaperOption, Store, Suite, Variant};
+use crate::variants;
 
 /// Connections of each variant before the first that counts: caches are cold, and TCP knows nothing of the
 /// link.
@@ -28,7 +29,7 @@ impl Stage {
         // Steps that are not recorded use a link without delay.
         self.set_link(&LinkParameters::default())?;
         let mut options = Vec::new();
-        for option in PaperOption::ALL {
+        for option in Letter::ALL {
             let variants: Vec<_> = variants().filter(|variant| variant.option == option).collect();
             let sessions = repetitions.div_ceil(variants.len().max(1)) + WARM_UP;
             let ready =
@@ -61,7 +62,7 @@ impl Stage {
 /// Returns the variants to record: the paper's suite, and a store that adds no time.
 fn variants() -> impl Iterator<Item = Variant> {
     let (suite, store) = (Suite::default(), Store::default());
-    Variant::all()
+    variants::all()
         .into_iter()
         .filter(move |variant| variant.suite == suite && variant.store == store)
 }
@@ -73,6 +74,6 @@ mod tests {
     #[test]
     fn every_option_has_variants_to_record() {
         let count = |option| variants().filter(|variant| variant.option == option).count();
-        assert_eq!(PaperOption::ALL.map(count), [2, 1, 2, 2, 2, 6]);
+        assert_eq!(Letter::ALL.map(count), [2, 1, 2, 2, 2, 6]);
     }
 }

@@ -31,15 +31,15 @@ use std::time::Duration;
 
 use serde_json::json;
 use tessera_link::{LinkKind, LinkParameters};
+use tessera_reports::Letter;
 
 use self::finished::Cell;
 use self::report::{Features, Report};
 use self::stage::Stage;
 use crate::error::LabError;
-use crate::experiment::{self, Grid, LinkReport, ROWS, Run, Screen, is_one_time, refuse_twice};
-use crate::machine::Machine;
+use crate::experiment::{self, Grid, ROWS, Run, Screen, is_one_time, link_report, refuse_twice};
+use crate::machine::this_machine;
 use crate::table::terminal;
-use crate::variants::PaperOption;
 
 /// The options of the experiment.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         return Err(experiment::nothing_possible(reason));
     }
     let rtts = experiment::rtts(common, kind, None)?;
-    let machine = Machine::this();
+    let machine = this_machine();
     let seed = common.parameters.seed;
     let of_link = LinkParameters { rtt: Duration::ZERO, ..common.parameters.clone() };
     let settings = json!({ "repetitions": common.repetitions, "link": format!("{of_link:?}") });
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let mut screen = Screen::new(common);
     screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
     let mut stage = Stage::new(link)?;
-    let connections = PaperOption::ALL.len() * common.repetitions;
+    let connections = Letter::ALL.len() * common.repetitions;
     screen.expect(rtts.len() * options.paddings.len() * connections);
     let mut flows = Vec::new();
     for rtt in rtts {
@@ -111,7 +111,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.finish();
 
     let experiment = "traffic".to_owned();
-    let link = LinkReport::new(kind, &common.parameters);
+    let link = link_report(kind, &common.parameters);
     let report = Report { experiment, seed, machine, link, flows, confusion, costs };
     experiment::write(common, &report, ROWS, Some(page::render))
 }

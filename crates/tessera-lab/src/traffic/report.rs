@@ -1,10 +1,7 @@
 //! The report of the experiment `traffic`: every flow as the observer saw it, and what it reveals.
 
 use serde::{Deserialize, Serialize};
-
-use crate::experiment::LinkReport;
-use crate::machine::Machine;
-use crate::variants::{PaperOption, Variant};
+use tessera_reports::{Letter, LinkReport, Machine, Variant};
 
 /// The experiment with its results.
 #[derive(Serialize, Deserialize)]
@@ -98,7 +95,7 @@ pub(crate) struct ConfusionTable {
     pub(crate) padding: Option<u16>,
     pub(crate) features: Features,
     /// The rows and columns, in order.
-    pub(crate) options: Vec<PaperOption>,
+    pub(crate) options: Vec<Letter>,
     /// How many flows of the row's option were taken for the column's.
     pub(crate) matrix: Vec<Vec<usize>>,
     /// The share of the flows that were classified correctly.
@@ -114,7 +111,7 @@ pub(crate) struct ConfusionTable {
 /// The cost of padding for an option: medians over its flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PaddingCost {
-    pub(crate) option: PaperOption,
+    pub(crate) option: Letter,
     pub(crate) rtt_ms: f64,
     pub(crate) padding: Option<u16>,
     /// The client's bytes in TLS records.

@@ -7,15 +7,17 @@ use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, Padding, ServerConfig};
 use tessera_link::{Link, LinkParameters};
+use tessera_reports::{Suite, Variant};
 
 use super::report::Flow;
 use super::watched_connection::WatchedConnection;
 use crate::bench::check;
 use crate::control::Preparation;
 use crate::endpoint::{self, Stores, client_configuration, server_configuration};
+use crate::engine_names::cipher_suite;
 use crate::error::LabError;
 use crate::pki::Pki;
-use crate::variants::{Suite, Variant};
+use crate::ways::Way;
 use crate::wired::{Caller, Sizes, WiredPair};
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
@@ -70,7 +72,7 @@ impl Stage {
     }
 
     fn configure(&self, variant: Variant, padding: Option<NonZeroU16>) -> endpoint::Result<Ready> {
-        let way = variant.way();
+        let way = Way::of_variant(&variant);
         let suite = Some(variant.suite);
         let preparation = |identity| Preparation { suite, ..Preparation::new(way, identity) };
         let padded = padding.map_or(Padding::None, Padding::MultipleOf);
@@ -109,10 +111,10 @@ impl Stage {
         let caller = Caller { config: ready.client.clone(), session, sessions: 1 };
         let mut watched = WatchedConnection::new(self.wired.address());
         let call = self.wired.connect(&ready.server, caller, exchanges, Some(&mut watched))?;
-        check(variant.way(), &call.client.observed, &call.server.observed)?;
+        check(Way::of_variant(&variant), &call.client.observed, &call.server.observed)?;
         let suite = Suite::ALL
             .into_iter()
-            .find(|suite| call.client.suite == Some(suite.cipher_suite().0))
+            .find(|suite| call.client.suite == Some(cipher_suite(*suite).0))
             .ok_or_else(|| LabError::Connection("a connection has another suite".to_owned()))?;
         let sizes_and_times = watched
             .sizes_and_times([call.client.sent, call.server.sent])

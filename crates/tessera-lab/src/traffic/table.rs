@@ -1,9 +1,10 @@
 //! The results as tables, and the terms in them.
 
+use tessera_reports::Letter;
+
 use super::report::{Confusion, ConfusionTable, Features, PaddingCost};
 use crate::numbers::{NOTHING, count, fixed, plain};
 use crate::table::{Name, Row, Table, cells};
-use crate::variants::PaperOption;
 
 /// Returns how well the options are distinguished in each setting.
 pub(super) fn accuracies(confusion: &Confusion) -> Table {
@@ -74,7 +75,7 @@ pub(super) fn setting(rtt_ms: f64, padding: Option<u16>) -> Name {
 }
 
 /// Formats an option as the paper writes it.
-fn letter(option: PaperOption) -> String {
+fn letter(option: Letter) -> String {
     format!("({})", option.letter())
 }
 

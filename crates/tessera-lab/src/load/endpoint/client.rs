@@ -20,6 +20,7 @@ use crate::clock;
 use crate::endpoint::{Result, observed};
 use crate::pki::SERVER_NAME;
 use crate::registration::LOCAL_BREAKOUT;
+use crate::ways::Way;
 
 /// How many connections are made at once while nothing is measured.
 const AT_ONCE: usize = 32;
@@ -233,7 +234,7 @@ async fn reconnect(
     sample: &mut Sample,
 ) -> std::result::Result<ClientStream<TcpStream>, String> {
     let words = |error: io::Error| error.to_string();
-    let way = cell.preparation.variant.way();
+    let way = Way::of_variant(&cell.preparation.variant);
     let since = || clock::monotonic().map(|now| now.saturating_sub(wanted)).map_err(words);
     let socket = TcpStream::connect(cell.preparation.server).await.map_err(words)?;
     socket.set_nodelay(true).map_err(words)?;

@@ -10,12 +10,14 @@ use tessera_vault::{Limits, MemoryVault};
 use super::super::control::Preparation;
 use crate::control;
 use crate::endpoint::{Result, Stores, client_configuration, server_configuration};
+use crate::engine_names::cipher_suite;
+use crate::ways::Way;
 
 /// Returns the client's configuration. Full handshakes request this many tickets, resumptions none: those for the
 /// measurement exist beforehand, and other experiments measure issuing.
 pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
     let mut config = (*client_configuration(&row(preparation), sessions)?).clone();
-    config.suites = vec![preparation.variant.suite.cipher_suite()];
+    config.suites = vec![cipher_suite(preparation.variant.suite)];
     config.policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 0 };
     Ok(config.checked()?)
 }
@@ -23,7 +25,7 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<
 /// Returns the server's configuration, with these stores.
 pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
     let mut config = (*server_configuration(&row(preparation), stores)?).clone();
-    config.suites = vec![preparation.variant.suite.cipher_suite()];
+    config.suites = vec![cipher_suite(preparation.variant.suite)];
     Ok(config.checked()?)
 }
 
@@ -36,6 +38,5 @@ pub(super) fn stores(preparation: &Preparation) -> Result<Stores> {
 
 fn row(preparation: &Preparation) -> control::Preparation {
     let Preparation { variant, identity, .. } = preparation.clone();
-    let way = variant.way();
-    control::Preparation::new(way, identity)
+    control::Preparation::new(Way::of_variant(&variant), identity)
 }

@@ -1,20 +1,24 @@
 //! The page of the experiment `reconnect`.
 
-use super::report::{Report, Row, Sample, Sides};
+use tessera_reports::reconnect::Row;
+use tessera_reports::{Sample, Sides};
+
+use super::report::Report;
 use super::{answer, table};
 use crate::numbers::plain;
 use crate::page::document::{Page, Section, Setting, facts};
 use crate::page::figure::{Figure, Strip, on_one_axis};
 use crate::page::strip::LaneData;
 use crate::table::html;
+use crate::ways::Way;
 
 /// A line of a strip: its name, and its value in a sample.
-type Lane = (&'static str, fn(&Sample) -> f64);
+type Lane = (&'static str, fn(&Sample) -> Option<f64>);
 
 const LATENCY: [Lane; 3] = [
-    ("first byte", |sample| sample.first_byte_us / 1e3),
-    ("handshake", |sample| sample.handshake_us / 1e3),
-    ("response", |sample| sample.response_us / 1e3),
+    ("first byte", |sample| Some(sample.first_byte_us? / 1e3)),
+    ("handshake", |sample| Some(sample.handshake_us? / 1e3)),
+    ("response", |sample| Some(sample.response_us? / 1e3)),
 ];
 
 const ENGINE: [Lane; 2] =
@@ -126,7 +130,8 @@ fn sizes(rows: &[Row]) -> String {
 /// Returns every sample of some lanes.
 fn samples(rows: &[Row], lanes: &[Lane]) -> Vec<Strip> {
     strips(rows, |row| {
-        let lanes = lanes.iter().map(|(_, value)| LaneData::of(row.samples.iter().map(value)));
+        let lanes =
+            lanes.iter().map(|(_, value)| LaneData::of(row.samples.iter().filter_map(value)));
         lanes.collect()
     })
 }
@@ -141,7 +146,9 @@ fn medians(rows: &[Row], sides: fn(&Row) -> Option<&Sides<u64>>) -> Vec<Strip> {
 }
 
 fn strips(rows: &[Row], lanes: impl Fn(&Row) -> Vec<LaneData>) -> Vec<Strip> {
-    rows.iter().map(|row| Strip { name: table::name(&row.way()), lanes: lanes(row) }).collect()
+    rows.iter()
+        .map(|row| Strip { name: table::name(&Way::of_row(row)), lanes: lanes(row) })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The contents of the page, without a browser.
 
 use tessera_link::{LinkKind, LinkParameters};
+use tessera_reports::reconnect::SynData;
+use tessera_reports::{Machine, Mode, Sample, Sides};
 
 use super::*;
 use crate::adversary::DecryptedParts;
 use crate::control::ObservedFacts;
-use crate::experiment::LinkReport;
-use crate::machine::Machine;
-use crate::reconnect::report::{Sample, Sides, SynData};
-use crate::verdicts::{Attack, Verdicts};
-use crate::ways::{Mode, Way};
+use crate::experiment::link_report;
+use crate::verdicts::Attack;
+use crate::ways::Way;
 
 fn report(cpu: &str) -> Report {
     let rows = [0.0, 33.0].into_iter().flat_map(|rtt_ms| ways().map(move |way| row(way, rtt_ms)));
@@ -17,7 +17,7 @@ fn report(cpu: &str) -> Report {
         experiment: "reconnect",
         seed: 7,
         machine: Machine { cpu: cpu.to_owned(), cores: 2, kernel: "Linux".to_owned() },
-        link: LinkReport::new(LinkKind::Tun, &LinkParameters::default()),
+        link: link_report(LinkKind::Tun, &LinkParameters::default()),
         rows: rows.collect(),
     }
 }
@@ -30,7 +30,7 @@ fn ways() -> impl Iterator<Item = Way> {
 fn row(way: Way, rtt_ms: f64) -> Row {
     let Way { mode, kx, ticket_key, continuation, fast_open } = way;
     let sample = |n: u32| {
-        let us = f64::from(n) * 100.0;
+        let us = Some(f64::from(n) * 100.0);
         Sample {
             tcp_us: us,
             first_byte_us: us,
@@ -40,6 +40,7 @@ fn row(way: Way, rtt_ms: f64) -> Row {
             server_engine_us: us,
             client_cpu_us: us,
             server_cpu_us: us,
+            ..Sample::default()
         }
     };
     let nothing = DecryptedParts::default();
@@ -55,7 +56,7 @@ fn row(way: Way, rtt_ms: f64) -> Row {
         first_flight: 6,
         bytes: Sides { client: 1, server: 2 },
         heap: Some(Sides { client: 3, server: 4 }),
-        verdicts: Verdicts::of(&ObservedFacts::default(), &attack),
+        verdicts: attack.verdicts(&ObservedFacts::default()),
     }
 }
 
@@ -64,7 +65,7 @@ fn the_reconnect_page_has_every_row_of_the_report() {
     let report = report("CPU");
     let page = render(&report).unwrap();
     for row in &report.rows {
-        let key = table::name(&row.way()).key;
+        let key = table::name(&Way::of_row(row)).key;
         let number = format!("data-row=\"{key}@{}\"", row.rtt_ms);
         assert_eq!(page.matches(&number).count(), 1, "{number}");
         // Latency and engine at both links, bytes and heap once.
@@ -108,7 +109,7 @@ fn the_answer_of_the_reconnect_page_is_that_of_the_medians() {
             _ => 83_500.0,
         };
         for (sample, n) in row.samples.iter_mut().zip(0_u32..) {
-            sample.first_byte_us = us + f64::from(n);
+            sample.first_byte_us = Some(us + f64::from(n));
         }
         row.verdicts.replay_executions = if row.mode == Mode::ZeroRtt { 2 } else { 1 };
     }

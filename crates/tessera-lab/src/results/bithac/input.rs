@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
+use tessera_reports::Machine;
 
 use crate::bithac::finished::{
     check_cell, check_hits, check_many, check_memory, check_peak, check_work,
@@ -15,7 +16,6 @@ use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::error::LabError;
 use crate::experiment::limits::CheckResult;
-use crate::machine::Machine;
 use crate::results::input::{parse, text, wrong};
 
 /// The names of the reports in their directory.

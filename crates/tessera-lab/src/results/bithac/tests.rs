@@ -1,6 +1,7 @@
 //! Tables of reports whose numbers are known.
 
 use serde_json::{Value, json};
+use tessera_reports::Machine;
 
 use super::input::Inputs;
 use super::{TABLES, all};
@@ -8,7 +9,6 @@ use crate::bithac::report::{
     CellName, End, Instructions, LinkName, Memory, Part, Peak, Report, Work,
 };
 use crate::bithac::{CertificateWay, Certificates, samples};
-use crate::machine::Machine;
 use crate::table::Table;
 
 /// Returns how many bytes of handshake the client of a way sends; the server twice as many.

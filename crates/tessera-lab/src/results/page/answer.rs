@@ -1,10 +1,11 @@
 //! The answer of the evaluation.
 
+use tessera_reports::roaming::Setup;
+
 use super::figures::LINES;
 use crate::numbers::{compared, fixed};
 use crate::results::input::Inputs;
 use crate::results::numbers::{FIRST_BYTE_MS, median};
-use crate::roaming::report::Setup;
 use crate::statistics::Median;
 use crate::table::Table;
 use crate::topology;

@@ -1,7 +1,10 @@
 //! The figures of the page.
 
+use tessera_reports::load::Kind;
+use tessera_reports::roaming::{Cell, Setup};
+use tessera_reports::{Continuation, KeyExchange, Letter, OneTimeKey, Variant};
+
 use crate::components::{Kind as Connection, Memory, Side};
-use crate::load::Kind;
 use crate::load::report::Cell as LoadCell;
 use crate::names;
 use crate::numbers::count;
@@ -13,12 +16,9 @@ use crate::results::numbers::{
     FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, known_quantile, median,
 };
 use crate::results::paper;
-use crate::roaming::report::{Cell, Setup};
 use crate::statistics::Median;
 use crate::table::Name;
 use crate::topology;
-use crate::variants::{PaperOption, Variant};
-use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// Fig. 9: ours and the paper's.
 pub(super) fn latency(inputs: &Inputs) -> String {
@@ -35,7 +35,7 @@ pub(super) fn latency(inputs: &Inputs) -> String {
         lanes: &lanes,
         strips: cells.iter().map(|cell| strip(cell, &fields)).collect(),
     };
-    let of_paper = PaperOption::ALL.into_iter().filter_map(|option| {
+    let of_paper = Letter::ALL.into_iter().filter_map(|option| {
         let [send, receive, ..] = paper::latency(option)?;
         Some(bars(option.letter(), names::option(option), &[send, receive].map(Some)))
     });
@@ -90,12 +90,11 @@ fn distance(inputs: &Inputs) -> String {
 pub(super) type ChartOption = (&'static str, fn(&Variant) -> bool);
 
 pub(super) const LINES: [ChartOption; 4] = [
-    ("(a) full", |it| it.option == PaperOption::Full && it.kx == Some(Agreement::X25519)),
-    ("(c) PSK-DHE", |it| it.option == PaperOption::PskDhe && it.kx == Some(Agreement::X25519)),
-    ("(d) 0-RTT", |it| it.option == PaperOption::ZeroRtt && it.kx == Some(Agreement::X25519)),
+    ("(a) full", |it| it.option == Letter::A && it.kx == Some(KeyExchange::X25519)),
+    ("(c) PSK-DHE", |it| it.option == Letter::C && it.kx == Some(KeyExchange::X25519)),
+    ("(d) 0-RTT", |it| it.option == Letter::D && it.kx == Some(KeyExchange::X25519)),
     ("(e) 0-RTT FS", |it| {
-        it.ticket_key == Some(OneTimeKind::KeyPair(Agreement::X25519))
-            && it.continuation == Some(Continuation::PskKe)
+        it.ticket_key == Some(OneTimeKey::X25519) && it.continuation == Some(Continuation::PskKe)
     }),
 ];
 

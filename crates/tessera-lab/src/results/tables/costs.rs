@@ -1,9 +1,10 @@
 //! The parts of a reconnection: operations, bytes, and its ticket.
 
+use tessera_reports::roaming::{Bytes, Operation, Setup};
+
 use crate::names;
 use crate::numbers::{number, plain};
 use crate::results::input::Inputs;
-use crate::roaming::report::{Bytes, Operation, Setup};
 use crate::table::{Table, cells};
 
 /// The time of each kind of operation, by side.

@@ -1,13 +1,13 @@
 //! The engine alone, without distance: the paper's Table 5 and Figs. 8 and 9, with parts that it adds up.
 
+use tessera_reports::roaming::{Cell, Setup};
+use tessera_reports::{KeyExchange, Letter, Sample, Store, Suite};
+
 use crate::names;
 use crate::numbers::fixed;
 use crate::results::input::Inputs;
 use crate::results::{numbers, paper};
-use crate::roaming::report::{Cell, Sample, Setup};
 use crate::table::{Table, cells};
-use crate::variants::{PaperOption, Store, Suite};
-use crate::ways::Agreement;
 
 /// Returns the paper's total: the sum of both latencies of a sample.
 pub(super) fn total(sample: &Sample) -> Option<f64> {
@@ -49,7 +49,7 @@ pub(super) fn table_5(inputs: &Inputs) -> Option<Table> {
 /// The paper's baseline: (d), with its key exchange.
 pub(super) fn is_baseline(cell: &Cell) -> bool {
     let variant = &cell.name.variant;
-    variant.option == PaperOption::ZeroRtt && variant.kx == Some(Agreement::X25519)
+    variant.option == Letter::D && variant.kx == Some(KeyExchange::X25519)
 }
 
 /// The parts of the paper's totals: the times of the first byte, the handshake and the response, and the engines' work.
@@ -105,7 +105,7 @@ pub(super) fn stores(inputs: &Inputs) -> Option<Table> {
     );
     let response = |sample: &Sample| sample.response_us;
     for cell in inputs.plain(Setup::Engine) {
-        if cell.name.variant.way().mode.has_one_time_key() {
+        if cell.name.variant.mode.has_one_time_key() {
             let other = other(inputs, cell, Suite::Aes256GcmSha384, Store::Etcd);
             beside(&mut table, cell, other, response);
         }

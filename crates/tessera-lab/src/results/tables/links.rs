@@ -1,15 +1,16 @@
 //! Over links: the regions of the paper's Fig. 12, other distances, loss, congestion, and two SEPPs.
 
+use tessera_reports::Variant;
+use tessera_reports::roaming::{Cell as RoamingCell, LinkName, Registration, Setup};
+
 use crate::names;
 use crate::numbers::plain;
 use crate::results::input::{Inputs, is_plain, variants};
 use crate::results::numbers;
 use crate::results::numbers::{FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS, TCP_MS};
-use crate::roaming::report::{Cell as RoamingCell, LinkName, Registration, Setup};
 use crate::statistics::{Median, quantile};
 use crate::table::{Cell, Table, cells};
 use crate::topology;
-use crate::variants::Variant;
 
 pub(super) fn seoul_tokyo(inputs: &Inputs) -> Option<Table> {
     region(inputs, "seoul-tokyo")
@@ -65,7 +66,7 @@ fn region(inputs: &Inputs, name: &str) -> Option<Table> {
 /// Returns how many round trips pass until the server's application may have the first byte: TCP's, that of a handshake
 /// before data, and half of one for the request itself.
 fn round_trips(variant: &Variant) -> f64 {
-    if variant.way().mode.has_early_data() { 1.5 } else { 2.5 }
+    if variant.mode.has_early_data() { 1.5 } else { 2.5 }
 }
 
 /// Every distance.

@@ -1,9 +1,11 @@
 //! Many users, storms, growth, and the memory of a connection.
 
+use tessera_reports::load::Kind;
+
 use crate::components::{Kind as Connection, Memory};
+use crate::load::Histogram;
 use crate::load::report::Cell as LoadCell;
 use crate::load::table::{growth as growth_of, memory as memory_of};
-use crate::load::{Histogram, Kind};
 use crate::names;
 use crate::numbers::{count, fixed, plain};
 use crate::results::input::{Inputs, asked, success_of_load};

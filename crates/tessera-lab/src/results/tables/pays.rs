@@ -4,15 +4,14 @@ use tessera_advise::break_even::{
     BreakEven, Conditions, Costs, Curve, Renewal, ResponseCurve, Ticket, gain_us,
     reconnections_per_hour, round_trip_ms,
 };
+use tessera_reports::roaming::{Cell as RoamingCell, IssuingCost, Setup};
+use tessera_reports::{KeyExchange, Letter, OneTimeKey, Sample, Variant};
 
 use crate::names;
 use crate::numbers::plain;
 use crate::results::input::{Inputs, variants};
 use crate::results::numbers::{self, Field};
-use crate::roaming::report::{Cell as RoamingCell, IssuingCost, Sample, Setup};
 use crate::table::{Cell, Table, cells};
-use crate::variants::{PaperOption, Variant};
-use crate::ways::{Agreement, OneTimeKind};
 
 /// Where the table looks: between Seoul and Los Angeles.
 const FAR_MS: f64 = 134.0;
@@ -31,9 +30,9 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
         "option beside baseline | gain, ms | from RTT, ms | lifetime 1: from, an hour | lifetime 24: from",
     );
     let variants = variants(inputs.plain(Setup::Endpoints));
-    for baseline in [PaperOption::Full, PaperOption::PskDhe] {
+    for baseline in [Letter::A, Letter::C] {
         for candidate in &variants {
-            if candidate.option == PaperOption::Full || candidate.option == baseline {
+            if candidate.option == Letter::A || candidate.option == baseline {
                 continue;
             }
             let group = group(candidate);
@@ -93,7 +92,7 @@ fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
 /// Returns the cost of a ticket, measured in the engine; a full handshake needs none. `None` if it was not measured: a
 /// free ticket would flatter its option.
 fn ticket(inputs: &Inputs, variant: &Variant) -> Option<Ticket> {
-    if variant.option == PaperOption::Full {
+    if variant.option == Letter::A {
         return Some(Ticket::default());
     }
     let mut cells = inputs.cells(Setup::Engine).chain(inputs.cells(Setup::Endpoints));
@@ -103,9 +102,9 @@ fn ticket(inputs: &Inputs, variant: &Variant) -> Option<Ticket> {
 }
 
 /// Returns the group by which a variant is matched with one of its baseline.
-fn group(variant: &Variant) -> Agreement {
-    let of_key = variant.ticket_key.and_then(OneTimeKind::agreement);
-    of_key.or(variant.kx).unwrap_or(Agreement::X25519)
+fn group(variant: &Variant) -> KeyExchange {
+    let of_key = variant.ticket_key.and_then(OneTimeKey::key_exchange);
+    of_key.or(variant.kx).unwrap_or(KeyExchange::X25519)
 }
 
 fn pays(pays: BreakEven) -> Cell {

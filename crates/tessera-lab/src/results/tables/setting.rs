@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine::Machine;
+use tessera_reports::Machine;
+
 use crate::numbers::NOTHING;
 use crate::results::input::{Inputs, asked};
 use crate::table::{Name, Table, cells};

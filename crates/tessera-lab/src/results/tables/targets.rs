@@ -1,17 +1,17 @@
 //! The targets of the evaluation, and whether it reached them.
 
-use crate::load::Kind;
+use tessera_reports::load::Kind;
+use tessera_reports::roaming::{Cell as RoamingCell, Setup};
+use tessera_reports::{Continuation, KeyExchange, Letter, OneTimeKey, Variant};
+
 use crate::load::report::{Cell as LoadCell, Growth};
 use crate::names;
 use crate::numbers::{count, number};
 use crate::results::input::{Inputs, success, success_of_load};
 use crate::results::numbers::{self, RESPONSE_MS};
 use crate::results::tables::latency::is_baseline;
-use crate::roaming::report::{Cell as RoamingCell, Setup};
 use crate::statistics::Median;
 use crate::table::{Cell, Table, cells};
-use crate::variants::{PaperOption, Variant};
-use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// The storm that the targets are about.
 const STORM: usize = 1_000;
@@ -113,18 +113,18 @@ fn storm(inputs: &Inputs) -> Vec<Target> {
                 && of(&cell.variant)
         })
     };
-    let (x, hybrid) = (Agreement::X25519, Agreement::X25519MlKem768);
+    let (x, hybrid) = (KeyExchange::X25519, KeyExchange::X25519MlKem768);
     let with = |option, kx| cell(&move |it| it.option == option && it.kx == Some(kx));
     let fs = |key| {
         cell(&move |it| {
-            it.ticket_key == Some(OneTimeKind::KeyPair(key))
+            it.ticket_key == Some(OneTimeKey::from(key))
                 && it.continuation == Some(Continuation::PskKe)
         })
     };
     let mut targets = Vec::new();
     for (kx, name) in [(x, "X25519"), (hybrid, "X25519MLKEM768")] {
         let Some(fast) = fs(kx) else { continue };
-        for option in [PaperOption::Full, PaperOption::PskDhe] {
+        for option in [Letter::A, Letter::C] {
             let Some(slow) = with(option, kx) else { continue };
             let letter = option.letter();
             let what = format!(
@@ -137,7 +137,7 @@ fn storm(inputs: &Inputs) -> Vec<Target> {
             targets.extend(work(what, "a ratio of means of one run", [fast, slow], 1.0));
         }
     }
-    for (option, most) in [(PaperOption::Full, 0.6), (PaperOption::PskDhe, 0.9)] {
+    for (option, most) in [(Letter::A, 0.6), (Letter::C, 0.9)] {
         if let (Some(fast), Some(slow)) = (fs(x), with(option, hybrid)) {
             let letter = option.letter();
             let what = format!(
@@ -200,7 +200,7 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
         let fs = cells.iter().find(|cell| {
             let variant = &cell.name.variant;
             cell.name.link == baseline.name.link
-                && variant.ticket_key == Some(OneTimeKind::KeyPair(Agreement::X25519))
+                && variant.ticket_key == Some(OneTimeKey::X25519)
                 && variant.continuation == Some(Continuation::PskDheKe)
         });
         let Some(fs) = fs else { continue };

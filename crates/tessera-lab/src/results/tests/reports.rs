@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 use tessera_link::{LinkKind, LinkParameters};
+use tessera_reports::{Mode, Store, Suite, Variant};
 
-use crate::experiment::LinkReport;
+use crate::experiment::link_report;
 use crate::sepp_pair::SeppOption;
 use crate::topology;
-use crate::variants::{Store, Suite, Variant};
-use crate::ways::{Mode, Way};
+use crate::variants;
+use crate::ways::Way;
 
 /// Returns how long option number `index` takes, in µs, beyond its link: different for each option.
 fn work_us(index: usize) -> f64 {
@@ -18,7 +19,7 @@ fn cell(variant: &Variant, index: usize, through: &str, link: Value) -> Value {
     let rtt_us = link["rtt_ms"].as_f64().unwrap() * 1e3;
     let work = work_us(index);
     // Early data saves a round trip.
-    let early = variant.way().mode.has_early_data();
+    let early = variant.mode.has_early_data();
     let first = rtt_us * if early { 1.5 } else { 2.5 } + work;
     let nine = |us: f64| [us; 9];
     let around = |us: f64| (0..9).map(|i| us + f64::from(i - 4)).collect::<Vec<_>>();
@@ -66,12 +67,12 @@ pub(super) fn usual() -> Vec<Variant> {
     let is_usual = |variant: &Variant| {
         variant.suite == Suite::Aes256GcmSha384 && variant.store == Store::Memory
     };
-    Variant::all().into_iter().filter(is_usual).collect()
+    variants::all().into_iter().filter(is_usual).collect()
 }
 
 pub(super) fn roaming() -> Value {
     let mut cells = Vec::new();
-    for (index, variant) in Variant::all().iter().enumerate() {
+    for (index, variant) in variants::all().iter().enumerate() {
         cells.push(cell(variant, index, "engine", link("none", 0.0, 0.0, 1.0, 0.0)));
     }
     for (index, variant) in usual().iter().enumerate() {
@@ -86,7 +87,7 @@ pub(super) fn roaming() -> Value {
         }
     }
     // As two SEPPs are: of another suite than the rest.
-    for (index, variant) in Variant::all().iter().enumerate() {
+    for (index, variant) in variants::all().iter().enumerate() {
         if SeppOption::is_nearest(variant) {
             cells.push(cell(variant, index, "sepp", link("seoul-tokyo", 33.0, 0.0, 1.0, 0.0)));
         }
@@ -94,7 +95,7 @@ pub(super) fn roaming() -> Value {
     let mut not_run = json!({
         "through": "engine", "link": link("371ms", 371.0, 0.0, 1.0, 0.0), "reason": "no program etcd | here"
     });
-    flatten(&mut not_run, &Variant::all()[0]);
+    flatten(&mut not_run, &variants::all()[0]);
     json!({
         "experiment": "roaming", "seed": 7, "machine": machine(), "revision": "abc", "link": "tun",
         "cells": cells, "not_run": [not_run]
@@ -108,7 +109,7 @@ pub(super) fn load() -> Value {
         for (kind, users, reconnections) in
             [("users", 1, 20), ("users", 10, 20), ("users", 100, 20), ("storm", 1000, 1)]
         {
-            let early = variant.way().mode.has_early_data();
+            let early = variant.mode.has_early_data();
             let first = if early { 201_000.0 } else { 335_000.0 };
             let asked = users * reconnections;
             let late = asked / 100;
@@ -149,7 +150,7 @@ pub(super) fn load() -> Value {
 pub(super) fn traffic() -> Value {
     let mut flows = Vec::new();
     for option in [Mode::Full, Mode::ZeroRttFs] {
-        let variant = Variant::new(Way::all(&[option])[0], Suite::default(), Store::default());
+        let variant = Way::all(&[option])[0].variant(Suite::default(), Store::default());
         for padding in [Value::Null, json!(512)] {
             for us in 0..10 {
                 let client = if option == Mode::Full { 500 } else { 900 };
@@ -162,7 +163,7 @@ pub(super) fn traffic() -> Value {
             }
         }
     }
-    let link = LinkReport::new(LinkKind::Tun, &LinkParameters::default());
+    let link = link_report(LinkKind::Tun, &LinkParameters::default());
     json!({
         "experiment": "traffic", "seed": 9, "machine": machine(), "link": link, "flows": flows,
         "confusion": { "folds": 1, "tables": [] }, "costs": []

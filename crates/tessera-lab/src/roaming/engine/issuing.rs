@@ -1,8 +1,9 @@
 //! The cost of tickets that are made beforehand.
 
+use tessera_reports::roaming::IssuingCost;
+
 use crate::bench::{SESSIONS_AT_ONCE, us};
 use crate::in_memory::FinishedConnection;
-use crate::roaming::report::IssuingCost;
 use crate::statistics::Median;
 
 /// Returns the cost per ticket, as the median difference between connections that brought tickets and those right after

@@ -11,9 +11,10 @@ use std::time::Duration;
 use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ServerConfig};
+use tessera_reports::Sample;
+use tessera_reports::roaming::{Bytes, Cell, CellName, RoundTrips};
 
 pub(super) use self::operations::Timers;
-use super::report::{Bytes, Cell, CellName, RoundTrips, Sample};
 use crate::bench::{SESSIONS_AT_ONCE, check, us};
 use crate::control::Preparation;
 use crate::endpoint::{self, EtcdStore, Stores};
@@ -22,6 +23,7 @@ use crate::experiment::Failures;
 use crate::in_memory::{FinishedConnection, connect};
 use crate::pki::Pki;
 use crate::statistics::Median;
+use crate::ways::Way;
 
 /// Reconnections before the first that counts.
 const WARM_UP: usize = 10;
@@ -92,7 +94,7 @@ impl<'n> Measurement<'n> {
 
     /// Reconnects until there are this many samples.
     fn reach(&mut self, samples: usize, done: impl Fn()) -> Result<(), LabError> {
-        let way = self.name.variant.way();
+        let way = Way::of_variant(&self.name.variant);
         while self.made.len() < samples {
             if way.mode.resumes() && self.tickets.is_empty() {
                 let wanted = READY.min(samples - self.made.len() + self.to_warm_up);
@@ -123,8 +125,12 @@ impl<'n> Measurement<'n> {
             true => Some(issuing::of_a_ticket(&collected)),
             false => None,
         };
-        let operations =
-            operations::of_a_reconnection(&ends, timers, name.variant.way(), repetitions);
+        let operations = operations::of_a_reconnection(
+            &ends,
+            timers,
+            Way::of_variant(&name.variant),
+            repetitions,
+        );
         let (failed, why_failed) = self.failures.into_counts();
         Ok(Cell {
             name: name.clone(),
@@ -163,7 +169,7 @@ impl Ends {
         timers: &Timers,
         etcd: Option<SocketAddr>,
     ) -> endpoint::Result<Self> {
-        let (way, suite) = (name.variant.way(), Some(name.variant.suite));
+        let (way, suite) = (Way::of_variant(&name.variant), Some(name.variant.suite));
         let prepared =
             |identity| Preparation { suite, tickets: 0, ..Preparation::new(way, identity) };
         let (client, server) = (prepared(pki.client.clone()), prepared(pki.server.clone()));

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 
+use tessera_reports::Sides;
+use tessera_reports::roaming::Operation;
+
 use super::Ends;
 use crate::bench::check;
 use crate::endpoint::Result;
 use crate::in_memory::connect;
-use crate::roaming::report::{Operation, Sides};
 use crate::timed::{OperationTime, TimedEnd, typical};
 use crate::ways::Way;
 

@@ -1,8 +1,10 @@
 //! Both ends in memory, for each way.
 
+use tessera_reports::roaming::{LinkName, Operation, Setup};
+use tessera_reports::{Letter, Sides, Store, Variant};
+
 use super::*;
-use crate::roaming::report::{LinkName, Operation, Setup, Sides};
-use crate::variants::{PaperOption, Store, Variant};
+use crate::variants;
 
 fn name(variant: Variant) -> CellName {
     let name = "none".to_owned();
@@ -19,12 +21,12 @@ fn measured(variant: Variant, repetitions: usize) -> Cell {
 /// Without early data the request waits for the server's flight; with it, it does not.
 #[test]
 fn in_memory_each_variant_takes_its_round_trips_and_moments_are_in_order() {
-    for variant in Variant::all().into_iter().filter(|it| it.store == Store::Memory) {
+    for variant in variants::all().into_iter().filter(|it| it.store == Store::Memory) {
         let cell = measured(variant, 3);
         let key = cell.name.key();
         assert_eq!((cell.samples.len(), cell.failed), (3, 0), "{key}");
         let expected = match variant.option {
-            PaperOption::Full | PaperOption::PskOnly | PaperOption::PskDhe => (1.5, 2.0),
+            Letter::A | Letter::B | Letter::C => (1.5, 2.0),
             _ => (0.5, 1.0),
         };
         let RoundTrips { first_byte, response } = cell.round_trips;
@@ -42,12 +44,12 @@ fn in_memory_each_variant_takes_its_round_trips_and_moments_are_in_order() {
         }
         let first_flight = cell.bytes.first_flight.unwrap();
         assert!(first_flight < cell.bytes.client.unwrap(), "{key}");
-        assert_eq!(cell.issuing.is_some(), variant.option != PaperOption::Full, "{key}");
+        assert_eq!(cell.issuing.is_some(), variant.option != Letter::A, "{key}");
         let done = |side: &[Operation], what: &str| {
             side.iter().find(|it| it.operation == what).map_or(0.0, |it| it.count)
         };
         let Sides { client, server } = &cell.operations;
-        let is_full = variant.option == PaperOption::Full;
+        let is_full = variant.option == Letter::A;
         for side in [client, server] {
             assert_eq!(done(side, "signature"), f64::from(u8::from(is_full)), "{key}");
             assert!(done(side, "seal") >= 2.0 && done(side, "open") >= 2.0, "{key}");
@@ -64,7 +66,7 @@ fn in_memory_each_variant_takes_its_round_trips_and_moments_are_in_order() {
 #[test]
 fn a_ticket_with_a_hybrid_key_is_as_much_longer_as_its_key() {
     let bytes = |key: &str| {
-        let variant = Variant::all().into_iter().find(|it| it.key() == key).unwrap();
+        let variant = variants::all().into_iter().find(|it| it.key() == key).unwrap();
         measured(variant, 1).issuing.unwrap().bytes
     };
     let classical = bytes("e/0rtt-fs/none/x25519/psk_ke/memory/0x1302");
@@ -78,7 +80,7 @@ fn a_ticket_with_a_hybrid_key_is_as_much_longer_as_its_key() {
 #[test]
 fn cells_without_a_store_say_why_and_those_beside_them_are_measured() {
     let (pki, timers) = (Pki::new().unwrap(), Timers::new());
-    let names = Variant::all().into_iter().filter(|it| it.option == PaperOption::PskOnly).map(name);
+    let names = variants::all().into_iter().filter(|it| it.option == Letter::B).map(name);
     let names: Vec<_> = names.collect();
     let cells = vec![(&names[0], Err("no etcd".to_owned())), (&names[1], Ok(None))];
     let measured = measure(cells, &pki, &timers, 25, || ());

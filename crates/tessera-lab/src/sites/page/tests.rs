@@ -1,10 +1,10 @@
 //! The contents of the page, without a browser.
 
 use tessera_link::{LinkKind, LinkParameters};
+use tessera_reports::Machine;
 
 use super::*;
-use crate::experiment::LinkReport;
-use crate::machine::Machine;
+use crate::experiment::link_report;
 use crate::sites::report::between_sites;
 
 const PATHS: [Path; 5] =
@@ -21,7 +21,7 @@ fn report(site_rtts: &[f64]) -> Report {
         experiment: "sites",
         seed: 7,
         machine: Machine { cpu: "CPU".to_owned(), cores: 2, kernel: "Linux".to_owned() },
-        link: LinkReport::new(LinkKind::Tun, &LinkParameters::default()),
+        link: link_report(LinkKind::Tun, &LinkParameters::default()),
         between_sites: between_sites(LinkKind::Tun),
         rows,
     }

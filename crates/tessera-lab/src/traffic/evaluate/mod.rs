@@ -1,11 +1,12 @@
 //! How well flows reveal the options, and the cost of padding: computed from the flows alone.
 
+use tessera_reports::Letter;
+
 use super::features;
 use super::random::Random;
 use super::report::{Confusion, ConfusionTable, Features, Flow, PaddingCost};
 use super::tree::{Example, Question, Tree};
 use crate::statistics::Median;
-use crate::variants::PaperOption;
 
 /// In how many parts the flows are cut, if there are enough.
 pub(crate) const FOLDS: usize = 10;
@@ -69,15 +70,14 @@ fn settings(flows: &[Flow]) -> Vec<Setting<'_>> {
 }
 
 /// Returns the options that are there.
-fn options(flows: &[&Flow]) -> Vec<PaperOption> {
-    let there = |option: &PaperOption| flows.iter().any(|flow| flow.variant.option == *option);
-    PaperOption::ALL.into_iter().filter(there).collect()
+fn options(flows: &[&Flow]) -> Vec<Letter> {
+    let there = |option: &Letter| flows.iter().any(|flow| flow.variant.option == *option);
+    Letter::ALL.into_iter().filter(there).collect()
 }
 
 /// As many parts as there are flows of the rarest option, so that each part has one; two at least.
 fn folds(flows: &[&Flow]) -> usize {
-    let count =
-        |option: PaperOption| flows.iter().filter(|flow| flow.variant.option == option).count();
+    let count = |option: Letter| flows.iter().filter(|flow| flow.variant.option == option).count();
     let rarest = options(flows).into_iter().map(count).min().unwrap_or(FOLDS);
     rarest.clamp(2, FOLDS)
 }

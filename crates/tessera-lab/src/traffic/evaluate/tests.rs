@@ -1,8 +1,9 @@
 //! The classifier on flows with known answers.
 
+use tessera_reports::Mode;
+
 use super::*;
 use crate::traffic::samples;
-use crate::ways::Mode;
 
 /// Returns this many flows of two options; `records` makes those of one from its number and whether it is the second.
 fn flows(count: usize, records: impl Fn(usize, bool) -> Vec<(i64, u64)>) -> Vec<Flow> {
@@ -39,7 +40,7 @@ fn options_of_different_sizes_are_told_by_sizes_and_not_by_times() {
     assert!((0.25..0.75).contains(&times), "{times}");
     let confusion = confusion(&flows, 7);
     let sizes = table(&confusion, Features::Sizes);
-    assert_eq!(sizes.options, [PaperOption::Full, PaperOption::PskDhe]);
+    assert_eq!(sizes.options, [Letter::A, Letter::C]);
     assert_eq!(sizes.matrix, [[40, 0], [0, 40]]);
     assert_eq!(sizes.chance, 0.5);
     assert_eq!(sizes.first_question.as_deref(), Some("record 1 size > 602"));
@@ -110,7 +111,7 @@ fn each_link_and_each_padding_has_tables_and_costs_of_its_own() {
     assert_eq!([0, 4].map(|index| judged(&confusion.tables[index])), [12, 4]);
     let costs = costs(&flows);
     assert_eq!(costs.len(), 4);
-    assert_eq!((costs[1].option, costs[1].server_bytes), (PaperOption::PskDhe, 50.0));
+    assert_eq!((costs[1].option, costs[1].server_bytes), (Letter::C, 50.0));
     assert_eq!((costs[2].client_bytes, costs[2].duration_us), (100.0, 9.0));
 }
 

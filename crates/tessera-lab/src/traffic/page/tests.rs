@@ -1,12 +1,11 @@
 //! The contents of the page, without a browser.
 
 use tessera_link::{LinkKind, LinkParameters};
+use tessera_reports::{Machine, Mode};
 
 use super::*;
-use crate::experiment::LinkReport;
-use crate::machine::Machine;
+use crate::experiment::link_report;
 use crate::traffic::{evaluate, samples};
-use crate::ways::Mode;
 
 fn report() -> Report {
     let mut flows = Vec::new();
@@ -23,7 +22,7 @@ fn report() -> Report {
         experiment: "traffic".to_owned(),
         seed: 7,
         machine: Machine { cpu: "<b>".to_owned(), cores: 2, kernel: "Linux".to_owned() },
-        link: LinkReport::new(LinkKind::Tun, &LinkParameters::default()),
+        link: link_report(LinkKind::Tun, &LinkParameters::default()),
         confusion: evaluate::confusion(&flows, 7),
         costs: evaluate::costs(&flows),
         flows,
