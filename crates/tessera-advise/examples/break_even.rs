@@ -29,11 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     for kx in [KeyExchange::X25519, KeyExchange::X25519MlKem768] {
         let baseline = Way::plain(Letter::C, Some(kx));
-        let key = match kx {
-            KeyExchange::X25519 => OneTimeKey::X25519,
-            KeyExchange::X25519MlKem768 => OneTimeKey::X25519MlKem768,
-        };
-        let candidate = Way::forward_secret(key, None);
+        let candidate = Way::forward_secret(OneTimeKey::from(kx), None);
         let (own, other) = (costs(candidate)?, costs(baseline)?);
         let from = match round_trip_ms(&own, &other, &conditions) {
             BreakEven::Always => "at any round-trip time".to_owned(),

@@ -98,8 +98,8 @@ impl Choice<'_> {
         };
         let cost = measurements::against(self.evidence, self.facts, of, sibling);
         let answer = match self.way.kx {
-            Some(_) => kx.name().to_owned(),
-            None => format!("none; {} in what it falls back to", kx.name()),
+            Some(_) => kx.registered_name().to_owned(),
+            None => format!("none; {} in what it falls back to", kx.registered_name()),
         };
         let cost = cost.into_iter().collect();
         self.line("key exchange", answer, reason, vec!["post-quantum"], cost)
@@ -142,7 +142,7 @@ impl Choice<'_> {
         };
         let differs = self.against(sibling);
         let cost = differs.into_iter().chain(self.held()).collect();
-        Some(self.line("one-time key", key.name(), reason, vec![facts], cost))
+        Some(self.line("one-time key", key.words(), reason, vec![facts], cost))
     }
 
     fn continuation(&self) -> Option<Line> {

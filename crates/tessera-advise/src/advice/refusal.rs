@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::evidence::{Evidence, Setup, Way, how_to_measure, median_rank};
+use tessera_reports::median_rank;
+
+use crate::evidence::{Evidence, Setup, Way, how_to_measure};
 use crate::facts::Facts;
 
 use super::candidates;
@@ -42,7 +44,7 @@ pub enum NoAdvice {
     },
 }
 
-/// Explains why the uncertainty of medians is unknown: too few samples ([`crate::evidence::median_rank`]), or an
+/// Explains why the uncertainty of medians is unknown: too few samples ([`median_rank`]), or an
 /// interval that ends in a failure.
 pub(super) fn why_unsure(samples: usize) -> &'static str {
     match median_rank(samples) {

@@ -127,7 +127,7 @@ fn own(way: Way, lifetimes: &Lifetimes) -> Vec<String> {
     if way.option != Letter::A {
         lines.push(format!("ticket_lifetime {}", hours(lifetimes.ticket)));
     }
-    lines.extend(way.kx.map(|kx| format!("groups {} first", kx.name())));
+    lines.extend(way.kx.map(|kx| format!("groups {} first", kx.registered_name())));
     lines
 }
 

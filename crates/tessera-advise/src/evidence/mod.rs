@@ -5,8 +5,7 @@
 
 mod files;
 mod lab;
-mod summary;
-mod ways;
+mod way;
 
 use std::fmt;
 
@@ -14,8 +13,11 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use files::how_to_measure;
 pub use lab::EvidenceError;
-pub use summary::{Summary, median_rank};
-pub use ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
+pub use tessera_reports::roaming::{IssuingCost, Setup};
+pub use tessera_reports::{
+    Continuation, ForwardSecrecy, KeyExchange, Letter, Machine, OneTimeKey, Store, Summary,
+};
+pub use way::Way;
 
 use crate::break_even::{Costs, Curve, ResponseCurve, Ticket};
 
@@ -39,41 +41,14 @@ pub struct Source {
     pub experiment: String,
     /// The seed of its random choices.
     pub seed: u64,
-    /// The processor's model name.
-    pub cpu: String,
-    /// The machine's number of processors.
-    pub cores: usize,
-    /// The kernel.
-    pub kernel: String,
+    /// The machine.
+    #[serde(flatten)]
+    pub machine: Machine,
     /// The revision of Tessera, if the report names it.
     pub revision: Option<String>,
     /// Whether only protections were taken from it, out of the built-in evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub protections_only: bool,
-}
-
-/// How the two ends were joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Setup {
-    /// Two engines in one process, without sockets.
-    Engine,
-    /// Two processes and the kernel's TCP.
-    Endpoints,
-    /// Two processes of `tessera sepp`.
-    Sepp,
-}
-
-impl Setup {
-    /// Returns its name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Engine => "engine",
-            Self::Endpoints => "endpoints",
-            Self::Sepp => "sepp",
-        }
-    }
 }
 
 /// The link between them.
@@ -91,11 +66,11 @@ pub struct Link {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { experiment, seed, cpu, cores, kernel, revision, protections_only } = self;
+        let Self { experiment, seed, machine, revision, protections_only } = self;
         if *protections_only {
             f.write_str("what ways protect: the evidence that comes with the program, ")?;
         }
-        write!(f, "lab {experiment}, seed {seed}; {cpu}, {cores} cores, {kernel}")?;
+        write!(f, "lab {experiment}, seed {seed}; {machine}")?;
         revision.iter().try_for_each(|revision| write!(f, "; revision {revision}"))
     }
 }
@@ -146,7 +121,7 @@ pub struct Cell {
     pub first_flight: Option<f64>,
     /// The cost of one ticket; `None` also if the server waits for its store meanwhile, as for etcd: reports have no
     /// processor time of that.
-    pub issuing: Option<IssuingCost>,
+    pub issuing: Option<IssuingCost<f64>>,
     /// Whether the processor times and bytes above include the issuing of one ticket.
     pub with_issuing: bool,
 }
@@ -178,33 +153,6 @@ impl Cell {
     pub fn server_us(&self) -> Option<f64> {
         Some(self.server_cpu_us.or(self.server_engine_us)?.median)
     }
-}
-
-/// The cost of one ticket: medians.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IssuingCost {
-    /// Processor time of the server, in microseconds.
-    pub server_us: f64,
-    /// Of the client.
-    pub client_us: f64,
-    /// Bytes on the wire.
-    pub bytes: f64,
-}
-
-/// From when on stolen keys decrypt no recording. The worse is the greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ForwardSecrecy {
-    /// From the end of the handshake on.
-    Handshake,
-    /// From when the server took the one-time key, or it expired.
-    FromTakeOrExpiry,
-    /// From the end of the epoch under whose key the one-time key was stored.
-    FromEpochEnd,
-    /// From when both ends, their backups included, have deleted a PSK.
-    FromDeletionByBoth,
-    /// Never.
-    None,
 }
 
 /// What a way protects, as found by an adversary who recorded it, replayed it, and stole all keys afterwards.

@@ -2,8 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::EvidenceError;
-use super::samples::Sample;
+use tessera_reports::Sample;
+
+use super::{Buckets, EvidenceError};
 use crate::evidence::{Cell, IssuingCost, Link, Load};
 
 /// Any time, in microseconds: all time limits of the lab are below an hour.
@@ -24,7 +25,7 @@ pub(super) fn cell(
 ) -> Result<(), EvidenceError> {
     let Link { rtt_ms, loss, loss_burst, congestion } = cell.link;
     let name = format!("{place}, {} at {rtt_ms} ms", cell.way);
-    let issuing = |value: fn(IssuingCost) -> f64| cell.issuing.map(value);
+    let issuing = |value: fn(IssuingCost<f64>) -> f64| cell.issuing.map(value);
     let numbers = [
         ("rtt_ms", Some(rtt_ms), RTT_MS),
         ("loss", Some(loss), SHARE),
@@ -51,7 +52,7 @@ pub(super) fn load(
     place: &str,
     load: &Load,
     reconnections: u64,
-    accepted_us: &[(f64, u64)],
+    accepted_us: &Buckets,
     before: &[Load],
 ) -> Result<(), EvidenceError> {
     let name = format!("{place}, {} of {} at {} ms", load.way, load.users, load.rtt_ms);

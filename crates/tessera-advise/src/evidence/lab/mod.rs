@@ -1,20 +1,45 @@
 //! Parses the reports of the lab: `reconnect`, `roaming` and `load`.
 
 mod check;
-mod report;
 mod samples;
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tessera_reports::roaming::{Bytes, CellName, LinkName};
+use tessera_reports::{LinkReport, Verdicts, load, reconnect, roaming};
 
-use self::report::{Head, Kind, LoadReport, Machine, Reconnect, RoamingReport, Verdicts};
-use super::ways::{Letter, Store};
-use super::{Cell, Evidence, Link, Load, Protection, Setup, Source};
+use super::{Cell, Evidence, Letter, Link, Load, Machine, Protection, Setup, Source, Store, Way};
 
 /// Why a text is not evidence: what is wrong, and at which member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceError(pub(super) String);
+
+/// The common head of all reports.
+#[derive(Deserialize)]
+struct Head {
+    experiment: String,
+    seed: u64,
+    machine: Machine,
+    revision: Option<String>,
+}
+
+/// A report of `reconnect`, as far as advice uses it. Bytes are read as any number, so that an error names the cell.
+#[derive(Deserialize)]
+struct Reconnect {
+    link: LinkReport,
+    rows: Vec<reconnect::Row<f64>>,
+}
+
+/// The same of a report with cells.
+#[derive(Deserialize)]
+struct Report<C> {
+    cells: Vec<C>,
+}
+
+/// A histogram as the lab writes it: times in microseconds and counts.
+type Buckets = Vec<(f64, u64)>;
 
 impl fmt::Display for EvidenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -32,16 +57,8 @@ impl Evidence {
     /// or duplicate cells.
     pub fn read(report: &str) -> Result<Self, EvidenceError> {
         let Head { experiment, seed, machine, revision } = parse(report)?;
-        let Machine { cpu, cores, kernel } = machine;
-        let source = Source {
-            experiment: experiment.clone(),
-            seed,
-            cpu,
-            cores,
-            kernel,
-            revision,
-            protections_only: false,
-        };
+        let name = experiment.clone();
+        let source = Source { experiment: name, seed, machine, revision, protections_only: false };
         let mut evidence = Self { sources: vec![source], ..Self::default() };
         match experiment.as_str() {
             "reconnect" => evidence.add_reconnect(parse(report)?)?,
@@ -85,7 +102,13 @@ impl Evidence {
         // A row with TCP Fast Open is a separate way, which advice doesn't know.
         let plain = rows.into_iter().enumerate().filter(|(_, row)| row.fast_open.is_none());
         for (at, row) in plain {
-            let way = row.way.of_mode();
+            let way = Way {
+                option: row.mode.letter(),
+                kx: row.kx,
+                ticket_key: row.ticket_key,
+                continuation: row.continuation,
+                store: Store::Memory,
+            };
             let cell = Cell {
                 way,
                 suite: None,
@@ -128,22 +151,27 @@ impl Evidence {
         Ok(())
     }
 
-    fn add_roaming(&mut self, RoamingReport { cells }: RoamingReport) -> Result<(), EvidenceError> {
+    fn add_roaming(
+        &mut self,
+        Report { cells }: Report<roaming::Cell<f64>>,
+    ) -> Result<(), EvidenceError> {
         for (at, cell) in cells.into_iter().enumerate() {
-            let way = cell.way.of_option(cell.option);
-            let measured = samples::cell(way, &cell.samples, cell.failed);
+            let CellName { variant, through, link } = cell.name;
+            let way = Way::from(variant);
+            let measured = samples::cell(way, &cell.samples, cell.failed as usize);
             // In memory the lab measures wall-clock time, which includes waiting for etcd's disk: that of a take in the
             // samples of the engine, that of a put in the issuing. Neither is processor time.
             let waits = way.store == Store::Etcd;
-            let in_memory = cell.through == Setup::Engine;
+            let in_memory = through == Setup::Engine;
+            let Bytes { client, server, first_flight } = cell.bytes;
             let read = Cell {
                 way,
-                suite: Some(cell.suite),
-                through: cell.through,
-                link: cell.link,
-                client_bytes: cell.bytes.client,
-                server_bytes: cell.bytes.server,
-                first_flight: cell.bytes.first_flight,
+                suite: Some(variant.suite.number().to_owned()),
+                through,
+                link: link.into(),
+                client_bytes: client,
+                server_bytes: server,
+                first_flight,
                 issuing: cell.issuing.filter(|_| !waits),
                 // Its tickets are made beforehand, and issuing is measured separately.
                 with_issuing: false,
@@ -156,13 +184,16 @@ impl Evidence {
         Ok(())
     }
 
-    fn add_load(&mut self, LoadReport { cells }: LoadReport) -> Result<(), EvidenceError> {
+    fn add_load(
+        &mut self,
+        Report { cells }: Report<load::Cell<Buckets>>,
+    ) -> Result<(), EvidenceError> {
         for (at, cell) in cells.into_iter().enumerate() {
-            let way = cell.way.of_option(cell.option);
+            let way = Way::from(cell.variant);
             let mut load = Load {
                 way,
-                suite: Some(cell.suite),
-                storm: cell.kind == Kind::Storm,
+                suite: Some(cell.variant.suite.number().to_owned()),
+                storm: cell.kind == load::Kind::Storm,
                 users: cell.users,
                 rtt_ms: cell.rtt_ms,
                 failed: cell.failed,
@@ -174,16 +205,23 @@ impl Evidence {
                 held_bytes: cell
                     .vault_bytes
                     .filter(|_| cell.tickets > 0 && way.option == Letter::E)
-                    .map(|bytes| bytes / cell.tickets as f64),
+                    .map(|bytes| bytes as f64 / cell.tickets as f64),
             };
             let accepted_us = cell.first_accepted_us;
             let place = format!("cells[{at}]");
-            check::load(&place, &load, cell.reconnections, &accepted_us, &self.loads)?;
+            check::load(&place, &load, cell.reconnections as u64, &accepted_us, &self.loads)?;
             load.first_accepted_us = quantile(&accepted_us, 1, 2);
             load.first_accepted_p99_us = quantile(&accepted_us, 99, 100);
             self.loads.push(load);
         }
         Ok(())
+    }
+}
+
+impl From<LinkName> for Link {
+    fn from(link: LinkName) -> Self {
+        let LinkName { name: _, rtt_ms, loss, loss_burst, congestion } = link;
+        Self { rtt_ms, loss, loss_burst, congestion }
     }
 }
 
@@ -201,7 +239,7 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, EvidenceError>
 }
 
 /// Returns the smallest bucket that this share of the samples, a fraction, doesn't exceed.
-fn quantile(buckets: &[(f64, u64)], numerator: u64, denominator: u64) -> Option<f64> {
+fn quantile(buckets: &Buckets, numerator: u64, denominator: u64) -> Option<f64> {
     let all: u128 = buckets.iter().map(|(_, count)| u128::from(*count)).sum();
     let wanted = (all * u128::from(numerator)).div_ceil(denominator.into()).max(1);
     let mut seen = 0;

@@ -1,8 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::evidence::ways::{KeyExchange, OneTimeKey, Way};
-use crate::evidence::{ForwardSecrecy, IssuingCost};
+use crate::evidence::{ForwardSecrecy, IssuingCost, KeyExchange, OneTimeKey};
 
 fn machine() -> Value {
     json!({ "cpu": "a processor", "cores": 2, "kernel": "Linux 6.1" })
@@ -60,7 +59,7 @@ fn roaming() -> Value {
             "bytes": { "client": 900, "server": null, "first_flight": 800 },
             "operations": { "client": [], "server": [] },
             "issuing": { "server_us": 12.5, "client_us": 3.5, "bytes": 300 },
-            "registration": null,
+            "registration": null, "beside": 0,
         }],
         "not_run": [],
     })
