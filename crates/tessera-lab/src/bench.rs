@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use tessera_link::{End, Link, LinkParameters};
-use tessera_reports::Mode;
+use tessera_reports::{Mode, Sample};
 
 use crate::adversary::DecryptedParts;
 use crate::control::{
@@ -41,6 +41,34 @@ pub(crate) struct Bench {
 pub(crate) struct Pair {
     pub(crate) client: Connected,
     pub(crate) server: ServedConnection,
+}
+
+impl Pair {
+    /// Returns its times.
+    pub(crate) fn sample(&self) -> Result<Sample, LabError> {
+        let missing = |what: &str| LabError::Connection(format!("a connection {what}"));
+        let Self { client, server } = self;
+        let (Some(first_byte), Some(arrived)) = (server.first_byte, server.arrived) else {
+            return Err(missing("carried no request"));
+        };
+        let response = client.response.ok_or_else(|| missing("brought no response"))?;
+        let between = |from: Duration, to: Duration| Some(us(to.saturating_sub(from)));
+        let since = |moment| between(client.started, moment);
+        Ok(Sample {
+            // TLS begins once there is a TCP connection. Requests and responses are one record each: the first byte arrives
+            // with the rest.
+            send_us: between(client.tcp, first_byte),
+            receive_us: between(arrived, response),
+            tcp_us: since(client.tcp),
+            first_byte_us: since(first_byte),
+            handshake_us: since(client.handshake),
+            response_us: since(response),
+            client_engine_us: Some(us(client.cost.engine_cpu)),
+            server_engine_us: Some(us(server.cost.engine_cpu)),
+            client_cpu_us: Some(us(client.cost.process_cpu)),
+            server_cpu_us: Some(us(server.cost.process_cpu)),
+        })
+    }
 }
 
 impl Bench {

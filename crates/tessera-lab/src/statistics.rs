@@ -31,6 +31,11 @@ impl Median {
     }
 }
 
+/// Returns the median of counts, rounded; `None` without any.
+pub(crate) fn median_count(samples: impl IntoIterator<Item = f64>) -> Option<u64> {
+    Median::of(samples).map(|median| median.value.round() as u64)
+}
+
 /// Returns the smallest sample that at least this share of the samples do not exceed; `None` without any.
 pub(crate) fn quantile(samples: impl IntoIterator<Item = f64>, share: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = samples.into_iter().collect();

@@ -1,16 +1,14 @@
 //! Measures one row: first sessions, then the adversary, then times.
 
-use std::time::Duration;
-
 use tessera_link::LinkParameters;
 use tessera_reports::reconnect::{Row, SynData};
 use tessera_reports::{Sample, Sides};
 
-use crate::bench::{Bench, Pair, WARM_UP, check, us};
+use crate::bench::{Bench, Pair, WARM_UP, check};
 use crate::control::{ClientOrder, Cost};
 use crate::error::LabError;
 use crate::heap::IS_COUNTED;
-use crate::statistics::Median;
+use crate::statistics::median_count;
 use crate::ways::Way;
 
 impl Bench {
@@ -50,7 +48,7 @@ impl Bench {
             fast_open,
             rtt_ms: parameters.rtt.as_secs_f64() * 1e3,
             samples: pairs.iter().map(sample).collect::<Result<_, _>>()?,
-            first_flight: median(&pairs, |pair| pair.client.first_flight),
+            first_flight: median(&pairs, |pair| pair.client.first_flight as f64),
             bytes: sides(&pairs, |cost| cost.sent as f64),
             heap: IS_COUNTED.then(|| sides(&pairs, |cost| cost.heap.unwrap_or_default() as f64)),
             verdicts: attack.verdicts(&observed),
@@ -58,26 +56,9 @@ impl Bench {
     }
 }
 
-fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
-    let first_byte = server
-        .first_byte
-        .ok_or_else(|| LabError::Connection("a connection carried no request".to_owned()))?;
-    let response = client
-        .response
-        .ok_or_else(|| LabError::Connection("a connection brought no response".to_owned()))?;
-    let since = |moment: Duration| Some(us(moment.saturating_sub(client.started)));
-    Ok(Sample {
-        send_us: None,
-        receive_us: None,
-        tcp_us: since(client.tcp),
-        first_byte_us: since(first_byte),
-        handshake_us: since(client.handshake),
-        response_us: since(response),
-        client_engine_us: Some(us(client.cost.engine_cpu)),
-        server_engine_us: Some(us(server.cost.engine_cpu)),
-        client_cpu_us: Some(us(client.cost.process_cpu)),
-        server_cpu_us: Some(us(server.cost.process_cpu)),
-    })
+/// Returns the times of a connection, without the latencies that this report lacks.
+fn sample(pair: &Pair) -> Result<Sample, LabError> {
+    Ok(Sample { send_us: None, receive_us: None, ..pair.sample()? })
 }
 
 /// Summarises what the SYNs carried. A row without any data in SYNs would be one without TCP Fast Open.
@@ -88,19 +69,17 @@ fn in_syn(pairs: &[Pair]) -> Result<SynData, LabError> {
             "no SYN brought data to the server: does something on the link drop them?".to_owned(),
         ));
     }
-    Ok(SynData { bytes: median(pairs, |pair| pair.client.syn_bytes), taken })
+    Ok(SynData { bytes: median(pairs, |pair| pair.client.syn_bytes as f64), taken })
 }
 
-fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> u64 {
-    let median = Median::of(pairs.iter().map(|pair| value(pair) as f64));
-    median.map_or(0, |median| median.value.round() as u64)
+fn median(pairs: &[Pair], value: impl Fn(&Pair) -> f64) -> u64 {
+    median_count(pairs.iter().map(value)).unwrap_or_default()
 }
 
 /// Returns the median of something at each side.
 fn sides(pairs: &[Pair], value: impl Fn(&Cost) -> f64) -> Sides<u64> {
-    let median = |side: fn(&Pair) -> &Cost| {
-        let median = Median::of(pairs.iter().map(|pair| value(side(pair))));
-        median.map_or(0, |median| median.value.round().max(0.0) as u64)
-    };
-    Sides { client: median(|pair| &pair.client.cost), server: median(|pair| &pair.server.cost) }
+    Sides {
+        client: median(pairs, |pair| value(&pair.client.cost)),
+        server: median(pairs, |pair| value(&pair.server.cost)),
+    }
 }

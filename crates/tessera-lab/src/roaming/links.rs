@@ -13,7 +13,7 @@ use crate::bench::{Bench, Pair, SESSIONS_AT_ONCE, WARM_UP, check, us};
 use crate::control::{ClientOrder, Preparation, ServerOrder};
 use crate::error::LabError;
 use crate::experiment::{Failures, seed_of};
-use crate::statistics::Median;
+use crate::statistics::{Median, median_count};
 use crate::ways::Way;
 
 /// Measures a cell; `done` is called after each reconnection. One-time keys are in the etcd at this address of
@@ -60,7 +60,7 @@ pub(super) fn measure(
         }
     }
     settings.push(bench.link.statistics());
-    let samples = pairs.iter().map(sample).collect::<Result<Vec<_>, _>>()?;
+    let samples = pairs.iter().map(Pair::sample).collect::<Result<Vec<_>, _>>()?;
     let (failed, why_failed) = failures.into_counts();
     Ok(Cell {
         name: name.clone(),
@@ -69,9 +69,9 @@ pub(super) fn measure(
         round_trips: round_trips(&samples, &name.link),
         samples,
         bytes: Bytes {
-            client: median(&pairs, |pair| pair.client.cost.sent),
-            server: median(&pairs, |pair| pair.server.cost.sent),
-            first_flight: median(&pairs, |pair| pair.client.first_flight),
+            client: median_count(pairs.iter().map(|pair| pair.client.cost.sent as f64)),
+            server: median_count(pairs.iter().map(|pair| pair.server.cost.sent as f64)),
+            first_flight: median_count(pairs.iter().map(|pair| pair.client.first_flight as f64)),
         },
         operations: Sides::<Vec<Operation>>::default(),
         issuing: None,
@@ -113,30 +113,6 @@ fn reconnect(bench: &mut Bench, name: &CellName) -> Result<Pair, LabError> {
     Ok(pair)
 }
 
-fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
-    let missing = |what: &str| LabError::Connection(format!("a connection carried no {what}"));
-    let (Some(first_byte), Some(arrived)) = (server.first_byte, server.arrived) else {
-        return Err(missing("request"));
-    };
-    let response = client.response.ok_or_else(|| missing("response"))?;
-    let between = |from: Duration, to: Duration| Some(us(to.saturating_sub(from)));
-    let since = |moment| between(client.started, moment);
-    Ok(Sample {
-        // TLS begins once there is a TCP connection. Requests and responses are one record each: the first byte arrives
-        // with the rest.
-        send_us: between(client.tcp, first_byte),
-        receive_us: between(arrived, response),
-        tcp_us: since(client.tcp),
-        first_byte_us: since(first_byte),
-        handshake_us: since(client.handshake),
-        response_us: since(response),
-        client_engine_us: Some(us(client.cost.engine_cpu)),
-        server_engine_us: Some(us(server.cost.engine_cpu)),
-        client_cpu_us: Some(us(client.cost.process_cpu)),
-        server_cpu_us: Some(us(server.cost.process_cpu)),
-    })
-}
-
 pub(super) fn round_trips(samples: &[Sample], link: &LinkName) -> RoundTrips {
     let of = |value: fn(&Sample) -> Option<f64>| {
         let median = Median::of(samples.iter().filter_map(value))?;
@@ -154,11 +130,6 @@ pub(super) fn lateness(link: &LinkName, settings: &[LinkStatistics]) -> Option<L
     let most_us = us(directions().map(|it| it.late_most).max()?);
     let mean_us = us(total) / packets as f64;
     (link.needs_emulation() && packets > 0).then_some(Lateness { packets, mean_us, most_us })
-}
-
-fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> Option<u64> {
-    let median = Median::of(pairs.iter().map(|pair| value(pair) as f64));
-    median.map(|median| median.value.round() as u64)
 }
 
 /// After a failure a cell continues with other random numbers: the link restarts from its seed, and would lose the same

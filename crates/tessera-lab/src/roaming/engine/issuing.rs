@@ -4,7 +4,7 @@ use tessera_reports::roaming::IssuingCost;
 
 use crate::bench::{SESSIONS_AT_ONCE, us};
 use crate::in_memory::FinishedConnection;
-use crate::statistics::Median;
+use crate::statistics::{Median, median_count};
 
 /// Returns the cost per ticket, as the median difference between connections that brought tickets and those right after
 /// them that brought none.
@@ -18,7 +18,7 @@ pub(super) fn of_a_ticket(pairs: &[[FinishedConnection; 2]]) -> IssuingCost {
     IssuingCost {
         server_us: each(|made| us(made.server.engine)),
         client_us: each(|made| us(made.client.engine)),
-        bytes: Median::of(more.map(|bytes| bytes as f64)).map_or(0.0, |it| it.value).round() as u64
+        bytes: median_count(more.map(|bytes| bytes as f64)).unwrap_or_default()
             / u64::from(SESSIONS_AT_ONCE),
     }
 }

@@ -22,7 +22,7 @@ use crate::error::LabError;
 use crate::experiment::Failures;
 use crate::in_memory::{FinishedConnection, connect};
 use crate::pki::Pki;
-use crate::statistics::Median;
+use crate::statistics::median_count;
 use crate::ways::Way;
 
 /// Reconnections before the first that counts.
@@ -139,9 +139,9 @@ impl<'n> Measurement<'n> {
             why_failed,
             round_trips: round_trips(&made),
             bytes: Bytes {
-                client: median(&made, |made| made.client.sent),
-                server: median(&made, |made| made.server.sent),
-                first_flight: median(&made, |made| made.first_flight),
+                client: median_count(made.iter().map(|made| made.client.sent as f64)),
+                server: median_count(made.iter().map(|made| made.server.sent as f64)),
+                first_flight: median_count(made.iter().map(|made| made.first_flight as f64)),
             },
             operations: operations.map_err(words)?,
             issuing,
@@ -232,11 +232,6 @@ fn round_trips(made: &[FinishedConnection]) -> RoundTrips {
         first_byte: made.first().map(|made| f64::from(made.flights) - 0.5),
         response: made.first().map(|made| f64::from(made.answers)),
     }
-}
-
-fn median(made: &[FinishedConnection], value: impl Fn(&FinishedConnection) -> u64) -> Option<u64> {
-    let median = Median::of(made.iter().map(|made| value(made) as f64));
-    median.map(|median| median.value.round() as u64)
 }
 
 fn words(error: Box<dyn std::error::Error>) -> LabError {
