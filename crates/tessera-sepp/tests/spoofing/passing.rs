@@ -57,7 +57,7 @@ fn answers_pass_that_look_like_what_is_refused() {
     ] {
         assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body));
     }
-    let other = r#"{"appServerAddrs":[{"targetNfFqdn":"udr.5gc.mnc093.mcc208.3gppnetwork.org"}]}"#;
+    let other = r#"{"appServerAddrs":[{"targetNfFqdn":"udr.internal"}]}"#;
     let judged = incoming_answer(&guard, "/namf-comm/v1/x", "", other);
     assert!(judged.is_err(), "other names below it are of functions");
     for header in ["server: http://10.0.0.1/", "via: 2.0 http://10.0.0.1/"] {
