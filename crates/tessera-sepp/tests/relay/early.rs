@@ -1,10 +1,16 @@
 //! Requests in a first flight: only the allowed ones.
 
-use bytes::Bytes;
-use http::Method;
-use tessera_proxy::http::body::Body;
+use std::sync::Arc;
 
-use crate::world::{AM_DATA, HOME, Words, World, empty, request};
+use bytes::Bytes;
+use http::{HeaderValue, Method};
+use tessera_proxy::http::body::Body;
+use tessera_sepp::identity::{Direction, Identity, Listener};
+use tessera_sepp::names::Fqdn;
+use tessera_sepp::reconnection::{Connected, Mode};
+use tessera_tokio::http::mark;
+
+use crate::world::{AM_DATA, HOME, VISITED, Words, World, empty, request};
 
 const OF_HOME: &str =
     "[peer.home.reconnection]\nearly-data = \"fs\"\nearly-methods = [\"GET\", \"PUT\"]";
@@ -45,4 +51,37 @@ async fn get_is_early_over_a_connection_that_comes_back_and_post_never() {
         assert!(may_be_early || !early(&world.home), "{method}, as its receiver sees it");
         world.visited.relay.close(&HOME.parse().unwrap());
     }
+}
+
+/// The peer may choose other methods than this SEPP.
+#[tokio::test]
+async fn a_method_that_may_not_be_early_is_425_until_the_handshake_is_complete() {
+    let world = World::new(Words { visited_peer: OF_VISITED, ..Words::default() }).await;
+    let peer: Fqdn = VISITED.parse().unwrap();
+    let association = world.home.relay.associations().established(&peer).unwrap();
+    let identity = Identity {
+        peer,
+        certificate: association.certificate.clone(),
+        direction: Direction::Incoming,
+        listener: Listener::N32f,
+        association: Some(association.id),
+        epoch: 0,
+    };
+    let connected = Connected { identity: Arc::new(identity), mode: Mode::Full };
+    let (socket, _client) = tokio::io::duplex(1024);
+    let mut begun = world.home.tls.n32f().unwrap().start(socket).unwrap();
+    let watch = begun.handshake_watch();
+    let ask = async |method: Method, is_early: bool| {
+        let mut asked = empty(request(method, "/nudm-sdm/v2/imsi-999700000000001/created"));
+        let network = HeaderValue::from_static("001-01");
+        asked.headers_mut().insert("3gpp-sbi-originating-network-id", network);
+        if is_early {
+            mark(&mut asked, &watch);
+        }
+        world.home.relay.n32(&connected, asked).await.status().as_u16()
+    };
+    assert_eq!(ask(Method::GET, true).await, 201);
+    assert_eq!(ask(Method::PUT, true).await, 201);
+    assert_eq!(ask(Method::DELETE, true).await, 425);
+    assert_eq!(ask(Method::DELETE, false).await, 201);
 }
