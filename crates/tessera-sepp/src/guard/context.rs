@@ -54,20 +54,22 @@ impl Service {
     /// Returns the service of the first segment, by which `apis` allows a peer's request: another one behind it chooses no
     /// rules.
     pub(super) fn at_start(path: &str) -> Self {
-        let len = path.len() - path.trim_start_matches('/').len();
-        let end = path[len..].find('/').map_or(path.len(), |end| len + end);
-        Self::of(&path[..end])
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let first = path.trim_start_matches('/').split('/').next();
+        first.and_then(Self::of_segment).unwrap_or(Self::Other)
     }
 
     /// Returns the known services that segments of the path name.
     pub(super) fn all_in(path: &str) -> impl Iterator<Item = Self> + '_ {
         let path = path.split(['?', '#']).next().unwrap_or_default();
-        path.split('/').skip(1).filter_map(|segment| {
-            // Decoded as the server does: `nudm%2Dsdm` is `nudm-sdm`.
-            let segment = percent::decode(segment)?;
-            let index = SERVICES.iter().position(|name| *name == segment)?;
-            Some(Self::Known(index as u8))
-        })
+        path.split('/').skip(1).filter_map(Self::of_segment)
+    }
+
+    fn of_segment(segment: &str) -> Option<Self> {
+        // Decoded as the server does: `nudm%2Dsdm` is `nudm-sdm`.
+        let segment = percent::decode(segment)?;
+        let index = SERVICES.iter().position(|name| *name == segment)?;
+        Some(Self::Known(index as u8))
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -120,11 +122,6 @@ impl Service {
     /// Returns whether it answers with profiles of the peer's network functions.
     pub(super) fn finds_profiles(self) -> bool {
         self.name() == "nnrf-disc"
-    }
-
-    /// Returns whether it answers with access tokens.
-    pub(super) fn gives_tokens(self) -> bool {
-        self.name() == "oauth2"
     }
 
     /// Returns whether it answers with profiles of network functions.

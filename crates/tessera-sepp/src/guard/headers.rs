@@ -171,9 +171,8 @@ fn of_http(
 fn in_both_readings(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
     of_3gpp(judge, name, value)?;
     match percent::decode_lossy(value) {
-        // Parameters of a query are judged decoded anyway.
-        Cow::Owned(decoded) if !name.starts_with("discovery-") => of_3gpp(judge, name, &decoded),
-        _ => Ok(()),
+        Cow::Owned(decoded) => of_3gpp(judge, name, &decoded),
+        Cow::Borrowed(_) => Ok(()),
     }
 }
 

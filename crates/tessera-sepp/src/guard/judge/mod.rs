@@ -112,11 +112,8 @@ impl Judge<'_> {
     /// Returns whether the parameters under judgement must name the peer's network.
     pub(super) fn must_name_its_network(&self) -> bool {
         let Kind { is_request, service, is_query } = self.kind;
-        let is_asked = match is_query {
-            true => service.finds_profiles(),
-            false => service.gives_tokens(),
-        };
-        self.is_incoming && is_request && is_asked
+        // A form asks for a token.
+        self.is_incoming && is_request && (!is_query || service.finds_profiles())
     }
 
     /// Returns who may be named here.
