@@ -7,8 +7,8 @@ use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::SettingFile;
 use tessera_kit::cached_certificates::{KeptClients, KeptServers};
 
-/// A server's end that has clients' certificates travel once. To be saved from time to time, and when the last connection
-/// has ended: `clients.save()`.
+/// Configures a server so that clients' certificates travel once. Call `clients.save()` from time to time, and when the
+/// last connection has ended.
 pub fn keep_clients(
     config: &mut ServerConfig,
     directory: &Path,
@@ -20,8 +20,8 @@ pub fn keep_clients(
     Ok(clients)
 }
 
-/// A client's end that does the same, with one connection at a time. Another verifier, or another certificate of its own,
-/// needs another part of the directory. To be saved like a server's.
+/// Does the same for a client with one connection at a time. Another verifier, or another certificate of its own, needs
+/// another part of the directory. Call `servers.save()` likewise.
 pub fn keep_servers(
     config: &mut ClientConfig,
     directory: &Path,

@@ -22,21 +22,21 @@ pub fn acceptor(chain: &Path, key: &Path) -> Result<Acceptor, Box<dyn Error>> {
     let key = SettingFile { setting: "key", path: key };
     let mut config = ServerConfig::new(provider, vec![credential::load(chain, key)?]);
     config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Clients may come back: tickets, under keys that change by themselves.
+    // Lets clients resume: tickets, under keys that rotate by themselves.
     config.tickets = Some(Arc::new(RotatingRing::new(&provider)));
-    // With their request in the first flight, accepted at most once: keys for one use.
+    // Lets them send a request in the first flight, accepted at most once: one-time keys.
     let vault = Arc::new(MemoryVault::new(100_000));
     config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault));
     Ok(Acceptor::new(config.checked()?))
 }
 
-/// A client's end: the authorities whom it trusts.
+/// A client's end: the authorities that it trusts.
 pub fn connector(roots: &Path) -> Result<Connector, Box<dyn Error>> {
     // For servers of the public web: `tessera_tokio::system_verifier()`.
     let verifier = trust::roots(SettingFile { setting: "roots", path: roots })?;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
     config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Early data is off unless it is asked for: only the application knows that it wants it.
+    // Early data is off by default: only an application knows whether its first bytes may come early.
     config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
     let sessions = Arc::new(MemorySessionStore::default());
     Ok(Connector::new(config.checked()?).with_sessions(sessions))

@@ -28,12 +28,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 println!("{}", String::from_utf8_lossy(&body));
             }
             Err(error) => match first_flight_error(&error) {
-                // It may have been executed: only the asker can decide. The name is for the receipt.
+                // It may have been executed: only the caller can decide. The flight's name is for its receipt.
                 Some(flight) => return Err(format!("{flight}: {:?}", flight.flight()).into()),
                 None => return Err(error.into()),
             },
         }
-        // Until the connection has ended, and its ticket is there.
+        // Waits until the connection has ended and its ticket has arrived.
         sleep(2 * IDLE).await;
     }
     Ok(())

@@ -37,6 +37,6 @@ async fn serve(client: ListenerStream) {
     let mut server = auto::Builder::new(TokioExecutor::new());
     // The head of a request may take half a minute.
     server.http1().timer(TokioTimer::new());
-    // A client that leaves, or speaks no HTTP, is its own trouble.
+    // Ignored: a client that disconnects, or doesn't speak HTTP, isn't an error here.
     let _ = server.serve_connection(TokioIo::new(client), service).await;
 }

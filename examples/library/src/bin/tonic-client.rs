@@ -22,14 +22,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..2 {
         let endpoint = Endpoint::try_from(url.clone())?;
         let channel = endpoint.connect_with_connector_lazy(connector.clone());
-        // What protoc generates does the rest.
+        // From here on, a client that protoc generates does the same.
         let mut greeter = Grpc::new(channel);
         greeter.ready().await?;
         let request = Request::new(HelloRequest { name: "Ada".into() });
         let codec = ProstCodec::<HelloRequest, HelloReply>::default();
         let reply = greeter.unary(request, PathAndQuery::from_static(HELLO), codec).await?;
         println!("{}", reply.into_inner().greeting);
-        // Until its ticket is there.
+        // Waits until its ticket has arrived.
         sleep(Duration::from_millis(500)).await;
     }
     Ok(())
