@@ -94,10 +94,9 @@
 //!   handshake ends if nothing arrives; call `read` again then.
 //! - **Report the end of the stream** with [`Connection::end_of_stream`]. Without a preceding close_notify, data may
 //!   be missing, and that is an error.
-//! - **Answer questions.** What may wait (a key in another machine, a vault across the network) arrives as
-//!   [`ReadEvent::Question`] with a token; [`ServerConnection::answer`] takes the token and only an answer of
-//!   its type. Nothing is read until then. Configurations whose traits answer at once
-//!   ([`Reply::Now`]) raise no questions.
+//! - **Answer questions.** What may take time (a key in another machine, a vault across the network) arrives as
+//!   [`ReadEvent::Question`] with a token; [`ServerConnection::answer`] takes the token and only an answer of its type.
+//!   Nothing is read until then. Configurations whose traits answer at once ([`Reply::Now`]) raise no questions.
 //!
 //! # Early data
 //!
@@ -125,9 +124,9 @@
 //! - **The transcript is the bytes as sent**, never a message serialized again.
 //! - **Policy is data.** Early data needs a guard: without one it can't be accepted. A PSK's modes belong to its kind
 //!   (`PskKind::modes`), and both ends ask it.
-//! - **A certificate passes through a codec** (`auth/certificate_codec.rs`), one for each connection, which compresses or
-//!   abbreviates it. The engine offers the codec, chooses it, bounds what it writes and compares the length; a doubt
-//!   whether the chain is the one that was sent is raised only after the proof.
+//! - **A certificate passes through a codec** (`auth/certificate_codec.rs`), one for each connection, which compresses
+//!   or abbreviates it. The engine offers the codec, chooses it, bounds what it writes and compares the length; any
+//!   doubt that the chain is the one that was sent is raised only after the proof.
 #![no_std]
 #![forbid(unsafe_code)]
 

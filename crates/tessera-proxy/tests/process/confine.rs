@@ -121,7 +121,7 @@ fn child_looks_up() {
 }
 
 #[test]
-fn threads_that_were_there_before_are_told() {
+fn threads_started_before_confinement_are_reported_as_outside() {
     child::run("confine::child_has_threads", &[]);
 }
 

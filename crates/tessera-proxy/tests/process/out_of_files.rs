@@ -11,11 +11,11 @@ use tokio::task::yield_now;
 use crate::common;
 
 #[test]
-fn a_listener_survives_that_there_are_no_files_left() {
+fn a_listener_survives_running_out_of_file_descriptors() {
     if common::is_child() {
         return child();
     }
-    let test = "out_of_files::a_listener_survives_that_there_are_no_files_left";
+    let test = "out_of_files::a_listener_survives_running_out_of_file_descriptors";
     let output = common::child(test, r#"ulimit -n 64; exec "$@""#).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -132,7 +132,7 @@ async fn nothing_after_a_header_is_touched() {
 }
 
 #[tokio::test]
-async fn every_truncation_is_one() {
+async fn a_header_cut_at_any_byte_is_reported_as_truncated() {
     let bytes = full().write().unwrap();
     for len in 0..bytes.len() {
         for result in [read(&bytes[..len]).await, Header::parse(&bytes[..len])] {
@@ -146,7 +146,7 @@ async fn every_truncation_is_one() {
 
 /// Whichever byte is changed, there is a result and no panic; a change in the prefix is detected at once.
 #[tokio::test]
-async fn every_broken_byte_has_an_answer() {
+async fn a_flipped_bit_in_a_header_gives_a_result_and_no_panic() {
     let bytes = full().write().unwrap();
     for at in 0..bytes.len() {
         for bit in 0..8 {
@@ -361,7 +361,7 @@ async fn only_a_client_with_a_certificate_is_verified() {
 }
 
 #[test]
-fn what_has_no_room_is_not_written() {
+fn a_header_with_a_value_too_long_is_not_written() {
     let too_long = [
         Header { identity: Some(vec![0; 1 << 16]), ..Header::default() },
         Header {

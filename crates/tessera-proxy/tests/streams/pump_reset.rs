@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest, duplex};
 use tokio::net::{TcpListener, TcpStream};
 
 #[tokio::test]
-async fn a_reset_that_writing_hears_of_is_not_told_as_an_end() {
+async fn a_reset_that_a_write_sees_is_reported_as_a_failure() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut side = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (mut peer, _) = listener.accept().await.unwrap();

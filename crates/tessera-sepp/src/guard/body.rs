@@ -1,4 +1,4 @@
-//! Identifies and rewrites bodies: each is forwarded exactly as it was read.
+//! Identifies, judges and rewrites bodies, so that a receiver reads what was judged.
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
@@ -16,8 +16,8 @@ pub(super) fn is_inspected(headers: &HeaderMap, passes_others: bool) -> bool {
     unread_coding(headers).is_none() && !(passes_others && is_other())
 }
 
-/// Returns a content coding that isn't decoded here. `identity` is none (RFC 9110 §12.5.3): servers read the body as it
-/// is.
+/// Returns a content coding that isn't decoded here. `identity` doesn't count as one (RFC 9110 §12.5.3): servers read
+/// the body as it is.
 fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     let mut codings = headers.get_all(CONTENT_ENCODING).iter();
     codings.find_map(|coding| match coding.to_str() {

@@ -51,8 +51,8 @@ impl Service {
         Self::all_in(path).next().unwrap_or(Self::Other)
     }
 
-    /// Returns the service of the first segment, by which `apis` allows a peer's request: another one behind it chooses no
-    /// rules.
+    /// Returns the service that the first segment names. `apis` is checked against it: a service named further along
+    /// the path doesn't choose the rules.
     pub(super) fn at_start(path: &str) -> Self {
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let first = path.trim_start_matches('/').split('/').next();

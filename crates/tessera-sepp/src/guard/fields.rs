@@ -258,7 +258,7 @@ impl Kind {
         })
     }
 
-    /// Returns to whose function a URI may lead.
+    /// Returns whose functions a URI may lead to.
     pub(super) fn uri(self, text: Text) -> Side {
         match (self.is_request, text) {
             (true, Text::Callback) => Side::Sender,
@@ -284,7 +284,7 @@ impl Kind {
             true => Side::Either,
             // The home network reports whose subscriber it authenticated (TS 33.501 §6.1.3.2).
             false if self.service.is_about_own_subscribers() => Side::Sender,
-            // By a path that the peer chose, possibly for that.
+            // The peer chose the path, possibly to escape a stricter rule.
             false if !self.service.is_known() => Side::Either,
             false => Side::Anyone,
         }

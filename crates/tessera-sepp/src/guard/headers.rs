@@ -16,7 +16,7 @@ use super::network::{NetworkName, Side};
 use super::{Refusal, Rule, percent, query};
 
 /// Returns whether the service-based interface uses this HTTP header (TS 29.500 §5.2.2.2). A peer's other headers are
-/// removed: servers trust some of those that a reverse proxy sets, and a peer is none.
+/// removed: servers trust some headers that a reverse proxy sets, and a peer isn't their reverse proxy.
 fn is_standard(name: &str) -> bool {
     // RFC 8470 §5.1: this SEPP's server adds `early-data`.
     name.starts_with("3gpp-sbi-")

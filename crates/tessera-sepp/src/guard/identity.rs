@@ -16,7 +16,7 @@ pub(super) enum Identity<'a> {
     Unclear,
 }
 
-/// The prefixes of subscribers without codes of a network in a fixed place.
+/// The prefixes of subscriber identities whose network codes aren't in a fixed place.
 pub(super) const OTHER_KINDS: [&str; 3] = ["nai-", "gci-", "gli-"];
 
 impl<'a> Identity<'a> {

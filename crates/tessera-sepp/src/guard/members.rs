@@ -229,7 +229,7 @@ fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
-/// Hashes text eight bytes at a time, the last eight of it again, and passes an existing hash through.
+/// Hashes text eight bytes at a time, then its last eight bytes again, and passes an existing hash through.
 #[derive(Default)]
 struct TextHasher(u64);
 

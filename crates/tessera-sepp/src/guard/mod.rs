@@ -19,13 +19,14 @@
 //! | GUTI, `tai`, `homePlmnId`, URIs of sessions, networks in unknown members, SUPI elsewhere | either's |
 //! | `allowedPlmns`, `equivalentPlmns`, steering of roaming, SUPI at `namf-comm` | any |
 //!
-//! In other requests (callbacks of a home network) the third row is either's. In responses, an NRF's answers name the
+//! In other requests (callbacks of a home network), members of the third row may name either network. In responses, an
+//! NRF's answers name the
 //! sender's functions, tokens name both ends, and subscriptions may be about any network. `fields.rs` has the whole
 //! table.
 //!
 //! The guard knows what a member holds (a network, a subscriber, a URI) for every name in 3GPP's OpenAPI files
-//! (`members.txt`). At their services, any other name in a peer's requests and responses offends against a rule, except
-//! in errors and tokens.
+//! (`members.txt`). At their services, any other name in a peer's requests and responses breaks a rule, except in
+//! errors and tokens.
 //!
 //! A message is forwarded in the form in which it was read, so that its receiver reads what was judged: JSON, forms,
 //! multipart bodies and the request line are rewritten, and a peer's headers that no API has are removed. Constructs
@@ -114,7 +115,7 @@ enum Direction {
 pub enum NoGuard {
     /// `log-only` contains an unknown rule.
     Rule(UnknownRule),
-    /// The local networks are missing, in whose domain hidden names are.
+    /// No local network is configured; hidden names need the domain of one.
     Networks,
     /// The secret is too short to derive a key.
     Secret,

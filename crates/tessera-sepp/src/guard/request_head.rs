@@ -21,7 +21,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, parts: &mut request::Parts) -> Result
     headers::judge_request(judge, &mut parts.headers)?;
     let malformed = || Refusal::new(Rule::Malformed, "path", "");
     let path = path::canonical(parts.uri.path()).ok_or_else(malformed)?.into_owned();
-    // By the service the answer is judged.
+    // The answer is judged by the service.
     if !judge.is_incoming && Service::all_in(&path).any(|service| service != judge.kind.service) {
         judge.against(Rule::Malformed, "path", "two services")?;
     }

@@ -7,7 +7,7 @@ use http::StatusCode;
 
 macro_rules! rules {
     ($($(#[doc = $doc:literal])+ $rule:ident = $name:literal, $status:ident, $cause:literal, $detail:literal;)+) => {
-        /// What a message can offend against.
+        /// A rule that a message can break.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Rule {
@@ -52,7 +52,8 @@ macro_rules! rules {
 rules! {
     /// The peer may not use this service, method or path (GSMA's category 1).
     Api = "api", FORBIDDEN, "INVALID_API", "this request is not allowed between these networks";
-    /// The target is not a name of a network behind the receiving SEPP, or not a reachable one (TS 33.501 §5.9.3.2).
+    /// The target is not a name in a network behind the receiving SEPP, or is one that peers may not reach (TS 33.501
+    /// §5.9.3.2).
     Target = "target", FORBIDDEN, "MANDATORY_IE_INCORRECT", "the target does not belong to the receiving network";
     /// A header names a network that its sender may not represent (category 2).
     PlmnInHeader = "plmn-in-header", FORBIDDEN, "PLMNID_MISMATCH", "a header or the path names another network";

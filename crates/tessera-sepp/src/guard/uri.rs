@@ -77,8 +77,8 @@ fn scheme_len(text: &str) -> Option<usize> {
         .map(|scheme| scheme.len())
 }
 
-/// Returns whether any reader finds a host in a text that begins as a URI: `http: none` has none, for a space is in no
-/// host of the URL standard.
+/// Returns whether any reader finds a host in a text that begins as a URI: `http: none` has none, because the URL
+/// standard allows no space in a host.
 pub(super) fn may_have_host(text: &str) -> bool {
     let Some((_, rest)) = text.split_once(':') else { return false };
     let rest = rest.trim_start_matches(['/', '\\', '\t', '\n', '\r']);

@@ -64,7 +64,7 @@ fn a_patch_is_followed_as_its_receivers_follow_it() {
 
 /// open5gs decodes some parameters again, leniently.
 #[test]
-fn what_is_encoded_again_is_encoded_wholly() {
+fn a_parameter_that_is_partly_encoded_twice_is_refused() {
     let guami = r#"{"plmnId":{"mcc":"208","mnc":"93"},"amfId":"020040"}"#;
     let asked = "GET /nnrf-disc/v1/nf-instances?target-nf-type=AMF&requester-nf-type=SMF";
     let form = "POST /oauth2/token\ncontent-type: application/x-www-form-urlencoded\n\n\

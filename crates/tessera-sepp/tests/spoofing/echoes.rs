@@ -146,7 +146,7 @@ fn a_callback_that_comes_back_as_a_hidden_name_is_reached() {
 
 /// A local function may repeat what it read, whatever it should have been.
 #[test]
-fn what_should_be_no_uri_is_none() {
+fn a_uri_where_the_api_has_none_is_refused() {
     for uri in
         ["http://10.0.0.1:2379/x", "HTTP://localhost/", " http://10.0.0.1", "https:/10.0.0.1"]
     {

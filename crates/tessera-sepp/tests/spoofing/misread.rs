@@ -140,7 +140,7 @@ fn a_copy_is_judged_by_what_was_put_where_it_comes_from_alone() {
 }
 
 #[test]
-fn codes_are_a_list_of_texts() {
+fn mncs_other_than_a_list_of_texts_are_malformed() {
     let guard = guard("");
     let asked = |mncs: &str| {
         let body = format!(r#"{{"newGuami":{{"plmnId":{{"mcc":"001","mncs":{mncs}}}}}}}"#);
@@ -249,7 +249,7 @@ fn a_peer_has_no_use_for_a_telescopic_name() {
 
 /// Two types whose lists of changes are judged as plain JSON.
 #[test]
-fn a_list_of_changes_of_any_type_is_one() {
+fn a_json_patch_sent_as_another_json_type_is_refused() {
     let list = format!(r#"[{{"op":"add","path":"/nfStatusNotificationUri","value":"{OWN}"}}]"#);
     refuses(&["problem+json", "3gppHal+json"].map(|kind| {
         format!("PATCH /nsmf-callback/v1/x\ncontent-type: application/{kind}\n\n{list}")
@@ -287,7 +287,7 @@ fn profiles_are_hidden_at_any_path_that_a_peer_chose() {
 
 /// A peer's text isn't part of the line's message, where nothing would quote it.
 #[test]
-fn a_peers_words_are_no_fields_of_a_line() {
+fn text_from_a_peer_adds_no_fields_to_a_log_line() {
     use std::io;
     use std::sync::{Arc, Mutex};
 

@@ -10,7 +10,7 @@ const INNER: &str = "smf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org";
 
 /// An entry of a map may be called `mcc`; what is below it is still judged as members.
 #[test]
-fn below_mcc_in_a_map_members_are_known() {
+fn an_unknown_member_below_a_map_key_named_mcc_is_refused() {
     for name in ["x", "mcc", "mnc", "mncs"] {
         let body = format!(
             r#"{{"nfInstances":[{{"nfServiceList":{{"{name}":{{"serviceApiRoot":"10.0.0.1:80"}}}}}}]}}"#
@@ -22,7 +22,7 @@ fn below_mcc_in_a_map_members_are_known() {
 
 /// In a map `tai` is data, and doesn't make `plmnId` anything but the serving network.
 #[test]
-fn a_name_of_a_map_widens_nothing() {
+fn a_map_key_named_like_a_member_allows_no_other_network() {
     for name in ["x", "tai", "homePlmnId", "ueLocation"] {
         let text = format!(
             "PUT /nudm-uecm/v1/imsi-999700000000001/registrations/smf-registrations/1\n\n\
@@ -173,7 +173,7 @@ fn a_name_names_one_network_and_a_function_that_the_peer_may_reach() {
 }
 
 #[test]
-fn a_query_has_no_half_of_a_network_and_complex_queries_in_json_alone() {
+fn half_a_plmn_id_or_a_complex_query_that_is_not_json_is_malformed() {
     for query in
         ["mcc=999&mnc=70", "mncs=70", "complex-query=attr", "complex_query=attr", "complexQuery=x"]
     {

@@ -147,7 +147,7 @@ fn a_refused_service_is_named_and_cut() {
 }
 
 #[test]
-fn a_uri_is_one_or_is_refused() {
+fn a_uri_that_is_not_plainly_absolute_http_is_refused() {
     let subscribe = |uri: &str| {
         let uri = serde_json::to_string(uri).unwrap();
         rule(&format!("POST /nnrf-nfm/v1/subscriptions\n\n{{\"nfStatusNotificationUri\":{uri}}}"))
@@ -348,7 +348,7 @@ fn the_content_of_an_answer_leads_into_the_peers_network() {
 }
 
 #[test]
-fn a_part_that_is_read_by_its_place_is_no_json() {
+fn a_binary_part_that_contains_json_is_malformed() {
     let judged = |content: &str| {
         rule(&format!(
             "POST /nsmf-pdusession/v1/pdu-sessions\ncontent-type: multipart/related; boundary=b\n\n\

@@ -134,7 +134,7 @@ fn a_part_goes_on_as_it_was_read() {
 }
 
 #[test]
-fn an_event_names_whose_place_it_had_to_be() {
+fn a_refusal_reports_the_senders_network_as_the_allowed_one() {
     let judged = incoming(
         &guard(ANY_MEMBER),
         "GET /nudm-sdm/v2/x\n3gpp-sbi-nrf-uri: nnrf-disc: http://udr.5gc.mnc070.mcc999.3gppnetwork.org/x",
@@ -158,7 +158,7 @@ fn addresses_are_hidden_whatever_the_path() {
 
 /// A value that a list of changes places is kept until its end.
 #[test]
-fn a_list_of_changes_puts_little_and_not_deep() {
+fn a_json_patch_with_large_or_deep_values_is_malformed() {
     let judged = |changes: &[String]| {
         let changes = changes.join(",");
         let text = format!(
@@ -216,7 +216,7 @@ fn an_own_functions_answer_names_no_third_network_in_its_headers() {
 }
 
 #[test]
-fn what_is_of_neither_end_in_a_peers_description_may_name_both() {
+fn an_scp_in_nf_peer_info_may_belong_to_either_network() {
     for network in ["mnc001.mcc001", "mnc070.mcc999"] {
         passes(incoming(
             &guard(""),

@@ -173,7 +173,7 @@ async fn a_product_says_what_may_be_early() {
 }
 
 #[tokio::test]
-async fn http1_says_the_same() {
+async fn over_http1_a_replayable_get_is_served_and_a_post_gets_425() {
     for (method, status, text) in
         [("GET", "200", "GET Some(true) true"), ("POST", "425", "content-length: 0")]
     {

@@ -72,7 +72,7 @@ async fn requests_come_one_after_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_lengths_none_makes_a_second_request() {
+async fn content_length_next_to_chunked_smuggles_no_second_request() {
     // RFC 9112 §6.1: the chunks determine the length, and the connection ends after the answer.
     for fields in [
         "content-length: 4\r\ntransfer-encoding: chunked\r\n",

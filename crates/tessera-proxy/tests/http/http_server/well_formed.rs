@@ -59,7 +59,7 @@ fn request<B>(method: Method, body: B) -> Request<B> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_have_what_belongs_to_them() {
+async fn answers_have_date_and_length_and_no_body_after_head_or_204() {
     for http2 in [false, true] {
         let (io, _served) =
             ServedConnection::start(ServerOptions::default(), |request| async move {

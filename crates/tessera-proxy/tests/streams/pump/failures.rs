@@ -133,7 +133,7 @@ async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
 
 /// With unread bytes in its socket, the kernel would reset the connection when the pump's owner drops it.
 #[tokio::test]
-async fn who_still_sends_is_heard_out_and_not_reset() {
+async fn a_side_that_still_sends_is_read_to_its_end_and_not_reset() {
     for side in [Side::A, Side::B] {
         let (mut client, socket) = tcp_pair().await;
         let refusing = ScriptedStream::reading([bytes("FATAL"), Turn::End])
