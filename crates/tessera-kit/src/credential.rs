@@ -30,16 +30,23 @@ pub fn load(
     let first = chain.first().map(Vec::as_slice).unwrap_or_default();
     let first = CertificateDer::from(first);
     let wrong = |what: fmt::Arguments<'_>| ProgramError::in_file(certificate.path, what);
-    let end_entity =
-        EndEntityCert::try_from(&first).map_err(|error| wrong(format_args!("{error:?}")))?;
+    let end_entity = EndEntityCert::try_from(&first).map_err(|_| {
+        wrong(format_args!(
+            "the first certificate is malformed; check the path after {} (openssl x509 -noout -text -in FILE shows \
+             a certificate)",
+            certificate.setting
+        ))
+    })?;
     // RFC 5280 §4.1: a SubjectPublicKeyInfo ends with the key.
     if !end_entity.subject_public_key_info().as_ref().ends_with(key.public_key()) {
         return Err(ProgramError::in_file(
             key_file.path,
             format_args!(
                 "the private key belongs to another certificate than the first one of {}; the end \
-                 entity's certificate comes first",
-                certificate.path.display()
+                 entity's certificate comes first; check the paths after {} and {}",
+                certificate.path.display(),
+                certificate.setting,
+                key_file.setting
             ),
         ));
     }

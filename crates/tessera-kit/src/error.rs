@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::setting::SettingFile;
 
 /// Why a program can't do what it was asked to do.
-#[derive(Debug)]
+///
+/// Its `Debug` is its `Display`: a `main` that returns this error prints the message.
 #[non_exhaustive]
 pub enum ProgramError {
     /// The settings are invalid. Programs exit with code 2.
@@ -107,6 +108,12 @@ impl fmt::Display for ProgramError {
                 write!(f, "{}:{line}: {what}", path.display())
             }
         }
+    }
+}
+
+impl fmt::Debug for ProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

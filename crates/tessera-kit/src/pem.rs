@@ -1,7 +1,5 @@
 //! Certificates, keys and revocation lists in PEM files (RFC 7468).
 
-use std::path::Path;
-
 use crate::error::ProgramError;
 use crate::files::read;
 use crate::setting::SettingFile;
@@ -55,7 +53,7 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
             let what = format_args!("{advice} {} -out NEW", path.display());
             return Err(ProgramError::in_file(path, what));
         }
-        Err(error) => return Err(malformed(path, &error)),
+        Err(error) => return Err(malformed(file, &error)),
     };
     key.map_err(|error| ProgramError::in_file(path, error))
 }
@@ -110,7 +108,7 @@ fn all_of<T: PemObject + AsRef<[u8]>>(
         T::pem_slice_iter(bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
     match found {
         Ok(found) if found.is_empty() => Err(ProgramError::in_file(file.path, none(file.setting))),
-        found => found.map_err(|error| malformed(file.path, &error)),
+        found => found.map_err(|error| malformed(file, &error)),
     }
 }
 
@@ -124,10 +122,16 @@ fn find(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
-fn malformed(path: &Path, error: &pem::Error) -> ProgramError {
-    if matches!(error, pem::Error::MissingSectionEnd { .. }) {
-        let what = "malformed PEM: the last block has no -----END line; is the file half written?";
-        return ProgramError::in_file(path, what);
-    }
-    ProgramError::in_file(path, format_args!("malformed PEM: {error}"))
+fn malformed(file: SettingFile<'_>, error: &pem::Error) -> ProgramError {
+    let what = match error {
+        pem::Error::MissingSectionEnd { .. } => {
+            "the last block has no -----END line; is the file half written?".to_owned()
+        }
+        pem::Error::Base64Decode(_) => {
+            let setting = file.setting;
+            format!("a block is not base64; copy the file again, or check the path after {setting}")
+        }
+        error => error.to_string(),
+    };
+    ProgramError::in_file(file.path, format_args!("malformed PEM: {what}"))
 }

@@ -31,7 +31,10 @@ pub fn roots_of(
     file: SettingFile<'_>,
     certificates: &[Vec<u8>],
 ) -> Result<WebPkiVerifier, ProgramError> {
-    WebPkiVerifier::new(certificates).map_err(|error| ProgramError::in_file(file.path, error))
+    WebPkiVerifier::new(certificates).map_err(|error| {
+        let setting = file.setting;
+        ProgramError::in_file(file.path, format_args!("{error}; check the path after {setting}"))
+    })
 }
 
 /// Returns when the first of the certificates of a PEM file expires, in seconds since the Unix epoch.

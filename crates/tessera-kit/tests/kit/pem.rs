@@ -28,6 +28,10 @@ impl TestFile {
     fn setting(&self) -> SettingFile<'_> {
         SettingFile { setting: "tls.key", path: &self.0 }
     }
+
+    fn certificate(&self) -> SettingFile<'_> {
+        SettingFile { setting: "tls.certificate", path: &self.0 }
+    }
 }
 
 impl Drop for TestFile {
@@ -94,8 +98,28 @@ fn a_private_key_of_another_certificate_is_refused() {
     let [one, other] = [(), ()].map(|()| KeyPair::generate().unwrap());
     let (certificate, key) =
         (TestFile::new(&certificate(&one)), TestFile::new(&other.serialize_pem()));
-    let why = refusal(credential::load(certificate.setting(), key.setting()));
+    let why = refusal(credential::load(certificate.certificate(), key.setting()));
     assert!(why.contains("belongs to another certificate"), "{why}");
+    assert!(why.ends_with("check the paths after tls.certificate and tls.key"), "{why}");
+}
+
+#[test]
+fn the_error_about_a_malformed_certificate_names_its_setting() {
+    let key = TestFile::new(&KeyPair::generate().unwrap().serialize_pem());
+    let garbage = TestFile::new(&armored("CERTIFICATE", b"no certificate"));
+    let broken = TestFile::new("-----BEGIN CERTIFICATE-----\n%%%%\n-----END CERTIFICATE-----\n");
+    for (file, words) in [
+        (&garbage, "the first certificate is malformed; check the path after tls.certificate ("),
+        (&broken, "malformed PEM: a block is not base64; copy the file again, or check the path"),
+    ] {
+        let why = refusal(credential::load(file.certificate(), key.setting()));
+        assert!(why.contains(words), "{words}: {why}");
+    }
+    let why = refusal(trust::roots(garbage.certificate()));
+    assert!(why.ends_with("it is malformed; check the path after tls.certificate"), "{why}");
+    // What a `main` prints that returns it.
+    let error = trust::roots(garbage.certificate()).unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
 }
 
 #[test]
