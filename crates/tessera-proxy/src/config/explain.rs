@@ -30,21 +30,56 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
         let key = error.span().and_then(|span| text.get(span)).unwrap_or_default();
         return format!("`{}` occurs twice; remove one of them", printable(key));
     }
+    if is_unquoted(&message) {
+        return format!("{at}this is not a number, and not true or false; put text in quotes");
+    }
     format!("{at}{}", without_rust(&message))
 }
 
-/// Rewords what is expected in TOML's terms: serde uses Rust's.
+/// Whether a value without quotes is neither a number nor true nor false.
+fn is_unquoted(message: &str) -> bool {
+    ["invalid float", "invalid boolean", "string values must be quoted"]
+        .iter()
+        .any(|start| message.starts_with(start))
+}
+
+/// Rewords what serde expected and found in TOML's terms, with the value to write if that is clear.
 fn without_rust(message: &str) -> String {
+    let unexpected = ["invalid type: ", "invalid value: "];
     let Some((wrong, expected)) = message.rsplit_once(", expected ") else {
         return message.to_owned();
     };
-    let (least, number) = match expected.strip_prefix("a nonzero ") {
-        Some(number) => (1, number),
+    let Some(found) = unexpected.iter().find_map(|prefix| wrong.strip_prefix(prefix)) else {
+        return format!("{wrong}, expected {expected}");
+    };
+    let text = found.strip_prefix("string ");
+    let number = ["integer ", "floating point "].iter().find_map(|kind| found.strip_prefix(kind));
+    let value = match found {
+        "map" => "a table",
+        "sequence" => "a list",
+        _ => text.or(number).or(found.strip_prefix("boolean ")).unwrap_or(found),
+    };
+    let (least, whole) = match expected.strip_prefix("a nonzero ") {
+        Some(whole) => (1, whole),
         None => (0, expected),
     };
-    let taken = match number {
+    let needed = match whole {
+        _ if expected.starts_with("seconds, or ") => {
+            return format!("{value} is not a time; write {expected}");
+        }
+        _ if expected.starts_with("bytes, or ") => {
+            return format!("{value} is not a length; write {expected}");
+        }
+        "a sequence" if text.is_some() => return format!("it must be a list; write [{value}]"),
+        "a string" => match number {
+            Some(number) => {
+                let number = number.trim_matches('`');
+                return format!("it must be text; put it in quotes: \"{number}\"");
+            }
+            None => "text in quotes".to_owned(),
+        },
         "a map" => "a table".to_owned(),
-        "a sequence" => "an array".to_owned(),
+        "a sequence" => "a list".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "u8" => format!("a whole number from {least} to {}", u8::MAX),
         "u16" => format!("a whole number from {least} to {}", u16::MAX),
@@ -53,7 +88,7 @@ fn without_rust(message: &str) -> String {
         _ if expected.starts_with("struct ") => "a table".to_owned(),
         _ => expected.to_owned(),
     };
-    format!("{wrong}, expected {taken}")
+    format!("it must be {needed}, not {value}")
 }
 
 /// Returns the unknown name and the known ones, which serde quotes in backticks.
