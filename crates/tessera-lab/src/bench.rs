@@ -241,7 +241,10 @@ impl Bench {
         let server = self.served()?;
         match server.error {
             None => Ok(Pair { client, server }),
-            Some(reason) => Err(LabError::Connection(format!("a connection failed: {reason}"))),
+            Some(reason) => {
+                let what = format!("a connection failed at the server: {reason}");
+                Err(LabError::Connection(what))
+            }
         }
     }
 

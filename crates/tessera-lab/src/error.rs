@@ -83,7 +83,7 @@ pub(crate) fn link_words(error: &LinkError) -> String {
         LinkError::Unavailable { .. } => {
             "; `--link loopback` works without it, and emulates nothing"
         }
-        LinkError::NoEmulation { reason: None } => "; `--link tun` does",
+        LinkError::NoEmulation { reason: None } => " (`--link tun`)",
         _ => "",
     };
     format!("{error}{option}")
@@ -117,7 +117,9 @@ mod tests {
             );
         }
         let message = LabError::from(LinkError::NoEmulation { reason: None }).to_string();
-        assert_eq!(message, "a loopback link emulates nothing; `--link tun` does");
+        let expected = "a loopback link emulates nothing: leave its parameters out, or ask for an emulated link \
+                        (`--link tun`)";
+        assert_eq!(message, expected);
     }
 
     #[test]

@@ -72,7 +72,9 @@ impl fmt::Display for LinkError {
             Self::Unavailable { missing, source } => {
                 write!(f, "the emulated link is not available: {missing} ({source})")
             }
-            Self::NoEmulation { reason: None } => f.write_str("a loopback link emulates nothing"),
+            Self::NoEmulation { reason: None } => f.write_str(
+                "a loopback link emulates nothing: leave its parameters out, or ask for an emulated link",
+            ),
             Self::NoEmulation { reason: Some(reason) } => {
                 write!(f, "these parameters need emulation, but {reason}")
             }

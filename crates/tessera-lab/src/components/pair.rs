@@ -194,7 +194,11 @@ impl<H: Handshake> End<'_, H> {
                     input.drain(..progress.consumed);
                     break;
                 }
-                _ => return Err("the engine wants what no connection in memory wants".into()),
+                _ => {
+                    return Err(
+                        "unexpected event of the engine in memory (a bug of the lab)".into()
+                    );
+                }
             }
             input.drain(..progress.consumed);
         }

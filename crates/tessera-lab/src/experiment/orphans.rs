@@ -23,7 +23,9 @@ impl Orphans {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut orphans = Self(command.spawn()?);
         let said = orphans.0.stdout.take().map(|mut stdout| stdout.read_exact(&mut [0]));
-        said.unwrap_or_else(|| Err(io::Error::other("it has no pipes")))?;
+        said.unwrap_or_else(|| {
+            Err(io::Error::other("the watching sh has no standard output (a bug of the lab)"))
+        })?;
         Ok(orphans)
     }
 }

@@ -108,6 +108,6 @@ server, client  processor time of the process, kernel included, for each reconne
 TLS             the server's in calls of TLS streams, the socket's own calls taken away; no ticket is
                 issued meanwhile
 open, tickets   what all open connections hold on the server's heap; what the tickets made beforehand
-                hold; counted by programs that are built with `--features heap`
+                hold; only programs built with `--features heap` count it, others show –
 memory          of one connection, by what allocated it: everything that was ever allocated, what was
                 held when most was held, and what is held when it is idle; in the vault, for one client";

@@ -118,7 +118,7 @@ handshake         the client's handshake is complete; response: its first byte i
 engine            processor time inside the TLS engine; process: all of the endpoint, kernel included
                   (both are higher where endpoints wait longer: meanwhile caches go cold)
 heap              what an idle connection holds: what dropping it gives back, AWS-LC's part included;
-                  counted by programs that are built with `--features heap`
+                  only programs built with `--features heap` count it, others show –
 forward-secret    from the handshake: a recording cannot be opened with any key that exists after the
                   handshake; from take or expiry: after the server took the one-time key, or the key
                   expired untaken; from the epoch's end: after the end of the epoch under whose key the

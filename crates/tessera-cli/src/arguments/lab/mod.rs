@@ -34,7 +34,7 @@ pub(crate) enum Lab {
     /// on loopback.
     #[command(after_help = "\
 Examples:
-  tessera lab reconnect                                   all modes, at 0 and 33 ms; about a minute
+  tessera lab reconnect                                   all modes, at 0 and 33 ms; a minute or two
   tessera lab reconnect --modes psk-dhe,0rtt-fs           two modes only
   tessera lab reconnect --modes 0rtt-unguarded            what a replay does at unguarded servers
   tessera lab reconnect --modes 0rtt-fs --tcp-fast-open   first bytes after half a round trip
