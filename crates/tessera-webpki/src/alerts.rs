@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::net::Ipv6Addr;
 
 use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
@@ -79,11 +80,16 @@ pub(crate) fn words(error: &Error) -> String {
 /// Formats the names of a certificate, which webpki presents as `DnsName("a.example")`.
 fn names(presented: &[String]) -> String {
     let mut names: Vec<_> =
-        presented.iter().take(MOST_NAMES).map(|name| shown(inner(name))).collect();
+        presented.iter().take(MOST_NAMES).map(|name| shown(&canonical(inner(name)))).collect();
     if presented.len() > MOST_NAMES {
         names.push(format!("{} more", presented.len() - MOST_NAMES));
     }
     names.join(", ")
+}
+
+/// Formats an IPv6 address as RFC 5952 does: webpki writes `0::1`.
+fn canonical(name: &str) -> String {
+    name.parse::<Ipv6Addr>().map_or_else(|_| name.into(), |address| format!("{address}"))
 }
 
 fn inner(name: &str) -> &str {

@@ -59,7 +59,9 @@ impl core::fmt::Display for ConfigError {
             Self::Root(error) => write!(f, "root certificate: {error}"),
             Self::NoHandshakeSchemes => f.write_str("no signature scheme for handshakes"),
             Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
-            Self::NoCrls => f.write_str("no revocation list, and unknown statuses are refused"),
+            Self::NoCrls => {
+                f.write_str("no revocation list: give at least one, or accept unknown statuses")
+            }
             Self::CrlSignature => f.write_str(
                 "revocation list: issued in a root's name, but not signed by a root of that name",
             ),

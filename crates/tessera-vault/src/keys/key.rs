@@ -217,9 +217,9 @@ impl fmt::Display for KeyTime {
 impl fmt::Display for RingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ZeroId => f.write_str("the id of a ticket key is all zeros"),
+            Self::ZeroId => f.write_str("the id of a ticket key is all zeros; use random bytes"),
             Self::ZeroSecret { id } => {
-                write!(f, "the secret of ticket key {} is all zeros", Hex(id))
+                write!(f, "the secret of ticket key {} is all zeros; use 32 random bytes", Hex(id))
             }
             Self::DuplicateId { id } => write!(f, "two ticket keys have the id {}", Hex(id)),
             Self::DuplicateSecret { first, second } => {

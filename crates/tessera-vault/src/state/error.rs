@@ -149,7 +149,7 @@ impl fmt::Display for StateProblem {
             Self::HoldsOtherFiles => f.write_str(
                 "this directory holds files that belong to no state; give the state its own directory",
             ),
-            Self::Key(error) => write!(f, "the key of the state is unusable: {error}"),
+            Self::Key(error) => write!(f, "the key of the state (`state-key`) is unusable: {error}"),
             Self::Witness(error) => write!(f, "its witness can't be read: {error}"),
             Self::Io(error) => match error.kind() {
                 io::ErrorKind::NotFound => {

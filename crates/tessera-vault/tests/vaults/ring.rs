@@ -200,6 +200,7 @@ fn a_ring_refuses_unusable_keys_and_keeps_its_old_ones() {
     let id = [1; 16];
     refused(vec![changed(&|key| key.id = [0; 16])], RingError::ZeroId);
     refused(vec![changed(&|key| *key.secret = [0; 32])], RingError::ZeroSecret { id });
+    assert!(RingError::ZeroSecret { id }.to_string().ends_with("; use 32 random bytes"));
     refused(vec![changed(&|_| {}), changed(&|_| {})], RingError::DuplicateId { id });
     let (one, mut other) = (changed(&|_| {}), changed(&|key| key.id = [2; 16]));
     other.secret = one.secret.clone();

@@ -74,10 +74,10 @@ fn a_refusal_for_its_names_has_the_certificates_and_the_one_that_was_asked_for()
     let names = vec![
         dns("a.example"),
         IpAddress("2001:db8::1".parse().unwrap()),
+        IpAddress("::1".parse().unwrap()),
         URI("urn:b".try_into().unwrap()),
     ];
-    let expected =
-        "certificate: it is for other names: a.example, 2001:db8::1, urn:b; not for other.example";
+    let expected = "certificate: it is for other names: a.example, 2001:db8::1, ::1, urn:b; not for other.example";
     assert_eq!(reason(names), expected);
     // Names chosen by a peer are shown truncated, and can't control a terminal.
     let hostile = format!("\u{1b}[2J\r\n\"{}", "x".repeat(300));
