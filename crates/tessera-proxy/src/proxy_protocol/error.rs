@@ -69,12 +69,15 @@ impl fmt::Display for HeaderError {
             Self::NotAHeader { looks_like: DetectedProtocol::Tls } => f.write_str(
                 "TLS without a PROXY header before it (HAProxy sends one with send-proxy-v2)",
             ),
-            Self::NotAHeader { looks_like: DetectedProtocol::Unknown } => {
-                f.write_str("not a PROXY header")
-            }
-            Self::UnknownVersion(byte) => {
-                write!(f, "a PROXY header with version and command {byte:#04x}")
-            }
+            Self::NotAHeader { looks_like: DetectedProtocol::Unknown } => f.write_str(
+                "not a PROXY header, which `accept-proxy-from` requires of this address; let it send version 2 \
+                 (HAProxy: send-proxy-v2), or remove its network there",
+            ),
+            Self::UnknownVersion(byte) => write!(
+                f,
+                "a PROXY header with version and command {byte:#04x}; only version 2 with PROXY (0x21) or LOCAL \
+                 (0x20) is accepted"
+            ),
             Self::TooLong { len, limit } => {
                 write!(f, "a PROXY header of {len} bytes, above the limit of {limit}")
             }

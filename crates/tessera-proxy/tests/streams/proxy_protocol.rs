@@ -183,7 +183,9 @@ async fn what_comes_instead_of_a_header_is_told() {
         (b"PRI * HTTP/2.0\r\n\r\n", DetectedProtocol::Unknown),
     ];
     for (bytes, expected) in cases {
-        let Err(HeaderError::NotAHeader { looks_like }) = read(bytes).await else { panic!() };
+        let error = read(bytes).await.unwrap_err();
+        assert!(error.to_string().contains("send-proxy-v2"), "{error}");
+        let HeaderError::NotAHeader { looks_like } = error else { panic!("{error}") };
         assert_eq!(looks_like, expected, "{}", bytes.escape_ascii());
     }
 }

@@ -1,5 +1,6 @@
 //! Several addresses: sick ones are avoided, and one that hangs delays no call.
 
+use std::error::Error;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -72,7 +73,9 @@ async fn without_any_address_that_listens_calls_fail_and_say_why() {
     for _ in 0..2 {
         let error = pool.call(get(), call().repeatable()).await.unwrap_err();
         assert_eq!((error.kind, error.sent), (CallErrorKind::Unreachable, Delivery::Nothing));
-        assert!(error.to_string().contains("refused"), "{error}");
+        let last = error.source().unwrap().to_string();
+        assert!(last.contains("refused") && last.matches("127.0.0.1:").count() == 1, "{last}");
+        assert!(error.to_string().ends_with(&last), "{error}");
     }
     let error = pool_to(&[], PoolOptions::default()).call(get(), call()).await.unwrap_err();
     assert_eq!(error.kind, CallErrorKind::Unreachable);

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{Grant, Inner, State};
-use crate::dial::Dialler;
+use crate::dial::{DialError, Dialler};
 use crate::http::client::PoolOptions;
 use crate::http::client::addresses::{Cause, Srv};
 use crate::http::client::call::Early;
@@ -125,8 +125,11 @@ impl Inner {
             }
             Err(error) => {
                 self.tally.failed.fetch_add(1, Ordering::Relaxed);
-                let cause: Cause =
-                    Arc::new(io::Error::new(error.kind(), format!("{address}: {error}")));
+                let names_address = error.get_ref().is_some_and(|inner| inner.is::<DialError>());
+                let cause: Cause = Arc::new(match names_address {
+                    true => error,
+                    false => io::Error::new(error.kind(), format!("{address}: {error}")),
+                });
                 if let Some(place) = place {
                     place.opening = place.opening.saturating_sub(1);
                     let random = fastrand::f64();
