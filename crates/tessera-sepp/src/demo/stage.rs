@@ -139,7 +139,10 @@ impl Stage {
         if one.id != other.id {
             return Err(stage_failed("the two SEPPs agreed on different terms"));
         }
-        self.trace.step(Actor::HomeSepp, format!("N32-c is torn down; association {}", one.id));
+        self.trace.step(
+            Actor::HomeSepp,
+            format!("N32-c is done, and its connection closes; association {} stands", one.id),
+        );
         self.counted = self.home.counts();
         Ok(())
     }

@@ -208,6 +208,12 @@ impl Events {
             State::Established(it) => (Some(it.id.to_string()), Some(it.plmns.to_string())),
             _ => (None, None),
         };
+        let what = match state {
+            State::WillEstablish => "an association will be established",
+            State::Established(_) => "the association is established",
+            State::Terminated(_) => "the association is terminated",
+            State::Exception(_) => "the last attempt at an association failed",
+        };
         tracing::info!(
             target: SECURITY,
             event = "association",
@@ -215,8 +221,7 @@ impl Events {
             state = state.as_str(),
             association,
             plmns,
-            "the association is {}",
-            state.as_str()
+            "{what}"
         );
     }
 }

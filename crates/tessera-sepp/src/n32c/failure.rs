@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::messages::SecurityCapability;
 use super::refusal::Refusal;
 use super::transport::TransportError;
@@ -15,7 +17,7 @@ pub enum Failure {
     /// The peer refused, with this status and an explanation.
     Refused {
         /// The HTTP status.
-        status: http::StatusCode,
+        status: StatusCode,
         /// The peer's explanation, shortened to a line.
         detail: String,
         /// The delay that it asked for.
@@ -36,10 +38,16 @@ impl fmt::Display for Failure {
         match self {
             Self::Transport(error) => write!(f, "{error}"),
             Self::Refused { status, detail, .. } if detail.is_empty() => {
-                write!(f, "the peer refused with {}", status.as_u16())
+                write!(f, "the peer refused N32-c with {}, without a reason", status.as_u16())?;
+                f.write_str(match *status {
+                    StatusCode::MISDIRECTED_REQUEST => {
+                        "; check that its `address` is that of its N32-c, and not of its N32-f"
+                    }
+                    _ => "; its log has the reason",
+                })
             }
             Self::Refused { status, detail, .. } => {
-                write!(f, "the peer refused with {}: {detail}", status.as_u16())
+                write!(f, "the peer refused N32-c with {}: {detail}", status.as_u16())
             }
             Self::Answer(reason) => write!(f, "the peer's answer is malformed: {reason}"),
             Self::Claims(refusal) => write!(f, "the peer's answer isn't accepted: {refusal}"),

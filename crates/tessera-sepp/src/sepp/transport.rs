@@ -1,7 +1,9 @@
 //! Transports N32-c requests to peers.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -104,7 +106,56 @@ fn identity(peer: Option<&tessera::auth::PeerIdentity>) -> Option<CertificateIde
 fn failed(error: &CallError) -> TransportError {
     match error.kind {
         CallErrorKind::DeadlineExceeded => TransportError::TimedOut,
-        CallErrorKind::Unreachable => TransportError::Connect(error.to_string()),
+        CallErrorKind::Unreachable => TransportError::Connect(why_unreachable(error)),
         _ => TransportError::Cut(error.to_string()),
+    }
+}
+
+/// Returns what happened at the last address, and what to check if nothing answers there.
+fn why_unreachable(error: &CallError) -> String {
+    let Some(source) = error.source() else { return error.to_string() };
+    let kind = source.downcast_ref::<io::Error>().map(io::Error::kind);
+    let is_silent = matches!(
+        kind,
+        Some(
+            io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::TimedOut
+                | io::ErrorKind::HostUnreachable
+                | io::ErrorKind::NetworkUnreachable
+        )
+    );
+    let advice = if is_silent {
+        "; check that the peer's SEPP runs, and `address` or `srv` of this peer"
+    } else {
+        ""
+    };
+    format!("{source}{advice}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use tessera_proxy::http::client::{Addresses, Plaintext, Protocol, Target};
+
+    use super::*;
+    use crate::config::DialAddress;
+
+    #[tokio::test]
+    async fn an_address_where_nothing_listens_is_named_once_with_what_to_check() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let addresses = Addresses::Fixed([Target::new(DialAddress::Tcp(address))].into());
+        let options = PoolOptions { connections: 1, ..PoolOptions::default() };
+        let pool = Pool::new(Arc::new(Plaintext(Protocol::Http2)), addresses, options);
+        let request = Request::get("http://peer.example/").body(Body::empty()).unwrap();
+        let call = Call::until(Deadline::after(std::time::Duration::from_secs(10)));
+        let error = failed(&pool.call(request, call).await.err().unwrap());
+        let expected = format!(
+            "no connection: {address}: Connection refused (os error 111); check that the peer's SEPP runs, and \
+             `address` or `srv` of this peer"
+        );
+        assert_eq!(error.to_string(), expected);
     }
 }

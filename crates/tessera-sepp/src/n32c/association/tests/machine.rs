@@ -223,8 +223,23 @@ fn a_refusal_tells_why_in_a_line_and_when_to_come_again() {
     machine.answered(now, order.number, Ok(reply));
     assert_eq!(machine.next(), Some(now + 30 * SECOND));
     let text = failure(&machine).to_string();
-    assert!(text.starts_with("the peer refused with 503: NF_CONGESTION, a b, xxx"), "{text}");
+    assert!(text.starts_with("the peer refused N32-c with 503: NF_CONGESTION, a b, xxx"), "{text}");
     assert!(text.len() < 300);
+    for (status, words) in [
+        (
+            StatusCode::MISDIRECTED_REQUEST,
+            "the peer refused N32-c with 421, without a reason; check that its `address`",
+        ),
+        (
+            StatusCode::FORBIDDEN,
+            "the peer refused N32-c with 403, without a reason; its log has the reason",
+        ),
+    ] {
+        let (mut machine, order, now) = begun();
+        machine.answered(now, order.number, Ok(VISITED.reply(status, Vec::new())));
+        let text = failure(&machine).to_string();
+        assert!(text.starts_with(words), "{text}");
+    }
 }
 
 #[test]
