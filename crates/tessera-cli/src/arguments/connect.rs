@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use tessera_commands::{Common, ConnectOptions, Load, LoadMode};
 
 use super::common::CommonArguments;
+use super::values;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -74,7 +75,7 @@ pub(crate) struct ConnectArguments {
     sessions_key: Option<PathBuf>,
 
     /// How many tickets to request in a full handshake (RFC 9149).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32))]
+    #[arg(long, value_name = "N", value_parser = values::tickets)]
     tickets: Option<u8>,
 
     /// Sends this file as early data if --sessions has a ticket for it, and otherwise after the handshake. If the

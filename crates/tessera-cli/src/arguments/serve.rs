@@ -104,7 +104,7 @@ pub(crate) struct ServeArguments {
 
     /// How many tickets a full handshake issues at most; 0 disables resumption.
     #[arg(long, value_name = "N", default_value_t = 2,
-          value_parser = clap::value_parser!(u8).range(..=32))]
+          value_parser = values::tickets)]
     tickets: u8,
 
     /// The lifetime of a ticket: 24h, or a number of seconds; at most 7d.

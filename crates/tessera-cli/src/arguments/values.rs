@@ -37,6 +37,12 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     first.copied().ok_or_else(|| format!("{host}: this name has no address"))
 }
 
+/// Parses how many tickets a handshake issues.
+pub(crate) fn tickets(text: &str) -> Result<u8, &'static str> {
+    let number = text.parse().ok().filter(|number| *number <= 32);
+    number.ok_or("a whole number from 0 to 32")
+}
+
 /// Parses an application protocol (RFC 7301 §3.1).
 pub(crate) fn protocol(text: &str) -> Result<String, String> {
     match text.len() {
@@ -63,6 +69,14 @@ mod tests {
         for wrong in ["", "localhost", "localhost:", "65536", "127.0.0.1:65536", "localhost:https"]
         {
             assert!(address(wrong).unwrap_err().contains("[::]:443"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn tickets_are_a_whole_number_within_bounds() {
+        assert_eq!([tickets("0"), tickets("32")], [Ok(0), Ok(32)]);
+        for wrong in ["33", "-1", "many", ""] {
+            assert_eq!(tickets(wrong), Err("a whole number from 0 to 32"), "{wrong}");
         }
     }
 

@@ -194,6 +194,9 @@ fn options_that_contradict_each_other_are_refused_with_a_sentence() {
     serve(&["--import-psks"], &["--psk-file"]);
     serve(&["--groups", "x25519,x25519"], &["--groups", "each once"]);
     serve(&["--idle-timeout", "1w"], &["--idle-timeout", "5m"]);
+    serve(&["--tickets", "many"], &["--tickets", "a whole number from 0 to 32"]);
+    #[cfg(feature = "demo")]
+    serve(&["--name", "bücher.example"], &["--name \"bücher.example\"", "xn--"]);
     serve(&["--write-timeout", "0"], &["--write-timeout", "1ms"]);
 
     // Nothing listens there: the options are rejected before a connection.

@@ -18,6 +18,11 @@ pub(super) fn generate(
     let failed = |error: rcgen::Error| {
         ProgramError::settings(format!("no certificate can be made for these names: {error}"))
     };
+    if let Some(name) = names.iter().find(|name| !name.is_ascii()) {
+        return Err(ProgramError::settings(format!(
+            "--name {name:?}: not an ASCII name; write it in its ASCII form, xn--..."
+        )));
+    }
     let mut params = CertificateParams::new(names).map_err(failed)?;
     params.distinguished_name.push(DnType::CommonName, first);
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
