@@ -22,7 +22,21 @@ pub(crate) fn of_server(name: &str, section: &ServerSection) -> Vec<String> {
 }
 
 pub(crate) fn of_client(name: &str, section: &ClientSection) -> Vec<String> {
-    of_end(&section.end(name), Role::Client)
+    let end = section.end(name);
+    let mut warnings = of_end(&end, Role::Client);
+    warnings.extend(no_identity(&end));
+    warnings
+}
+
+fn no_identity(end: &End<'_>) -> Option<String> {
+    let has_none = end.certificate.is_none() && end.key.is_none() && end.peers.psk_file.is_none();
+    has_none.then(|| {
+        let setting = end.setting("certificate");
+        format!(
+            "{setting}: without certificate, key or PSK every server end refuses this client; set `certificate` and \
+             `key`, or `peers.psk-file`"
+        )
+    })
 }
 
 fn of_end(end: &End<'_>, role: Role) -> Vec<String> {

@@ -122,3 +122,18 @@ fn a_certificate_that_vouches_for_itself_alone_is_a_warning_where_roots_belong()
     files.write("own.pem", &own, 0o644);
     files.warns("", "own.pem", &[]);
 }
+
+#[test]
+fn a_client_without_certificate_key_and_psk_is_a_warning() {
+    let files = Files::new("client", 200);
+    for (identity, warns) in [("", true), ("certificate = \"db.pem\"\nkey = \"db.key\"", false)] {
+        let text = format!(
+            "[client.pg]\nlisten = \"127.0.0.1:5432\"\nconnect = \"db.example:8443\"\n{identity}\n\
+             [client.pg.peers]\nca = \"ca.pem\"\n"
+        );
+        let shown = tessera_tunnel::summary(&files.write("c.toml", &text, 0o644)).unwrap();
+        let warning =
+            "[client.pg] certificate: without certificate, key or PSK every server end refuses";
+        assert_eq!(shown.contains(warning), warns, "{shown}");
+    }
+}

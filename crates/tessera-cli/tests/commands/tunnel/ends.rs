@@ -1,5 +1,7 @@
 //! Tunnels from a program to its backend.
 
+use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
 
 use crate::program::tessera;
@@ -54,6 +56,38 @@ fn options_are_a_tunnel_too() {
     assert_eq!(ask(entrance, "hello").unwrap(), "here: hello");
     assert_eq!(client.end().code(), Some(0));
     assert_eq!(server.end().code(), Some(0));
+}
+
+#[test]
+fn a_connection_that_fails_is_a_warning_with_what_to_check() {
+    let stage = Stage::new();
+    let [plain, down] = [(), ()].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [at_plain, at_down] = [&plain, &down].map(|it| it.local_addr().unwrap());
+    drop(down);
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut socket in plain.incoming().map_while(Result::ok) {
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            kept.push(socket);
+        }
+    });
+    let server = RunningTunnel::start(&stage.write("server", &[&stage.server("a", at_down, "")]));
+    let [address] = server.addresses();
+    let other_name = stage.client("c", address, "").replace("\"localhost\"", "\"other.example\"");
+    let sections = [stage.client("a", address, ""), stage.client("b", at_plain, ""), other_name];
+    let client =
+        RunningTunnel::start(&stage.write("client", &[&sections[0], &sections[1], &sections[2]]));
+    let [a, b, c] = client.addresses();
+    for (entrance, outcome, words) in [
+        (a, "peer_failed", "is its backend down?"),
+        (b, "handshake_failed", "nothing at this address speaks TLS"),
+        (c, "handshake_failed", "set `server-name`"),
+    ] {
+        assert!(ask(entrance, "hello").is_err());
+        let told = client.says("the server failed");
+        assert_eq!((&told["level"], &told["outcome"]), (&"WARN".into(), &outcome.into()), "{told}");
+        assert!(told["what_to_do"].as_str().unwrap().contains(words), "{told}");
+    }
 }
 
 #[test]

@@ -61,7 +61,6 @@ pub struct Judgement {
     ///
     /// A client of this server that knows the name can have the flight's key burned. That does no harm here: it only
     /// keeps the flight from being executed later.
-    /// that is no harm: it can't be executed later then.
     pub flight: Option<FlightHandle>,
     /// The error.
     pub cause: Option<io::Error>,
@@ -144,9 +143,7 @@ impl Judgement {
     /// Whether the server rejects this end's identity. Its alert arrives after the handshake, which completes here
     /// before the server has verified the certificate (RFC 8446 §2).
     fn refuses_this_end(&self) -> bool {
-        let cause = self.cause.as_ref().and_then(io::Error::get_ref);
-        let cause = cause.and_then(|error| error.downcast_ref());
-        let Some(Error::AlertReceived(alert)) = cause else { return false };
+        let Some(Error::AlertReceived(alert)) = self.error() else { return false };
         [
             AlertDescription::BAD_CERTIFICATE,
             AlertDescription::UNSUPPORTED_CERTIFICATE,
@@ -160,6 +157,28 @@ impl Judgement {
         .contains(alert)
     }
 
+    /// Returns the engine's error.
+    fn error(&self) -> Option<&Error> {
+        self.cause.as_ref()?.get_ref()?.downcast_ref()
+    }
+
+    /// Whether the connection ended without an alert.
+    fn was_cut(&self) -> bool {
+        let is_reset = |cause: &io::Error| cause.kind() == io::ErrorKind::ConnectionReset;
+        matches!(self.error(), Some(Error::Truncated)) || self.cause.as_ref().is_some_and(is_reset)
+    }
+
+    /// Whether the first bytes of the server were no TLS.
+    fn is_not_tls(&self) -> bool {
+        matches!(self.error(), Some(Error::Protocol { reason: "not a TLS record", .. }))
+    }
+
+    /// Whether the server's certificate is good, but for other names.
+    fn has_other_names(&self) -> bool {
+        let Some(Error::PeerRejected(rejected)) = self.error() else { return false };
+        rejected.reason.contains("it is for other names")
+    }
+
     /// Returns what to do; `None` if nothing.
     #[must_use]
     pub fn what_to_do(&self) -> Option<&'static str> {
@@ -169,6 +188,13 @@ impl Judgement {
                 "check that the server end runs and that its address in `connect` is right; the \
                  program may connect again",
             ),
+            (Outcome::HandshakeFailed, _) if self.is_not_tls() => Some(
+                "nothing at this address speaks TLS: check that `connect` names a server end, and not its backend",
+            ),
+            (Outcome::HandshakeFailed, _) if self.has_other_names() => Some(
+                "set `server-name`, or `names` of the `peers`, to a name in the certificate, which `cause` lists, or \
+                 check `connect`",
+            ),
             (Outcome::HandshakeFailed, _) => Some(
                 "check the certificates, the `peers` and the versions of both ends; the program may \
                  connect again",
@@ -176,6 +202,10 @@ impl Judgement {
             (Outcome::PeerFailed, _) if self.refuses_this_end() => Some(
                 "check this end's `certificate` or PSK, and the `peers` of the server: its log shows what it refuses; \
                  until then every connection fails",
+            ),
+            (Outcome::PeerFailed, _) if self.was_cut() => Some(
+                "the server end, or the network, cut the connection: the log of the server end has the reason (is its \
+                 backend down?)",
             ),
             (Outcome::ResetByVerdict, Some(Used)) => Some(
                 "check at the backend what was executed, by the flight's name if it records these, before the program \

@@ -138,6 +138,32 @@ fn a_server_that_refuses_this_end_is_a_warning_with_what_to_do() {
 }
 
 #[test]
+fn a_server_that_cannot_serve_is_a_warning_with_what_to_do() {
+    use tessera::auth::PeerRejected;
+
+    let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };
+    let nothing = ServerState::default();
+    let reason = "certificate: it is for other names: db.example; not for localhost".to_owned();
+    let rejected = PeerRejected { alert: AlertDescription::BAD_CERTIFICATE, reason };
+    let alert = AlertDescription::UNEXPECTED_MESSAGE;
+    for (error, server, words) in [
+        (
+            Error::Protocol { alert, reason: "not a TLS record" },
+            nothing,
+            "speaks TLS: check that `connect`",
+        ),
+        (Error::PeerRejected(rejected), nothing, "set `server-name`"),
+        (Error::Protocol { alert, reason: "other" }, nothing, "check the certificates"),
+        (Error::Truncated, complete, "is its backend down?"),
+    ] {
+        let error = io::Error::new(io::ErrorKind::InvalidData, error);
+        let line = logged(&Judgement::of(ConnectionEnd::Server(error), server));
+        assert_eq!(line["level"], "WARN", "{line:?}");
+        assert!(line["what_to_do"].contains(words), "{words}: {line:?}");
+    }
+}
+
+#[test]
 fn the_causes_of_an_error_stand_once() {
     let inner = io::Error::other("the name has no address");
     let outer = io::Error::other(Outer(inner));
