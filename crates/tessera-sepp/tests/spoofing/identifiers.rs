@@ -2,7 +2,7 @@
 
 use tessera_sepp::guard::Rule;
 
-use crate::message::{guard, guard_of, incoming, incoming_answer};
+use crate::message::{guard, guard_of, incoming, incoming_answer, outgoing};
 
 const UDM: &str = "http://udm.5gc.mnc001.mcc001.3gppnetwork.org";
 
@@ -81,6 +81,10 @@ fn identifiers_that_begin_with_codes_are_judged_by_their_type() {
     .filter(|body| post(body).is_ok())
     .collect();
     assert!(passed.is_empty(), "{passed:#?}");
+    assert_eq!(post(r#"{"offloadIds":["x"]}"#), Err(Rule::Malformed));
+    assert_eq!(post(r#"{"groupId":"x"}"#), Ok(()), "another text in some APIs");
+    let answered = incoming_answer(&guard, "/nsmf-pdusession/v1/x", "", r#"{"offloadIds":["x"]}"#);
+    assert!(answered.is_ok(), "where any network may be named");
 }
 
 /// TS 29.500 §5.2.3.2.6: the binding of an AMF's context has its `guami`.
@@ -98,6 +102,17 @@ fn the_guami_of_a_binding_is_of_either_end() {
         })
         .collect();
     assert!(passed.is_empty(), "{passed:#?}");
+    let answered = |guami: &str| {
+        let header = format!("3gpp-sbi-binding: bl=nf-set; guami={guami}");
+        let judged = incoming_answer(&guard, "/nudm-sdm/v2/x", &header, "");
+        judged.err().map(|refusal| refusal.rule)
+    };
+    for guami in ["00101020040", "001-01-020040", "99970020040", "x"] {
+        assert_eq!(answered(guami), None, "{guami}");
+    }
+    for guami in ["20893020040", "208-93-020040"] {
+        assert_eq!(answered(guami), Some(Rule::PlmnInHeader), "{guami}");
+    }
 }
 
 /// TS 29.571: the pattern of `5gPrukId` has `mnc[0-9]{2,3}`.
@@ -255,6 +270,7 @@ fn a_peer_names_its_network_where_an_nrf_compares_it() {
     let plmn = "%7B%22mcc%22:%22001%22,%22mnc%22:%2201%22%7D";
     let search = "GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF";
     assert_eq!(rule(search), Some(Rule::PlmnInQuery));
+    assert!(outgoing(&guard(""), search).is_ok(), "its NRF asks its own network");
     assert_eq!(rule(&format!("{search}&requester-plmn-list=%5B{plmn}%5D")), None);
     let token = "POST /oauth2/token\ncontent-type: application/x-www-form-urlencoded\n\n\
                  grant_type=client_credentials&nfType=AMF&scope=nudm-sdm";

@@ -199,7 +199,7 @@ fn no_text_of_a_peer_leads_out_of_a_path() {
     {
         assert_eq!(rule(value), Some(Rule::Malformed), "{value}");
     }
-    for value in ["a..b", "...", "1.2", "x/...", "and so on.."] {
+    for value in ["a..b", "...", "1.2", "x/...", "and so on..", "100%"] {
         assert_eq!(rule(value), None, "{value}");
     }
     let searched = |id: &str| {
