@@ -41,6 +41,8 @@ fn answers_pass_that_look_like_what_is_refused() {
         // A subscriber of a third network, and half a network where any may be named.
         ("/nsmf-pdusession/v1/x", r#"{"supi":"imsi-208930000000001"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"tai":{"plmnId":{"mcc":"208"},"tac":"1"}}"#),
+        // A text that no function follows.
+        (asked, r#"{"dnn":"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1"}"#),
         // Of a network that served the subscriber before.
         (asked, r#"{"vendorId":"5g-guti-2089302004000000001"}"#),
         // Servers and gateways, which no network function connects to over HTTP.
@@ -95,4 +97,16 @@ fn a_token_says_where_its_keys_are_in_the_senders_network_alone() {
         assert_eq!(asked(header), Err(Rule::CallbackUri), "{header}");
     }
     assert_eq!(asked("[]"), Err(Rule::Malformed));
+}
+
+/// The member names the NRF's network, and its path any of both.
+#[test]
+fn the_path_of_a_uri_may_name_either_end() {
+    let uri = |name: &str| {
+        format!(
+            "POST /nsmf-pdusession/v1/pdu-sessions\n\n{{\"hnrfUri\":\"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nnrf-disc/v1/{name}\"}}"
+        )
+    };
+    passes(incoming(&guard(""), &uri("amf1.5gc.mnc001.mcc001.3gppnetwork.org")));
+    assert!(incoming(&guard(""), &uri("amf1.5gc.mnc093.mcc208.3gppnetwork.org")).is_err());
 }
