@@ -326,6 +326,8 @@ fn a_third_networks_subscription_is_seen_in_an_answer_of_no_known_service() {
     };
     assert_eq!(judged("/x/subscriptions"), Some(Rule::PlmnInJson));
     assert_eq!(judged("/nudm-sdm/v2/x"), None, "its own identifiers have any form");
+    let apis = guard("[peer.visited.guard]\napis = [\"namf-comm\"]");
+    assert!(incoming(&apis, "DELETE /namf-comm/v1/subscriptions/20893-abc").is_ok());
 }
 
 /// TS 29.571 §5.3.2: the digits of a group's service precede its network.

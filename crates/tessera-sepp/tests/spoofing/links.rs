@@ -214,16 +214,23 @@ fn no_text_of_a_peer_leads_out_of_a_path() {
 #[test]
 fn a_callback_in_an_answer_leads_to_no_clear_name_that_is_hidden() {
     let guard = guard("");
-    let judged = |host: &str| {
-        let uri = format!("http://{host}.5gc.mnc070.mcc999.3gppnetwork.org:8080/admin/shutdown");
+    let judged = |host: &str, path: &str| {
+        let uri = format!("http://{host}.5gc.mnc070.mcc999.3gppnetwork.org:8080{path}");
         let context = format!(
             r#"{{"ueContext":{{"eventSubscriptionList":[{{"eventNotifyUri":"{uri}"}}]}}}}"#
         );
         let asked = "/namf-comm/v1/ue-contexts/imsi-001010000000001/transfer";
         incoming_answer(&guard, asked, "", &context).err().map(|refusal| refusal.rule)
     };
-    assert_eq!(judged("oam"), Some(Rule::CallbackUri));
-    assert_eq!(judged("nrf"), None);
+    for (host, path) in [
+        ("oam", "/admin/shutdown"),
+        ("oam", "/namf-callback/v1/x"),
+        ("nrf", "/admin/shutdown"),
+        ("nrf", "/nnrf-nfm/v1/nf-instances/1"),
+    ] {
+        assert_eq!(judged(host, path), Some(Rule::CallbackUri), "{host} {path}");
+    }
+    assert_eq!(judged("nrf", "/nnrf-nfm/v1/nf-status-notify"), None);
 }
 
 /// Requests of `namf-comm` may name any subscriber.

@@ -263,6 +263,11 @@ fn changes_of_addresses_are_left_out() {
         let (mut parts, mut body) = request(&text);
         passes(with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body))));
         assert_eq!(body, format!("{{\"profileChanges\":[{expected}]}}"), "{changes}");
+        // A network that hides nothing shows its own.
+        let (mut parts, mut body) = request(&text);
+        let open = crate::message::guard("[peer.visited.guard]\nhide-topology = false");
+        passes(with(|context| open.outgoing_request(context, &mut parts, Some(&mut body))));
+        assert_eq!(body, format!("{{\"profileChanges\":[{changes}]}}"));
     }
     let copy = r#"{"op":"copy","path":"/locality","from":"/ipv4Addresses/0"}"#;
     let text = format!("PATCH /nnrf-nfm/v1/subscriptions/1\n\n[{copy}]");

@@ -36,12 +36,7 @@ impl Judge<'_> {
                     self.names_another(Rule::CallbackUri, scope, side, text)?;
                     return Ok(None);
                 }
-                // The peer chose the path, also of a callback URI that comes back.
-                Ok(Some(_))
-                    if (self.is_incoming && self.may_come_back(scope)
-                        || self.is_followed(scope, uri.rest))
-                        && !self.may_ask(uri.rest) =>
-                {
+                Ok(Some(_)) if self.is_followed(scope, uri.rest) && !self.may_ask(uri.rest) => {
                     return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
                 }
                 // A function that quotes the text to the peer would show what the name stands for.
@@ -101,17 +96,13 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Returns whether a local function may ask for a service by a peer's URI. A callback URI that it sent itself comes
-    /// back as a hidden name, and leads to no service.
+    /// Returns whether a local function may ask for the path of a peer's URI. The peer chose the path of a callback URI
+    /// that comes back, too.
     fn is_followed(&self, scope: Scope, path: &str) -> bool {
         let is_followed = match scope.text {
             Text::Uri | Text::UriOrHost | Text::Reference => true,
             Text::Plain if self.kind.is_request => !asks_for_no_service(path),
-            _ => {
-                self.translation.is_some()
-                    && self.may_come_back(scope)
-                    && !asks_for_no_service(path)
-            }
+            _ => self.translation.is_some() && self.may_come_back(scope),
         };
         self.is_incoming && is_followed
     }
