@@ -31,6 +31,11 @@ pub(crate) struct Json {
 }
 
 impl Exchange {
+    /// Whether the answer repeats the request: names of callbacks as SEPPs rewrote them.
+    pub(crate) fn is_repeated(&self) -> bool {
+        !self.request.is_empty() && self.request.text == self.response.text
+    }
+
     /// Whether it is a discovery: the NRF's results vary.
     pub(crate) fn is_discovery(&self) -> bool {
         self.function == "nrf"

@@ -127,9 +127,9 @@ async fn accept(listener: TcpListener, arrivals: Arc<Mutex<Vec<Instant>>>) {
 
 async fn answer(request: Request<Body>, arrivals: &Mutex<Vec<Instant>>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let status = match body.collect_up_to(MAX_BODY).await {
-        Ok(_) => StatusCode::NOT_FOUND,
-        Err(_) => StatusCode::BAD_REQUEST,
+    let (status, sent) = match body.collect_up_to(MAX_BODY).await {
+        Ok(sent) => (StatusCode::NOT_FOUND, sent.data),
+        Err(_) => (StatusCode::BAD_REQUEST, Bytes::new()),
     };
     lock(arrivals).push(Instant::now());
     let asked = parts.uri.path_and_query().map_or("", |path| path.as_str());
@@ -139,7 +139,7 @@ async fn answer(request: Request<Body>, arrivals: &Mutex<Vec<Instant>>) -> Respo
     *response.status_mut() = status;
     if let Some(exchange) = known {
         *response.status_mut() = StatusCode::from_u16(exchange.status).unwrap_or(status);
-        let body: Bytes = exchange.response.bytes();
+        let body = if exchange.is_repeated() { sent } else { exchange.response.bytes() };
         if !body.is_empty() {
             let json = HeaderValue::from_static("application/json");
             response.headers_mut().insert(CONTENT_TYPE, json);

@@ -86,12 +86,13 @@ async fn accept(listener: TcpListener, executions: Arc<Executions>) {
             let service = async |request: Request<Body>| {
                 let (parts, body) = request.into_parts();
                 // Answer only when the request is complete.
-                if body.collect_up_to(MAX_BODY).await.is_err() {
+                let Ok(sent) = body.collect_up_to(MAX_BODY).await else {
                     return empty(StatusCode::BAD_REQUEST);
-                }
+                };
                 let path = parts.uri.path();
                 *executions.lock().entry(key(parts.method.as_str(), path)).or_default() += 1;
-                answer(&parts.method, path, parts.uri.query().unwrap_or_default())
+                let sent = String::from_utf8_lossy(&sent.data);
+                answer(&parts.method, path, parts.uri.query().unwrap_or_default(), &sent)
             };
             let options = Arc::new(ServerOptions::default());
             serve(AcceptedConnection::plaintext(socket), options, service, std::future::pending())
@@ -106,7 +107,8 @@ const NF_MANAGEMENT: &str = "/nnrf-nfm/v1/nf-instances/";
 /// In bytes.
 const MAX_BODY: usize = 64 << 10;
 
-fn answer(method: &Method, path: &str, query: &str) -> Response<Body> {
+/// Answers a request. What a function stores it repeats as it was `sent`, callbacks included.
+fn answer(method: &Method, path: &str, query: &str, sent: &str) -> Response<Body> {
     let last = path.rsplit('/').next().unwrap_or_default();
     if path.starts_with(NF_MANAGEMENT) {
         return match *method {
@@ -131,7 +133,7 @@ fn answer(method: &Method, path: &str, query: &str) -> Response<Body> {
         ("PUT", "5g-aka-confirmation") => json(StatusCode::OK, CONFIRMED),
         ("PUT", "amf-3gpp-access") => created(
             "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:80/nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access",
-            REGISTERED,
+            sent,
         ),
         ("PATCH", "amf-3gpp-access") | ("DELETE", _) => empty(StatusCode::NO_CONTENT),
         ("GET", "am-data") => json(StatusCode::OK, AM_DATA),
@@ -140,7 +142,8 @@ fn answer(method: &Method, path: &str, query: &str) -> Response<Body> {
         ("GET", "sm-data") => json(StatusCode::OK, SM_DATA),
         ("POST", "sdm-subscriptions") => created(
             "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:80/nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions/1",
-            SUBSCRIBED,
+            // SdmSubscription (TS 29.503 §6.1.6.2.3).
+            &sent.replacen('{', r#"{"subscriptionId":"1","#, 1),
         ),
         _ => empty(StatusCode::NOT_FOUND),
     }
@@ -178,10 +181,6 @@ fn discovered(kind: &str, service: &str) -> String {
 const VECTOR: &str = r#"{"authType":"5G_AKA","5gAuthData":{"rand":"00112233445566778899aabbccddeeff","autn":"ffeeddccbbaa99887766554433221100","hxresStar":"0123456789abcdef0123456789abcdef"},"_links":{"5g-aka":{"href":"http://ausf.5gc.mnc070.mcc999.3gppnetwork.org:80/nausf-auth/v1/ue-authentications/1/5g-aka-confirmation"}}}"#;
 /// ConfirmationDataResponse, with a made-up key.
 const CONFIRMED: &str = r#"{"authResult":"AUTHENTICATION_SUCCESS","supi":"imsi-999700000000001","kseaf":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}"#;
-/// Amf3GppAccessRegistration (TS 29.503 §6.2.6.2.2).
-const REGISTERED: &str = r#"{"amfInstanceId":"7f0b2c3d-5e6f-4a1b-9c8d-1e2f3a4b5c6d","deregCallbackUri":"http://amf.5gc.mnc001.mcc001.3gppnetwork.org:80/namf-callback/v1/1/dereg","guami":{"plmnId":{"mcc":"001","mnc":"01"},"amfId":"020040"},"ratType":"NR"}"#;
 const AM_DATA: &str = r#"{"gpsis":["msisdn-4917000000001"],"subscribedUeAmbr":{"uplink":"1048576 Kbps","downlink":"1048576 Kbps"},"nssai":{"defaultSingleNssais":[{"sst":1,"sd":"000001"}]}}"#;
 const SMF_SELECT_DATA: &str = r#"{"subscribedSnssaiInfos":{"01-000001":{"dnnInfos":[{"dnn":"internet","lboRoamingAllowed":true}]}}}"#;
 const SM_DATA: &str = r#"[{"singleNssai":{"sst":1,"sd":"000001"},"dnnConfigurations":{"internet":{"pduSessionTypes":{"defaultSessionType":"IPV4V6","allowedSessionTypes":["IPV4","IPV6","IPV4V6"]},"sscModes":{"defaultSscMode":"SSC_MODE_1","allowedSscModes":["SSC_MODE_1","SSC_MODE_2","SSC_MODE_3"]},"5gQosProfile":{"5qi":9,"arp":{"priorityLevel":8,"preemptCap":"NOT_PREEMPT","preemptVuln":"NOT_PREEMPTABLE"},"priorityLevel":8},"sessionAmbr":{"uplink":"1048576 Kbps","downlink":"1048576 Kbps"}}}}]"#;
-/// SdmSubscription (TS 29.503 §6.1.6.2.3).
-const SUBSCRIBED: &str = r#"{"nfInstanceId":"7f0b2c3d-5e6f-4a1b-9c8d-1e2f3a4b5c6d","implicitUnsubscribe":true,"callbackReference":"http://amf.5gc.mnc001.mcc001.3gppnetwork.org:80/namf-callback/v1/1/sdm","monitoredResourceUris":[],"subscriptionId":"1"}"#;

@@ -225,7 +225,6 @@ fn a_callback_in_an_answer_leads_to_no_clear_name_that_is_hidden() {
     for (host, path) in [
         ("oam", "/admin/shutdown"),
         ("oam", "/namf-callback/v1/x"),
-        ("nrf", "/admin/shutdown"),
         ("nrf", "/nnrf-nfm/v1/nf-instances/1"),
     ] {
         assert_eq!(judged(host, path), Some(Rule::CallbackUri), "{host} {path}");

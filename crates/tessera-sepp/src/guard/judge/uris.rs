@@ -96,13 +96,17 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Returns whether a local function may ask for the path of a peer's URI. The peer chose the path of a callback URI
-    /// that comes back, too.
+    /// Returns whether a local function may ask for a service by a peer's URI. The peer chose the path of a callback URI
+    /// that comes back, too; where no service is named it may be the function's own (TS 29.501 §4.4.3).
     fn is_followed(&self, scope: Scope, path: &str) -> bool {
         let is_followed = match scope.text {
             Text::Uri | Text::UriOrHost | Text::Reference => true,
             Text::Plain if self.kind.is_request => !asks_for_no_service(path),
-            _ => self.translation.is_some() && self.may_come_back(scope),
+            _ => {
+                self.translation.is_some()
+                    && self.may_come_back(scope)
+                    && !asks_for_no_service(path)
+            }
         };
         self.is_incoming && is_followed
     }
