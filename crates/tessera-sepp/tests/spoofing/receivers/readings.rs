@@ -46,9 +46,10 @@ impl Readings {
                 "{name} finds {found} of {readable} lies that it can read, where nothing is guarded"
             );
             assert!(10 * found > 9 * readable, "{name} finds too few lies");
-            let blind = tricks
-                .iter()
-                .filter(|(trick, [_, found])| *found == 0 && !unread.contains(&&***trick));
+            // Of fewer messages each may have another trick, which is lost.
+            let blind = tricks.iter().filter(|(trick, [all, found])| {
+                *all >= 3 && *found == 0 && !unread.contains(&&***trick)
+            });
             let blind: BTreeSet<_> = blind.map(|(trick, _)| trick).collect();
             assert!(blind.is_empty(), "{name} finds no lie with {blind:?}");
             let gone: Vec<_> =
