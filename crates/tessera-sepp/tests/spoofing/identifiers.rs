@@ -83,6 +83,7 @@ fn identifiers_that_begin_with_codes_are_judged_by_their_type() {
     assert!(passed.is_empty(), "{passed:#?}");
     assert_eq!(post(r#"{"offloadIds":["x"]}"#), Err(Rule::Malformed));
     assert_eq!(post(r#"{"groupId":"x"}"#), Ok(()), "another text in some APIs");
+    assert_eq!(post(r#"{"groupId":"0a1b2c3d-208-93-ab"}"#), Err(Rule::PlmnInJson));
     let answered = incoming_answer(&guard, "/nsmf-pdusession/v1/x", "", r#"{"offloadIds":["x"]}"#);
     assert!(answered.is_ok(), "where any network may be named");
 }
