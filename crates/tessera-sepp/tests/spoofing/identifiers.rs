@@ -237,9 +237,15 @@ fn a_relative_reference_leads_to_no_service_that_the_peer_may_not_ask() {
     {
         assert_eq!(rule(reference), None, "{reference}");
     }
-    for reference in ["/nudr-dr/v1/x", "nudr-dr/v1/x", "../../nudr-dr/v1/x", "/x/../nudr-dr/v1"] {
+    let hidden = "gopher%3A%2F%2F10.0.0.1/x";
+    for reference in
+        ["/nudr-dr/v1/x", "nudr-dr/v1/x", "../../nudr-dr/v1/x", "/x/../nudr-dr/v1", hidden]
+    {
         assert_eq!(rule(reference), Some(Rule::CallbackUri), "{reference}");
     }
+    let answer = format!(r#"{{"monitoredResourceUris":["{hidden}"]}}"#);
+    let judged = incoming_answer(&guard(""), "/nudm-sdm/v2/x", "", &answer);
+    assert_eq!(judged.err().map(|refusal| refusal.rule), Some(Rule::CallbackUri));
 }
 
 /// open5gs has the callbacks of a UDM at `namf-callback`, and finds the subscriber by the path or `resourceId`.
