@@ -233,7 +233,6 @@ impl Judge<'_> {
                         return self.identity(scope, text, identity).map(|()| None);
                     }
                 }
-                // A local function could repeat it, in a form that gets a hidden name.
                 // A local function could repeat it in a form that gets a hidden name. Text for people may begin like
                 // one too.
                 UriMatch::Unclear
