@@ -20,7 +20,9 @@ impl ServeOptions {
         }
         let speaks_http = |name: &String| ["h2", "http/1.1", "http/1.0"].contains(&name.as_str());
         if self.answer == Answer::Http && !self.common.protocols.iter().all(speaks_http) {
-            return wrong("--http answers HTTP alone: use no protocols beyond --alpn h2,http/1.1");
+            return wrong(
+                "--http speaks only HTTP: --alpn may list only h2, http/1.1 and http/1.0",
+            );
         }
         if self.common.cache_certificates.is_some() && self.uses_psks_alone() {
             return wrong(
@@ -119,7 +121,7 @@ impl ConnectOptions {
         }
         if self.early_data_file.is_some() && !sends_early {
             return wrong(
-                "--early-data FILE is sent by --mode 0rtt-fs (or 0rtt): name it, or leave the file out",
+                "--early-data FILE is sent only with --mode 0rtt-fs or 0rtt: set one of these, or leave out the file",
             );
         }
         if self.common.early_data.any() {

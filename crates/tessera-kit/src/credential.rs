@@ -91,11 +91,11 @@ fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
         };
     match certificate.verify_for_usage(&[], &[], &[], UnixTime::now(), usage, None, None) {
         Err(webpki::Error::CertExpired { time, not_after }) => Err(format!(
-            "the first certificate has expired, {} ago; renew it, or set this machine's clock",
+            "the first certificate has expired, {} ago; renew it, or correct this machine's clock",
             days(time, not_after)
         )),
         Err(webpki::Error::CertNotValidYet { time, not_before }) => Err(format!(
-            "the first certificate is not valid yet, only in {}; set this machine's clock",
+            "the first certificate is not valid yet, and becomes so in {}; wait, or correct this machine's clock",
             days(time, not_before)
         )),
         Err(webpki::Error::InvalidCertValidity) => {

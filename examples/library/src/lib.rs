@@ -36,7 +36,7 @@ pub fn connector(roots: &Path) -> Result<Connector, Box<dyn Error>> {
     let verifier = trust::roots(SettingFile { setting: "roots", path: roots })?;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
     config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Early data is off by default: only an application knows whether its first bytes may come early.
+    // Early data is off by default: only an application knows whether its first bytes may be sent early.
     config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
     let sessions = Arc::new(MemorySessionStore::default());
     Ok(Connector::new(config.checked()?).with_sessions(sessions))

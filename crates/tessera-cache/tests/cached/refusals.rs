@@ -9,7 +9,7 @@ use tessera_harness::{Mode, Pair, rewrite};
 use crate::{Ends, NamingVerifier, alert, chain, edit_hello, hits_of};
 
 /// The error for a peer's proof after it named another chain.
-const ANOTHER_CHAIN: &str = "the peer's proof is not of the chain that it named";
+const ANOTHER_CHAIN: &str = "the peer's proof doesn't match the chain that it named";
 
 /// Makes ends that know each other.
 pub(crate) fn known() -> Ends {

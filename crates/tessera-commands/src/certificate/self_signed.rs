@@ -16,7 +16,9 @@ pub(super) fn generate(
 ) -> Result<(GeneratedCertificate, Zeroizing<String>), ProgramError> {
     let first = names.first().cloned().unwrap_or_default();
     let failed = |error: rcgen::Error| {
-        ProgramError::settings(format!("no certificate can be made for these names: {error}"))
+        ProgramError::settings(format!(
+            "--name: a certificate can't be generated for these names: {error}"
+        ))
     };
     if let Some(name) = names.iter().find(|name| !name.is_ascii()) {
         return Err(ProgramError::settings(format!(

@@ -113,7 +113,7 @@ impl Summary {
         }
         if *not_as_asked > 0 {
             return Err(ProgramError::Failed(format!(
-                "{not_as_asked} of {completed} connections did not begin as --mode {} asks; {}",
+                "{not_as_asked} of {completed} connections did not begin as --mode {} requires; {}",
                 self.mode.name(),
                 self.mode.what_it_takes()
             )));

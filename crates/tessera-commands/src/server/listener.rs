@@ -164,7 +164,7 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
             )
         }
         ErrorKind::AddrNotAvailable => format!(
-            "{address}: this machine doesn't have that address; --listen 0.0.0.0:{} listens on all",
+            "{address}: this machine doesn't have that address; --listen 0.0.0.0:{} listens on all it has",
             address.port()
         ),
         _ => format!("{address}: {error}"),

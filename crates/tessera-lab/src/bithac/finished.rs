@@ -87,7 +87,7 @@ pub(crate) fn check_hits(hits: &Hits) -> Result<(), String> {
     check_times(&name, &hits.client_us, &hits.server_us)?;
     if hits.bytes.len() != connections || hits.hits as usize > connections {
         return Err(format!(
-            "{name} lacks a number of bytes for each connection, or has too many hits"
+            "{name} needs one byte count per connection, and no more hits than connections"
         ));
     }
     match hits.bytes.iter().find(|bytes| !(1..=MOST_BYTES).contains(*bytes)) {

@@ -26,7 +26,7 @@ pub(super) fn check(cell: &Cell, reconnections: usize) -> Result<String, String>
     }
     if cell.reconnections != wanted {
         let reconnections = cell.reconnections;
-        return Err(format!("{name} has {reconnections} reconnections of {wanted}"));
+        return Err(format!("{name} has {reconnections} reconnections per user, not {wanted}"));
     }
     let asked = (users * wanted) as u64;
     if !may_fail(asked, *failed) {

@@ -4,6 +4,7 @@ use std::{fs, io};
 
 use tessera_link::{End, Link};
 
+use crate::endpoint;
 use crate::error::LabError;
 
 /// How many connections may wait to be accepted at an end of an emulated link: more than any cell has.
@@ -24,7 +25,7 @@ pub(super) fn prepare(link: &Link) -> Result<u32, LabError> {
     if link.emulates() {
         for (end, name, value) in SETTINGS {
             let path = format!("/proc/sys/net/{name}");
-            let failed = || LabError::system(format!("setting {path} at one end"));
+            let failed = || LabError::system(format!("setting {path} at the {}", endpoint::name(end)));
             let set = fs_write(link, end, path.clone(), value).map_err(failed())?;
             set.map_err(failed())?;
         }

@@ -69,7 +69,9 @@ fn memory(row: &Memory) -> CheckResult {
     {
         let sum = sum(components);
         if sum != i128::from(total) {
-            return Err(format!("{of}: the components have {sum} bytes, and the total {total}"));
+            return Err(format!(
+                "{of}: the components add up to {sum} bytes, but the total is {total}"
+            ));
         }
     }
     Ok(())

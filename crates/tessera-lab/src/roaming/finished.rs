@@ -16,7 +16,7 @@ pub(super) fn check(cell: &Cell, grid: &[CellName], wanted: usize) -> Result<Str
     }
     let samples = cell.samples.len();
     if samples != wanted {
-        return Err(format!("{name} has {samples} samples of {wanted}"));
+        return Err(format!("{name} has {samples} samples, not {wanted}"));
     }
     let (failed, most) = (cell.failed, Failures::most(wanted));
     if failed as usize > most {

@@ -76,7 +76,7 @@ impl Observer {
             _ => None,
         });
         let at = at.ok_or_else(|| {
-            io::Error::other("the kernel doesn't time packets: it needs SO_TIMESTAMPNS")
+            io::Error::other("the kernel doesn't timestamp packets: it lacks SO_TIMESTAMPNS")
         })?;
         Ok(Some((received.bytes, at)))
     }

@@ -56,7 +56,9 @@ fn nowhere(served: &AdminState) -> Answer {
 
 pub(super) fn refuse(refusal: Refusal) -> Response {
     let (status, line) = match refusal {
-        Refusal::Malformed => ("400 Bad Request", "not an HTTP/1 request without a body"),
+        Refusal::Malformed => {
+            ("400 Bad Request", "only HTTP/1 requests without a body are answered here")
+        }
         Refusal::TooLarge => ("431 Request Header Fields Too Large", "the request is too large"),
         Refusal::TooSlow => ("408 Request Timeout", "the request did not arrive in time"),
         Refusal::Method => ("405 Method Not Allowed", "only GET and HEAD are answered here"),

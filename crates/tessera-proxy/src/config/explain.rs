@@ -23,7 +23,7 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
         return format!("{at}`{value}` is not valid{}", instead(value, &known, "use one of"));
     }
     if let Some(key) = message.strip_prefix("missing field ") {
-        let table = place.map(|place| format!(" in {}", place.as_table())).unwrap_or_default();
+        let table = place.map(|place| format!(" from {}", place.as_table())).unwrap_or_default();
         return format!("the key {key} is missing{table}");
     }
     if message == "duplicate key" {
@@ -31,7 +31,7 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
         return format!("`{}` occurs twice; remove one of them", printable(key));
     }
     if is_unquoted(&message) {
-        return format!("{at}this is not a number, and not true or false; put text in quotes");
+        return format!("{at}this is neither a number nor true or false; put text in quotes");
     }
     format!("{at}{}", without_rust(&message))
 }

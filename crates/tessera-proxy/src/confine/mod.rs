@@ -158,7 +158,10 @@ const NAMES: [&str; 7] =
 fn rule(path: &Path, access: BitFlags<AccessFs>) -> Result<PathBeneath<PathFd>, ProgramError> {
     let confine = |error: &dyn fmt::Display| {
         let remedy = "check that it exists, and that this user can open it";
-        ProgramError::in_file(path, format_args!("Landlock can't allow it: {error}; {remedy}"))
+        ProgramError::in_file(
+            path,
+            format_args!("no Landlock rule can be made for it: {error}; {remedy}"),
+        )
     };
     let is_directory = fs::metadata(path).map_err(|error| confine(&error))?.is_dir();
     // The kernel refuses rights of directories on a file.

@@ -227,7 +227,9 @@ fn cannot_listen(address: &ListenAddress, error: &io::Error) -> ProgramError {
             "{address}: ports below 1024 need privileges: use another, or have systemd listen (systemd:NAME)"
         ),
         ErrorKind::AddrNotAvailable => {
-            format!("{address}: this machine doesn't have that address; :PORT listens on all")
+            format!(
+                "{address}: this machine doesn't have that address; :PORT listens on all it has"
+            )
         }
         _ => format!("{address}: can't listen: {error}"),
     })

@@ -236,10 +236,10 @@ fn a_wrong_value_is_told_with_its_key_its_line_and_what_is_taken() {
             "a.toml:3: [server.a] longest: \"2 parsecs\" is not a length; write bytes, or a number with a unit: \
              \"512 B\", \"64 KiB\", \"16 MiB\", \"1 MB\"",
         ),
-        ("[server.a]", "a.toml:1: the key `listen` is missing in [server.a]"),
+        ("[server.a]", "a.toml:1: the key `listen` is missing from [server.a]"),
         (
             "\n\n[process]\n[server.'a.b']",
-            "a.toml:4: the key `listen` is missing in [server.\"a.b\"]",
+            "a.toml:4: the key `listen` is missing from [server.\"a.b\"]",
         ),
         (
             "[server.a]\nlisten = ':1'\n[[server.a.backends]]\naddress = true",
@@ -269,7 +269,7 @@ fn what_is_no_toml_is_told_with_its_line() {
         assert!(said.starts_with(expected) && said.lines().count() == 1, "{said}");
     }
     for value in ["127.0.0.1", "127.0.0.1:5432", ":5432", "/etc/x.pem", "10s", "truee", ""] {
-        let expected = "a.toml:2: [server.a] listen: this is not a number, and not true or false; put text in quotes";
+        let expected = "a.toml:2: [server.a] listen: this is neither a number nor true or false; put text in quotes";
         assert_eq!(said(&format!("[server.a]\nlisten = {value}")), expected, "{value}");
     }
 }

@@ -36,7 +36,7 @@ impl AgreedTypes {
 /// RFC 7250 §4.2.
 pub(crate) const NO_COMMON_TYPE: Error = protocol(
     AlertDescription::UNSUPPORTED_CERTIFICATE,
-    "the sides have no type of certificate in common",
+    "the sides have no certificate type in common",
 );
 
 /// Checks what types can't.

@@ -233,7 +233,7 @@ impl ConnectionCodecs {
     ) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
         if it.codecs.iter().any(|codec| codec.is_wrong) {
-            return Err(decrypt_error("the peer's proof is not of the chain that it named"));
+            return Err(decrypt_error("the peer's proof doesn't match the chain that it named"));
         }
         let received = it.received.take();
         let expires_at = peer.expires_at;

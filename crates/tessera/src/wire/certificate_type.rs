@@ -18,7 +18,9 @@ impl<'a> CertificateTypes<'a> {
         let listed = reader.vec8()?;
         reader.finish()?;
         if listed.is_empty() || listed == [CertificateType::X509.0] {
-            return Err(illegal_parameter("a list of certificate types says less than none would"));
+            return Err(illegal_parameter(
+                "the list of certificate types is empty or has X.509 alone: omit the extension",
+            ));
         }
         Ok(Self(listed))
     }

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 println!("{}", String::from_utf8_lossy(&body));
             }
             Err(error) => match first_flight_error(&error) {
-                // It may have been executed: only the caller can decide. The flight's name is for its receipt.
+                // It may have been executed: repeating it is up to the caller. The flight's name is for its receipt.
                 Some(flight) => return Err(format!("{flight}: {:?}", flight.flight()).into()),
                 None => return Err(error.into()),
             },

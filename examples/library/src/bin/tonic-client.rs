@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let codec = ProstCodec::<HelloRequest, HelloReply>::default();
         let reply = greeter.unary(request, PathAndQuery::from_static(HELLO), codec).await?;
         println!("{}", reply.into_inner().greeting);
-        // Waits until its ticket has arrived.
+        // Waits until the next ticket has arrived.
         sleep(Duration::from_millis(500)).await;
     }
     Ok(())

@@ -56,7 +56,7 @@ impl Negotiation<'_> {
             };
             let Some(psk) = known.filter(|psk| self.can_be_proved(psk)) else { continue };
             let is_usable = self.is_usable(&psk);
-            // A lone identity asks for no verdict (docs/0rtt-fs.md §15.2); its key remains usable elsewhere.
+            // A lone identity (docs/0rtt-fs.md §15.2) keeps its key, which remains usable elsewhere.
             let names_flight = matches!(psk, KnownPsk::Session(_)) && self.vouched(&psk).is_some();
             let candidate = PskCandidate { index, psk, is_usable };
             if is_usable {

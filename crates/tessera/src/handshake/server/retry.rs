@@ -42,7 +42,7 @@ impl RetryState {
         let mut state = Self::new(suite, group, &hello, None);
         let cookie = seal(&state.encode());
         if !(1..=MAX_COOKIE).contains(&cookie.len()) {
-            return Err(Error::Misuse("a cookie that no ClientHello has room for"));
+            return Err(Error::Misuse("a cookie that is empty, or too long for a ClientHello"));
         }
         state.cookie = Some(cookie);
         let mut request = Vec::new();

@@ -31,7 +31,10 @@ impl Tls {
 
     async fn connect(&self, to: &Dialler, early: bool) -> io::Result<Transport> {
         let Some(server_name) = self.server_name.clone().or_else(|| to.address().host()) else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the server has no name"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "TLS needs a server name, and a Unix socket has none: set one with `Tls::named`",
+            ));
         };
         let socket = to.dial().await.map_err(|error| io::Error::new(error.kind(), error))?;
         let port = to.address().port();

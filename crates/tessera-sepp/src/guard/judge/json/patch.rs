@@ -115,13 +115,12 @@ fn write(
     let [op, path, from, value, original, new] = found;
     let malformed = |why: &str| Refusal::new(Rule::Malformed, "patch", why);
     let text = |raw: &Option<&RawValue>| raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    let op: String = text(op).ok_or_else(|| malformed("has no op"))?;
+    let op: String = text(op).ok_or_else(|| malformed("no `op`"))?;
     if !OPERATIONS.iter().any(|known| op.eq_ignore_ascii_case(known)) {
-        return Err(malformed("has an unknown op"));
+        return Err(malformed("unknown `op`"));
     }
-    let path: String = text(path).ok_or_else(|| malformed("has no path"))?;
-    let pointer =
-        pointer(&path).ok_or_else(|| malformed("has a path that is not a JSON Pointer"))?;
+    let path: String = text(path).ok_or_else(|| malformed("no `path`"))?;
+    let pointer = pointer(&path).ok_or_else(|| malformed("`path` is not a JSON Pointer"))?;
     let place = follow(walk.judge, &pointer)?;
     if matches!(place, Place::LeftOut) && from.is_none() {
         return Ok(false);
@@ -131,9 +130,9 @@ fn write(
     walk.out.push_str(",\"path\":");
     write_string(walk.out, &path);
     if from.is_some() {
-        let from: String =
-            text(from).ok_or_else(|| malformed("has a from that is not a string"))?;
-        let source = self::pointer(&from).ok_or_else(|| malformed("has a bad from"))?;
+        let from: String = text(from).ok_or_else(|| malformed("`from` is not a string"))?;
+        let source =
+            self::pointer(&from).ok_or_else(|| malformed("`from` is not a JSON Pointer"))?;
         if matches!(follow(walk.judge, &source)?, Place::LeftOut) {
             left_out(walk.judge)?;
         }
