@@ -37,8 +37,8 @@ mod sites;
 mod state;
 
 pub use keys::{
-    EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyRing, WrappingKeys,
-    WrappingPurpose,
+    EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyForm, TicketKeyRing,
+    WrappingKeys, WrappingPurpose,
 };
 #[cfg(unix)]
 pub use memory::{FileWitness, Mark, RestoreOutcome, Witness, WitnessOutcome};

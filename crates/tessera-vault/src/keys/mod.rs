@@ -1,6 +1,7 @@
 //! Rotating keys: the ring that seals tickets, and keys that wrap secrets for stores that must not learn
 //! them.
 
+mod forms;
 mod key;
 mod key_set;
 mod ring;
@@ -9,6 +10,7 @@ mod rotation;
 mod sealed;
 mod wrapping;
 
+pub use forms::TicketKeyForm;
 pub use key::{KeyTime, RingError, TicketKey};
 pub use ring::TicketKeyRing;
 pub use rotating::RotatingRing;

@@ -1,0 +1,51 @@
+//! The server behind a member of the ring.
+
+use std::fmt;
+use std::pin::Pin;
+
+use tessera_vault::TicketKey;
+
+/// The ticket keys that a server should hold now, in this order: the issuing key, the next one, then the earlier ones,
+/// the newest first.
+#[derive(Debug)]
+pub struct RingKeys {
+    /// Seals tickets, and opens them. None: no key may seal now, and the server must issue no ticket that another
+    /// member opens.
+    pub issuing: Option<TicketKey>,
+    /// Becomes the issuing key once every live member holds it. It opens tickets.
+    pub next: Option<TicketKey>,
+    /// They open tickets.
+    pub earlier: Vec<TicketKey>,
+}
+
+impl RingKeys {
+    /// Returns the keys in their order.
+    pub fn in_order(&self) -> impl Iterator<Item = &TicketKey> {
+        self.issuing.iter().chain(&self.next).chain(&self.earlier)
+    }
+}
+
+/// A running [`Installer::install`].
+pub type Installation<'a> = Pin<Box<dyn Future<Output = Result<(), InstallRefused>> + Send + 'a>>;
+
+/// Gives the ring's keys to the server of this member.
+pub trait Installer: Send + Sync + 'static {
+    /// Makes the server hold exactly these keys, in their roles. It returns once the server has confirmed that it does:
+    /// what follows is the member's acknowledgement, on which others rely.
+    ///
+    /// It is called at each change, one call at a time, and again after a refusal. Dropping the future may leave the
+    /// server with the earlier keys or with these.
+    fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a>;
+}
+
+/// A server didn't take the keys; the text says which server, why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstallRefused(pub String);
+
+impl fmt::Display for InstallRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InstallRefused {}
