@@ -9,8 +9,9 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + S
 
 /// A store that several processes share.
 ///
-/// Keys and values are bytes; a key is at most 1 KiB long, a value at most 1 MiB. Every operation has a deadline of the
-/// store's.
+/// Keys and values are bytes; a key has 1 byte to 1 KiB, a value at most 1 MiB. A transaction has at most 128 conditions
+/// and 128 changes, whose keys and values have 1.25 MiB together. Every operation but [`Watch::next`] has a deadline of
+/// the store's.
 pub trait Store: Send + Sync + 'static {
     /// Reads all entries whose key begins with `prefix`, as of one moment after this call.
     fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot>;
@@ -34,7 +35,8 @@ pub trait Store: Send + Sync + 'static {
     /// Watches the entries whose key begins with `prefix`, for changes after the revision `after`.
     ///
     /// # Errors
-    /// Also if the store no longer knows the changes since `after`: read first, then watch from that revision.
+    /// Also if the store no longer knows the changes since `after`, here or at the first [`next`](Watch::next): read
+    /// first, then watch from that revision.
     fn watch<'a>(&'a self, prefix: &'a [u8], after: Revision) -> Pending<'a, Box<dyn Watch>>;
 }
 
@@ -86,12 +88,30 @@ pub enum ChangedEntry {
     },
 }
 
+impl ChangedEntry {
+    /// Returns the key.
+    pub fn key(&self) -> &[u8] {
+        match self {
+            Self::Put(entry) => &entry.key,
+            Self::Deleted { key, .. } => key,
+        }
+    }
+
+    /// Returns the revision of the change.
+    pub fn revision(&self) -> Revision {
+        match self {
+            Self::Put(entry) => entry.revision,
+            Self::Deleted { revision, .. } => *revision,
+        }
+    }
+}
+
 /// Changes that happen if all conditions hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transaction {
     /// The conditions; without any it always happens.
     pub conditions: Vec<Condition>,
-    /// The changes, of different keys.
+    /// The changes, of different keys; a store refuses a transaction that changes a key twice.
     pub changes: Vec<Change>,
 }
 
@@ -134,6 +154,9 @@ pub struct LeaseId(pub String);
 pub enum StoreError {
     /// It didn't reach the store, and had no effect.
     NotSent(String),
+    /// The store refused it, and it had no effect: the store is full, or can't be written; or the request breaks a limit,
+    /// names a lease that has ended, or watches from a revision that is forgotten.
+    Refused(String),
     /// It may have taken effect, or may still.
     Unknown(String),
 }
@@ -142,6 +165,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotSent(why) => write!(f, "the request didn't reach the store: {why}"),
+            Self::Refused(why) => write!(f, "the store refused the request: {why}"),
             Self::Unknown(why) => {
                 write!(f, "the store may or may not have executed the request: {why}")
             }
