@@ -25,7 +25,8 @@ pub(super) fn prepare(link: &Link) -> Result<u32, LabError> {
     if link.emulates() {
         for (end, name, value) in SETTINGS {
             let path = format!("/proc/sys/net/{name}");
-            let failed = || LabError::system(format!("setting {path} at the {}", endpoint::name(end)));
+            let failed =
+                || LabError::system(format!("setting {path} at the {}", endpoint::name(end)));
             let set = fs_write(link, end, path.clone(), value).map_err(failed())?;
             set.map_err(failed())?;
         }

@@ -1,0 +1,181 @@
+//! Changes of the ring: keys are generated, written and replaced.
+
+use std::fmt;
+use std::time::Duration;
+
+use tessera_store::{Change, Condition, StoreError, Transaction};
+use tessera_vault::TicketKey;
+
+use crate::entry::{RingEntry, copy};
+use crate::look::shown;
+use crate::ring::Shared;
+use crate::stored::StoredRing;
+
+/// Why a requested change didn't happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeError {
+    /// These live members don't hold the next key yet.
+    WaitingFor(Vec<String>),
+    /// This member takes no part in the ring, or has no next key yet; the text has the reason.
+    NotReady(String),
+    /// Other members changed the ring at the same time.
+    Contended,
+    /// The store failed. The change may have happened.
+    Store(StoreError),
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WaitingFor(members) => {
+                let members = members.join(", ");
+                write!(
+                    f,
+                    "these members don't hold the next ticket key yet: {members}; repair or stop them"
+                )
+            }
+            Self::NotReady(why) => f.write_str(why),
+            Self::Contended => {
+                f.write_str("other members changed the ring at the same time; try again")
+            }
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ChangeError {}
+
+impl From<StoreError> for ChangeError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// How often a requested change is tried when others change the ring at the same time.
+const TRIES: usize = 5;
+
+impl Shared {
+    pub(crate) async fn rotate(&self) -> Result<(), ChangeError> {
+        let mut turn = self.turn.lock().await;
+        for _ in 0..TRIES {
+            let (stored, problem) = self.follow(&mut turn).await?;
+            if let Some(why) = problem {
+                return Err(ChangeError::NotReady(why));
+            }
+            let next = self.known().next.clone();
+            let (Some(next), Some(revision)) = (next, stored.next_revision) else {
+                return Err(ChangeError::NotReady(
+                    "no next ticket key is distributed yet; try again".into(),
+                ));
+            };
+            let lacking = self.lacking(&stored);
+            if !lacking.is_empty() {
+                return Err(ChangeError::WaitingFor(lacking));
+            }
+            let now = (self.clock)();
+            if self.is_among(&stored) && self.activate(&next, revision, &stored, now).await? {
+                tracing::info!("ticket key {} was activated by request", shown(&next));
+                return self.follow(&mut turn).await.map(drop).map_err(Into::into);
+            }
+        }
+        Err(ChangeError::Contended)
+    }
+
+    pub(crate) async fn revoke(&self) -> Result<(), ChangeError> {
+        let mut turn = self.turn.lock().await;
+        for _ in 0..TRIES {
+            let (stored, problem) = self.follow(&mut turn).await?;
+            if let Some(why) = problem {
+                return Err(ChangeError::NotReady(why));
+            }
+            if self.replace_all(&stored).await? {
+                tracing::warn!("all earlier ticket keys were revoked by request");
+                return self.follow(&mut turn).await.map(drop).map_err(Into::into);
+            }
+        }
+        Err(ChangeError::Contended)
+    }
+
+    /// Replaces all keys with new ones, unless another member changes the ring at the same time.
+    async fn replace_all(&self, stored: &StoredRing) -> Result<bool, ChangeError> {
+        let now = (self.clock)();
+        let epoch = stored.highest_epoch();
+        let keys = self.generate(epoch, now).zip(self.generate(epoch.saturating_add(1), now));
+        let Some((first, next)) = keys else {
+            return Err(ChangeError::NotReady("the system has no random bytes".into()));
+        };
+        let name = self.names.next();
+        let mut conditions = vec![match stored.next_revision {
+            Some(revision) => Condition::Unchanged(name, revision),
+            None => Condition::Absent(name),
+        }];
+        let mut deletions = Vec::new();
+        for (key, revision) in &stored.active_names {
+            conditions.push(Condition::Unchanged(key.clone(), *revision));
+            deletions.push(Change::Delete { key: key.clone() });
+        }
+        let active = self.activated(&first, now);
+        Ok(self.write(conditions, deletions, Some(&active), &next, now).await?)
+    }
+
+    /// Generates a key whose epoch is greater than all, and than `stored`; `None` without randomness.
+    pub(crate) fn generate(&self, stored: u64, now: Duration) -> Option<RingEntry> {
+        let rotation = &self.options.rotation;
+        let key = TicketKey::generate(&self.provider, now, rotation.issue_for, rotation.open_for);
+        let epoch = self.known().next_epoch(stored);
+        Some(RingEntry { generated_at: now, key: key.ok()?, epoch })
+    }
+
+    /// Returns the entry of a key that seals from now on.
+    pub(crate) fn activated(&self, entry: &RingEntry, now: Duration) -> RingEntry {
+        let rotation = &self.options.rotation;
+        let issues_until = now.saturating_add(rotation.issue_for);
+        let key = TicketKey {
+            known_from: entry.generated_at.min(now).saturating_sub(rotation.skew),
+            issues_from: now.saturating_sub(rotation.skew),
+            issues_until,
+            opens_until: issues_until
+                .saturating_add(rotation.open_for)
+                .saturating_add(rotation.skew),
+            ..copy(&entry.key)
+        };
+        RingEntry { generated_at: entry.generated_at, key, epoch: entry.epoch }
+    }
+
+    /// Writes a key as active, if there is one, and another as the next, together with other changes; `false` if a
+    /// condition didn't hold.
+    ///
+    /// The next key's lease ends while the active one still seals, so that another can replace it: it may be one that no
+    /// member can read any more.
+    pub(crate) async fn write(
+        &self,
+        conditions: Vec<Condition>,
+        mut changes: Vec<Change>,
+        active: Option<&RingEntry>,
+        next: &RingEntry,
+        now: Duration,
+    ) -> Result<bool, StoreError> {
+        let rotation = &self.options.rotation;
+        // Longer than the key lives by any clock: no clock deletes it early.
+        let life = rotation.lifetime().saturating_add(rotation.skew * 2);
+        let active = active.map(|entry| (self.names.key(&entry.key.id), entry, life));
+        let next = (self.names.next(), next, rotation.issue_for / 4 * 3);
+        let mut leases = Vec::new();
+        for (key, entry, lifetime) in active.into_iter().chain([next]) {
+            let Some(value) = entry.encode(&key, &self.wrapping, now) else {
+                tracing::error!("no wrapping key for ticket keys: they are not rotated");
+                return Ok(false);
+            };
+            let lease = self.store.grant(lifetime).await?;
+            leases.push(lease.clone());
+            changes.push(Change::Put { key, value, lease: Some(lease) });
+        }
+        let committed = self.store.commit(Transaction { conditions, changes }).await?;
+        if committed.is_none() {
+            for lease in &leases {
+                self.store.revoke(lease).await?;
+            }
+        }
+        Ok(committed.is_some())
+    }
+}

@@ -1,0 +1,126 @@
+//! The keys of the ring in the store.
+
+use std::time::Duration;
+
+use tessera_vault::{TicketKey, WrappingKeys};
+use zeroize::Zeroizing;
+
+/// The version that this code writes, and the newest that it reads.
+const VERSION: u8 = 1;
+
+/// A key in the store. Version, then wrapped: when it was generated, the length of the key's encoding, the key, its
+/// epoch. Later versions may append; the rest is ignored. The first entries had no epoch: they count as epoch 0.
+///
+/// It opens only under the name that it was written under: an attacker who can write to the store can't turn a key that
+/// is being distributed into an active one, nor move a key into another ring.
+pub(crate) struct RingEntry {
+    /// Since the Unix epoch.
+    pub(crate) generated_at: Duration,
+    pub(crate) key: TicketKey,
+    /// Greater than that of every key generated before.
+    pub(crate) epoch: u64,
+}
+
+impl RingEntry {
+    pub(crate) fn encode(
+        &self,
+        name: &[u8],
+        wrapping: &WrappingKeys,
+        now: Duration,
+    ) -> Option<Vec<u8>> {
+        let key = self.key.encode();
+        // Never grows: a reallocation would leave the secret behind.
+        let mut plain = Zeroizing::new(Vec::with_capacity(18 + key.len()));
+        plain.extend_from_slice(&(self.generated_at.as_millis() as u64).to_be_bytes());
+        plain.extend_from_slice(&u16::try_from(key.len()).ok()?.to_be_bytes());
+        plain.extend_from_slice(&key);
+        plain.extend_from_slice(&self.epoch.to_be_bytes());
+        let wrapped = wrapping.wrap(&context(name), &plain, now)?;
+        Some([&[VERSION], &wrapped[..]].concat())
+    }
+
+    /// Decodes an entry; `None` if this member can't read it.
+    pub(crate) fn decode(
+        name: &[u8],
+        bytes: &[u8],
+        wrapping: &WrappingKeys,
+        now: Duration,
+    ) -> Option<Self> {
+        let (&version, wrapped) = bytes.split_first()?;
+        if version != VERSION {
+            return None;
+        }
+        let plain = wrapping.unwrap(&context(name), wrapped, now)?;
+        let (generated_at, rest) = plain.split_first_chunk()?;
+        let (len, rest) = rest.split_first_chunk()?;
+        let (key, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
+        let epoch = rest.first_chunk().map_or(0, |epoch| u64::from_be_bytes(*epoch));
+        Some(Self {
+            generated_at: Duration::from_millis(u64::from_be_bytes(*generated_at)),
+            key: TicketKey::decode(key)?,
+            epoch,
+        })
+    }
+}
+
+/// Copies the key into another allocation of its own, which is wiped too.
+impl Clone for RingEntry {
+    fn clone(&self) -> Self {
+        let Self { generated_at, epoch, .. } = *self;
+        Self { generated_at, epoch, key: copy(&self.key) }
+    }
+}
+
+pub(crate) fn copy(key: &TicketKey) -> TicketKey {
+    let TicketKey { id, known_from, issues_from, issues_until, opens_until, .. } = *key;
+    let secret = key.secret.clone();
+    TicketKey { id, secret, known_from, issues_from, issues_until, opens_until }
+}
+
+fn context(name: &[u8]) -> Vec<u8> {
+    [&[VERSION], name].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_vault::{EpochKey, WrappingPurpose};
+
+    use super::*;
+
+    #[test]
+    fn ring_entries_are_read_back_as_they_were_written() {
+        let provider = tessera_aws_lc::provider();
+        let now = Duration::from_secs(1_800_000_000);
+        let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
+        wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), now).expect("a good key");
+        let key = TicketKey::generate(&provider, now, now, now).expect("random bytes");
+        let id = key.id;
+        let entry = RingEntry { generated_at: now, key, epoch: 7 };
+        let encoded = entry.encode(b"/ring/next", &wrapping, now).expect("a key wraps");
+        let decode = |name: &[u8], bytes: &[u8]| RingEntry::decode(name, bytes, &wrapping, now);
+        let decoded = decode(b"/ring/next", &encoded).expect("as encoded");
+        assert_eq!((decoded.generated_at, decoded.key.id, decoded.epoch), (now, id, 7));
+        assert!(!encoded.windows(16).any(|window| *window == entry.key.secret[..16]));
+        for elsewhere in [&b"/ring/k/0123456789abcdef"[..], b"/other/next", b""] {
+            assert!(decode(elsewhere, &encoded).is_none());
+        }
+
+        let mut plain = vec![0; 8];
+        let key = entry.key.encode();
+        plain.extend_from_slice(&(key.len() as u16).to_be_bytes());
+        plain.extend_from_slice(&key);
+        let mut read = |more: &[u8]| {
+            let wrapped = wrapping.wrap(b"\x01n", &[&plain, more].concat(), now);
+            let entry = [&[1], &wrapped.expect("a key wraps")[..]].concat();
+            decode(b"n", &entry).map(|entry| (entry.key.id, entry.epoch))
+        };
+        assert_eq!(read(b""), Some((id, 0)), "of the first version");
+        assert_eq!(read(b"\0\0\0\0\0\0\0\x09a field of a later version"), Some((id, 9)));
+        assert!(decode(b"n", &[&[2], &encoded[1..]].concat()).is_none(), "a newer version");
+        for cut in 0..encoded.len() {
+            assert!(decode(b"/ring/next", &encoded[..cut]).is_none());
+        }
+        let none = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
+        assert!(RingEntry::decode(b"/ring/next", &encoded, &none, now).is_none());
+    }
+}

@@ -1,0 +1,169 @@
+//! The keys that a member knows, and which of them it accepts from the store.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tessera::crypto::Provider;
+use tessera_vault::{Rotation, TicketKey};
+
+use crate::entry::{RingEntry, copy};
+use crate::install::RingKeys;
+
+/// The keys as last read, and a memory of all earlier ones.
+///
+/// A store that was restored from a backup brings keys back that were destroyed or revoked. So a member accepts only keys
+/// that it has, or whose epoch is greater than that of every key it has seen, and none whose secret it has seen under
+/// another id.
+#[derive(Default)]
+pub(crate) struct KnownKeys {
+    /// The keys that were activated, in the order in which they stop sealing, the last first.
+    pub(crate) active: Vec<RingEntry>,
+    pub(crate) next: Option<RingEntry>,
+    /// The greatest epoch seen.
+    pub(crate) highest_epoch: u64,
+    /// Fingerprints of the secrets seen, the newest last.
+    pub(crate) seen: VecDeque<[u8; 16]>,
+}
+
+/// The most fingerprints: with a rotation an hour, those of three weeks.
+pub(crate) const MOST_SEEN: usize = 512;
+
+/// What a read of the store found.
+pub(crate) struct StoredKeys {
+    pub(crate) active: Vec<RingEntry>,
+    pub(crate) next: Option<RingEntry>,
+}
+
+impl KnownKeys {
+    /// Takes the keys of the store. Returns why some were refused, if any.
+    pub(crate) fn update(&mut self, stored: StoredKeys, provider: &Provider) -> Option<String> {
+        let mut refused = None;
+        let mut accepted = Vec::new();
+        let mut accept = |entry: &RingEntry| match self.refusal(entry, &accepted, provider) {
+            None => {
+                accepted.push((entry.key.id, secret_of(&entry.key, provider)));
+                true
+            }
+            Some(why) => {
+                refused = Some(why);
+                false
+            }
+        };
+        let StoredKeys { mut active, next } = stored;
+        active.retain(&mut accept);
+        let next = next.filter(&mut accept);
+        let highest = active.iter().chain(&next).map(|entry| entry.epoch).max().unwrap_or(0);
+        for (_, fingerprint) in accepted {
+            if !self.seen.contains(&fingerprint) {
+                self.seen.push_back(fingerprint);
+            }
+        }
+        self.seen.drain(..self.seen.len().saturating_sub(MOST_SEEN));
+        if highest < self.highest_epoch {
+            // The store went back, or lost everything: what it had is used to its end, next to what it has.
+            let has = |entry: &RingEntry| active.iter().any(|it| it.key.id == entry.key.id);
+            let kept: Vec<_> = self.active.drain(..).filter(|entry| !has(entry)).collect();
+            active.extend(kept);
+        }
+        active.sort_by_key(|entry| std::cmp::Reverse(entry.key.issues_until));
+        self.highest_epoch = self.highest_epoch.max(highest);
+        self.active = active;
+        // Activated, but not removed from the store yet.
+        self.next = next.filter(|next| !self.active.iter().any(|it| it.key.id == next.key.id));
+        refused
+    }
+
+    /// Returns why this member doesn't accept a key of the store.
+    fn refusal(
+        &self,
+        entry: &RingEntry,
+        accepted: &[([u8; 16], [u8; 16])],
+        provider: &Provider,
+    ) -> Option<String> {
+        if let Err(error) = entry.key.check() {
+            return Some(format!("{error}; the ring refuses this key"));
+        }
+        let id = entry.key.id;
+        let fingerprint = secret_of(&entry.key, provider);
+        let is_another = |other: &([u8; 16], [u8; 16])| other.1 == fingerprint && other.0 != id;
+        let mut known = self.active.iter().chain(&self.next);
+        let repeats = accepted.iter().any(is_another);
+        if !repeats
+            && known.any(|it| (it.key.id, secret_of(&it.key, provider)) == (id, fingerprint))
+        {
+            return None;
+        }
+        let name = hex(&id);
+        if repeats || self.seen.contains(&fingerprint) {
+            return Some(format!(
+                "ticket key {name} has the secret of an earlier key: the store was restored from a backup, or a member \
+                 repeats keys; the ring refuses this key"
+            ));
+        }
+        // The first version had no epochs.
+        (entry.epoch != 0 && entry.epoch <= self.highest_epoch).then(|| {
+            format!(
+                "ticket key {name} has epoch {}, and this member has seen epoch {}: the store was restored from a \
+                 backup; the ring refuses this key",
+                entry.epoch, self.highest_epoch
+            )
+        })
+    }
+
+    /// Returns the epoch of the next key to generate.
+    pub(crate) fn next_epoch(&self, stored: u64) -> u64 {
+        self.highest_epoch.max(stored).saturating_add(1)
+    }
+
+    /// Destroys the keys that no longer open tickets.
+    pub(crate) fn purge(&mut self, now: Duration) {
+        self.active.retain(|entry| entry.key.opens_until > now);
+    }
+
+    /// Returns the keys that a server should hold at `now`.
+    pub(crate) fn at(&self, now: Duration, rotation: &Rotation) -> RingKeys {
+        let seals = |key: &TicketKey| key.issues_from <= now && now < key.issues_until;
+        let issuing = self.active.iter().filter(|entry| seals(&entry.key));
+        // As the ring of Tessera's own servers chooses.
+        let issuing = issuing.max_by_key(|entry| (entry.key.issues_from, entry.key.id));
+        let opens = |key: &TicketKey| key.known_from <= now && now < key.opens_until;
+        let earlier = self.active.iter().filter(|entry| opens(&entry.key));
+        let earlier = earlier.filter(|entry| issuing.is_none_or(|it| it.key.id != entry.key.id));
+        RingKeys {
+            now,
+            issuing: issuing.map(|entry| copy(&entry.key)),
+            next: self.next.as_ref().map(|entry| only_opening(entry, rotation)),
+            earlier: earlier.map(|entry| copy(&entry.key)).collect(),
+        }
+    }
+
+    /// Returns when the keys' times next change what [`at`](Self::at) returns.
+    pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
+        let times = self.active.iter().flat_map(|entry| {
+            let TicketKey { known_from, issues_from, issues_until, opens_until, .. } = entry.key;
+            [known_from, issues_from, issues_until, opens_until]
+        });
+        times.filter(|time| *time > now).min()
+    }
+}
+
+/// Returns a key that is being distributed. If its member loses the store, the key ends by itself.
+fn only_opening(entry: &RingEntry, rotation: &Rotation) -> TicketKey {
+    let end = entry.generated_at.saturating_add(rotation.lifetime().saturating_mul(2));
+    TicketKey {
+        known_from: entry.generated_at.saturating_sub(rotation.skew),
+        issues_from: end.saturating_sub(Duration::from_millis(1)),
+        issues_until: end,
+        opens_until: end,
+        ..copy(&entry.key)
+    }
+}
+
+fn secret_of(key: &TicketKey, provider: &Provider) -> [u8; 16] {
+    key.fingerprint(provider, b"seen")
+}
+
+/// Writes an id in hexadecimal.
+pub(crate) fn hex(id: &[u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,359 @@
+//! A member of the ring: its tasks, and what its owner may ask of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use tessera::crypto::{Provider, RandomFailed};
+use tessera_store::{LeaseId, Store, StoreError};
+use tessera_vault::{TicketKeyRing, WrappingKeys};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::acknowledgement::Acknowledgement;
+use crate::cache::RingCache;
+use crate::change::ChangeError;
+use crate::install::Installer;
+use crate::known::{KnownKeys, hex};
+use crate::options::RingOptions;
+use crate::status::RingStatus;
+use crate::stored::Names;
+
+/// Keeps the ticket keys of a fleet in a store, and the server of this member in step with them.
+///
+/// A key is introduced in two phases. First it is *distributed*: every live member's server takes it, to open tickets but
+/// not to seal them, and the member acknowledges it. With the next rotation it is *activated*, if all have, and seals from
+/// then on; in the same step the key after it is distributed. So no server receives a ticket of another that it can't open,
+/// and no clock needs to be right: times only decide when a key stops, with [`Rotation::skew`] to spare on both sides. The
+/// first member to see that a step is due performs it, by a transaction that only one of them wins; there is no leader.
+///
+/// A key is distributed a whole rotation before it seals, because some servers know no other way: HAProxy begins to seal
+/// with a key when it gets the one after it. The price is that a stolen ring opens tickets of one rotation more.
+///
+/// A member that can't reach the store continues with the keys that it has, to their end. After
+/// [`RingOptions::counts_as_live_for`] the others no longer wait for it, and tickets under keys that it doesn't have cost
+/// their clients a full handshake there: a missing key never fails a handshake.
+///
+/// Entries of a newer version are left alone: a member that can't read a key doesn't acknowledge it, so the key isn't
+/// activated before the last such member is gone. Unknown fields are ignored.
+///
+/// Keys are wrapped under `wrapping` keys, which don't come from the store: reading the store reveals none of them.
+///
+/// [`Rotation::skew`]: tessera_vault::Rotation::skew
+pub struct FleetRing {
+    shared: Arc<Shared>,
+}
+
+/// What a member works with.
+pub struct RingParts {
+    /// Where the ring is.
+    pub store: Arc<dyn Store>,
+    /// Generates and derives keys; its algorithms must be those of all members.
+    pub provider: Provider,
+    /// Keys for [`WrappingPurpose::TicketKeys`](tessera_vault::WrappingPurpose::TicketKeys), the same at all members.
+    pub wrapping: Arc<WrappingKeys>,
+    /// The server of this member.
+    pub installer: Arc<dyn Installer>,
+    /// Keeps the ring, sealed, for a start at which the store can't be reached; `None`: the member then has no keys.
+    pub cache: Option<Arc<dyn RingCache>>,
+    /// The time since the Unix epoch.
+    pub clock: Clock,
+}
+
+/// The time since the Unix epoch.
+pub type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
+
+/// Returns the system's clock.
+#[must_use]
+pub fn system_clock() -> Clock {
+    let system = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Box::new(move || system().unwrap_or_default())
+}
+
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) provider: Provider,
+    pub(crate) wrapping: Arc<WrappingKeys>,
+    pub(crate) installer: Arc<dyn Installer>,
+    pub(crate) cache: Option<Arc<dyn RingCache>>,
+    pub(crate) clock: Clock,
+    pub(crate) options: RingOptions,
+    pub(crate) names: Names,
+    /// The name of this member.
+    pub(crate) member: Vec<u8>,
+    /// Random, for this life of the member.
+    pub(crate) instance: [u8; 16],
+    /// Held during a whole look or change: there is one at a time.
+    pub(crate) turn: tokio::sync::Mutex<Turn>,
+    pub(crate) known: Mutex<KnownKeys>,
+    /// The lease that shows that this member is live.
+    pub(crate) lease: Mutex<Option<LeaseId>>,
+    pub(crate) status: Mutex<RingStatus>,
+    changed: Notify,
+    closed: AtomicBool,
+}
+
+/// What the last looks led to.
+#[derive(Default)]
+pub(crate) struct Turn {
+    pub(crate) installed: Option<InstalledKeys>,
+    /// Since when the server refuses keys, and why.
+    pub(crate) refusal: Option<(Duration, String)>,
+    pub(crate) acknowledged: Option<Acknowledgement>,
+    pub(crate) joined_at: Option<Duration>,
+    /// Another process joined under this member's name.
+    pub(crate) is_superseded: bool,
+    /// What the cache has: the greatest epoch, and the ids.
+    pub(crate) saved: Option<(u64, Vec<[u8; 16]>)>,
+}
+
+/// The keys that a server confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InstalledKeys {
+    pub(crate) issuing: Option<[u8; 16]>,
+    pub(crate) next: Option<[u8; 16]>,
+    /// Id, and the fingerprint for acknowledgements, in order.
+    pub(crate) keys: Vec<([u8; 16], [u8; 16])>,
+}
+
+impl FleetRing {
+    /// Opens the ring, whether or not the store can be reached.
+    ///
+    /// Its tasks run on the tokio runtime in which this is called, and end with the ring.
+    ///
+    /// # Errors
+    /// If the provider has no randomness.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open(parts: RingParts, options: RingOptions) -> Result<Self, RandomFailed> {
+        let mut instance = [0; 16];
+        parts.provider.random.fill(&mut instance)?;
+        let RingParts { store, provider, wrapping, installer, cache, clock } = parts;
+        let name = options.member.name.clone().unwrap_or_else(|| hex(&instance));
+        let mut known = KnownKeys::default();
+        if let Some(cache) = &cache {
+            known.restore(&**cache, &wrapping, clock());
+        }
+        let shared = Arc::new(Shared {
+            store,
+            provider,
+            wrapping,
+            installer,
+            cache,
+            clock,
+            names: Names::new(&options.prefix),
+            member: name.into_bytes(),
+            options,
+            instance,
+            turn: tokio::sync::Mutex::default(),
+            known: Mutex::new(known),
+            lease: Mutex::default(),
+            status: Mutex::default(),
+            changed: Notify::new(),
+            closed: AtomicBool::new(false),
+        });
+        tokio::spawn(look(Arc::downgrade(&shared)));
+        tokio::spawn(watch(Arc::downgrade(&shared)));
+        tokio::spawn(live(Arc::downgrade(&shared)));
+        Ok(Self { shared })
+    }
+
+    /// Opens the ring of one of Tessera's own servers, and returns it with the keys for
+    /// [`ServerConfig::tickets`](tessera::ServerConfig::tickets), which are empty until the store was reached.
+    ///
+    /// # Errors
+    /// If the provider has no randomness.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn of_server(
+        store: Arc<dyn Store>,
+        provider: &Provider,
+        wrapping: Arc<WrappingKeys>,
+        options: RingOptions,
+    ) -> Result<(Self, Arc<TicketKeyRing>), RandomFailed> {
+        let keys = Arc::new(TicketKeyRing::new(provider));
+        let parts = RingParts {
+            store,
+            provider: *provider,
+            wrapping,
+            installer: keys.clone(),
+            cache: None,
+            clock: system_clock(),
+        };
+        Ok((Self::open(parts, options)?, keys))
+    }
+
+    /// Returns what the last read of the store found.
+    #[must_use]
+    pub fn status(&self) -> RingStatus {
+        self.shared.status().clone()
+    }
+
+    /// Activates the next key now, and distributes the one after it.
+    ///
+    /// # Errors
+    /// If a live member doesn't hold the next key, or the store can't be reached.
+    pub async fn rotate(&self) -> Result<(), ChangeError> {
+        self.shared.rotate().await
+    }
+
+    /// Replaces all keys at once, without waiting for acknowledgements: the earlier ones open no ticket any more at members
+    /// that reach the store. Their clients make full handshakes. A member that can't reach the store goes on with its keys
+    /// until they end.
+    ///
+    /// # Errors
+    /// If the store can't be reached, or other changes win the race five times.
+    pub async fn revoke(&self) -> Result<(), ChangeError> {
+        self.shared.revoke().await
+    }
+
+    /// Gives the keys to the server again, for example because it was restarted.
+    pub async fn install_again(&self) {
+        self.shared.turn.lock().await.installed = None;
+        self.shared.changed.notify_one();
+    }
+
+    /// Withdraws this member, so that the others don't wait for it. Its server keeps its keys.
+    pub async fn close(self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        self.shared.changed.notify_waiters();
+        // After a look in progress, which may join.
+        let _turn = self.shared.turn.lock().await;
+        self.shared.withdraw().await;
+    }
+}
+
+impl Drop for FleetRing {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        self.shared.changed.notify_waiters();
+    }
+}
+
+impl Shared {
+    pub(crate) fn status(&self) -> MutexGuard<'_, RingStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn known(&self) -> MutexGuard<'_, KnownKeys> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lease(&self) -> MutexGuard<'_, Option<LeaseId>> {
+        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Ends this member's lease, if it has one.
+    pub(crate) async fn withdraw(&self) {
+        let lease = self.lease().take();
+        if let Some(lease) = lease
+            && let Err(error) = self.store.revoke(&lease).await
+        {
+            tracing::debug!("could not revoke a member's lease, which will expire: {error}");
+        }
+    }
+
+    /// Waits for a change of the store, for the next look, or until a key's time has come.
+    async fn wait(&self) {
+        let now = (self.clock)();
+        let next = self.known().next_change(now).map(|at| at.saturating_sub(now));
+        let pause = next.map_or(self.options.look_every, |next| next.min(self.options.look_every));
+        // At least a moment: a time has come when it has passed.
+        let _ = timeout(pause.max(Duration::from_millis(1)), self.changed.notified()).await;
+    }
+}
+
+/// Reads the store after each change, and at intervals.
+async fn look(shared: Weak<Shared>) {
+    // From the cache, before the store is reached.
+    if let Some(ring) = shared.upgrade() {
+        let mut turn = ring.turn.lock().await;
+        ring.enforce(&mut turn).await;
+    }
+    let mut failure = None;
+    loop {
+        let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
+        let mut turn = ring.turn.lock().await;
+        let again = match ring.look(&mut turn).await {
+            Ok(again) => {
+                failure = None;
+                again
+            }
+            Err(error) => {
+                let why = error.to_string();
+                if failure.as_ref() != Some(&why) {
+                    tracing::warn!("the ticket-key ring keeps its current keys: {why}");
+                }
+                failure = Some(why);
+                // Times are enforced here, whatever becomes of the store.
+                ring.enforce(&mut turn).await;
+                false
+            }
+        };
+        drop(turn);
+        if !again {
+            ring.wait().await;
+        }
+    }
+}
+
+/// Watches for changes. Without it they are only noticed a little later.
+async fn watch(shared: Weak<Shared>) {
+    loop {
+        let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
+        if let Err(error) = ring.watch().await {
+            tracing::debug!("the ticket-key ring can't watch for changes: {error}");
+        }
+        let pause = ring.options.look_every;
+        drop(ring);
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Renews the lease that shows that this member is live.
+async fn live(shared: Weak<Shared>) {
+    loop {
+        let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
+        ring.stay_alive().await;
+        let pause = ring.options.counts_as_live_for / 3;
+        drop(ring);
+        tokio::time::sleep(pause).await;
+    }
+}
+
+impl Shared {
+    async fn watch(&self) -> Result<(), StoreError> {
+        let prefix = self.names.all();
+        let after = self.store.read(&prefix).await?.revision;
+        let mut changes = self.store.watch(&prefix, after).await?;
+        // Changes may have happened between the last look and this read.
+        self.changed.notify_one();
+        while !self.is_closed() {
+            // Changes are read afresh: an event only matters as a signal.
+            if let Ok(events) = timeout(self.options.look_every, changes.next()).await {
+                events?;
+                self.changed.notify_one();
+            }
+        }
+        Ok(())
+    }
+
+    async fn stay_alive(&self) {
+        let lease = self.lease().clone();
+        let Some(lease) = lease else { return };
+        if matches!(self.store.keep_alive(&lease).await, Ok(false)) {
+            let mut current = self.lease();
+            if current.as_ref() == Some(&lease) {
+                *current = None;
+            }
+            drop(current);
+            self.changed.notify_one();
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! `tessera stek`: ticket keys for any pool of TLS servers.
+#![forbid(unsafe_code)]
+
+pub mod keys;
+pub mod servers;
