@@ -164,7 +164,9 @@ mod tests {
     #[test]
     fn an_acknowledgement_covers_the_keys_that_the_member_has() {
         let provider = tessera_aws_lc::provider();
-        let covers = |it: &Acknowledgement, key, member| it.covers(key, member, &provider);
+        let covers = |it: &Acknowledgement, key: &TicketKey, member: &[u8]| {
+            it.covers(key, member, &provider)
+        };
         let good = acknowledgement(&[1, 2], b"a");
         assert!(covers(&good, &key(1), b"a") && covers(&good, &key(2), b"a"));
         assert!(!covers(&good, &key(3), b"a"));

@@ -84,6 +84,7 @@ impl KnownKeys {
         }
         let mut plain = Zeroizing::new(Vec::new());
         plain.extend_from_slice(&self.highest_epoch.to_be_bytes());
+        plain.extend_from_slice(&self.floor.to_be_bytes());
         plain.push(u8::from(self.next.is_some()));
         plain.extend_from_slice(&u16::try_from(self.seen.len()).ok()?.to_be_bytes());
         self.seen.iter().for_each(|fingerprint| plain.extend_from_slice(fingerprint));
@@ -102,6 +103,7 @@ impl KnownKeys {
         }
         let plain = wrapping.unwrap(CONTEXT, sealed, now)?;
         let (highest, rest) = plain.split_first_chunk()?;
+        let (floor, rest) = rest.split_first_chunk()?;
         let (&has_next, rest) = rest.split_first()?;
         let (count, rest) = rest.split_first_chunk()?;
         let count = usize::from(u16::from_be_bytes(*count)).min(MOST_SEEN);
@@ -119,6 +121,7 @@ impl KnownKeys {
             active,
             next,
             highest_epoch: u64::from_be_bytes(*highest),
+            floor: u64::from_be_bytes(*floor),
             seen: seen.iter().copied().collect(),
         })
     }

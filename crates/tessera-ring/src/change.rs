@@ -114,6 +114,8 @@ impl Shared {
             conditions.push(Condition::Unchanged(key.clone(), *revision));
             deletions.push(Change::Delete { key: key.clone() });
         }
+        let floor = first.epoch;
+        let (first, next) = (RingEntry { floor, ..first }, RingEntry { floor, ..next });
         let active = self.activated(&first, now);
         Ok(self.write(conditions, deletions, Some(&active), &next, now).await?)
     }
@@ -122,24 +124,31 @@ impl Shared {
     pub(crate) fn generate(&self, stored: u64, now: Duration) -> Option<RingEntry> {
         let rotation = &self.options.rotation;
         let key = TicketKey::generate(&self.provider, now, rotation.issue_for, rotation.open_for);
-        let epoch = self.known().next_epoch(stored);
-        Some(RingEntry { generated_at: now, key: key.ok()?, epoch })
+        let (epoch, floor) = {
+            let known = self.known();
+            (known.next_epoch(stored), known.floor)
+        };
+        Some(RingEntry { generated_at: now, key: key.ok()?, epoch, floor })
     }
 
-    /// Returns the entry of a key that seals from now on.
+    /// Returns the entry of a key that seals from now on, instead of all others: of two keys that seal, servers use that
+    /// with the later beginning, whatever clocks set it.
     pub(crate) fn activated(&self, entry: &RingEntry, now: Duration) -> RingEntry {
         let rotation = &self.options.rotation;
         let issues_until = now.saturating_add(rotation.issue_for);
+        let known = self.known();
+        let begun = known.active.iter().map(|it| it.key.issues_from).filter(|from| *from <= now);
+        let after = begun.max().map_or(Duration::ZERO, |from| from + Duration::from_millis(1));
         let key = TicketKey {
             known_from: entry.generated_at.min(now).saturating_sub(rotation.skew),
-            issues_from: now.saturating_sub(rotation.skew),
+            issues_from: now.saturating_sub(rotation.skew).max(after),
             issues_until,
             opens_until: issues_until
                 .saturating_add(rotation.open_for)
                 .saturating_add(rotation.skew),
             ..copy(&entry.key)
         };
-        RingEntry { generated_at: entry.generated_at, key, epoch: entry.epoch }
+        RingEntry { key, ..*entry }
     }
 
     /// Writes a key as active, if there is one, and another as the next, together with other changes; `false` if a

@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 const VERSION: u8 = 1;
 
 /// A key in the store. Version, then wrapped: when it was generated, the length of the key's encoding, the key, its
-/// epoch. Later versions may append; the rest is ignored. The first entries had no epoch: they count as epoch 0.
+/// epoch, the floor. Later versions may append; the rest is ignored. The first entries had neither epoch nor floor: both
+/// count as 0.
 ///
 /// It opens only under the name that it was written under: an attacker who can write to the store can't turn a key that
 /// is being distributed into an active one, nor move a key into another ring.
@@ -19,6 +20,8 @@ pub(crate) struct RingEntry {
     pub(crate) key: TicketKey,
     /// Greater than that of every key generated before.
     pub(crate) epoch: u64,
+    /// Keys of smaller epochs are revoked.
+    pub(crate) floor: u64,
 }
 
 impl RingEntry {
@@ -30,11 +33,12 @@ impl RingEntry {
     ) -> Option<Vec<u8>> {
         let key = self.key.encode();
         // Never grows: a reallocation would leave the secret behind.
-        let mut plain = Zeroizing::new(Vec::with_capacity(18 + key.len()));
+        let mut plain = Zeroizing::new(Vec::with_capacity(26 + key.len()));
         plain.extend_from_slice(&(self.generated_at.as_millis() as u64).to_be_bytes());
         plain.extend_from_slice(&u16::try_from(key.len()).ok()?.to_be_bytes());
         plain.extend_from_slice(&key);
         plain.extend_from_slice(&self.epoch.to_be_bytes());
+        plain.extend_from_slice(&self.floor.to_be_bytes());
         let wrapped = wrapping.wrap(&context(name), &plain, now)?;
         Some([&[VERSION], &wrapped[..]].concat())
     }
@@ -54,11 +58,13 @@ impl RingEntry {
         let (generated_at, rest) = plain.split_first_chunk()?;
         let (len, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
-        let epoch = rest.first_chunk().map_or(0, |epoch| u64::from_be_bytes(*epoch));
+        let (numbers, _) = rest.as_chunks();
+        let number = |at: usize| numbers.get(at).map_or(0, |number| u64::from_be_bytes(*number));
         Some(Self {
             generated_at: Duration::from_millis(u64::from_be_bytes(*generated_at)),
             key: TicketKey::decode(key)?,
-            epoch,
+            epoch: number(0),
+            floor: number(1),
         })
     }
 }
@@ -66,8 +72,8 @@ impl RingEntry {
 /// Copies the key into another allocation of its own, which is wiped too.
 impl Clone for RingEntry {
     fn clone(&self) -> Self {
-        let Self { generated_at, epoch, .. } = *self;
-        Self { generated_at, epoch, key: copy(&self.key) }
+        let Self { generated_at, epoch, floor, .. } = *self;
+        Self { generated_at, epoch, floor, key: copy(&self.key) }
     }
 }
 
@@ -95,11 +101,12 @@ mod tests {
         wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), now).expect("a good key");
         let key = TicketKey::generate(&provider, now, now, now).expect("random bytes");
         let id = key.id;
-        let entry = RingEntry { generated_at: now, key, epoch: 7 };
+        let entry = RingEntry { generated_at: now, key, epoch: 7, floor: 5 };
         let encoded = entry.encode(b"/ring/next", &wrapping, now).expect("a key wraps");
         let decode = |name: &[u8], bytes: &[u8]| RingEntry::decode(name, bytes, &wrapping, now);
         let decoded = decode(b"/ring/next", &encoded).expect("as encoded");
-        assert_eq!((decoded.generated_at, decoded.key.id, decoded.epoch), (now, id, 7));
+        assert_eq!((decoded.generated_at, decoded.key.id), (now, id));
+        assert_eq!((decoded.epoch, decoded.floor), (7, 5));
         assert!(!encoded.windows(16).any(|window| *window == entry.key.secret[..16]));
         for elsewhere in [&b"/ring/k/0123456789abcdef"[..], b"/other/next", b""] {
             assert!(decode(elsewhere, &encoded).is_none());
@@ -109,13 +116,14 @@ mod tests {
         let key = entry.key.encode();
         plain.extend_from_slice(&(key.len() as u16).to_be_bytes());
         plain.extend_from_slice(&key);
-        let mut read = |more: &[u8]| {
+        let read = |more: &[u8]| {
             let wrapped = wrapping.wrap(b"\x01n", &[&plain, more].concat(), now);
             let entry = [&[1], &wrapped.expect("a key wraps")[..]].concat();
-            decode(b"n", &entry).map(|entry| (entry.key.id, entry.epoch))
+            decode(b"n", &entry).map(|entry| (entry.key.id, entry.epoch, entry.floor))
         };
-        assert_eq!(read(b""), Some((id, 0)), "of the first version");
-        assert_eq!(read(b"\0\0\0\0\0\0\0\x09a field of a later version"), Some((id, 9)));
+        assert_eq!(read(b""), Some((id, 0, 0)), "of the first version");
+        let later = [&9_u64.to_be_bytes()[..], &8_u64.to_be_bytes(), b"a later field"].concat();
+        assert_eq!(read(&later), Some((id, 9, 8)));
         assert!(decode(b"n", &[&[2], &encoded[1..]].concat()).is_none(), "a newer version");
         for cut in 0..encoded.len() {
             assert!(decode(b"/ring/next", &encoded[..cut]).is_none());

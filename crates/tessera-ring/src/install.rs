@@ -2,24 +2,28 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::time::Duration;
 
-use tessera_vault::TicketKey;
+use tessera_vault::{TicketKey, TicketKeyRing};
 
-/// The ticket keys that a server should hold now, in this order: the issuing key, the next one, then the earlier ones,
-/// the newest first.
-#[derive(Debug)]
+use crate::entry::copy;
+
+/// The ticket keys that a server should hold now.
+#[derive(Debug, Default)]
 pub struct RingKeys {
+    /// Since the Unix epoch, by this member's clock.
+    pub now: Duration,
     /// Seals tickets, and opens them. None: no key may seal now, and the server must issue no ticket that another
     /// member opens.
     pub issuing: Option<TicketKey>,
     /// Becomes the issuing key once every live member holds it. It opens tickets.
     pub next: Option<TicketKey>,
-    /// They open tickets.
+    /// They open tickets; the newest first.
     pub earlier: Vec<TicketKey>,
 }
 
 impl RingKeys {
-    /// Returns the keys in their order.
+    /// Returns the keys in their order: the issuing one, the next one, the earlier ones.
     pub fn in_order(&self) -> impl Iterator<Item = &TicketKey> {
         self.issuing.iter().chain(&self.next).chain(&self.earlier)
     }
@@ -28,17 +32,17 @@ impl RingKeys {
 /// A running [`Installer::install`].
 pub type Installation<'a> = Pin<Box<dyn Future<Output = Result<(), InstallRefused>> + Send + 'a>>;
 
-/// Gives the ring's keys to the server of this member.
+/// Gives the ring's keys to the server of a member.
 pub trait Installer: Send + Sync + 'static {
     /// Makes the server hold exactly these keys, in their roles. It returns once the server has confirmed that it does:
     /// what follows is the member's acknowledgement, on which others rely.
     ///
-    /// It is called at each change, one call at a time, and again after a refusal. Dropping the future may leave the
-    /// server with the earlier keys or with these.
+    /// It is called when keys or roles change, one call at a time, and again after a refusal. Dropping the future may
+    /// leave the server with the earlier keys or with these.
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a>;
 }
 
-/// A server didn't take the keys; the text says which server, why, and what to do.
+/// A server didn't take the keys; the text names the server, the reason, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallRefused(pub String);
 
@@ -49,3 +53,11 @@ impl fmt::Display for InstallRefused {
 }
 
 impl std::error::Error for InstallRefused {}
+
+/// Tessera's own server, in this process. Its ring enforces the keys' times by itself.
+impl Installer for TicketKeyRing {
+    fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
+        let installed = self.install(keys.in_order().map(copy).collect(), keys.now);
+        Box::pin(async move { installed.map_err(|error| InstallRefused(error.to_string())) })
+    }
+}

@@ -21,6 +21,8 @@ pub(crate) struct KnownKeys {
     pub(crate) next: Option<RingEntry>,
     /// The greatest epoch seen.
     pub(crate) highest_epoch: u64,
+    /// The greatest floor seen: keys of smaller epochs are revoked.
+    pub(crate) floor: u64,
     /// Fingerprints of the secrets seen, the newest last.
     pub(crate) seen: VecDeque<[u8; 16]>,
 }
@@ -36,7 +38,12 @@ pub(crate) struct StoredKeys {
 
 impl KnownKeys {
     /// Takes the keys of the store. Returns why some were refused, if any.
-    pub(crate) fn update(&mut self, stored: StoredKeys, provider: &Provider) -> Option<String> {
+    pub(crate) fn update(
+        &mut self,
+        stored: StoredKeys,
+        provider: &Provider,
+        now: Duration,
+    ) -> Option<String> {
         let mut refused = None;
         let mut accepted = Vec::new();
         let mut accept = |entry: &RingEntry| match self.refusal(entry, &accepted, provider) {
@@ -59,16 +66,20 @@ impl KnownKeys {
             }
         }
         self.seen.drain(..self.seen.len().saturating_sub(MOST_SEEN));
-        if highest < self.highest_epoch {
-            // The store went back, or lost everything: what it had is used to its end, next to what it has.
-            let has = |entry: &RingEntry| active.iter().any(|it| it.key.id == entry.key.id);
-            let kept: Vec<_> = self.active.drain(..).filter(|entry| !has(entry)).collect();
-            active.extend(kept);
-        }
+        let floor = active.iter().chain(&next).map(|entry| entry.floor).max().unwrap_or(0);
+        self.floor = self.floor.max(floor);
+        // A store that lost a key doesn't end it: its times do, and a revocation.
+        let has = |entry: &RingEntry| active.iter().any(|it| it.key.id == entry.key.id);
+        let opens = |entry: &RingEntry| entry.key.known_from <= now && now < entry.key.opens_until;
+        let kept = self.active.drain(..).filter(|entry| !has(entry) && opens(entry));
+        let kept: Vec<_> = kept.collect();
+        active.extend(kept);
+        active.retain(|entry| entry.epoch >= self.floor);
         active.sort_by_key(|entry| std::cmp::Reverse(entry.key.issues_until));
         self.highest_epoch = self.highest_epoch.max(highest);
         self.active = active;
         // Activated, but not removed from the store yet.
+        let next = next.filter(|next| next.epoch >= self.floor);
         self.next = next.filter(|next| !self.active.iter().any(|it| it.key.id == next.key.id));
         refused
     }
@@ -101,7 +112,8 @@ impl KnownKeys {
             ));
         }
         // The first version had no epochs.
-        (entry.epoch != 0 && entry.epoch <= self.highest_epoch).then(|| {
+        let is_old = entry.epoch <= self.highest_epoch && (entry.epoch != 0 || self.floor != 0);
+        is_old.then(|| {
             format!(
                 "ticket key {name} has epoch {}, and this member has seen epoch {}: the store was restored from a \
                  backup; the ring refuses this key",

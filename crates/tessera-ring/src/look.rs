@@ -65,7 +65,7 @@ impl Shared {
             return Ok((stored, Some(why)));
         }
         let keys = StoredKeys { active: stored.active.clone(), next: stored.next.clone() };
-        let refused = self.known().update(keys, &self.provider);
+        let refused = self.known().update(keys, &self.provider, now);
         self.save(turn, now);
         self.enforce(turn).await;
         let refusal = turn.refusal.as_ref().map(|(_, why)| why.clone());

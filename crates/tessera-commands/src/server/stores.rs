@@ -36,7 +36,11 @@ impl Stores {
     pub(super) fn new(
         options: &ServeOptions,
     ) -> Result<(Self, Option<StateContents>), ProgramError> {
-        let rotation = Rotation { issue_for: 2 * ROTATION, open_for: options.tickets.lifetime };
+        let rotation = Rotation {
+            issue_for: 2 * ROTATION,
+            open_for: options.tickets.lifetime,
+            ..Rotation::default()
+        };
         let register = Arc::new(MemoryRegister::new(CAPACITY, unix()));
         let certificates = match options.common.certificates_directory() {
             Some(directory) => {

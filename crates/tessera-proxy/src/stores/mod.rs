@@ -256,5 +256,8 @@ const KEEP_EVERY: Duration = Duration::from_secs(60);
 const CAPACITY: usize = 1_000_000;
 
 /// A ticket key seals for two hours, and opens for another day: the lifetime of tickets.
-const ROTATION: Rotation =
-    Rotation { issue_for: Duration::from_secs(2 * 3600), open_for: Duration::from_secs(24 * 3600) };
+const ROTATION: Rotation = Rotation {
+    issue_for: Duration::from_secs(2 * 3600),
+    open_for: Duration::from_secs(24 * 3600),
+    skew: Rotation::SKEW,
+};

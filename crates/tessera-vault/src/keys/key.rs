@@ -116,7 +116,10 @@ impl TicketKey {
     }
 
     /// Checks that the key is usable.
-    pub(crate) fn check(&self) -> Result<(), RingError> {
+    ///
+    /// # Errors
+    /// Returns an error if the id or the secret is all zeros, or the times are out of order.
+    pub fn check(&self) -> Result<(), RingError> {
         let id = self.id;
         if id == [0; 16] {
             return Err(RingError::ZeroId);

@@ -9,11 +9,13 @@ pub struct Rotation {
     pub issue_for: Duration,
     /// How long it opens after that: the lifetime of tickets, or more.
     pub open_for: Duration,
+    /// How much two clocks may differ.
+    pub skew: Duration,
 }
 
 impl Rotation {
-    /// Generous bound on how much two clocks may differ: five minutes each from the true time, in opposite
-    /// directions.
+    /// The default of [`skew`](Self::skew), for clocks that are wrong by five minutes each, in opposite directions:
+    /// generous for synchronised ones.
     pub const SKEW: Duration = Duration::from_secs(900);
 
     /// Returns how long a key seals and opens.
@@ -30,7 +32,7 @@ impl Rotation {
         keys: impl IntoIterator<Item = (Duration, Duration)>,
         now: Duration,
     ) -> bool {
-        let seals = keys.into_iter().filter(|(from, _)| *from <= now.saturating_add(Self::SKEW));
+        let seals = keys.into_iter().filter(|(from, _)| *from <= now.saturating_add(self.skew));
         let until = seals.map(|(_, until)| until).max();
         until.is_none_or(|until| until < now.saturating_add(self.issue_for / 2))
     }
@@ -40,6 +42,6 @@ impl Rotation {
 impl Default for Rotation {
     fn default() -> Self {
         const HOUR: Duration = Duration::from_secs(3600);
-        Self { issue_for: HOUR * 12, open_for: HOUR * 24 }
+        Self { issue_for: HOUR * 12, open_for: HOUR * 24, skew: Self::SKEW }
     }
 }

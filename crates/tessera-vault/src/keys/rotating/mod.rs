@@ -213,11 +213,11 @@ impl RotatingRing {
 
     /// Makes the next key; `false` without randomness.
     fn make(&self, held: &mut RingKeys, now: Duration, instant: Instant) -> bool {
-        let Rotation { issue_for, open_for } = self.rotation;
+        let Rotation { issue_for, open_for, skew } = self.rotation;
         let Ok(mut key) = TicketKey::generate(&self.provider, now, issue_for, open_for) else {
             return false;
         };
-        key.known_from = now.saturating_sub(Rotation::SKEW);
+        key.known_from = now.saturating_sub(skew);
         key.issues_from = if self.ring.seals(now) {
             // Written, and known to all users of the ring, before it is needed.
             now.saturating_add(KNOWN_BEFORE.min(issue_for / 8))
@@ -251,7 +251,7 @@ impl RotatingRing {
     }
 
     fn longest_life(&self) -> Duration {
-        self.rotation.lifetime().saturating_add(Rotation::SKEW)
+        self.rotation.lifetime().saturating_add(self.rotation.skew)
     }
 
     /// A poisoned lock is fine: nothing under it panics half way.

@@ -270,7 +270,7 @@ fn a_ring_is_quiet_between_two_checks() {
     quiet.set(NOW, MINUTE);
     assert!(quiet.has(NOW) && quiet.has(NOW + MINUTE - second));
     assert!(!quiet.has(NOW + MINUTE) && !quiet.has(NOW - 2 * second));
-    let rotation = Rotation { issue_for: 80 * second, open_for: HOUR };
+    let rotation = Rotation { issue_for: 80 * second, open_for: HOUR, ..Rotation::default() };
     let ring = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
     ring.look(&mut ring.held(), NOW, Instant::now());
     assert!(ring.calm.has(NOW + 9 * second) && !ring.calm.has(NOW + 10 * second));
@@ -279,7 +279,7 @@ fn a_ring_is_quiet_between_two_checks() {
 #[test]
 fn the_next_of_short_lived_keys_seals_soon() {
     let second = Duration::from_secs(1);
-    let rotation = Rotation { issue_for: 80 * second, open_for: HOUR };
+    let rotation = Rotation { issue_for: 80 * second, open_for: HOUR, ..Rotation::default() };
     let ring = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
     let start = Instant::now();
     let sealed = |passed: Duration| {
