@@ -8,7 +8,7 @@ use tessera_vault::TicketKey;
 
 use crate::entry::{RingEntry, copy};
 use crate::look::shown;
-use crate::ring::Shared;
+use crate::ring::{Shared, Turn};
 use crate::stored::StoredRing;
 
 /// Why a requested change didn't happen.
@@ -75,7 +75,7 @@ impl Shared {
             let now = (self.clock)();
             if self.is_among(&stored) && self.activate(&next, revision, &stored, now).await? {
                 tracing::info!("ticket key {} was activated by request", shown(&next));
-                return self.follow(&mut turn).await.map(drop).map_err(Into::into);
+                return Ok(self.follow_own_change(&mut turn).await?);
             }
         }
         Err(ChangeError::Contended)
@@ -90,10 +90,17 @@ impl Shared {
             }
             if self.replace_all(&stored).await? {
                 tracing::warn!("all earlier ticket keys were revoked by request");
-                return self.follow(&mut turn).await.map(drop).map_err(Into::into);
+                return Ok(self.follow_own_change(&mut turn).await?);
             }
         }
         Err(ChangeError::Contended)
+    }
+
+    /// Takes part in a change of this member's own at once, and reports it.
+    async fn follow_own_change(&self, turn: &mut Turn) -> Result<(), StoreError> {
+        let (stored, _) = self.follow(turn).await?;
+        self.report(&stored);
+        Ok(())
     }
 
     /// Replaces all keys with new ones, unless another member changes the ring at the same time.

@@ -257,7 +257,7 @@ impl Shared {
         self.write(conditions, Vec::new(), Some(&active), &after, now).await
     }
 
-    fn report(&self, stored: &StoredRing) {
+    pub(crate) fn report(&self, stored: &StoredRing) {
         let now = (self.clock)();
         let lacking = self.lacking(stored);
         let known = self.known();

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// Replaces a file: a reader finds the earlier contents or these, never a part. It is readable by its owner alone; if the
-/// earlier file was readable by its group, this one is too.
+/// Replaces a file: a reader finds the earlier contents or these, never a part. It has the owner and the group of the
+/// earlier file, and is readable by the owner, and by the group if that could read the earlier one.
 ///
 /// # Errors
 /// If it can't be written, is no regular file, or if others may write to its directory.
@@ -35,9 +35,12 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
         file.write_all(contents)?;
-        if let Some(earlier) = earlier.filter(|earlier| earlier.mode() & 0o040 != 0) {
-            fchown(&file, None, Some(earlier.gid()))?;
-            file.set_permissions(Permissions::from_mode(0o640))?;
+        if let Some(earlier) = earlier {
+            let own = file.metadata()?;
+            if (own.uid(), own.gid()) != (earlier.uid(), earlier.gid()) {
+                fchown(&file, Some(earlier.uid()), Some(earlier.gid()))?;
+            }
+            file.set_permissions(Permissions::from_mode(0o600 | (earlier.mode() & 0o040)))?;
         }
         file.sync_all()?;
         fs::rename(&new, path)?;

@@ -1,0 +1,123 @@
+//! A canary: a client that gets a ticket at one server, and offers it to another.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tessera::handshake::Checked;
+use tessera::resume::ClientSession;
+use tessera::{ClientConfig, Destination};
+use tessera_tokio::{ClientStream, Connector, SessionStore};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Connects to the servers of a pool by address, under the name that they all serve.
+pub struct Canary {
+    config: Checked<ClientConfig>,
+    server_name: String,
+}
+
+/// A ticket of one server.
+#[derive(Debug)]
+pub struct CanaryTicket(ClientSession);
+
+/// How long a connection may take, its ticket included.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long to wait for each read while the ticket is on its way.
+const TURN: Duration = Duration::from_millis(20);
+
+impl Canary {
+    /// Creates a canary.
+    #[must_use]
+    pub fn new(config: Checked<ClientConfig>, server_name: impl Into<String>) -> Self {
+        Self { config, server_name: server_name.into() }
+    }
+
+    /// Makes a full handshake, and returns the server's ticket.
+    ///
+    /// # Errors
+    /// If the handshake fails, or no ticket comes within five seconds.
+    pub async fn ticket(&self, server: SocketAddr) -> io::Result<CanaryTicket> {
+        let sessions = Arc::new(OneSession::default());
+        let deadline = Instant::now() + DEADLINE;
+        let mut stream = self.connect(server, sessions.clone(), deadline).await?;
+        // The ticket comes by itself; the server sends nothing else before a request.
+        let mut byte = [0];
+        loop {
+            let read = timeout(TURN, stream.read(&mut byte)).await;
+            if let Some(session) = sessions.lock().take() {
+                return Ok(CanaryTicket(session));
+            }
+            match read {
+                Ok(Ok(0)) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(Err(error)) => return Err(error),
+                Ok(Ok(_)) | Err(_) if Instant::now() < deadline => (),
+                Ok(Ok(_)) | Err(_) => {
+                    return Err(io::Error::new(ErrorKind::TimedOut, "the server sent no ticket"));
+                }
+            }
+        }
+    }
+
+    /// Offers the ticket, and returns whether the server resumed the session.
+    ///
+    /// # Errors
+    /// If the handshake fails.
+    pub async fn resumes(&self, server: SocketAddr, ticket: CanaryTicket) -> io::Result<bool> {
+        let sessions = Arc::new(OneSession(Mutex::new(Some(ticket.0))));
+        let stream = self.connect(server, sessions, Instant::now() + DEADLINE).await?;
+        Ok(stream.facts().psk.is_some())
+    }
+
+    async fn connect(
+        &self,
+        server: SocketAddr,
+        sessions: Arc<OneSession>,
+        deadline: Instant,
+    ) -> io::Result<ClientStream<TcpStream>> {
+        let connector = Connector::new(self.config.clone()).with_sessions(sessions);
+        let destination =
+            Destination { server_name: self.server_name.clone(), ..Destination::default() };
+        let connected = timeout_at(deadline, async {
+            let socket = TcpStream::connect(server).await?;
+            socket.set_nodelay(true)?;
+            connector.connect(destination, socket).await
+        });
+        connected.await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+    }
+}
+
+impl CanaryTicket {
+    /// Returns the first 16 bytes: the name of the key that sealed it, at most servers.
+    #[must_use]
+    pub fn key_name(&self) -> Option<&[u8; 16]> {
+        self.0.ticket.first_chunk()
+    }
+}
+
+/// Holds one session.
+#[derive(Default)]
+struct OneSession(Mutex<Option<ClientSession>>);
+
+impl OneSession {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<ClientSession>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionStore for OneSession {
+    fn put(&self, _: &str, session: ClientSession) {
+        *self.lock() = Some(session);
+    }
+
+    fn pop(&self, _: &str) -> Option<ClientSession> {
+        self.lock().take()
+    }
+
+    fn blocks(&self) -> bool {
+        false
+    }
+}

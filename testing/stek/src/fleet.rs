@@ -1,0 +1,119 @@
+//! A ring over a store in a file, with the servers of a test as members.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tessera::ClientConfig;
+use tessera_aws_lc::provider;
+use tessera_ring::{FleetRing, Installer, MemberOptions, RingOptions, RingParts, system_clock};
+use tessera_stek::canary::Canary;
+use tessera_stek::keys::{Domain, ServerKeys};
+use tessera_store::FileStore;
+use tessera_test_peers::Directory;
+use tessera_vault::{EpochKey, Rotation, TicketKeyForm, WrappingKeys, WrappingPurpose};
+use tessera_webpki::WebPkiVerifier;
+use tokio::time::sleep;
+
+use crate::servers::{Pki, SERVER_NAME};
+
+/// A store, its wrapping key, and the certificates of all servers.
+pub struct Fleet {
+    store: Arc<FileStore>,
+    _directory: Directory,
+    /// The authority and the certificate of all servers.
+    pub pki: Pki,
+}
+
+impl Fleet {
+    /// Creates a fleet without members.
+    #[must_use]
+    pub fn new() -> Self {
+        let directory = Directory::new();
+        // The store's owner must own its directory: peers own the other one.
+        let inner = directory.as_path().join("store");
+        std::fs::create_dir(&inner).unwrap();
+        let store = FileStore::open(&inner.join("store")).unwrap();
+        Self { store: Arc::new(store), _directory: directory, pki: Pki::new() }
+    }
+
+    /// Joins the ring with a server.
+    #[must_use]
+    pub fn join(&self, name: &str, installer: Arc<dyn Installer>) -> FleetRing {
+        let wrapping = WrappingKeys::new(&provider(), WrappingPurpose::TicketKeys);
+        let clock = system_clock();
+        wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), clock()).unwrap();
+        let parts = RingParts {
+            store: self.store.clone(),
+            provider: provider(),
+            wrapping: Arc::new(wrapping),
+            installer,
+            cache: None,
+            clock,
+        };
+        let hour = Duration::from_secs(3600);
+        let options = RingOptions {
+            rotation: Rotation { issue_for: hour, open_for: hour, skew: Duration::from_secs(1) },
+            look_every: Duration::from_millis(200),
+            member: MemberOptions { name: Some(name.into()), ..MemberOptions::default() },
+            ..RingOptions::new("/stek/")
+        };
+        FleetRing::open(parts, options).unwrap()
+    }
+
+    /// Returns the keys of a domain of servers of this kind.
+    #[must_use]
+    pub fn keys(&self, kind: &'static str) -> ServerKeys {
+        let domain = Domain { kind, name: "test".into() };
+        ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain)
+    }
+
+    /// Returns a canary that trusts the fleet's authority.
+    #[must_use]
+    pub fn canary(&self) -> Canary {
+        let verifier = WebPkiVerifier::new(&[self.pki.authority.der()]).unwrap();
+        let config = ClientConfig::new(provider(), Arc::new(verifier));
+        Canary::new(config.checked().unwrap(), SERVER_NAME)
+    }
+
+    /// Whether a ticket of one server is resumed at another.
+    pub async fn crosses(&self, from: SocketAddr, to: SocketAddr) -> bool {
+        let canary = self.canary();
+        let ticket = canary.ticket(from).await.unwrap();
+        canary.resumes(to, ticket).await.unwrap()
+    }
+}
+
+impl Default for Fleet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Waits until a condition holds.
+pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits until all members hold the same issuing key and the next one.
+pub async fn settled(rings: &[&FleetRing]) {
+    until("the ring settles", || {
+        let first = rings[0].status();
+        let issuing = first.members.first().and_then(|it| it.keys.first().copied());
+        issuing.is_some()
+            && first.members.len() == rings.len()
+            && first.active.first().map(|key| key.id) == issuing
+            && first.members.iter().all(|it| it.holds_next && it.keys.first() == issuing.as_ref())
+            && rings.iter().map(|ring| ring.status()).all(|status| {
+                status.problem.is_none()
+                    && status.active == first.active
+                    && status.distributing == first.distributing
+                    && status.waiting_for.is_empty()
+            })
+    })
+    .await;
+}

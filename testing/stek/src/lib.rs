@@ -1,0 +1,9 @@
+//! Rings of ticket keys for real servers, and a client that crosses between them.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail their test")]
+
+mod fleet;
+mod servers;
+
+pub use fleet::{Fleet, settled, until};
+pub use servers::{Pki, RunningServer, SERVER_NAME};

@@ -1,0 +1,87 @@
+//! Two HAProxys.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_stek_tests::{Fleet, RunningServer, settled, until};
+use tokio::time::sleep;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tickets_cross_between_two_haproxys_through_twenty_rotations() {
+    let fleet = Fleet::new();
+    let mut servers = [RunningServer::haproxy(&fleet.pki), RunningServer::haproxy(&fleet.pki)];
+    let join = |name: &str, server: &RunningServer| {
+        fleet.join(name, Arc::new(server.haproxy_installer(fleet.keys("haproxy"))))
+    };
+    let rings = [join("a", &servers[0]), join("b", &servers[1])];
+    for server in &mut servers {
+        // The file comes before the server, which reads it.
+        let keys = server.path("keys");
+        until("the keys are written", || std::fs::metadata(&keys).unwrap().len() > 300).await;
+        server.start();
+    }
+    let rings: Vec<_> = rings.iter().collect();
+    settled(&rings).await;
+    let [a, b] = [0, 1].map(|at: usize| servers[at].address);
+    let canary = fleet.canary();
+    let mut names = std::collections::BTreeSet::new();
+    for round in 0..20 {
+        let ticket = canary.ticket(a).await.unwrap();
+        names.insert(*ticket.key_name().unwrap());
+        let earlier = canary.ticket(b).await.unwrap();
+        assert!(canary.resumes(b, ticket).await.unwrap(), "round {round}");
+        rings[round % 2].rotate().await.unwrap();
+        // While members take the key after it.
+        assert!(canary.resumes(a, earlier).await.unwrap(), "round {round}, over a rotation");
+        settled(&rings).await;
+    }
+    assert_eq!(names.len(), 20, "each rotation has its own key");
+
+    // A key lives two rotations at HAProxy.
+    let old = canary.ticket(a).await.unwrap();
+    rings[0].rotate().await.unwrap();
+    settled(&rings).await;
+    rings[0].rotate().await.unwrap();
+    settled(&rings).await;
+    assert!(!canary.resumes(b, old).await.unwrap());
+    // Revoked keys open nothing.
+    let old = canary.ticket(a).await.unwrap();
+    rings[1].revoke().await.unwrap();
+    settled(&rings).await;
+    assert!(!canary.resumes(b, old).await.unwrap());
+    assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_haproxy_that_is_restarted_has_the_rings_keys_from_its_file() {
+    let fleet = Fleet::new();
+    let mut servers = [RunningServer::haproxy(&fleet.pki), RunningServer::haproxy(&fleet.pki)];
+    let installers =
+        [0, 1].map(|at: usize| Arc::new(servers[at].haproxy_installer(fleet.keys("haproxy"))));
+    let rings = [fleet.join("a", installers[0].clone()), fleet.join("b", installers[1].clone())];
+    for server in &mut servers {
+        let keys = server.path("keys");
+        until("the keys are written", || std::fs::metadata(&keys).unwrap().len() > 300).await;
+        server.start();
+    }
+    let rings: Vec<_> = rings.iter().collect();
+    settled(&rings).await;
+    let [a, b] = [0, 1].map(|at: usize| servers[at].address);
+    let ticket = fleet.canary().ticket(b).await.unwrap();
+    servers[0].kill();
+    servers[0].start();
+    assert!(fleet.canary().resumes(a, ticket).await.unwrap());
+
+    // While it is down, nothing rotates past it, and the other serves.
+    servers[0].kill();
+    rings[1].rotate().await.unwrap();
+    until("a's problem is known", || rings[0].status().problem.is_some()).await;
+    let problem = rings[0].status().problem.unwrap();
+    assert!(problem.starts_with("HAProxy can't be reached at "), "{problem}");
+    sleep(Duration::from_millis(300)).await;
+    assert!(rings[1].rotate().await.is_err());
+    assert!(fleet.crosses(b, b).await);
+    servers[0].start();
+    settled(&rings).await;
+    assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
+}

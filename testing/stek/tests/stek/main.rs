@@ -1,0 +1,5 @@
+//! Rings of ticket keys with real servers.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail their test")]
+
+mod haproxy;
+mod nginx;
