@@ -6,6 +6,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use tessera_store::LeaseId;
 
 /// Encodes bytes for JSON.
 pub(crate) fn encode(bytes: &[u8]) -> String {
@@ -17,13 +18,21 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// Returns the end of the range of all keys that begin with `prefix`, which must not end with 0xff.
+/// Returns the end of the range of all keys that begin with `prefix`: the first key after them, or 0, which stands for
+/// the end of all keys.
 pub(crate) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
-    let mut end = prefix.to_vec();
-    if let Some(last) = end.last_mut() {
-        *last = last.wrapping_add(1);
+    let kept = prefix.iter().rposition(|byte| *byte != 0xff).map_or(0, |last| last + 1);
+    let mut end = prefix[..kept].to_vec();
+    match end.last_mut() {
+        Some(last) => *last += 1,
+        None => end.push(0),
     }
     end
+}
+
+/// Returns the beginning of that range. etcd has no empty key.
+pub(crate) fn prefix_start(prefix: &[u8]) -> &[u8] {
+    if prefix.is_empty() { &[0] } else { prefix }
 }
 
 /// A transaction: if all comparisons hold, all of `success` happens, else all of `failure`.
@@ -81,7 +90,7 @@ impl Compare {
     pub(crate) fn none_since(prefix: &[u8], revision: u64) -> Self {
         let range_end = Some(encode(&prefix_end(prefix)));
         let mod_revision = Some(revision.to_string());
-        Self { range_end, mod_revision, ..Self::new(prefix, "MOD", "LESS") }
+        Self { range_end, mod_revision, ..Self::new(prefix_start(prefix), "MOD", "LESS") }
     }
 
     /// The key exists, with this value.
@@ -139,7 +148,7 @@ impl Range {
 
     pub(crate) fn all(prefix: &[u8]) -> Self {
         let range_end = Some(encode(&prefix_end(prefix)));
-        Self { key: encode(prefix), range_end, ..Self::default() }
+        Self { key: encode(prefix_start(prefix)), range_end, ..Self::default() }
     }
 
     /// Requests only the number of keys, as one member knows it.
@@ -168,6 +177,8 @@ impl Delete {
 #[derive(Deserialize)]
 pub(crate) struct TxnAnswer {
     #[serde(default)]
+    pub(crate) header: Header,
+    #[serde(default)]
     pub(crate) succeeded: bool,
     #[serde(default)]
     pub(crate) responses: Vec<OpAnswer>,
@@ -183,7 +194,7 @@ pub(crate) struct OpAnswer {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct RangeAnswer {
-    header: Header,
+    pub(crate) header: Header,
     pub(crate) kvs: Vec<KeyValue>,
     pub(crate) count: Option<String>,
 }
@@ -202,10 +213,16 @@ pub(crate) struct Header {
     revision: String,
 }
 
+impl Header {
+    pub(crate) fn revision(&self) -> Option<u64> {
+        self.revision.parse().ok()
+    }
+}
+
 impl RangeAnswer {
     /// Returns the revision of the first change that this answer doesn't include.
     pub(crate) fn next_revision(&self) -> Option<u64> {
-        self.header.revision.parse::<u64>().ok()?.checked_add(1)
+        self.header.revision()?.checked_add(1)
     }
 }
 
@@ -226,10 +243,6 @@ impl KeyValue {
         decode(&self.value)
     }
 }
-
-/// The id of a lease, as in JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LeaseId(pub(crate) String);
 
 #[derive(Serialize)]
 pub(crate) struct LeaseRequest<'a> {
@@ -254,6 +267,14 @@ pub(crate) struct StreamAnswer<T> {
     pub(crate) result: T,
 }
 
+/// An answer with another status than 200.
+#[derive(Deserialize)]
+pub(crate) struct ErrorAnswer {
+    /// As in gRPC.
+    pub(crate) code: u32,
+    pub(crate) message: String,
+}
+
 #[derive(Serialize)]
 pub(crate) struct WatchRequest {
     pub(crate) create_request: WatchCreate,
@@ -264,4 +285,64 @@ pub(crate) struct WatchCreate {
     pub(crate) key: String,
     pub(crate) range_end: String,
     pub(crate) start_revision: String,
+}
+
+impl WatchRequest {
+    /// Requests the changes of a prefix from this revision on; from now on, if it is 0.
+    pub(crate) fn new(prefix: &[u8], start_revision: u64) -> Self {
+        let (key, range_end) = (encode(prefix_start(prefix)), encode(&prefix_end(prefix)));
+        let start_revision = start_revision.to_string();
+        Self { create_request: WatchCreate { key, range_end, start_revision } }
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct WatchAnswer {
+    /// The watch begins.
+    pub(crate) created: bool,
+    /// It has ended.
+    pub(crate) canceled: bool,
+    pub(crate) cancel_reason: String,
+    /// It has ended because the changes until this revision were compacted.
+    pub(crate) compact_revision: Option<String>,
+    /// All changes of one or several revisions.
+    pub(crate) events: Vec<Event>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Event {
+    /// Omitted for a put.
+    #[serde(default, rename = "type")]
+    pub(crate) kind: EventKind,
+    pub(crate) kv: KeyValue,
+}
+
+#[derive(Deserialize, Default, PartialEq, Eq)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum EventKind {
+    #[default]
+    Put,
+    Delete,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_a_range_of_keys() {
+        let cases: [(&[u8], &[u8]); 6] = [
+            (b"/ring/", b"/ring0"),
+            (b"a\xff", b"b"),
+            (b"a\xfe\xff\xff", b"a\xff"),
+            (b"\xff", b"\0"),
+            (b"\xff\xff", b"\0"),
+            (b"", b"\0"),
+        ];
+        for (prefix, end) in cases {
+            assert_eq!(prefix_end(prefix), end, "{prefix:?}");
+        }
+        assert_eq!((prefix_start(b""), prefix_start(b"a")), (&[0][..], &b"a"[..]));
+    }
 }

@@ -1,6 +1,5 @@
 //! Requests to a cluster: each is sent once, with a deadline, to a member that can be reached.
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,10 +9,12 @@ use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tessera_store::{LeaseId, StoreError};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::api::{
-    LeaseAnswer, LeaseId, LeaseRequest, Range, RangeAnswer, StreamAnswer, Txn, TxnAnswer,
+    ErrorAnswer, LeaseAnswer, LeaseRequest, Range, RangeAnswer, StreamAnswer, Txn, TxnAnswer,
+    WatchRequest,
 };
 use crate::connection::{Sender, Transport};
 
@@ -44,23 +45,17 @@ struct Member {
     idle: Mutex<Vec<Sender>>,
 }
 
-/// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EtcdError {
-    /// It reached no member, and had no effect.
-    NotSent(String),
-    /// It may have taken effect, or may still.
-    Unknown(String),
-}
-
 /// The most idle connections per member; more are closed.
 const MAX_IDLE: usize = 32;
 
-/// The longest answer, in bytes.
+/// The longest answer, in bytes; a range has a limit of its caller's.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
 /// Stands for "no deadline"; short enough to be added to any time.
 const MAX_DEADLINE: Duration = Duration::from_secs(24 * 3600);
+
+/// The request whose answer has no end.
+const WATCH: &str = "/v3/watch";
 
 /// How much of a member's error message is kept, in bytes.
 const MAX_WHY: usize = 300;
@@ -92,33 +87,43 @@ impl EtcdClient {
         self.by.unwrap_or_else(|| Instant::now() + self.shared.deadline)
     }
 
-    pub(crate) async fn txn(&self, txn: &Txn) -> Result<TxnAnswer, EtcdError> {
-        self.call("/v3/kv/txn", txn).await
+    pub(crate) async fn txn(&self, txn: &Txn) -> Result<TxnAnswer, StoreError> {
+        self.call("/v3/kv/txn", txn, MAX_ANSWER).await
     }
 
-    pub(crate) async fn range(&self, range: &Range) -> Result<RangeAnswer, EtcdError> {
-        self.call("/v3/kv/range", range).await
+    pub(crate) async fn range(&self, range: &Range) -> Result<RangeAnswer, StoreError> {
+        self.range_within(range, MAX_ANSWER).await
+    }
+
+    /// Requests a range whose answer has at most `max` bytes.
+    pub(crate) async fn range_within(
+        &self,
+        range: &Range,
+        max: usize,
+    ) -> Result<RangeAnswer, StoreError> {
+        self.call("/v3/kv/range", range, max).await
     }
 
     /// Grants a lease that lives for `ttl`, in whole seconds.
-    pub(crate) async fn grant(&self, ttl: Duration) -> Result<LeaseId, EtcdError> {
+    pub(crate) async fn grant(&self, ttl: Duration) -> Result<LeaseId, StoreError> {
         let ttl = Some(ttl.as_secs().max(1).to_string());
         let answer: LeaseAnswer =
-            self.call("/v3/lease/grant", &LeaseRequest { ttl, id: None }).await?;
-        answer.id.map(LeaseId).ok_or_else(|| EtcdError::Unknown("a lease without an id".into()))
+            self.call("/v3/lease/grant", &LeaseRequest { ttl, id: None }, MAX_ANSWER).await?;
+        answer.id.map(LeaseId).ok_or_else(|| StoreError::Unknown("a lease without an id".into()))
     }
 
     /// Restarts a lease's time; `false` if it has ended.
-    pub(crate) async fn keep_alive(&self, lease: &LeaseId) -> Result<bool, EtcdError> {
+    pub(crate) async fn keep_alive(&self, lease: &LeaseId) -> Result<bool, StoreError> {
         let request = LeaseRequest { ttl: None, id: Some(&lease.0) };
-        let answer: StreamAnswer<LeaseAnswer> = self.call("/v3/lease/keepalive", &request).await?;
+        let answer: StreamAnswer<LeaseAnswer> =
+            self.call("/v3/lease/keepalive", &request, MAX_ANSWER).await?;
         Ok(answer.result.ttl.is_some())
     }
 
     /// Ends a lease, and deletes its keys.
-    pub(crate) async fn revoke(&self, lease: &LeaseId) -> Result<(), EtcdError> {
+    pub(crate) async fn revoke(&self, lease: &LeaseId) -> Result<(), StoreError> {
         let request = LeaseRequest { ttl: None, id: Some(&lease.0) };
-        self.call::<_, serde_json::Value>("/v3/lease/revoke", &request).await.map(drop)
+        self.call::<_, serde_json::Value>("/v3/lease/revoke", &request, MAX_ANSWER).await.map(drop)
     }
 
     /// Sends a request whose answer is short.
@@ -126,11 +131,12 @@ impl EtcdClient {
         &self,
         path: &str,
         question: &Q,
-    ) -> Result<A, EtcdError> {
+        max: usize,
+    ) -> Result<A, StoreError> {
         let deadline = self.deadline();
         let (answer, member, sender) = self.send(path, question, deadline).await?;
         let status = answer.status();
-        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
+        let body = Limited::new(answer.into_body(), max).collect();
         let body = match timeout_at(deadline, body).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) => return Err(self.unknown(member, error.to_string())),
@@ -138,23 +144,24 @@ impl EtcdClient {
         };
         self.shared.members[member].give_back(sender);
         if !status.is_success() {
-            // Shortened: it goes into a log.
-            let why = &body[..body.len().min(MAX_WHY)];
-            return Err(self.unknown(member, String::from_utf8_lossy(why).into_owned()));
+            return Err(refusal(&body).unwrap_or_else(|| self.unknown(member, shortened(&body))));
         }
-        serde_json::from_slice(&body).map_err(|error| EtcdError::Unknown(error.to_string()))
+        serde_json::from_slice(&body).map_err(|error| StoreError::Unknown(error.to_string()))
     }
 
-    /// Sends a request whose answer has no end.
-    pub(crate) async fn stream<Q: Serialize>(
+    /// Begins a watch. Its answer ends with the sender.
+    pub(crate) async fn stream(
         &self,
-        path: &str,
-        question: &Q,
-    ) -> Result<(Incoming, Sender), EtcdError> {
+        request: &WatchRequest,
+    ) -> Result<(Incoming, Sender), StoreError> {
         let deadline = self.deadline();
-        let (answer, member, sender) = self.send(path, question, deadline).await?;
-        if !answer.status().is_success() {
-            return Err(self.unknown(member, answer.status().to_string()));
+        let (answer, member, sender) = self.send(WATCH, request, deadline).await?;
+        let status = answer.status();
+        if !status.is_success() {
+            let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
+            let body = timeout_at(deadline, body).await.ok().and_then(Result::ok);
+            let refusal = body.and_then(|body| refusal(&body.to_bytes()));
+            return Err(refusal.unwrap_or_else(|| self.unknown(member, status.to_string())));
         }
         Ok((answer.into_body(), sender))
     }
@@ -165,12 +172,12 @@ impl EtcdClient {
         path: &str,
         question: &Q,
         deadline: Instant,
-    ) -> Result<(Response<Incoming>, usize, Sender), EtcdError> {
+    ) -> Result<(Response<Incoming>, usize, Sender), StoreError> {
         let body = serde_json::to_vec(question);
-        let body = Bytes::from(body.map_err(|error| EtcdError::NotSent(error.to_string()))?);
+        let body = Bytes::from(body.map_err(|error| StoreError::NotSent(error.to_string()))?);
         let count = self.shared.members.len();
         let preferred = self.shared.preferred.load(Ordering::Relaxed);
-        let mut failure = EtcdError::NotSent("no endpoints".into());
+        let mut failure = StoreError::NotSent("no endpoints".into());
         for attempt in 0..count {
             let index = preferred.wrapping_add(attempt) % count;
             // A member that doesn't even accept leaves time for the others.
@@ -188,11 +195,16 @@ impl EtcdClient {
                     continue;
                 }
             };
-            let request = Request::post(path)
+            let mut request = Request::post(path)
                 .header(header::HOST, &member.endpoint)
-                .header(header::CONTENT_TYPE, "application/json")
+                .header(header::CONTENT_TYPE, "application/json");
+            if path == WATCH {
+                // etcd's `hasleader`: the watch ends if its member loses the leader, instead of falling silent.
+                request = request.header("grpc-metadata-hasleader", "true");
+            }
+            let request = request
                 .body(Full::new(body.clone()))
-                .map_err(|error| EtcdError::NotSent(error.to_string()))?;
+                .map_err(|error| StoreError::NotSent(error.to_string()))?;
             match timeout_at(deadline, sender.try_send_request(request)).await {
                 Ok(Ok(answer)) => return Ok((answer, index, sender)),
                 Ok(Err(mut error)) => {
@@ -210,14 +222,14 @@ impl EtcdClient {
         Err(failure)
     }
 
-    fn not_sent(&self, member: usize, why: String) -> EtcdError {
+    fn not_sent(&self, member: usize, why: String) -> StoreError {
         self.ask_another_than(member);
-        EtcdError::NotSent(why)
+        StoreError::NotSent(why)
     }
 
-    fn unknown(&self, member: usize, why: String) -> EtcdError {
+    fn unknown(&self, member: usize, why: String) -> StoreError {
         self.ask_another_than(member);
-        EtcdError::Unknown(why)
+        StoreError::Unknown(why)
     }
 
     fn ask_another_than(&self, member: usize) {
@@ -254,13 +266,24 @@ impl Member {
     }
 }
 
-impl fmt::Display for EtcdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotSent(why) => write!(f, "the request reached no member of etcd: {why}"),
-            Self::Unknown(why) => write!(f, "etcd may or may not have executed the request: {why}"),
+/// Reads an error of a request that etcd refused without executing it; `None` if it may have executed it, as when its
+/// quota is exceeded (RESOURCE_EXHAUSTED).
+fn refusal(body: &[u8]) -> Option<StoreError> {
+    const INVALID_ARGUMENT: u32 = 3;
+    const NOT_FOUND: u32 = 5;
+    const PERMISSION_DENIED: u32 = 7;
+    const OUT_OF_RANGE: u32 = 11;
+    const UNAUTHENTICATED: u32 = 16;
+    let error: ErrorAnswer = serde_json::from_slice(body).ok()?;
+    match error.code {
+        INVALID_ARGUMENT | NOT_FOUND | PERMISSION_DENIED | OUT_OF_RANGE | UNAUTHENTICATED => {
+            Some(StoreError::Refused(shortened(error.message.as_bytes())))
         }
+        _ => None,
     }
 }
 
-impl std::error::Error for EtcdError {}
+/// It goes into a log.
+fn shortened(why: &[u8]) -> String {
+    String::from_utf8_lossy(&why[..why.len().min(MAX_WHY)]).into_owned()
+}

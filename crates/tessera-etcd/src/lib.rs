@@ -4,6 +4,7 @@
 //!   A take is one transaction, and raft orders transactions for all members: of all takes of a key one wins, across
 //!   partitions, elections and restarts.
 //! - [`EtcdRing`] shares ticket keys and rotates them: a key seals nothing until every live server has it.
+//! - [`EtcdClient`] is a [`Store`](tessera_store::Store), for whatever else a fleet shares.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -74,11 +75,13 @@ mod api;
 mod client;
 mod connection;
 mod ring;
+mod store;
 mod vault;
 mod witness;
 
-pub use client::{EtcdClient, EtcdError};
+pub use client::EtcdClient;
 pub use connection::Transport;
 pub use ring::{EtcdRing, RingOptions, RingStatus};
+pub use tessera_store::StoreError;
 pub use vault::{EtcdVault, VaultOptions};
 pub use witness::EtcdWitness;

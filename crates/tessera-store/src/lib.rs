@@ -1,8 +1,8 @@
 //! What the servers of a fleet share: a few small entries, changed by transactions and watched in order.
 //!
 //! A [`Store`] is as strong as etcd: every read and every commit takes effect at one moment between its call and its
-//! answer, for all clients, and revisions number these moments. There are no locks: a client commits under the condition
-//! that nothing has changed since the read by which it decided.
+//! answer, for all clients, and revisions number these moments. There are no locks: a client commits under the
+//! condition that nothing has changed since the read by which it decided.
 //!
 //! `FileStore` (on Unix) is the store of one process, in a file; `tessera-etcd` has one of several machines, and serves
 //! any other to clients on other machines. The feature `contract-tests` has the tests that every store passes.

@@ -9,21 +9,21 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + S
 
 /// A store that several processes share.
 ///
-/// Keys and values are bytes; a key has 1 byte to 1 KiB, a value at most 1 MiB. A transaction has at most 128 conditions
-/// and 128 changes, whose keys and values have 1.25 MiB together. Every operation but [`Watch::next`] has a deadline of
-/// the store's.
+/// Keys and values are bytes; a key has 1 byte to 1 KiB, a value at most 1 MiB. A transaction has at most 128
+/// conditions and 128 changes, whose keys and values have 1.25 MiB together. Every operation but [`Watch::next`] has a
+/// deadline of the store's.
 pub trait Store: Send + Sync + 'static {
     /// Reads all entries whose key begins with `prefix`, as of one moment after this call.
     fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot>;
 
-    /// Applies all changes if all conditions hold, else none. Returns the revision of the changes; `None` if a condition
-    /// doesn't hold.
+    /// Applies all changes if all conditions hold, else none. Returns the revision of the changes; `None` if a
+    /// condition doesn't hold.
     ///
     /// It is never repeated: after [`StoreError::Unknown`] the changes may have been applied, or may still be.
     fn commit(&self, transaction: Transaction) -> Pending<'_, Option<Revision>>;
 
-    /// Grants a lease. Entries under it are deleted when it ends: after `lifetime` (at least a second, rounded up to whole
-    /// seconds) without [`keep_alive`](Self::keep_alive).
+    /// Grants a lease. Entries under it are deleted when it ends: after `lifetime` (at least a second, rounded up to
+    /// whole seconds) without [`keep_alive`](Self::keep_alive).
     fn grant(&self, lifetime: Duration) -> Pending<'_, LeaseId>;
 
     /// Prolongs a lease by its lifetime, counted from now; `false` if it has ended.
@@ -154,8 +154,8 @@ pub struct LeaseId(pub String);
 pub enum StoreError {
     /// It didn't reach the store, and had no effect.
     NotSent(String),
-    /// The store refused it, and it had no effect: the store is full, or can't be written; or the request breaks a limit,
-    /// names a lease that has ended, or watches from a revision that is forgotten.
+    /// The store refused it, and it had no effect: the store is full, or can't be written; or the request breaks a
+    /// limit, names a lease that has ended, or watches from a revision that is forgotten.
     Refused(String),
     /// It may have taken effect, or may still.
     Unknown(String),

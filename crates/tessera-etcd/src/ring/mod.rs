@@ -14,12 +14,13 @@ use std::time::{Duration, SystemTime};
 
 use http_body_util::BodyExt;
 use tessera::crypto::{Provider, RandomFailed};
+use tessera_store::{LeaseId, StoreError};
 use tessera_vault::{Rotation, TicketKeyRing, WrappingKeys};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::api::{LeaseId, WatchCreate, WatchRequest, encode, prefix_end};
-use crate::client::{EtcdClient, EtcdError};
+use crate::api::WatchRequest;
+use crate::client::EtcdClient;
 
 /// Keeps the ticket keys of a fleet in etcd, and a [`TicketKeyRing`] of this process in step with them.
 ///
@@ -258,22 +259,16 @@ async fn live(shared: Weak<Shared>) {
 }
 
 impl Shared {
-    async fn watch(&self) -> Result<(), EtcdError> {
-        let prefix = self.key("");
-        let create_request = WatchCreate {
-            key: encode(&prefix),
-            range_end: encode(&prefix_end(&prefix)),
-            start_revision: "0".into(),
-        };
-        let request = WatchRequest { create_request };
-        let (mut events, _sender) = self.client.stream("/v3/watch", &request).await?;
+    async fn watch(&self) -> Result<(), StoreError> {
+        let request = WatchRequest::new(&self.key(""), 0);
+        let (mut events, _sender) = self.client.stream(&request).await?;
         // Changes may have happened between the last read and the watch.
         self.changed.notify_one();
         while !self.is_closed() {
             // Changes are read afresh: an event only matters as a signal.
             match timeout(self.options.look_every, events.frame()).await {
                 Ok(Some(Ok(_))) => self.changed.notify_one(),
-                Ok(Some(Err(error))) => return Err(EtcdError::Unknown(error.to_string())),
+                Ok(Some(Err(error))) => return Err(StoreError::Unknown(error.to_string())),
                 Ok(None) => return Ok(()),
                 Err(_) => (),
             }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use tessera_store::{LeaseId, StoreError};
 use tessera_vault::{Rotation, TicketKey};
 
 use super::entry::{Entry, acknowledgement, acknowledges};
 use super::{Membership, RingOptions, RingStatus, Shared};
-use crate::api::{Compare, Delete, KeyValue, LeaseId, Op, Put, Range, RangeAnswer, Txn};
-use crate::client::EtcdError;
+use crate::api::{Compare, Delete, KeyValue, Op, Put, Range, RangeAnswer, Txn};
 
 const SKEW: Duration = Rotation::SKEW;
 
@@ -24,7 +24,7 @@ struct StoredRing {
 
 impl Shared {
     /// Reads once; `true` if it changed something, so that it must read again.
-    pub(super) async fn look(&self) -> Result<bool, EtcdError> {
+    pub(super) async fn look(&self) -> Result<bool, StoreError> {
         let answer = self.client.range(&Range::all(&self.key(""))).await?;
         let now = (self.clock)();
         let seen = self.sort(&answer, now);
@@ -121,7 +121,7 @@ impl Shared {
     }
 
     /// Registers this server as live with these keys, if that is news or etcd lacks it.
-    async fn acknowledge(&self, keys: Vec<[u8; 16]>, is_among: bool) -> Result<(), EtcdError> {
+    async fn acknowledge(&self, keys: Vec<[u8; 16]>, is_among: bool) -> Result<(), StoreError> {
         let mut alive = self.lease.lock().await;
         if self.is_closed() {
             return Ok(());
@@ -159,7 +159,7 @@ impl Shared {
 
     /// The first phase; `replacing` is the revision of a key that can't be activated. A key that isn't activated
     /// expires soon enough for another before the one in use ends: it may be one that no server can read any more.
-    async fn distribute(&self, replacing: Option<&str>, now: Duration) -> Result<bool, EtcdError> {
+    async fn distribute(&self, replacing: Option<&str>, now: Duration) -> Result<bool, StoreError> {
         let RingOptions { issue_for, open_for, .. } = &self.options;
         let Ok(key) = TicketKey::generate(&self.provider, now, *issue_for, *open_for) else {
             return Ok(false);
@@ -181,7 +181,7 @@ impl Shared {
         next: &Entry,
         compare: Vec<Compare>,
         now: Duration,
-    ) -> Result<bool, EtcdError> {
+    ) -> Result<bool, StoreError> {
         let RingOptions { issue_for, open_for, .. } = &self.options;
         let issues_until = now.saturating_add(*issue_for);
         let key = TicketKey {
@@ -206,7 +206,7 @@ impl Shared {
         entry: &Entry,
         lifetime: Duration,
         mut txn: Txn,
-    ) -> Result<bool, EtcdError> {
+    ) -> Result<bool, StoreError> {
         let Some(encoded) = entry.encode(name, &self.wrapping, (self.clock)()) else {
             tracing::error!("no wrapping key for ticket keys: they are not rotated");
             return Ok(false);

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use tessera_store::{LeaseId, StoreError};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use crate::api::LeaseId;
-use crate::client::{EtcdClient, EtcdError};
+use crate::client::EtcdClient;
 
 /// A lease per secret would cost etcd more than the secret. So each lease serves for an interval, and lives for that
 /// and the longest lifetime of a secret after it. Leases are not renewed: secrets outlive the server that put them.
@@ -63,8 +63,8 @@ impl Leases {
 
     /// Drops the lease if a request with it failed. It may have ended, if this machine slept; the next caller gets
     /// another.
-    pub(super) fn after(&self, error: &EtcdError, lease: &LeaseId) {
-        let EtcdError::Unknown(why) = error else { return };
+    pub(super) fn after(&self, error: &StoreError, lease: &LeaseId) {
+        let (StoreError::Refused(why) | StoreError::Unknown(why)) = error else { return };
         if why.contains("lease not found")
             && let Ok(mut state) = self.state.try_lock()
             && state.newest.as_ref().is_some_and(|(newest, _)| newest == lease)

@@ -26,13 +26,14 @@ use tessera::resume::{
     TakeAnswer, TakePurpose, TakeSecret, Vault,
 };
 use tessera::wire::CipherSuite;
+use tessera_store::StoreError;
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::WrappingKeys;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::api::Range;
-use crate::client::{EtcdClient, EtcdError};
+use crate::client::EtcdClient;
 use count::Count;
 use lease::Leases;
 use puts::{Work, WrappedSecret};
@@ -151,7 +152,7 @@ impl EtcdVault {
     ///
     /// # Errors
     /// If etcd didn't confirm it in time: the secret may still be there.
-    pub async fn burn_now(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
+    pub async fn burn_now(&self, handle: &FlightHandle) -> Result<(), StoreError> {
         self.shared.burn(handle).await
     }
 
@@ -159,7 +160,7 @@ impl EtcdVault {
     ///
     /// # Errors
     /// If etcd doesn't answer in time.
-    pub async fn count(&self) -> Result<usize, EtcdError> {
+    pub async fn count(&self) -> Result<usize, StoreError> {
         self.shared.count(&self.shared.client, "s/", &self.shared.secrets).await
     }
 }
@@ -229,7 +230,7 @@ impl Shared {
         client: &EtcdClient,
         kind: &str,
         count: &Count,
-    ) -> Result<usize, EtcdError> {
+    ) -> Result<usize, StoreError> {
         let added = count.added();
         let answer = client.range(&Range::count(self.prefix(kind).as_bytes())).await?;
         let counted = answer.count.and_then(|count| count.parse().ok()).unwrap_or(0);

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tessera::resume::{Absence, FlightHandle, TakeAnswer, TakePurpose, TakeSecret};
+use tessera_store::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{sleep, timeout_at};
 
 use super::{Name, Shared, millis};
 use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
-use crate::client::{EtcdClient, EtcdError};
+use crate::client::EtcdClient;
 
 /// Limits the takes and burns in progress; the others wait. Takes that accept a flight don't wait behind those that
 /// answer questions.
@@ -116,9 +117,9 @@ impl Shared {
     }
 
     /// Takes the secret; `None` if etcd doesn't know it. No other take can get a secret that this one found.
-    async fn take_in_time(&self, question: &TakeSecret) -> Result<Option<TakeAnswer>, EtcdError> {
+    async fn take_in_time(&self, question: &TakeSecret) -> Result<Option<TakeAnswer>, StoreError> {
         let TakeSecret { handle, purpose, unix, .. } = *question;
-        let unix = unix.ok_or_else(|| EtcdError::NotSent("there is no clock".into()))?;
+        let unix = unix.ok_or_else(|| StoreError::NotSent("there is no clock".into()))?;
         let client = self.client.for_one_operation();
         let _place = self.room.enter(purpose, &client).await.ok_or_else(too_much)?;
         let keys = self.keys(&self.name(&handle));
@@ -160,7 +161,7 @@ impl Shared {
         Ok(Some(opened.map_or(TakeAnswer::Absent(Absence::Unknown), TakeAnswer::Taken)))
     }
 
-    pub(super) async fn burn(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
+    pub(super) async fn burn(&self, handle: &FlightHandle) -> Result<(), StoreError> {
         let client = self.client.for_one_operation();
         let _place = self.room.enter(TakePurpose::Burn, &client).await.ok_or_else(too_much)?;
         let keys = self.keys(&self.name(handle));
@@ -181,7 +182,7 @@ impl Shared {
 
     /// Reads the fate of a secret that is not there. The read is linearizable: a majority of the members agrees, as for
     /// a take that found nothing.
-    async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Presence, EtcdError> {
+    async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Presence, StoreError> {
         let ranges = [&keys.secret, &keys.tombstone].map(|key| Op::Range(Range::of(key)));
         let txn = Txn { success: ranges.into(), ..Txn::default() };
         let answer = client.txn(&txn).await?;
@@ -244,10 +245,10 @@ fn not_after(unix: Duration) -> [u8; 8] {
     millis(unix).saturating_add(1).to_be_bytes()
 }
 
-fn too_much() -> EtcdError {
-    EtcdError::NotSent("too much work is in progress".into())
+fn too_much() -> StoreError {
+    StoreError::NotSent("too much work is in progress".into())
 }
 
-fn no_lease() -> EtcdError {
-    EtcdError::NotSent("there is no lease".into())
+fn no_lease() -> StoreError {
+    StoreError::NotSent("there is no lease".into())
 }

@@ -14,7 +14,7 @@ use tessera::resume::{
 use tessera::{Destination, ServerConfig};
 use tessera_aws_lc::provider;
 use tessera_etcd::{
-    EtcdClient, EtcdError, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions,
+    EtcdClient, EtcdRing, EtcdVault, RingOptions, StoreError, Transport, VaultOptions,
 };
 use tessera_test_peers::etcd::{ClientTls, Cluster};
 use tessera_tokio::{
@@ -187,6 +187,6 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         let options = VaultOptions::new("/vault/");
         let stranger = EtcdVault::open(stranger, &provider(), secrets, options);
         let counted = stranger.count().await;
-        assert!(matches!(counted, Err(EtcdError::NotSent(_) | EtcdError::Unknown(_))));
+        assert!(matches!(counted, Err(StoreError::NotSent(_) | StoreError::Unknown(_))));
     });
 }

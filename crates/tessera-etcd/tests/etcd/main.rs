@@ -11,4 +11,5 @@ mod limits;
 mod lost;
 mod requests;
 mod ring;
+mod store;
 mod vault;

@@ -29,21 +29,21 @@ pub use error::{FileStoreError, FileStoreProblem};
 
 /// A store in one process, whose file survives it.
 ///
-/// Every commit is durable before it is answered, and before a reader or a watch sees it. The whole file is replaced each
-/// time: it holds at most 16 MiB of keys and values, 10,000 entries and 10,000 leases. A store that is full, or whose
-/// file system is, refuses what would make it larger, and keeps what it has. It remembers its latest changes, at most
-/// 10,000 of 8 MiB, since it was opened: a watch from before them is refused.
+/// Every commit is durable before it is answered, and before a reader or a watch sees it. The whole file is replaced
+/// each time: it holds at most 16 MiB of keys and values, 10,000 entries and 10,000 leases. A store that is full, or
+/// whose file system is, refuses what would make it larger, and keeps what it has. It remembers its latest changes, at
+/// most 10,000 of 8 MiB, since it was opened: a watch from before them is refused.
 ///
-/// The file has mode 0600. Next to it is a file `.lock` of the same name, which keeps a second process out, and remembers
-/// that there was a store. Other users can write to neither, nor to their directory. Values are not encrypted: that is
-/// the caller's.
+/// The file has mode 0600. Next to it is a file `.lock` of the same name, which keeps a second process out, and
+/// remembers that there was a store. Other users can write to neither, nor to their directory. Values are not
+/// encrypted: that is the caller's.
 ///
-/// A store that is opened again has the same revision, and gives each lease its full lifetime anew, since its owner could
-/// not keep it alive meanwhile. A file that was restored from an older copy has an older revision: clients that have
-/// seen a later one must read again.
+/// A store that is opened again has the same revision, and gives each lease its full lifetime anew, since its owner
+/// could not keep it alive meanwhile. A file that was restored from an older copy has an older revision: clients that
+/// have seen a later one must read again.
 ///
-/// Operations end within ten seconds, though a slow disk may execute them later. Awaiting them needs a tokio runtime with
-/// timers. A thread of the store's writes the file; dropping the store waits for a writing in progress.
+/// Operations end within ten seconds, though a slow disk may execute them later. Awaiting them needs a tokio runtime
+/// with timers. A thread of the store's writes the file; dropping the store waits for a writing in progress.
 pub struct FileStore {
     /// Taken when the store is dropped, so that the thread ends.
     jobs: Option<mpsc::Sender<Job>>,

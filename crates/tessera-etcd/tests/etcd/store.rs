@@ -1,0 +1,60 @@
+//! etcd as a store: it keeps the contract of stores, and a watch that can't go on ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tessera_store::contract::{commit, put, read};
+use tessera_store::{Store, StoreError, contract};
+use tessera_test_peers::etcd::Cluster;
+use tokio::time::timeout;
+
+use crate::common::{DEADLINE, client, runtime};
+
+#[test]
+fn etcd_keeps_the_contract_of_stores() {
+    let cluster = Cluster::start(1).unwrap();
+    runtime().block_on(contract::store(|| -> Arc<dyn Store> {
+        Arc::new(client(cluster.endpoints(), DEADLINE))
+    }));
+}
+
+#[test]
+fn a_watch_of_compacted_changes_is_an_error() {
+    let cluster = Cluster::start(1).unwrap();
+    runtime().block_on(async {
+        let store = client(cluster.endpoints(), DEADLINE);
+        let first = commit(&store, vec![put(b"a", b"1")]).await;
+        commit(&store, vec![put(b"a", b"2")]).await;
+        let last = commit(&store, vec![put(b"a", b"3")]).await;
+        let body = json!({ "revision": last.0.to_string(), "physical": true });
+        cluster.ask(0, "/v3/kv/compaction", &body).unwrap();
+        let result = match store.watch(b"a", first).await {
+            Ok(mut watch) => watch.next().await,
+            Err(error) => Err(error),
+        };
+        let expected = |why: &str| why.contains("no longer known");
+        assert!(matches!(&result, Err(StoreError::Refused(why)) if expected(why)), "{result:?}");
+        // From the read on, all is known.
+        let revision = read(&store, b"a").await.revision;
+        let mut watch = store.watch(b"a", revision).await.unwrap();
+        commit(&store, vec![put(b"a", b"4")]).await;
+        assert_eq!(watch.next().await.unwrap().len(), 1);
+    });
+}
+
+/// It would be silent while others change the store.
+#[test]
+fn a_watch_of_a_member_without_a_leader_ends() {
+    let cluster = Cluster::start(3).unwrap();
+    let cut_off = (cluster.leader().unwrap() + 1) % 3;
+    runtime().block_on(async {
+        let store = client(vec![cluster.endpoints().remove(cut_off)], DEADLINE);
+        let revision = read(&store, b"a").await.revision;
+        let mut watch = store.watch(b"a", revision).await.unwrap();
+        assert!(timeout(Duration::from_millis(500), watch.next()).await.is_err());
+        cluster.cut_off(cut_off);
+        let result = timeout(Duration::from_secs(30), watch.next()).await.expect("it ends");
+        assert!(result.is_err(), "{result:?}");
+    });
+}
