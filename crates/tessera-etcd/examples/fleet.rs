@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::ServerConfig;
 use tessera::resume::{OneTimeKeyGuard, Vault};
-use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
+use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
+use tessera_ring::{FleetRing, RingOptions};
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 
 #[tokio::main]
@@ -36,20 +37,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
     epochs.add(EpochKey::forever([2; 16], [2; 32].into()), now)?;
 
     let options = RingOptions::new("/tessera/example/ring/");
-    let ring = EtcdRing::open(client.clone(), &provider, Arc::new(wrapping), options)
+    let store = Arc::new(client.clone());
+    let (ring, keys) = FleetRing::of_server(store, &provider, Arc::new(wrapping), options)
         .map_err(|_| "no random bytes")?;
     let options = VaultOptions::new("/tessera/example/vault/");
     let vault = Arc::new(EtcdVault::open(client, &provider, Arc::new(epochs), options));
 
     // The acceptor of this configuration needs the vault for its answers: `Acceptor::new(..).with_answers(vault)`.
     let mut config = ServerConfig::new(provider, Vec::new());
-    config.tickets = Some(ring.keys());
+    config.tickets = Some(keys);
     config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault.clone()));
 
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let status = ring.status();
-        let active: Vec<u8> = status.active.iter().map(|id| id[0]).collect();
+        let active: Vec<u8> = status.active.iter().map(|key| key.id[0]).collect();
         println!(
             "looks: {}; ticket keys (first byte of each): {active:02x?}; one-time keys: {}",
             status.looks,

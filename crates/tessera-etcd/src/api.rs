@@ -219,13 +219,6 @@ impl Header {
     }
 }
 
-impl RangeAnswer {
-    /// Returns the revision of the first change that this answer doesn't include.
-    pub(crate) fn next_revision(&self) -> Option<u64> {
-        self.header.revision()?.checked_add(1)
-    }
-}
-
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct KeyValue {

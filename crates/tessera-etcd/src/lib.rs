@@ -3,7 +3,7 @@
 //! - [`EtcdVault`] holds the one-time keys of forward-secret 0-RTT: a ticket of one server opens at every other, once.
 //!   A take is one transaction, and raft orders transactions for all members: of all takes of a key one wins, across
 //!   partitions, elections and restarts.
-//! - [`EtcdRing`] shares ticket keys and rotates them: a key seals nothing until every live server has it.
+//! - [`EtcdClient`] is a [`Store`](tessera_store::Store): `tessera-ring` keeps the ticket keys of a fleet there.
 //! - [`EtcdClient`] is a [`Store`](tessera_store::Store), for whatever else a fleet shares.
 //!
 //! ```no_run
@@ -12,7 +12,8 @@
 //!
 //! use tessera::ServerConfig;
 //! use tessera::resume::OneTimeKeyGuard;
-//! use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
+//! use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
+//! use tessera_ring::{FleetRing, RingOptions};
 //! use tessera_tokio::{Acceptor, Connector};
 //! use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 //!
@@ -32,12 +33,13 @@
 //! epochs.add(EpochKey::decode(&load("epoch key")).ok_or("no epoch key")?, now)?;
 //!
 //! let options = RingOptions::new("/tessera/ring/");
-//! let ring = EtcdRing::open(client.clone(), &provider, Arc::new(wrapping), options);
-//! let ring = ring.map_err(|_| "no random bytes")?;
+//! let store = Arc::new(client.clone());
+//! let ring = FleetRing::of_server(store, &provider, Arc::new(wrapping), options);
+//! let (ring, keys) = ring.map_err(|_| "no random bytes")?;
 //! let options = VaultOptions::new("/tessera/vault/");
 //! let vault = Arc::new(EtcdVault::open(client, &provider, epochs, options));
 //!
-//! config.tickets = Some(ring.keys());
+//! config.tickets = Some(keys);
 //! config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault.clone()));
 //! let acceptor = Acceptor::new(config.checked()?).with_answers(vault);
 //! # drop((acceptor, ring));
@@ -74,14 +76,12 @@
 mod api;
 mod client;
 mod connection;
-mod ring;
 mod store;
 mod vault;
 mod witness;
 
 pub use client::EtcdClient;
 pub use connection::Transport;
-pub use ring::{EtcdRing, RingOptions, RingStatus};
 pub use tessera_store::StoreError;
 pub use vault::{EtcdVault, VaultOptions};
 pub use witness::EtcdWitness;

@@ -13,8 +13,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use tessera::resume::{PutSecret, TakePurpose, Vault};
 use tessera_aws_lc::provider;
-use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
+use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_harness::at;
+use tessera_ring::{FleetRing, RingOptions, RingParts};
 use tessera_test_peers::etcd::Cluster;
 use tessera_tokio::{FileSessionStore, SessionStore};
 use tessera_upgrade::{Caches, NOW, scene, wrapping_keys};
@@ -82,9 +83,16 @@ fn etcd() -> String {
     };
     let inside = runtime.enter();
     let keys = Arc::new(wrapping_keys(WrappingPurpose::TicketKeys));
-    let options = RingOptions::new("/ring/");
-    let clock = Box::new(|| NOW);
-    let ring = EtcdRing::open_with_clock(client(), &provider(), keys, options, clock).unwrap();
+    let tickets = Arc::new(TicketKeyRing::new(&provider()));
+    let parts = RingParts {
+        store: Arc::new(client()),
+        provider: provider(),
+        wrapping: keys,
+        installer: tickets.clone(),
+        cache: None,
+        clock: Box::new(|| NOW),
+    };
+    let ring = FleetRing::open(parts, RingOptions::new("/ring/")).unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
     while ring.status().active.is_empty() {
         assert!(Instant::now() < deadline, "no key is active");

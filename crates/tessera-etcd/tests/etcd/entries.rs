@@ -44,14 +44,13 @@ fn a_ring_entry_counts_only_where_it_was_written() {
     let fleet = Fleet::start(1);
     let servers = [fleet.server(0), fleet.server(0)];
     settled(&servers);
-    let first = servers[0].status().active;
+    let first = servers[0].active();
     let next = distributed(&fleet, &servers);
     // A writer copies a key that not all servers have to the name of an active one.
     let (value, _) = fleet.read(b"/ring/next").unwrap();
     fleet.copy(&named(&next), &value);
     looked(&servers[0]);
-    let status = servers[0].status();
-    assert_eq!((status.active, status.unreadable), (first.clone(), 1));
+    assert_eq!((servers[0].active(), servers[0].status().unreadable), (first.clone(), 1));
     assert_eq!(servers[0].seal().unwrap()[1..17], first[0]);
     fleet.delete(&named(&next));
     // Under another name the same key would occur twice, which a ring rejects.
@@ -61,7 +60,7 @@ fn a_ring_entry_counts_only_where_it_was_written() {
     assert_eq!(servers[0].status().unreadable, 1);
     // The servers are unaffected.
     fleet.delete(SOMEONE);
-    until("it is activated", || servers.iter().all(|it| it.status().active.contains(&next)));
+    until("it is activated", || servers.iter().all(|it| it.active().contains(&next)));
     // An active key is not distributed again.
     let (value, _) = fleet.read(&named(&next)).unwrap();
     fleet.copy(b"/ring/next", &value);
@@ -78,32 +77,30 @@ fn an_old_ticket_key_gets_no_second_life() {
     let old = distributed(&fleet, &servers);
     let (value, _) = fleet.read(b"/ring/next").unwrap();
     fleet.delete(SOMEONE);
-    until("it is activated", || servers[0].status().active.contains(&old));
+    until("it is activated", || servers[0].active().contains(&old));
     for _ in 0..7 {
         fleet.pass(HOUR * 7);
         settled(&servers);
     }
     fleet.delete(&named(&old));
     fleet.copy(b"/ring/next", &value);
-    fleet.pass(HOUR * 7);
-    until("another is activated", || {
-        let status = servers[0].status();
-        let id = servers[0].seal().map(|ticket| ticket[1..17].to_vec());
-        status.distributing.is_none() && id.is_some_and(|id| status.active[0][..] == id[..])
+    until("another is distributed", || {
+        fleet.read(b"/ring/next").is_some_and(|(next, _)| next != value)
     });
+    fleet.pass(HOUR * 7);
     settled(&servers);
-    assert!(!servers[0].status().active.contains(&old));
-    assert_eq!(fleet.read(b"/ring/next"), None);
+    assert!(!servers[0].active().contains(&old));
+    assert_ne!(servers[0].status().distributing, Some(old));
 }
 
 /// A key that is never activated makes room for another, and active keys expire.
 #[test]
 fn everything_of_a_ring_in_etcd_expires_by_its_lease() {
     let mut fleet = Fleet::start(1);
-    fleet.options.issue_for = Duration::from_secs(8);
+    fleet.options.rotation.issue_for = Duration::from_secs(8);
     let servers = [fleet.server(0)];
     settled(&servers);
-    let active = servers[0].status().active[0];
+    let active = servers[0].active()[0];
     let ttl = |name: &[u8]| {
         let (_, lease) = fleet.read(name).unwrap();
         let asked = json!({ "ID": lease });
@@ -115,7 +112,7 @@ fn everything_of_a_ring_in_etcd_expires_by_its_lease() {
         ttl(&named(&active)).is_some_and(|ttl| (longest - HOUR.as_secs()..longest).contains(&ttl))
     );
     let first = distributed(&fleet, &servers);
-    assert_eq!(ttl(b"/ring/next"), Some(2));
+    assert_eq!(ttl(b"/ring/next"), Some(6));
     until("another is distributed", || {
         let next = servers[0].status().distributing;
         next.is_some_and(|next| next != first)
@@ -148,7 +145,7 @@ fn a_server_that_joins_before_activation_is_waited_for() {
     until("the key is about to be activated", || !armed.load(Ordering::Relaxed));
     looked(&servers[0]);
     let status = servers[0].status();
-    assert_eq!((status.active.len(), status.waiting_for), (1, 1));
+    assert_eq!((status.active.len(), status.waiting_for), (1, vec!["someone".to_owned()]));
     fleet.delete(SOMEONE);
     until("it is activated", || servers[0].status().active.len() == 2);
 }
@@ -194,7 +191,7 @@ fn all_servers_of_a_ring_learn_changes_by_watching() {
         until("all are told", || {
             servers.iter().all(|server| {
                 let status = server.status();
-                status.active.len() == count && status.distributing.is_none()
+                status.active.len() == count && status.waiting_for.is_empty()
             })
         });
     };

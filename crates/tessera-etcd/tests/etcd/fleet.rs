@@ -13,9 +13,8 @@ use tessera::resume::{
 };
 use tessera::{Destination, ServerConfig};
 use tessera_aws_lc::provider;
-use tessera_etcd::{
-    EtcdClient, EtcdRing, EtcdVault, RingOptions, StoreError, Transport, VaultOptions,
-};
+use tessera_etcd::{EtcdClient, EtcdVault, StoreError, Transport, VaultOptions};
+use tessera_ring::{FleetRing, RingOptions};
 use tessera_test_peers::etcd::{ClientTls, Cluster};
 use tessera_tokio::{
     Acceptor, Connector, EarlyData, EarlyDataOutcome, MemorySessionStore, SessionStore,
@@ -57,7 +56,7 @@ impl Etcd for Authority {
 struct Server {
     acceptor: Acceptor,
     vault: Arc<EtcdVault>,
-    ring: EtcdRing,
+    ring: FleetRing,
 }
 
 impl Server {
@@ -74,11 +73,12 @@ impl Server {
         let secrets = keys(WrappingPurpose::Secrets);
         let vault = Arc::new(EtcdVault::open(client.clone(), &provider(), secrets, options));
         let options = RingOptions::new("/ring/");
-        let ring = EtcdRing::open(client, &provider(), keys(WrappingPurpose::TicketKeys), options);
-        let ring = ring.unwrap();
+        let wrapping = keys(WrappingPurpose::TicketKeys);
+        let ring = FleetRing::of_server(Arc::new(client), &provider(), wrapping, options);
+        let (ring, tickets) = ring.unwrap();
 
         let mut config = ServerConfig::new(provider(), vec![authority.credential(SERVER)]);
-        config.tickets = Some(ring.keys());
+        config.tickets = Some(tickets);
         let guard = OneTimeKeyGuard::new(vault.clone());
         let guard = OneTimeKeyGuard { receipts: Some(vault.clone()), ..guard };
         config.policy.early_data.forward_secret = Some(guard);

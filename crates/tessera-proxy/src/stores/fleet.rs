@@ -7,9 +7,10 @@ use std::time::Duration;
 use tessera::auth::{Credential, PeerVerifier};
 use tessera::resume::{Incarnation, Receipts, TicketKeys, Vault};
 use tessera::{ClientConfig, ServerConfig};
-use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
+use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
+use tessera_ring::{FleetRing, RingOptions};
 use tessera_sites::{
     ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteAnswers, SiteProof, SiteServer,
     TlsSiteChannel, client_config, server_config,
@@ -30,7 +31,7 @@ use crate::address::ListenAddress;
 pub(super) struct FleetStores {
     tickets: Arc<TicketKeyRing>,
     /// Taken when it is closed.
-    ring: Mutex<Option<EtcdRing>>,
+    ring: Mutex<Option<FleetRing>>,
     one_time_keys: OneTimeKeys,
 }
 
@@ -79,8 +80,11 @@ impl FleetStores {
             .add(EpochKey::forever(RING_KEY_ID, secret), unix())
             .map_err(|error| failed(&setting, &error))?;
         let options = RingOptions::new(format!("{}ring/", fleet.etcd.prefix));
-        let ring = EtcdRing::open(client.clone(), &provider, Arc::new(wrapping), options)
-            .map_err(|_| failed("the ring of ticket keys", &"the system has no random bytes"))?;
+        let store = Arc::new(client.clone());
+        let (ring, tickets) = FleetRing::of_server(store, &provider, Arc::new(wrapping), options)
+            .map_err(|_| {
+            failed("the ring of ticket keys", &"the system has no random bytes")
+        })?;
         let one_time_keys = match fleet.vault {
             FleetVault::Etcd => {
                 let epochs = Epochs::open(&section, fleet)?;
@@ -90,7 +94,7 @@ impl FleetStores {
             }
             FleetVault::Sites => OneTimeKeys::Sites(Sites::open(&section, fleet, state)?),
         };
-        Ok(Self { tickets: ring.keys(), ring: Mutex::new(Some(ring)), one_time_keys })
+        Ok(Self { tickets, ring: Mutex::new(Some(ring)), one_time_keys })
     }
 
     /// Reads all files, without connecting.

@@ -11,7 +11,7 @@ use tessera::handshake::Reply;
 use tessera::resume::{Ancestry, Carrier, OpenTicket, SessionState, TicketKeys};
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
-use tessera_etcd::{EtcdRing, RingOptions, RingStatus};
+use tessera_ring::{FleetRing, RingOptions, RingParts, RingStatus};
 use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::NOW;
 use tessera_vault::{EpochKey, TicketKeyRing, WrappingKeys, WrappingPurpose};
@@ -32,7 +32,7 @@ pub struct Fleet {
 
 /// A server, and how many minutes its clock is ahead.
 pub struct Server {
-    pub ring: EtcdRing,
+    pub ring: FleetRing,
     pub keys: Arc<TicketKeyRing>,
     time: Arc<AtomicU64>,
     pub ahead: i64,
@@ -67,8 +67,17 @@ impl Fleet {
         let clock = Box::new(move || wrong(&time, ahead));
         let client = client(endpoints, Duration::from_secs(1));
         let (keys, options) = (Arc::new(keys), self.options.clone());
-        let ring = EtcdRing::open_with_clock(client, &provider(), keys, options, clock).unwrap();
-        Server { keys: ring.keys(), ring, time: self.time.clone(), ahead }
+        let tickets = Arc::new(TicketKeyRing::new(&provider()));
+        let parts = RingParts {
+            store: Arc::new(client),
+            provider: provider(),
+            wrapping: keys,
+            installer: tickets.clone(),
+            cache: None,
+            clock,
+        };
+        let ring = FleetRing::open(parts, options).unwrap();
+        Server { keys: tickets, ring, time: self.time.clone(), ahead }
     }
 
     pub fn pass(&self, time: Duration) {
@@ -140,6 +149,11 @@ impl Server {
     pub fn status(&self) -> RingStatus {
         self.ring.status()
     }
+
+    /// Returns the ids of the active keys.
+    pub fn active(&self) -> Vec<[u8; 16]> {
+        self.status().active.iter().map(|key| key.id).collect()
+    }
 }
 
 /// Waits until a condition holds.
@@ -158,7 +172,9 @@ pub fn settled(servers: &[Server]) {
         let statuses: Vec<_> = servers.iter().map(Server::status).collect();
         statuses.iter().zip(&looks).all(|(status, looks)| {
             status.looks > looks + 1
-                && status.distributing.is_none()
+                && status.distributing.is_some()
+                && status.distributing == statuses[0].distributing
+                && status.waiting_for.is_empty()
                 && !status.active.is_empty()
                 && status.active == statuses[0].active
         })
