@@ -1,6 +1,7 @@
 //! Expiry of certificates, and warnings in time.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::registry::Unit;
@@ -57,29 +58,35 @@ impl CertificateEnd {
     }
 }
 
-/// `PREFIX_cert_not_after_seconds`: when certificates expire.
+/// `PREFIX_cert_not_after_seconds`: when certificates expire. Clones share the same series.
 #[derive(Debug, Clone)]
-pub struct CertificateGauges(Gauges);
+pub struct CertificateGauges {
+    gauges: Gauges,
+    exposed: Arc<Mutex<Vec<Labels>>>,
+}
 
 impl CertificateGauges {
     /// Registers the metric.
     pub fn register(families: &Families<'_>) -> Self {
         let help = "When certificates expire, since the Unix epoch";
-        Self(families.of_unit("cert_not_after", help, Unit::Seconds, Gauges::default()))
+        let gauges = families.of_unit("cert_not_after", help, Unit::Seconds, Gauges::default());
+        Self { gauges, exposed: Arc::default() }
     }
 
-    /// Exposes the series of `now`, and removes those of `before` that aren't among them.
-    pub fn replace(&self, before: &[CertificateEnd], now: &[CertificateEnd]) {
-        for series in before.iter().flat_map(|end| &end.series) {
-            if now.iter().all(|end| !end.series.contains(series)) {
-                self.0.remove(series);
+    /// Exposes the series of these certificates, and removes all others.
+    pub fn replace(&self, ends: &[CertificateEnd]) {
+        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        for series in exposed.drain(..) {
+            if ends.iter().all(|end| !end.series.contains(&series)) {
+                self.gauges.remove(&series);
             }
         }
-        for end in now {
+        for end in ends {
             let expires_at = i64::try_from(end.expires_at).unwrap_or(i64::MAX);
             for series in &end.series {
-                self.0.get_or_create_owned(series).set(expires_at);
+                self.gauges.get_or_create_owned(series).set(expires_at);
             }
+            exposed.extend_from_slice(&end.series);
         }
     }
 }

@@ -102,7 +102,7 @@ impl RunningTunnels {
         metrics: Metrics,
         certificates: Vec<CertificateEnd>,
     ) -> Self {
-        metrics.certificates.replace(&[], &certificates);
+        metrics.certificates.replace(&certificates);
         let (certificates, ends) = watch::channel(certificates);
         tokio::spawn(certificates::keep_looking(ends));
         let (ending, asked) = watch::channel(false);
@@ -156,7 +156,7 @@ impl RunningTunnels {
         let changes =
             prepared.into_iter().map(|(role, name, ready)| (role, name, ready.exchange()));
         let changes = changes.collect();
-        self.metrics.certificates.replace(&self.certificates.borrow(), &certificates);
+        self.metrics.certificates.replace(&certificates);
         self.certificates.send_replace(certificates);
         Ok(changes)
     }

@@ -180,9 +180,9 @@ impl Metrics {
         registry.register_collector(Entries(vault));
     }
 
-    /// Exposes when these certificates expire, in addition to earlier ones.
+    /// Exposes when these certificates expire, and no others.
     pub fn certificates(&self, ends: &[CertificateEnd]) {
-        self.0.certificates.replace(&[], ends);
+        self.0.certificates.replace(ends);
     }
 
     /// Records whether this SEPP is registered at its NRF.
@@ -389,6 +389,30 @@ mod tests {
         ] {
             assert_eq!(text.matches(&format!("{line}\n")).count(), 1, "{line} in\n{text}");
         }
+    }
+
+    #[test]
+    fn a_certificate_of_a_removed_peer_is_no_longer_exposed() {
+        let registry = admin::Metrics::new();
+        let metrics = Metrics::register(&registry);
+        let end = |peer: &str, expires_at| CertificateEnd {
+            whose: peer.to_owned(),
+            expires_at,
+            series: vec![vec![("peer", peer.to_owned()), ("cert", "leaf".to_owned())]],
+        };
+        let exposed = || {
+            let text = registry.text();
+            let lines = text.lines().filter(|line| line.starts_with("sepp_cert_not_after"));
+            let mut lines: Vec<_> = lines.map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        metrics.certificates(&[end("a", 1), end("b", 1)]);
+        assert_eq!(exposed().len(), 2);
+        metrics.certificates(&[end("b", 2)]);
+        assert_eq!(exposed(), [r#"sepp_cert_not_after_seconds{peer="b",cert="leaf"} 2"#]);
+        metrics.certificates(&[]);
+        assert!(exposed().is_empty());
     }
 
     #[test]
