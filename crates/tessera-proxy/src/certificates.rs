@@ -27,6 +27,8 @@ crate::label! {
     CertificateKind: "cert" {
         /// The process's own, with its chain.
         Own = "own",
+        /// The SEPP's for local network functions.
+        Sbi = "sbi",
         /// The peer's latest.
         Leaf = "leaf",
         /// The first to expire of the roots that verify peers.

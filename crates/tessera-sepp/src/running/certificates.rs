@@ -32,7 +32,7 @@ pub(crate) fn of_files(
     let functions = functions.map(|expires_at| CertificateEnd {
         whose: "the certificate of [sbi]".to_owned(),
         expires_at,
-        series: vec![labels("", "sbi")],
+        series: vec![series("", CertificateKind::Sbi)],
     });
     ages.into_iter().map(of).chain(functions).collect()
 }
@@ -50,11 +50,7 @@ pub(super) fn of_peers(associations: &Associations) -> impl Iterator<Item = Cert
 }
 
 fn series(peer: &str, kind: CertificateKind) -> Labels {
-    labels(peer, kind.name())
-}
-
-fn labels(peer: &str, kind: &str) -> Labels {
-    vec![("peer", peer.to_owned()), (CertificateKind::KEY, kind.to_owned())]
+    vec![("peer", peer.to_owned()), (CertificateKind::KEY, kind.name().to_owned())]
 }
 
 #[cfg(test)]
