@@ -16,7 +16,7 @@ pub const LOOK_EVERY: Duration = Duration::from_secs(3600);
 /// Days before the end at which to warn, once each.
 const DAYS: [u64; 3] = [30, 14, 7];
 
-/// Returns the days left, rounded up. Both times are seconds since the Unix epoch.
+/// Returns the days left, rounded up: 0 only after the end. Both times are seconds since the Unix epoch.
 #[must_use]
 pub fn days_left(expires_at: u64, unix: u64) -> u64 {
     expires_at.saturating_sub(unix).div_ceil(86_400)
@@ -153,6 +153,13 @@ mod tests {
         assert_eq!(warnings.due("it", end + 20 * DAY, 101 * DAY), Some(19));
         assert_eq!(warnings.due("it", end + 20 * DAY, 101 * DAY), None);
         assert_eq!(warnings.due("it", end + 900 * DAY, 101 * DAY), None);
+    }
+
+    #[test]
+    fn a_certificate_has_no_days_left_only_after_its_end() {
+        let left =
+            [DAY, DAY + 1, 2 * DAY - 1, 2 * DAY, 2 * DAY + 1].map(|now| days_left(2 * DAY, now));
+        assert_eq!(left, [1, 1, 1, 0, 0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera_kit::{ProgramError, clock};
-use tessera_proxy::certificates::CertificateEnd;
+use tessera_proxy::certificates::{CertificateEnd, days_left};
 use tessera_proxy::check::{self, Table, joined};
 use tessera_proxy::stores::Stores;
 
@@ -63,7 +63,7 @@ fn of_this(configuration: &Configuration, tls: &N32Tls) -> Table {
     let (local, listen, sbi) = (&configuration.local, &configuration.listen, &configuration.sbi);
     let mut table = Table::new(format!("{} for {}", local.fqdn, local.plmns));
     let own = tls.ages().into_iter().find(|age| age.anchor.is_none());
-    let days = own.map_or(0, |own| own.expires_at.saturating_sub(clock::unix().as_secs()) / 86_400);
+    let days = own.map_or(0, |own| days_left(own.expires_at, clock::unix().as_secs()));
     table.row("certificate", format_args!("{}, {days} days left", local.certificate.display()));
     match listen.is_shared() {
         true => table.row("N32-c and N32-f", &listen.n32c),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tessera_kit::{clock, hex};
 use tessera_proxy::admin::{Answer, Routes};
+use tessera_proxy::certificates::days_left;
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::logging::tracing;
 use tokio::runtime::Handle;
@@ -132,7 +133,7 @@ fn of(association: &Association) -> Value {
             "sha-256": hex::encode(&certificate.fingerprint),
             "anchor": &*certificate.anchor,
             "not-after": certificate.expires_at,
-            "days-left": certificate.expires_at.saturating_sub(clock::unix().as_secs()) / 86_400,
+            "days-left": days_left(certificate.expires_at, clock::unix().as_secs()),
         },
     })
 }
