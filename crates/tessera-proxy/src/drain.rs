@@ -1,10 +1,55 @@
-//! Draining: connections may end within a limit, and the rest are cut.
+//! A listener's life: it accepts until the end. Then open connections may end within a limit, and the rest are cut.
 
 use std::fmt;
+use std::pin::pin;
 use std::time::Duration;
 
+use tessera_tokio::Origin;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+
+use crate::gate::{AdmittedClient, Gate};
+use crate::listen::Listener;
+use crate::socket::Peer;
+
+/// The maximum number of connections accepted at the end.
+const LATE: usize = 1_024;
+
+/// Accepts clients until `end` is ready, and handles each in its own task. `origin` decides how a client is counted
+/// ([`Gate::accept_as`]).
+///
+/// Then it accepts the connections that are already in the listener's queue, drops the listener, and returns the tasks
+/// of open connections, for [`drain`]. New connections are refused, or wait for the process that inherits the socket.
+pub async fn accept_until<F>(
+    end: impl Future<Output = ()>,
+    listener: Listener,
+    gate: &Gate,
+    origin: impl Fn(Peer) -> Origin,
+    handle: impl Fn(AdmittedClient) -> F,
+) -> JoinSet<()>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut connections = JoinSet::new();
+    let mut end = pin!(end);
+    loop {
+        tokio::select! {
+            () = &mut end => break,
+            admitted = gate.accept_as(&listener, &origin) => {
+                connections.spawn(handle(admitted));
+            }
+            // A finished task holds its memory until it is joined.
+            Some(_) = connections.join_next() => {}
+        }
+    }
+    // Connections already in the accept queue may carry early data; serve them before closing.
+    for _ in 0..LATE {
+        let next = gate.accept_as(&listener, &origin);
+        let Ok(admitted) = timeout(Duration::ZERO, next).await else { break };
+        connections.spawn(handle(admitted));
+    }
+    connections
+}
 
 /// Waits until the tasks of all connections have ended, but no longer than `limit`, and then drops the rest. Stop
 /// accepting before. Dropping the future cuts no connection.

@@ -3,23 +3,20 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::Request;
 use tessera::handshake::EarlyDataStatus;
 use tessera_kit::clock::unix;
-use tessera_proxy::drain::{DrainSummary, drain};
+use tessera_proxy::drain::{DrainSummary, accept_until, drain};
 use tessera_proxy::gate::{AdmittedClient, Gate};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::server::{AcceptedConnection, KeepAlive, ServerOptions, keep, serve};
 use tessera_proxy::listen::Listener;
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::{Peer, Socket};
-use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, ServerStream};
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, Origin, ServerStream};
 
 use super::shared::Shared;
 use crate::names::Fqdn;
@@ -47,27 +44,10 @@ pub(super) struct ListenerContext {
 impl ListenerContext {
     /// Accepts until shutdown. Open connections then have `limit` to finish.
     pub(super) async fn run(self, listener: Listener, limit: Duration) -> DrainSummary {
-        let mut connections = JoinSet::new();
         let mut ending = self.shared.ending.subscribe();
-        let mut end = pin!(async move { drop(ending.wait_for(|ending| *ending).await) });
-        loop {
-            tokio::select! {
-                () = &mut end => break,
-                admitted = self.gate.accept(&listener) => {
-                    connections.spawn(self.clone().connection(admitted));
-                }
-                Some(_) = connections.join_next() => {}
-            }
-        }
-        // Connections already in the accept queue may carry early data; serve them before closing.
-        for _ in 0..LATE {
-            let Ok(admitted) = timeout(Duration::ZERO, self.gate.accept(&listener)).await else {
-                break;
-            };
-            connections.spawn(self.clone().connection(admitted));
-        }
-        // New connections are now refused, or wait for the process that inherits the socket.
-        drop(listener);
+        let end = async move { drop(ending.wait_for(|ending| *ending).await) };
+        let handle = |admitted| self.clone().connection(admitted);
+        let mut connections = accept_until(end, listener, &self.gate, Origin::from, handle).await;
         drain(&mut connections, limit).await
     }
 
@@ -198,9 +178,6 @@ impl ListenerContext {
         Arc::new(ServerOptions { keep_alive: Some(keep_alive), ..(*options).clone() })
     }
 }
-
-/// The maximum number of connections accepted at the end.
-const LATE: usize = 1_024;
 
 /// How long the answer to a PING may take.
 const PONG: Duration = Duration::from_secs(20);

@@ -18,6 +18,7 @@ use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -105,9 +106,9 @@ impl Server {
         ServerCounts(self.gate.clone())
     }
 
-    /// Serves until `end` is ready: each client is passed to `handle`, in its own task. Then the listener is
-    /// closed, all clients are notified ([`Ending`]), and those not done within [`Limits::drain`] are
-    /// dropped.
+    /// Serves until `end` is ready: each client is passed to `handle`, in its own task. Then the clients that
+    /// are already in the listener's queue are accepted, the listener is closed, all clients are notified
+    /// ([`Ending`]), and those not done within [`Limits::drain`] are dropped.
     pub async fn run<H, F>(self, end: impl Future<Output = ()>, handle: H)
     where
         H: Fn(AcceptedClient) -> F,
@@ -116,6 +117,11 @@ impl Server {
         let Self { listener, acceptor, gate } = self;
         let (told, ending): (End, Ending) = ending();
         let mut tasks = JoinSet::new();
+        let serve = |client, tasks: &mut JoinSet<()>| {
+            if let Some((stream, address)) = start(client, &acceptor) {
+                tasks.spawn(handle(AcceptedClient { stream, address, ending: ending.clone() }));
+            }
+        };
         let mut end = pin!(end);
         loop {
             let mut next = pin!(next(&listener, &gate));
@@ -128,9 +134,13 @@ impl Server {
                 next.as_mut().poll(cx).map(Some)
             });
             let Some(client) = client.await else { break };
-            if let Some((stream, address)) = start(client, &acceptor) {
-                tasks.spawn(handle(AcceptedClient { stream, address, ending: ending.clone() }));
-            }
+            serve(client, &mut tasks);
+        }
+        // Connections already in the accept queue may carry early data; serve them before closing.
+        for _ in 0..LATE {
+            let next = timeout(Duration::ZERO, next(&listener, &gate));
+            let Ok(client) = next.await else { break };
+            serve(client, &mut tasks);
         }
         drop(listener);
         told.tell();
@@ -139,6 +149,9 @@ impl Server {
         tasks.shutdown().await;
     }
 }
+
+/// The maximum number of connections accepted at the end.
+const LATE: usize = 1_024;
 
 /// A client that was admitted, with its places.
 type Incoming = (ClientSocket, SocketAddr, HandshakePlace);

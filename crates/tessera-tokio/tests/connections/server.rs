@@ -251,6 +251,29 @@ async fn a_server_that_ends_lets_its_clients_finish_and_drops_those_that_do_not(
     assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
 }
 
+#[tokio::test]
+async fn clients_in_the_queue_at_the_end_are_served() {
+    let ends = ends();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut queued = Vec::new();
+    for _ in 0..4 {
+        queued.push(TcpStream::connect(address).await.unwrap());
+    }
+    let server = Server::new(listener, ends.acceptor(), Limits::default());
+    let task = tokio::spawn(server.run(async {}, |mut client: AcceptedClient| async move {
+        client.stream.write_all(b"hello").await.unwrap();
+        client.stream.shutdown().await.unwrap();
+    }));
+    for socket in queued {
+        let mut stream = ends.connector().connect(destination(), socket).await.unwrap();
+        let mut greeting = Vec::new();
+        stream.read_to_end(&mut greeting).await.unwrap();
+        assert_eq!(greeting, b"hello");
+    }
+    task.await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_that_panics_its_task_gives_its_place_back() {
     let ends = ends();

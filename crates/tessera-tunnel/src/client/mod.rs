@@ -16,19 +16,16 @@ mod server;
 pub mod spare;
 pub mod verdict;
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
 use std::time::Duration;
 
 use tessera_kit::live::LiveTarget;
-use tessera_proxy::drain::{DrainSummary, drain};
+use tessera_proxy::drain::{DrainSummary, accept_until, drain};
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
 use tessera_proxy::socket::Socket;
-use tessera_tokio::{ClientStream, Connector, TimedSocket};
-use tokio::task::JoinSet;
+use tessera_tokio::{ClientStream, Connector, Origin, TimedSocket};
 
 use self::connection::Connection;
 pub use self::load::check;
@@ -60,8 +57,8 @@ impl Tunnel {
 }
 
 impl ClientEnd {
-    /// Accepts connections until `end` is ready. Then it stops listening, gives open connections `limit` to end, and
-    /// cuts the rest: their programs see a reset.
+    /// Accepts connections until `end` is ready. Then it accepts those that are already in the queue, stops listening,
+    /// gives open connections `limit` to end, and cuts the rest: their programs see a reset.
     pub async fn run(
         &self,
         listener: Listener,
@@ -73,22 +70,8 @@ impl ClientEnd {
             let pool = || SparePool::new(tunnel.server.clone(), self.spare, tunnel.metrics.clone());
             tunnel.spare.get_or_init(pool);
         }
-        let mut connections = JoinSet::new();
-        let mut end = pin!(end);
-        loop {
-            let mut next = pin!(tunnel.gate.accept(&listener));
-            let admitted = poll_fn(|cx| {
-                if end.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
-                // Finished tasks hold their memory until they are joined.
-                while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
-                next.as_mut().poll(cx).map(Some)
-            });
-            let Some(admitted) = admitted.await else { break };
-            connections.spawn(Connection::new(tunnel.clone(), admitted).run());
-        }
-        drop(listener);
+        let handle = |admitted| Connection::new(tunnel.clone(), admitted).run();
+        let mut connections = accept_until(end, listener, &tunnel.gate, Origin::from, handle).await;
         let close_spare = async {
             if let Some(pool) = tunnel.spare.get() {
                 pool.close().await;

@@ -20,7 +20,6 @@
 //! connections whose peer is no longer allowed: at once, or, while the backend isn't reading, as soon as that is over.
 //! The listening address, limits and stores stay until a restart.
 
-mod accept;
 mod answers;
 mod backend;
 mod carrier;
@@ -37,15 +36,16 @@ use tessera_kit::ProgramError;
 use tessera_kit::live::LiveTarget;
 use tessera_kit::state::StateContents;
 use tessera_proxy::dial::{DialOptions, Dialler};
-use tessera_proxy::drain::DrainSummary;
+use tessera_proxy::drain::{DrainSummary, accept_until, drain};
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::listen::{ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::Peer;
 use tessera_proxy::stores::Stores;
-use tessera_tokio::{Acceptor, Limits};
+use tessera_tokio::{Acceptor, Limits, Origin};
 use tokio::sync::watch;
 
+use self::connection::Connection;
 use crate::config::{ServerLimits, ServerSection, TrustedNetworks};
 use crate::metrics::TunnelMetrics;
 use crate::tls;
@@ -125,8 +125,8 @@ impl ServerEnd {
         options
     }
 
-    /// Serves until `end` is ready. Then it stops accepting, gives connections `drain` to end, and cuts the rest. At
-    /// last it hands the stores to the next process.
+    /// Serves until `end` is ready. Then it accepts the connections that are already in the queue, stops listening,
+    /// gives connections `limit` to end, and cuts the rest. At last it hands the stores to the next process.
     ///
     /// # Errors
     /// If persistent state could not be written: it is lost then.
@@ -134,11 +134,20 @@ impl ServerEnd {
         &self,
         listener: Listener,
         end: impl Future<Output = ()>,
-        drain: Duration,
+        limit: Duration,
     ) -> Result<DrainSummary, ProgramError> {
         let shared = &self.shared;
+        let origin = |peer| match shared.requires_header(peer) {
+            true => Origin::TRUSTED,
+            false => Origin::from(peer),
+        };
+        let handle = |admitted| Connection::new(shared.clone(), admitted).run();
+        let serve = async {
+            let mut connections = accept_until(end, listener, &shared.gate, origin, handle).await;
+            drain(&mut connections, limit).await
+        };
         let drained = tokio::select! {
-            drained = accept::serve(shared, listener, end, drain) => drained,
+            drained = serve => drained,
             never = shared.stores.keep_on(|trouble| shared.warn(trouble)) => match never {},
         };
         shared.stores.close().await?;

@@ -5,6 +5,7 @@
 mod backend_first;
 mod backends;
 mod copies;
+mod ends;
 mod fleet;
 mod peers;
 mod proxy_headers;
