@@ -49,7 +49,43 @@ pub struct HostPort {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressError(String);
 
+impl ListenAddress {
+    /// Returns whether programs on other machines can connect, as far as the address shows.
+    ///
+    /// The address of an inherited socket stands in the supervisor's configuration alone. It counts as not open: a
+    /// warning about it could be wrong, and nothing in our configuration would end it.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        match self {
+            Self::Everywhere(_) => true,
+            Self::Tcp(address) => !is_loopback(address.ip()),
+            Self::Name(name) => !name.is_localhost(),
+            Self::Unix(_) | Self::Inherited(_) => false,
+        }
+    }
+
+    /// Returns whether it is every address of this machine, as far as it shows; see [`is_open`](Self::is_open).
+    #[must_use]
+    pub fn is_everywhere(&self) -> bool {
+        match self {
+            Self::Everywhere(_) => true,
+            Self::Tcp(address) => address.ip().to_canonical().is_unspecified(),
+            Self::Name(_) | Self::Unix(_) | Self::Inherited(_) => false,
+        }
+    }
+}
+
 impl DialAddress {
+    /// Returns whether it is a loopback address or `localhost`. A Unix socket is neither.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Tcp(address) => is_loopback(address.ip()),
+            Self::Name(name) => name.is_localhost(),
+            Self::Unix(_) => false,
+        }
+    }
+
     /// Returns the host's name or address without the port, such as for verifying a certificate; `None` for Unix
     /// sockets.
     #[must_use]
@@ -70,6 +106,17 @@ impl DialAddress {
             Self::Unix(_) => None,
         }
     }
+}
+
+impl HostPort {
+    fn is_localhost(&self) -> bool {
+        self.host == "localhost"
+    }
+}
+
+fn is_loopback(ip: IpAddr) -> bool {
+    // `::ffff:127.0.0.1` is 127.0.0.1.
+    ip.to_canonical().is_loopback()
 }
 
 impl FromStr for ListenAddress {
@@ -275,6 +322,43 @@ mod tests {
         assert_eq!(dial("unix:/x").unwrap().host(), None);
         for (text, port) in [("[::1]:2", Some(2)), ("db.example:3", Some(3)), ("unix:/x", None)] {
             assert_eq!(dial(text).unwrap().port(), port);
+        }
+    }
+
+    #[test]
+    fn addresses_that_other_machines_reach_are_open() {
+        for (text, is_open, is_everywhere) in [
+            ("127.0.0.1:1", false, false),
+            ("127.0.0.2:1", false, false),
+            ("[::1]:1", false, false),
+            ("[::ffff:127.0.0.1]:1", false, false),
+            ("localhost:1", false, false),
+            ("LOCALHOST.:1", false, false),
+            ("unix:/run/x.sock", false, false),
+            ("systemd:pg", false, false),
+            ("192.0.2.1:1", true, false),
+            ("[::ffff:192.0.2.1]:1", true, false),
+            ("db.example:1", true, false),
+            (":1", true, true),
+            ("0.0.0.0:1", true, true),
+            ("[::]:1", true, true),
+            ("[::ffff:0.0.0.0]:1", true, true),
+        ] {
+            let address = listen(text).unwrap();
+            assert_eq!(
+                (address.is_open(), address.is_everywhere()),
+                (is_open, is_everywhere),
+                "{text}"
+            );
+        }
+        for (text, is_loopback) in [
+            ("127.0.0.2:1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("localhost:1", true),
+            ("192.0.2.1:1", false),
+            ("unix:/run/x.sock", false),
+        ] {
+            assert_eq!(dial(text).unwrap().is_loopback(), is_loopback, "{text}");
         }
     }
 

@@ -11,12 +11,7 @@ use crate::address::ListenAddress;
 
 /// Returns a warning about an admin port (`setting`) that listens on every address: it has no authentication.
 pub fn open_admin(setting: &str, admin: &ListenAddress) -> Option<String> {
-    let is_everywhere = match admin {
-        ListenAddress::Everywhere(_) => true,
-        ListenAddress::Tcp(address) => address.ip().to_canonical().is_unspecified(),
-        ListenAddress::Name(_) | ListenAddress::Unix(_) | ListenAddress::Inherited(_) => false,
-    };
-    is_everywhere.then(|| {
+    admin.is_everywhere().then(|| {
         format!(
             "{setting}: {admin}: this port has no authentication, and serves every client that reaches this machine; \
              listen on 127.0.0.1, [::1], unix:PATH, or an address of your own network"

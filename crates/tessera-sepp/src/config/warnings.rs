@@ -3,7 +3,7 @@
 use tessera_kit::SettingFile;
 use tessera_proxy::config::{nearest, warnings};
 
-use super::{ApiRule, Configuration, ListenAddress, Peer};
+use super::{ApiRule, Configuration, Peer};
 use crate::names::{NetworkDomain, SERVICES};
 
 impl Configuration {
@@ -38,7 +38,7 @@ impl Configuration {
                     .to_owned(),
             );
         }
-        if self.sbi.certificate.is_none() && !is_of_this_machine(&self.listen.sbi) {
+        if self.sbi.certificate.is_none() && self.listen.sbi.is_open() {
             found.push(format!(
                 "[sbi] certificate: not set: a program that reaches {} can send requests to peers, and an observer \
                  can read them",
@@ -110,13 +110,4 @@ fn unknown_service(peer: &str, rule: &ApiRule) -> Option<String> {
              metrics count it as `other`{near}"
         )
     })
-}
-
-fn is_of_this_machine(address: &ListenAddress) -> bool {
-    match address {
-        ListenAddress::Tcp(address) => address.ip().is_loopback(),
-        ListenAddress::Name(name) => name.host == "localhost",
-        ListenAddress::Unix(_) => true,
-        ListenAddress::Everywhere(_) | ListenAddress::Inherited(_) => false,
-    }
 }

@@ -1,6 +1,5 @@
 //! Builds a client end from its section of the configuration.
 
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,7 +15,7 @@ use tessera_tokio::{Connector, FileSessionStore, Limits, MemorySessionStore, Ses
 
 use super::server::Server;
 use super::{ClientEnd, Tunnel};
-use crate::config::{ClientLimits, ClientSection, ListenAddress};
+use crate::config::{ClientLimits, ClientSection};
 use crate::metrics::{Metrics, ReloadResult, Role};
 use crate::tls;
 
@@ -109,7 +108,7 @@ pub fn check(name: &str, section: &ClientSection) -> Result<Vec<String>, Program
         source.read(&key(name, "sessions-key"), "sessions", directory)?;
     }
     let mut warnings = Vec::new();
-    if is_open(&section.listen) {
+    if section.listen.is_open() {
         warnings.push(format!(
             "{}: {}: data sent to this address is not encrypted, and every program that reaches it connects as this \
              client; listen on 127.0.0.1, [::1] or unix:PATH",
@@ -118,20 +117,6 @@ pub fn check(name: &str, section: &ClientSection) -> Result<Vec<String>, Program
         ));
     }
     Ok(warnings)
-}
-
-/// Whether programs on other machines can connect, as far as the address shows.
-fn is_open(address: &ListenAddress) -> bool {
-    match address {
-        ListenAddress::Everywhere(_) => true,
-        ListenAddress::Tcp(address) => !is_loopback(address.ip()),
-        ListenAddress::Name(name) => name.host != "localhost",
-        ListenAddress::Unix(_) | ListenAddress::Inherited(_) => false,
-    }
-}
-
-fn is_loopback(ip: IpAddr) -> bool {
-    ip.to_canonical().is_loopback()
 }
 
 fn configuration(

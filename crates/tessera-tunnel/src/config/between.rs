@@ -114,23 +114,18 @@ struct Way<'a> {
 
 /// Whether a connection to this destination arrives here, as far as addresses show.
 fn leads_to(to: &DialAddress, listen: &ListenAddress) -> bool {
-    let is_loopback = |to: &DialAddress| match to {
-        DialAddress::Tcp(address) => address.ip().to_canonical().is_loopback(),
-        DialAddress::Name(name) => name.host == "localhost",
-        DialAddress::Unix(_) => false,
-    };
     match (listen, to) {
         (ListenAddress::Unix(here), DialAddress::Unix(there)) => here == there,
         (ListenAddress::Name(here), DialAddress::Name(there)) => here == there,
-        (ListenAddress::Everywhere(port), _) => to.port() == Some(*port) && is_loopback(to),
+        (ListenAddress::Everywhere(port), _) => to.port() == Some(*port) && to.is_loopback(),
         (ListenAddress::Tcp(here), _) if to.port() == Some(here.port()) => {
             let ip = here.ip().to_canonical();
             let is_named = matches!(to, DialAddress::Tcp(to) if to.ip().to_canonical() == ip);
-            let is_local = ip.is_unspecified() && is_loopback(to);
+            let is_local = ip.is_unspecified() && to.is_loopback();
             // What `localhost` resolves to; 127.0.0.2 is another place.
             let is_localhost = matches!(to, DialAddress::Name(_))
                 && [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()].contains(&ip);
-            is_named || is_local || is_localhost && is_loopback(to)
+            is_named || is_local || is_localhost && to.is_loopback()
         }
         _ => false,
     }
