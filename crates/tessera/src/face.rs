@@ -20,8 +20,9 @@
 //! - **It splits what arrives into messages** ([`Reassembly`]), of at most [`Core::max_message`] bytes, in order, and
 //!   only while [`Core::is_suspended`] is false.
 //! - **It passes on [`Core::event`] and [`Core::question`]** after each message and each answer.
-//! - **It ends the connection on an error**: [`Core::fail`] keeps the error and drops all secrets;
-//!   [`Error::alert`](crate::Error::alert) is the alert for the peer.
+//! - **It ends the connection on an error that [`is_final`](crate::Error::is_final)**: [`Core::fail`] keeps the error
+//!   and drops all secrets; [`Error::alert`](crate::Error::alert) is the alert for the peer. After any other error, such
+//!   as that of a wrong answer, the connection goes on.
 //! - **It keeps time**: past [`Core::deadline`] it fails the connection with
 //!   [`Error::TimedOut`](crate::Error::TimedOut).
 //! - **It reports data**: [`Core::saw_data`], [`Core::wrote_early_data`], and the [`Core::end`] of each direction.
