@@ -133,6 +133,9 @@ impl<H: Handshake> Core<H> {
         now: Time,
         below: &mut dyn Below,
     ) -> Result<(), Error> {
+        if let Some(error) = &self.failure {
+            return Err(error.clone());
+        }
         if epoch != self.read_epoch {
             return Err(unexpected_message("a message under other keys than it belongs to"));
         }

@@ -139,7 +139,11 @@ fn a_connection_that_fails_after_its_handshake_has_no_deadline_and_keeps_its_err
     assert_eq!(error.alert(), Some(tessera::wire::AlertDescription::UNEXPECTED_MESSAGE));
     assert_eq!(pair.client.deadline(), None);
     let exported = pair.client.export_keying_material(b"label", b"", &mut [0; 16]);
-    assert_eq!(exported, Err(error));
+    assert_eq!(exported, Err(error.clone()));
+    // A face that delivers another message all the same.
+    pair.to_client.error = None;
+    pair.deliver_to_client(&item);
+    assert_eq!(pair.to_client.error, Some(error));
 }
 
 /// A face that protects packets itself may confuse keys, or a peer may try to: the core checks.
