@@ -176,7 +176,7 @@ impl Scene {
             let began = thread_time();
             session = client_reads(&mut client, &mut input, &mut to_server).or(session);
             if let Some(request) = request.take_if(|_| client.facts().handshake_complete) {
-                client.write(at(0), request, &mut to_server).expect("takes data");
+                client.write(request, &mut to_server).expect("takes data");
             }
             cost.client += thread_time() - began;
         }

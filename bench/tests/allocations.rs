@@ -28,7 +28,7 @@ fn application_records_allocate_nothing() {
     let mut input = Vec::with_capacity(20_000);
     let mut rounds = |count| {
         for _ in 0..count {
-            let written = pair.client.write(pair.now, &data, &mut pair.client_output);
+            let written = pair.client.write(&data, &mut pair.client_output);
             assert_eq!(written, Ok(data.len()));
             input.clear();
             input.extend_from_slice(pair.client_output.as_slice());

@@ -198,7 +198,7 @@ impl<'f> Exchange<'f> {
         for data in std::mem::take(&mut self.first_writes) {
             if options.read_with_unfinished_write {
                 self.flush()?;
-                let written = self.side.write(self.now, &data, &mut self.output);
+                let written = self.side.write(&data, &mut self.output);
                 written.map_err(|error| error.to_string())?;
                 self.hold_output()?;
             } else {
@@ -260,7 +260,7 @@ impl<'f> Exchange<'f> {
     }
 
     fn update_keys(&mut self) -> Result<(), String> {
-        self.side.update_keys(self.now, &mut self.output).map_err(|error| error.to_string())
+        self.side.update_keys(&mut self.output).map_err(|error| error.to_string())
     }
 
     /// Sends back every byte, exclusive-or 0xff.
@@ -284,7 +284,7 @@ impl<'f> Exchange<'f> {
 
     fn write(&mut self, mut data: &[u8]) -> Result<(), String> {
         while !data.is_empty() {
-            let written = self.side.write(self.now, data, &mut self.output);
+            let written = self.side.write(data, &mut self.output);
             let written = written.map_err(|error| error.to_string())?;
             data = &data[written..];
             self.flush()?;

@@ -172,12 +172,12 @@ impl Side {
         }
     }
 
-    pub fn write(&mut self, now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
-        either!(self, connection => connection.write(now, data, output))
+    pub fn write(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+        either!(self, connection => connection.write(data, output))
     }
 
-    pub fn update_keys(&mut self, now: Time, output: &mut Output) -> Result<(), Error> {
-        either!(self, connection => connection.update_keys(now, false, output))
+    pub fn update_keys(&mut self, output: &mut Output) -> Result<(), Error> {
+        either!(self, connection => connection.update_keys(false, output))
     }
 
     pub fn export(&mut self, options: &Options, out: &mut [u8]) -> Result<(), Error> {

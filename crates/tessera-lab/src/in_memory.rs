@@ -111,8 +111,7 @@ pub(crate) fn connect_to(
                 if let Some(response) = application.execute(&received) {
                     received.drain(..REQUEST_LEN);
                     moments.request = Some((arrived, since(begun)?, flights));
-                    server
-                        .call(|connection, now, output| connection.write(now, &response, output))?;
+                    server.call(|connection, _, output| connection.write(&response, output))?;
                 }
             }
         }
@@ -123,9 +122,7 @@ pub(crate) fn connect_to(
                 ReadEvent::Handshake(Event::HandshakeComplete) => {
                     moments.handshake = Some(since(begun)?);
                     if !early {
-                        client.call(|connection, now, output| {
-                            connection.write(now, &request, output)
-                        })?;
+                        client.call(|connection, _, output| connection.write(&request, output))?;
                     }
                 }
                 ReadEvent::Handshake(Event::EarlyDataRejected(verdict)) => {

@@ -253,11 +253,10 @@ impl<S: AsyncHandshake> Machine<S> {
     /// Writes as much application data as may wait in the output; returns 0 if output must be sent first, or
     /// if the handshake must continue first.
     pub(crate) fn write(&mut self, data: &[u8]) -> Result<usize, Error> {
-        let now = self.now();
         let mut written = 0;
         while written < data.len() && self.has_room() {
             let chunk = &data[written..data.len().min(written + CHUNK)];
-            match self.connection.write(now, chunk, &mut self.output) {
+            match self.connection.write(chunk, &mut self.output) {
                 Ok(0) => break,
                 Ok(count) => written += count,
                 Err(Error::TooEarly(_)) => break,

@@ -165,8 +165,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         // Each call adds to the output, so wait until it is flushed.
         poll_fn(|cx| self.poll_flush_output(cx)).await?;
         let machine = &mut *self.driver.machine;
-        let now = machine.now();
-        machine.connection.update_keys(now, request, &mut machine.output).map_err(wrap)?;
+        machine.connection.update_keys(request, &mut machine.output).map_err(wrap)?;
         poll_fn(|cx| self.poll_flush_output(cx)).await
     }
 

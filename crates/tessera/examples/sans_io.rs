@@ -180,7 +180,7 @@ impl<H: Handshake> Driver<H> {
     /// Sends application data.
     fn send(&mut self, mut data: &[u8]) -> Result<(), Box<dyn Error>> {
         while !data.is_empty() {
-            let written = self.connection.write(self.clock.now(), data, &mut self.output)?;
+            let written = self.connection.write(data, &mut self.output)?;
             data = &data[written..];
             self.flush()?;
         }

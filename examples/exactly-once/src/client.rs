@@ -158,7 +158,7 @@ impl Client {
         let mut output = Output::new();
         let goes_on = self
             .read(&mut open, now, &mut output, rng)
-            .and_then(|()| self.send_next(&mut open, now, &mut output, rng));
+            .and_then(|()| self.send_next(&mut open, &mut output, rng));
         self.open = goes_on.map(|()| open);
         output.as_slice().to_vec()
     }
@@ -264,7 +264,6 @@ impl Client {
     fn send_next(
         &mut self,
         open: &mut Open,
-        now: Time,
         output: &mut Output,
         rng: &mut Xoshiro256PlusPlus,
     ) -> Option<()> {
@@ -279,7 +278,7 @@ impl Client {
         let mut pending = self.disk.pending.unwrap_or_else(|| Pending::new(new_key(rng)));
         pending.note_copy(None);
         self.disk.pending = Some(pending);
-        open.connection.write(now, &keyed(&pending.key()), output).ok()?;
+        open.connection.write(&keyed(&pending.key()), output).ok()?;
         open.sent = true;
         Some(())
     }

@@ -146,7 +146,7 @@ impl Server {
             match progress.event {
                 ReadEvent::Data(data) | ReadEvent::EarlyData(data) => {
                     open.line.extend_from_slice(open.input.get(data_from..)?.get(data)?);
-                    self.take_lines(id, open, now, output)?;
+                    self.take_lines(id, open, output)?;
                 }
                 ReadEvent::NeedInput | ReadEvent::OutputFull => break,
                 ReadEvent::PeerClosed => return None,
@@ -159,13 +159,7 @@ impl Server {
 
     /// Takes the increments of complete lines: `INC`, under the name of the flight that it came in, or
     /// `INC` with a key.
-    fn take_lines(
-        &mut self,
-        id: ConnectionId,
-        open: &mut Open,
-        now: Time,
-        output: &mut Output,
-    ) -> Option<()> {
+    fn take_lines(&mut self, id: ConnectionId, open: &mut Open, output: &mut Output) -> Option<()> {
         while let Some(end) = open.line.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = open.line.drain(..=end).collect();
             let key = match line.strip_prefix(b"INC ") {
@@ -174,7 +168,7 @@ impl Server {
             };
             self.jobs.push_back(Job { from: id, key });
             if self.slip == Some(Slip::ServerAnswersFirst) {
-                open.connection.write(now, b"OK\n", output).ok()?;
+                open.connection.write(b"OK\n", output).ok()?;
             }
         }
         Some(())
@@ -183,7 +177,6 @@ impl Server {
     /// Counts the next increment; returns its connection and the answer, if the connection is still open.
     pub fn work(
         &mut self,
-        now: Time,
         rng: &mut Xoshiro256PlusPlus,
     ) -> Result<Option<(ConnectionId, Vec<u8>)>, ServerCrash> {
         let Some(Job { from, key }) = self.jobs.pop_front() else { return Ok(None) };
@@ -200,7 +193,7 @@ impl Server {
             return Ok(None);
         };
         let mut output = Output::new();
-        let written = open.connection.write(now, b"OK\n", &mut output);
+        let written = open.connection.write(b"OK\n", &mut output);
         Ok(written.is_ok().then(|| (from, output.as_slice().to_vec())))
     }
 

@@ -227,7 +227,7 @@ impl<'s> World<'s> {
 
     /// Lets the server count an increment.
     fn work(&mut self) -> Result<()> {
-        match self.server.work(self.clock.now(), &mut self.rng) {
+        match self.server.work(&mut self.rng) {
             Ok(Some((id, answer))) => self.send_answer(id, &answer),
             Ok(None) => (),
             Err(ServerCrash) => self.restart_server()?,

@@ -91,7 +91,7 @@ impl<H: Handshake> TesseraEnd<H> {
 
     /// Sends application data; returns how many bytes there was room for.
     pub fn write(&mut self, data: &[u8]) -> Result<usize, Error> {
-        self.connection.write(now(), data, &mut self.output)
+        self.connection.write(data, &mut self.output)
     }
 
     /// Takes the output.

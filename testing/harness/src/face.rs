@@ -138,9 +138,9 @@ impl<H: Handshake> End<H> {
     }
 
     /// Writes application data.
-    pub fn write(&mut self, now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+    pub fn write(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         match self {
-            Self::Stream(connection) => connection.write(now, data, output),
+            Self::Stream(connection) => connection.write(data, output),
             Self::Messages(connection) => {
                 connection.write(data);
                 Ok(data.len())
@@ -149,14 +149,9 @@ impl<H: Handshake> End<H> {
     }
 
     /// Changes this end's keys.
-    pub fn update_keys(
-        &mut self,
-        now: Time,
-        request: bool,
-        output: &mut Output,
-    ) -> Result<(), Error> {
+    pub fn update_keys(&mut self, request: bool, output: &mut Output) -> Result<(), Error> {
         match self {
-            Self::Stream(connection) => connection.update_keys(now, request, output),
+            Self::Stream(connection) => connection.update_keys(request, output),
             Self::Messages(connection) => connection.update_keys(request),
         }
     }

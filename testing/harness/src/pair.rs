@@ -182,13 +182,13 @@ impl Pair {
 
     /// Writes application data at the client's end.
     pub fn client_write(&mut self, data: &[u8]) {
-        let written = self.client.write(self.now, data, &mut self.client_output);
+        let written = self.client.write(data, &mut self.client_output);
         assert_eq!(written, Ok(data.len()), "the client writes it all");
     }
 
     /// Writes application data at the server's end.
     pub fn server_write(&mut self, data: &[u8]) {
-        let written = self.server.write(self.now, data, &mut self.server_output);
+        let written = self.server.write(data, &mut self.server_output);
         assert_eq!(written, Ok(data.len()), "the server writes it all");
     }
 }

@@ -131,7 +131,7 @@ where
     pub fn send(&mut self, data: &[u8]) -> &mut Self {
         let mut rest = data;
         while !rest.is_empty() {
-            let written = self.connection.write(now(), rest, &mut self.output);
+            let written = self.connection.write(rest, &mut self.output);
             rest = &rest[written.expect("data can be written")..];
             self.step();
         }
@@ -147,7 +147,7 @@ where
     pub fn send_first(&mut self, data: &[u8]) -> &mut Self {
         wait_until("keys for application data", || {
             self.step();
-            self.connection.write(now(), data, &mut self.output).ok()
+            self.connection.write(data, &mut self.output).ok()
         });
         assert!(!self.told.complete, "the handshake was not complete");
         self.flush();
@@ -165,7 +165,7 @@ where
 
     /// Changes this side's keys, and with `request` asks the peer to change its own.
     pub fn update_keys(&mut self, request: bool) -> &mut Self {
-        self.connection.update_keys(now(), request, &mut self.output).expect("keys can change");
+        self.connection.update_keys(request, &mut self.output).expect("keys can change");
         self.step();
         self
     }

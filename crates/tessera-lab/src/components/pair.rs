@@ -210,8 +210,7 @@ impl<H: Handshake> End<'_, H> {
 
     fn write(&mut self) -> Result<()> {
         let Self { books, connection, output, .. } = self;
-        let now = clock::engine_time()?;
-        let written = books.within(Account::Rest, || connection.write(now, &REQUEST, output))?;
+        let written = books.within(Account::Rest, || connection.write(&REQUEST, output))?;
         if written == REQUEST.len() { Ok(()) } else { Err("a request is more than fits".into()) }
     }
 

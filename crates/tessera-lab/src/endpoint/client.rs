@@ -164,7 +164,7 @@ impl Client {
                 Some(ReadEvent::Handshake(Event::HandshakeComplete)) => {
                     handshake = Some(clock::monotonic()?);
                     if !early || (rejected.is_some() && !given_up(rejected)) {
-                        wire.engine(|now, output| connection.write(now, &request, output))?;
+                        wire.engine(|_, output| connection.write(&request, output))?;
                     }
                 }
                 Some(ReadEvent::Handshake(Event::EarlyDataRejected(verdict)))

@@ -191,7 +191,7 @@ impl Server {
                     received.extend_from_slice(wire.bytes(data));
                     if let Some(response) = self.application.execute(&received) {
                         received.drain(..request::LEN);
-                        wire.engine(|now, output| connection.write(now, &response, output))?;
+                        wire.engine(|_, output| connection.write(&response, output))?;
                     }
                 }
                 Some(_) => (),

@@ -155,7 +155,7 @@ impl Caller {
             }
             if sends && let Some(exchange) = waiting.next() {
                 let request = request(exchange);
-                let written = wire.engine(|now, output| connection.write(now, &request, output))?;
+                let written = wire.engine(|_, output| connection.write(&request, output))?;
                 whole(written, request.len())?;
                 wire.send()?;
             }
@@ -203,7 +203,7 @@ pub(crate) fn answer(
             received -= wanted.request;
             waiting.next();
             let response = vec![CONTENT; wanted.response];
-            let written = wire.engine(|now, output| connection.write(now, &response, output))?;
+            let written = wire.engine(|_, output| connection.write(&response, output))?;
             whole(written, response.len())?;
             if complete.is_none() {
                 early.push(written);

@@ -191,8 +191,8 @@ fn a_key_update_is_sent_and_taken_only_where_the_protocol_has_it() {
         let refused = Err(Error::Misuse("a KeyUpdate in a protocol that has none"));
         let expected = if has_it { Ok(()) } else { refused };
         let mut output = tessera::Output::new();
-        assert_eq!(pair.client.update_keys(at(0), true, &mut output), expected, "{profile:?}");
-        assert_eq!(pair.server.update_keys(at(0), true, &mut output), expected, "{profile:?}");
+        assert_eq!(pair.client.update_keys(true, &mut output), expected, "{profile:?}");
+        assert_eq!(pair.server.update_keys(true, &mut output), expected, "{profile:?}");
         pair.run();
         assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{profile:?}");
 

@@ -33,7 +33,7 @@ fn every_record_in_every_mode_is_padded() {
         pair.run().client_write(&[b'c'; 20_000]);
         pair.server_write(b"s");
         pair.run();
-        pair.client.update_keys(pair.now, true, &mut pair.client_output).expect("keys change");
+        pair.client.update_keys(true, &mut pair.client_output).expect("keys change");
         pair.client_write(b"more");
         pair.client.close(&mut pair.client_output);
         pair.run();
@@ -90,11 +90,11 @@ fn an_output_with_a_limit_takes_padded_records_as_long_as_they_fit() {
     let mut pair = scene(Mode::Full, multiple_of(1_000)).pair();
     pair.run();
     let mut output = Output::with_limit(20_000);
-    let written = pair.client.write(pair.now, &[b'c'; 100_000], &mut output);
+    let written = pair.client.write(&[b'c'; 100_000], &mut output);
     // One whole record, and as many thousands as fit after it.
     assert_eq!(written, Ok(16_384 + 3_000));
     assert!(output.as_slice().len() <= 20_000, "{}", output.as_slice().len());
-    assert_eq!(pair.client.write(pair.now, b"c", &mut output), Ok(0));
+    assert_eq!(pair.client.write(b"c", &mut output), Ok(0));
     let bytes = output.as_slice().to_vec();
     pair.deliver_to_server(&bytes);
     assert_eq!(pair.to_server.data.len(), 19_384);

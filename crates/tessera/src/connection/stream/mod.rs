@@ -266,7 +266,7 @@ impl<H: Handshake> Connection<H> {
 
     /// Writes application data; returns how many bytes the output took. See
     /// [`can_write`](Self::can_write).
-    pub fn write(&mut self, now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+    pub fn write(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         self.check_writable()?;
         if !self.can_write() {
             return Err(Error::TooEarly("no application data yet"));
@@ -280,7 +280,7 @@ impl<H: Handshake> Connection<H> {
                 break;
             }
             if used_up || self.core.owes_update() {
-                self.update_keys(now, used_up, output)?;
+                self.update_keys(used_up, output)?;
             }
             let some = self.stream.outgoing.application_data(&data[written..], output);
             written += some;
@@ -292,12 +292,7 @@ impl<H: Handshake> Connection<H> {
     }
 
     /// Changes this side's keys, and with `request` asks the peer to change its own.
-    pub fn update_keys(
-        &mut self,
-        _now: Time,
-        request: bool,
-        output: &mut Output,
-    ) -> Result<(), Error> {
+    pub fn update_keys(&mut self, request: bool, output: &mut Output) -> Result<(), Error> {
         self.check_writable()?;
         let mut below = StreamBelow { stream: &mut self.stream, output };
         self.core.update_keys(request, &mut below)
