@@ -123,19 +123,6 @@ fn configuration(
     name: &str,
     section: &ClientSection,
 ) -> Result<(Checked<ClientConfig>, Vec<ExternalPsk>), ProgramError> {
-    if section.sessions_key.is_some() && section.sessions.is_none() {
-        return Err(ProgramError::settings(format!(
-            "{}: it wraps files in a `sessions` directory, and none is set; set `sessions`, or remove the key",
-            key(name, "sessions-key")
-        )));
-    }
-    if section.spare > MOST_SPARE {
-        return Err(ProgramError::settings(format!(
-            "{}: {} connections would wait at the server all the time; set at most {MOST_SPARE}",
-            key(name, "spare"),
-            section.spare
-        )));
-    }
     let host = server_name(name, section)?;
     let (config, destination) = tls::client(name, section, &host)?;
     Ok((config, destination.external_psks))
@@ -192,9 +179,6 @@ const SESSIONS_IN_MEMORY: usize = 512;
 /// Each connection scans the names of these files.
 const SESSIONS_IN_FILES: usize = 128;
 
-/// Each occupies a place at the server.
-const MOST_SPARE: usize = 1000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,17 +224,8 @@ mod tests {
 
         let mut keyed = section(listen, connect);
         keyed.sessions_key = Some(crate::config::KeySource::File("/nowhere".into()));
-        assert!(
-            check("pg", &keyed).unwrap_err().to_string().starts_with("[client.pg] sessions-key: ")
-        );
         keyed.sessions = Some("/nowhere/sessions".into());
         let error = check("pg", &keyed).unwrap_err();
         assert_eq!(error.file(), Some(Path::new("/nowhere")), "{error}");
-
-        let mut many = section(listen, connect);
-        many.spare = MOST_SPARE;
-        check("pg", &many).unwrap();
-        many.spare += 1;
-        assert!(check("pg", &many).unwrap_err().to_string().starts_with("[client.pg] spare: "));
     }
 }

@@ -60,6 +60,18 @@ impl ClientSection {
             if self.key.is_some() && self.certificate.is_none() && self.peers.psk_file.is_some() {
                 return Some(("key", "the server knows this end by its PSK: remove the key"));
             }
+            if self.sessions_key.is_some() && self.sessions.is_none() {
+                return Some((
+                    "sessions-key",
+                    "wraps the files of a `sessions` directory: set `sessions`, or remove the key",
+                ));
+            }
+            if self.spare > MOST_SPARE {
+                return Some((
+                    "spare",
+                    "so many connections would wait at the server all the time: set at most 1000",
+                ));
+            }
             let limits = &self.limits;
             let counts = [
                 ("limits.connections", Some(limits.connections)),
@@ -71,6 +83,9 @@ impl ClientSection {
         self.peers.find_contradiction().or_else(rest)
     }
 }
+
+/// Each occupies a place at the server.
+const MOST_SPARE: usize = 1000;
 
 /// A key, and what is wrong with it.
 type Contradiction = Option<(&'static str, &'static str)>;

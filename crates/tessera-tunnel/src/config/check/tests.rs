@@ -1,6 +1,7 @@
 //! Contradictory configurations, and valid ones.
 
 use super::*;
+use crate::config::KeySource;
 
 /// A valid server section.
 pub(in crate::config) fn server() -> ServerSection {
@@ -82,11 +83,20 @@ fn a_client_says_which_server_is_right() {
     nobody.peers.ca = None;
     any.peers.any_of_ca = true;
     lists.peers.crl = vec!["x.crl".into()];
-    let mut hasty = section();
+    let (mut hasty, mut keyed, mut many) = (section(), section(), section());
     hasty.limits.write = Duration::ZERO;
-    for (section, key) in
-        [(nobody, "peers"), (any, "peers.any-of-ca"), (lists, "peers.crl"), (hasty, "limits.write")]
-    {
+    keyed.sessions_key = Some(KeySource::File("/nowhere".into()));
+    many.spare = MOST_SPARE;
+    many.check("pg").unwrap();
+    many.spare += 1;
+    for (section, key) in [
+        (nobody, "peers"),
+        (any, "peers.any-of-ca"),
+        (lists, "peers.crl"),
+        (hasty, "limits.write"),
+        (keyed, "sessions-key"),
+        (many, "spare"),
+    ] {
         let error = section.check("pg").unwrap_err().to_string();
         assert!(error.starts_with(&format!("[client.pg] {key}: ")), "{error}");
     }
