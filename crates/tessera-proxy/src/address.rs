@@ -50,6 +50,17 @@ pub struct HostPort {
 pub struct AddressError(String);
 
 impl ListenAddress {
+    /// Returns the port; `None` for Unix and inherited sockets.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Self::Everywhere(port) => Some(*port),
+            Self::Tcp(address) => Some(address.port()),
+            Self::Name(name) => Some(name.port),
+            Self::Unix(_) | Self::Inherited(_) => None,
+        }
+    }
+
     /// Returns whether programs on other machines can connect, as far as the address shows.
     ///
     /// The address of an inherited socket stands in the supervisor's configuration alone. It counts as not open: a

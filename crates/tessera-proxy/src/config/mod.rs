@@ -1,5 +1,6 @@
 //! Reads configuration from a TOML file; errors name their place and suggest a fix.
 
+mod contradiction;
 pub mod de;
 mod explain;
 mod fields;
@@ -15,6 +16,9 @@ use serde::de::DeserializeOwned;
 use tessera_kit::{ProgramError, files};
 use toml::de::DeTable;
 
+pub use self::contradiction::{
+    Contradiction, check_listeners, find_zero_count, find_zero_time, wrong,
+};
 pub use self::explain::nearest;
 pub use self::values::{ByteLength, FilePath, Seconds};
 

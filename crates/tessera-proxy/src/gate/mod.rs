@@ -2,6 +2,7 @@
 
 mod metrics;
 mod rate;
+mod settings;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use tessera_tokio::{ClientSocket, Counts, HandshakePlace, Limits, Origin, TimedS
 
 pub use self::metrics::Gates;
 use self::rate::RateByOrigin;
+pub use self::settings::GateSettings;
 use crate::listen::Listener;
 use crate::socket::{Peer, Socket};
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tessera_kit::{KeySource, ProgramError, SettingFile};
 
 use crate::address::{DialAddress, ListenAddress};
-use crate::config::{de, warnings};
+use crate::config::{Contradiction, de, warnings, wrong};
 
 /// The keys of a section that configure stores.
 #[derive(Debug, Clone, Copy)]
@@ -29,16 +29,12 @@ impl StoresSection<'_> {
     /// # Errors
     /// `[section] key: ` and what to do.
     pub fn check(&self) -> Result<(), ProgramError> {
-        let (key, what) = match self.find_contradiction() {
-            None => return Ok(()),
-            Some(contradiction) => contradiction,
-        };
-        Err(ProgramError::settings(format!("[{}] {key}: {what}", self.name)))
+        self.find_contradiction().map_or(Ok(()), |(key, what)| wrong(self.name, key, what))
     }
 
     /// Returns a key that contradicts another, and what to do.
     #[must_use]
-    pub fn find_contradiction(&self) -> Option<(&'static str, &'static str)> {
+    pub fn find_contradiction(&self) -> Contradiction {
         if self.state_key.is_some() && self.state.is_none() {
             return Some((
                 "state-key",
@@ -91,7 +87,7 @@ impl Fleet {
         keys.filter_map(warning).collect()
     }
 
-    fn find_contradiction(&self, has_state: bool) -> Option<(&'static str, &'static str)> {
+    fn find_contradiction(&self, has_state: bool) -> Contradiction {
         match (self.vault, &self.sites) {
             (FleetVault::Etcd, _) if has_state => Some((
                 "state",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use tessera_proxy::gate::GateSettings;
 use tessera_proxy::with_defaults;
 
 use super::values;
@@ -58,5 +59,21 @@ with_defaults! {
         /// How long the other end may not read what is sent to it. Default: 30 seconds.
         #[serde(deserialize_with = "values::duration")]
         pub write: Duration = Duration::from_secs(30),
+    }
+}
+
+impl Limits {
+    /// Returns those of a listener's gate.
+    pub(crate) fn gate(&self) -> GateSettings {
+        GateSettings {
+            connections: self.connections,
+            connections_per_address: self.connections_per_address,
+            handshakes: self.handshakes,
+            handshakes_per_address: self.handshakes_per_address,
+            new_per_second_per_address: self.new_per_second_per_address,
+            // HTTP has finer timeouts for both; these cover what precedes it.
+            idle: self.idle.max(self.response),
+            write: self.write,
+        }
     }
 }

@@ -11,7 +11,6 @@ mod shown;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,7 +19,7 @@ use http::HeaderValue;
 use tessera_kit::{ProgramError, clock, key_file::FileKey};
 use tessera_proxy::admin::{Condition, Routes};
 use tessera_proxy::certificates::{ExpiryWarnings, LOOK_EVERY};
-use tessera_proxy::gate::{Gate, GateLimits};
+use tessera_proxy::gate::Gate;
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
@@ -35,7 +34,7 @@ use self::bound::BoundAddresses;
 use self::listener::{ListenerContext, Service};
 use self::shared::Shared;
 use crate::changes;
-use crate::config::{Configuration, Limits, ListenAddress};
+use crate::config::{Configuration, ListenAddress};
 use crate::events::Events;
 use crate::guard::{Guard, LoadShed};
 use crate::load::LoadedConfiguration;
@@ -275,7 +274,7 @@ impl Listeners {
                 "n32f" => shared.tls.n32f().cloned().map(Service::Peers),
                 _ => shared.tls.n32c().cloned().map(Service::Peers),
             };
-            let gate = Gate::new(gate_limits(&configuration.limits));
+            let gate = Gate::new(configuration.limits.gate().into());
             shared.metrics.watch(name, &gate);
             let shared = shared.clone();
             tokio::spawn(async move {
@@ -287,19 +286,6 @@ impl Listeners {
         };
         self.0.into_iter().map(run).collect()
     }
-}
-
-fn gate_limits(limits: &Limits) -> GateLimits {
-    let mut places = tessera_tokio::Limits::for_connections(limits.connections);
-    let set = |place: &mut usize, count: Option<usize>| *place = count.unwrap_or(*place);
-    set(&mut places.connections_per_address, limits.connections_per_address);
-    set(&mut places.handshakes, limits.handshakes);
-    set(&mut places.handshakes_per_address, limits.handshakes_per_address);
-    // HTTP has finer timeouts for both; these cover what precedes it.
-    places.idle = limits.idle.max(limits.response);
-    places.write = limits.write;
-    let rate = limits.new_per_second_per_address.and_then(NonZeroU32::new);
-    GateLimits { places, new_per_second_per_address: rate }
 }
 
 /// Builds the rules, with the key that hides names.

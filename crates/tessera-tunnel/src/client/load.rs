@@ -10,12 +10,12 @@ use tessera_kit::live::{Changes, LiveTarget};
 use tessera_kit::{ProgramError, SettingFile, names};
 use tessera_proxy::changes::PreparedReload;
 use tessera_proxy::dial::{DialOptions, Dialler};
-use tessera_proxy::gate::{Gate, GateLimits};
-use tessera_tokio::{Connector, FileSessionStore, Limits, MemorySessionStore, SessionStore};
+use tessera_proxy::gate::Gate;
+use tessera_tokio::{Connector, FileSessionStore, MemorySessionStore, SessionStore};
 
 use super::server::Server;
 use super::{ClientEnd, Tunnel};
-use crate::config::{ClientLimits, ClientSection};
+use crate::config::ClientSection;
 use crate::metrics::{Metrics, ReloadResult, Role};
 use crate::tls;
 
@@ -33,7 +33,7 @@ impl ClientEnd {
         let sessions = sessions(name, section)?;
         let connector = Connector::new(config).with_sessions(sessions);
         let metrics = metrics.tunnel(name, Role::Client);
-        let gate = Gate::new(limits(&section.limits));
+        let gate = Gate::new(section.limits.gate().into());
         metrics.watch(&gate);
         let mut options = DialOptions::default();
         (options.deadline, options.fast_open) = (section.limits.connect, section.tcp_fast_open);
@@ -156,16 +156,6 @@ fn sessions(name: &str, section: &ClientSection) -> Result<Arc<dyn SessionStore>
     let file = SettingFile { setting: &setting, path: Path::new(&below) };
     let store = store.map_err(|error| ProgramError::output(file, &error))?;
     Ok(Arc::new(store.with_limit(SESSIONS_IN_FILES)))
-}
-
-fn limits(section: &ClientLimits) -> GateLimits {
-    let mut places = Limits::for_connections(section.connections);
-    // Programs of one machine share an address, and each connection needs a handshake with the server.
-    places.connections_per_address = section.connections_per_address.unwrap_or(places.connections);
-    places.handshakes = places.connections;
-    places.handshakes_per_address = places.connections;
-    (places.idle, places.write) = (section.idle, section.write);
-    GateLimits { places, new_per_second_per_address: None }
 }
 
 /// Formats a key of the section for error messages.

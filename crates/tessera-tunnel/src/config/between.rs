@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tessera_kit::ProgramError;
+use tessera_proxy::config::{check_listeners, wrong};
 
-use super::check::wrong;
 use super::{DialAddress, ListenAddress, Tunnels};
 
 impl Tunnels {
@@ -48,7 +48,7 @@ impl Tunnels {
                          are for",
                         way.listen
                     );
-                    return wrong(role, name, key, what);
+                    return wrong(format_args!("{role}.{name}"), key, what);
                 }
             }
         }
@@ -58,29 +58,9 @@ impl Tunnels {
     fn check_addresses(&self) -> Result<(), ProgramError> {
         let servers = self.server.iter().map(|(name, it)| ("server", name, &it.listen));
         let clients = self.client.iter().map(|(name, it)| ("client", name, &it.listen));
-        let mut taken = BTreeMap::new();
-        if let Some(admin) = &self.process.admin {
-            taken.insert(admin.to_string(), "[process] admin".to_owned());
-        }
-        for (role, name, listen) in servers.chain(clients) {
-            // The system chooses another port each time.
-            let port = match listen {
-                ListenAddress::Everywhere(port) => Some(*port),
-                ListenAddress::Tcp(address) => Some(address.port()),
-                ListenAddress::Name(name) => Some(name.port),
-                ListenAddress::Unix(_) | ListenAddress::Inherited(_) => None,
-            };
-            if port == Some(0) {
-                continue;
-            }
-            let before = taken.insert(listen.to_string(), format!("[{role}.{name}]"));
-            if let Some(before) = before {
-                let what =
-                    format!("{before} already listens on {listen}: each needs its own address");
-                return wrong(role, name, "listen", what);
-            }
-        }
-        Ok(())
+        let table = |(role, name, listen)| (format!("{role}.{name}"), "listen", listen);
+        let admin = self.process.admin.iter().map(|admin| ("process".to_owned(), "admin", admin));
+        check_listeners(admin.chain(servers.chain(clients).map(table)))
     }
 
     fn check_directories(&self) -> Result<(), ProgramError> {
@@ -90,7 +70,7 @@ impl Tunnels {
             if let Some(other) = other {
                 let what =
                     format!("[server.{other}] has the same directory: each server needs its own");
-                return wrong("server", name, "state", what);
+                return wrong(format_args!("server.{name}"), "state", what);
             }
         }
         for (name, section) in &self.client {
@@ -98,7 +78,7 @@ impl Tunnels {
             if section.sessions.is_some() && !is_directory {
                 let what = "the section name is used as a directory name, so it must not be `.`, `..` or empty, or \
                             contain `/`";
-                return wrong("client", name, "sessions", what);
+                return wrong(format_args!("client.{name}"), "sessions", what);
             }
         }
         Ok(())
@@ -178,7 +158,7 @@ mod tests {
             (error.exit_code(), &*error.to_string()),
             (
                 2,
-                "[server.b] listen: [server.a] already listens on :8443: each needs its own address"
+                "[server.b] listen: [server.a] listen is already :8443: each listener needs its own address"
             ),
         );
         tunnels.server.get_mut("b").unwrap().listen = "127.0.0.1:8444".parse().unwrap();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
+use tessera_proxy::gate::GateSettings;
 
 use super::options::{LIMITS, limit};
 
@@ -76,6 +77,23 @@ limits! {
     ClientLimits {}
 }
 
+impl ClientLimits {
+    /// Returns those of the gate. Programs of one machine share an address, and each connection needs a handshake with
+    /// the server.
+    pub(crate) fn gate(&self) -> GateSettings {
+        let all = self.connections;
+        GateSettings {
+            connections: all,
+            connections_per_address: Some(self.connections_per_address.unwrap_or(all)),
+            handshakes: Some(all),
+            handshakes_per_address: Some(all),
+            new_per_second_per_address: None,
+            idle: self.idle,
+            write: self.write,
+        }
+    }
+}
+
 limits! {
     /// `[server.NAME.limits]`.
     ServerLimits {
@@ -90,6 +108,21 @@ limits! {
         /// How many new connections to accept from one address in a second; any number by default.
         #[arg(long = "limit-new-per-second-per-address", value_name = "N", help_heading = LIMITS)]
         new_per_second_per_address: Option<u32>,
+    }
+}
+
+impl ServerLimits {
+    /// Returns those of the gate.
+    pub(crate) fn gate(&self) -> GateSettings {
+        GateSettings {
+            connections: self.connections,
+            connections_per_address: self.connections_per_address,
+            handshakes: self.handshakes,
+            handshakes_per_address: self.handshakes_per_address,
+            new_per_second_per_address: self.new_per_second_per_address,
+            idle: self.idle,
+            write: self.write,
+        }
     }
 }
 

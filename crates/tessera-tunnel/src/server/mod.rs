@@ -28,7 +28,6 @@ mod ended;
 mod reload;
 
 use std::future::Future;
-use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -37,16 +36,16 @@ use tessera_kit::live::LiveTarget;
 use tessera_kit::state::StateContents;
 use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::drain::{DrainSummary, accept_until, drain};
-use tessera_proxy::gate::{Gate, GateLimits};
+use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::{ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::Peer;
 use tessera_proxy::stores::Stores;
-use tessera_tokio::{Acceptor, Limits, Origin};
+use tessera_tokio::{Acceptor, Origin};
 use tokio::sync::watch;
 
 use self::connection::Connection;
-use crate::config::{ServerLimits, ServerSection, TrustedNetworks};
+use crate::config::{ServerSection, TrustedNetworks};
 use crate::metrics::TunnelMetrics;
 use crate::tls;
 
@@ -101,7 +100,7 @@ impl ServerEnd {
         }
         let config = tls::server(name, &section, &stores).inspect_err(|_| stores.give_back())?;
         let acceptor = Acceptor::new(config);
-        let gate = Gate::new(gate_limits(&section.limits));
+        let gate = Gate::new(section.limits.gate().into());
         metrics.watch(&gate);
         let settings = Settings::new(section);
         let shared = Shared {
@@ -188,21 +187,4 @@ impl Settings {
         let trusted = TrustedNetworks::new(section.accept_proxy_from.iter().copied());
         Self { section, trusted, dialler }
     }
-}
-
-fn gate_limits(limits: &ServerLimits) -> GateLimits {
-    let mut places = Limits::for_connections(limits.connections);
-    if let Some(count) = limits.connections_per_address {
-        places.connections_per_address = count;
-    }
-    if let Some(count) = limits.handshakes {
-        places.handshakes = count;
-    }
-    if let Some(count) = limits.handshakes_per_address {
-        places.handshakes_per_address = count;
-    }
-    places.idle = limits.idle;
-    places.write = limits.write;
-    let rate = limits.new_per_second_per_address.and_then(NonZeroU32::new);
-    GateLimits { places, new_per_second_per_address: rate }
 }

@@ -4,8 +4,6 @@ mod networks;
 mod peers;
 mod places;
 
-use std::fmt::Display;
-
 use tessera_kit::ProgramError;
 
 use super::Configuration;
@@ -20,10 +18,6 @@ impl Configuration {
         peers::check(self)?;
         places::check(self)
     }
-}
-
-fn wrong<T>(table: impl Display, key: &str, what: impl Display) -> Result<T, ProgramError> {
-    Err(ProgramError::settings(format!("[{table}] {key}: {what}")))
 }
 
 #[cfg(test)]

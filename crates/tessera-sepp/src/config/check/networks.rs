@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tessera_kit::ProgramError;
+use tessera_proxy::config::wrong;
 
-use super::wrong;
 use crate::config::Configuration;
 use crate::names::{Fqdn, NetworkDomain, PlmnId, PlmnSet};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::Method;
 use tessera_kit::ProgramError;
+use tessera_proxy::config::{Contradiction, wrong};
 
-use super::wrong;
 use crate::config::{Configuration, EarlyData, Peer, Reconnection};
 
 pub(super) fn check(configuration: &Configuration) -> Result<(), ProgramError> {
@@ -17,9 +17,6 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), ProgramError> {
     }
     Ok(())
 }
-
-/// A key, and what is wrong with it.
-type Contradiction = Option<(&'static str, &'static str)>;
 
 fn of_peer(peer: &Peer) -> Contradiction {
     match (peer.address.is_empty(), &peer.srv) {

@@ -1,11 +1,12 @@
 //! Listeners, local network functions, and limits.
 
-use std::collections::BTreeMap;
-
 use tessera_kit::ProgramError;
+use tessera_proxy::config::{
+    Contradiction, check_listeners, find_zero_count, find_zero_time, wrong,
+};
 
-use super::{peers, wrong};
-use crate::config::{Configuration, Limits, ListenAddress, Nrf, Sbi};
+use super::peers;
+use crate::config::{Configuration, Limits, Nrf, Sbi};
 
 pub(super) fn check(configuration: &Configuration) -> Result<(), ProgramError> {
     listeners(configuration)?;
@@ -22,34 +23,17 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), ProgramError> {
     }
 }
 
-type Contradiction = Option<(&'static str, &'static str)>;
-
 fn listeners(configuration: &Configuration) -> Result<(), ProgramError> {
     let listen = &configuration.listen;
-    let places = [
+    let listeners = [
         ("process", "admin", configuration.process.admin.as_ref()),
         ("listen", "sbi", Some(&listen.sbi)),
         ("listen", "n32c", Some(&listen.n32c)),
         // Sharing one listener is allowed.
         ("listen", "n32f", Some(&listen.n32f).filter(|_| !listen.is_shared())),
     ];
-    let mut taken = BTreeMap::new();
-    for (table, key, address) in places {
-        let Some(address) = address else { continue };
-        // The system chooses another port each time.
-        if matches!(address, ListenAddress::Everywhere(0))
-            || matches!(address, ListenAddress::Tcp(address) if address.port() == 0)
-        {
-            continue;
-        }
-        if let Some(before) = taken.insert(address.to_string(), format!("[{table}] {key}")) {
-            let what = format!(
-                "{before} already listens at {address}: each listener needs its own address"
-            );
-            return wrong(table, key, what);
-        }
-    }
-    Ok(())
+    let listeners = listeners.into_iter();
+    check_listeners(listeners.filter_map(|(table, key, address)| Some((table, key, address?))))
 }
 
 fn of_sbi(sbi: &Sbi) -> Contradiction {
@@ -108,17 +92,13 @@ fn of_nrf(nrf: &Nrf, sbi: &Sbi) -> Contradiction {
 
 fn of_limits(limits: &Limits) -> Contradiction {
     let counts = [
-        ("connections", limits.connections),
-        ("connections-per-address", limits.connections_per_address.unwrap_or(1)),
-        ("handshakes", limits.handshakes.unwrap_or(1)),
-        ("handshakes-per-address", limits.handshakes_per_address.unwrap_or(1)),
-        ("new-per-second-per-address", limits.new_per_second_per_address.unwrap_or(1) as usize),
         ("requests", limits.requests as usize),
         ("streams", limits.streams as usize),
         ("headers", limits.headers),
     ];
-    if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-        return Some((key, "must be at least 1"));
+    let found = limits.gate().find_contradiction().or_else(|| find_zero_count(&counts));
+    if found.is_some() {
+        return found;
     }
     if limits.header_bytes < 4_096 {
         return Some(("header-bytes", "must be at least 4 KiB: requests of a core need that much"));
@@ -126,7 +106,7 @@ fn of_limits(limits: &Limits) -> Contradiction {
     if limits.body == 0 {
         return Some(("body", "must not be zero: remove the key for the default, 16 MiB"));
     }
-    let times = [
+    find_zero_time(&[
         ("handshake", limits.handshake),
         ("connect", limits.connect),
         ("head", limits.head),
@@ -134,22 +114,7 @@ fn of_limits(limits: &Limits) -> Contradiction {
         ("response", limits.response),
         ("idle", limits.idle),
         ("write", limits.write),
-    ];
-    if let Some((key, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
-        return Some((key, "must not be zero: remove the key for the default"));
-    }
-    let more = |part: Option<usize>, all: usize| part.is_some_and(|part| part > all);
-    let handshakes = limits.handshakes.unwrap_or(limits.connections);
-    if more(limits.connections_per_address, limits.connections) {
-        return Some(("connections-per-address", "must not exceed `connections`"));
-    }
-    if more(limits.handshakes, limits.connections) {
-        return Some(("handshakes", "must not exceed `connections`"));
-    }
-    if more(limits.handshakes_per_address, handshakes) {
-        return Some(("handshakes-per-address", "must not exceed `handshakes`"));
-    }
-    None
+    ])
 }
 
 fn of_tickets_and_guard(

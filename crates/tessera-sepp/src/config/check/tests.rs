@@ -136,11 +136,11 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
         (
             instead(":7443\"\nn32f", ":7444\"\nn32f")
                 .replace("sbi = \"127.0.0.1:7777\"", "sbi = \":7444\""),
-            "sepp.toml:9: [listen] n32c: [listen] sbi already listens at :7444",
+            "sepp.toml:9: [listen] n32c: [listen] sbi is already :7444: each listener",
         ),
         (
             more("[process]\nadmin = \":7443\""),
-            "sepp.toml:9: [listen] n32c: [process] admin already listens at :7443",
+            "sepp.toml:9: [listen] n32c: [process] admin is already :7443: each listener",
         ),
         (more("[sbi]\nkey = \"a\""), "sepp.toml:22: [sbi] key: "),
         (

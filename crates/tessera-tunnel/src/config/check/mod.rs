@@ -1,12 +1,12 @@
 //! Contradictory keys. A key that would be ignored silently is an error.
 
-use std::fmt::Display;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use tessera_kit::ProgramError;
+use tessera_proxy::config::{Contradiction, find_zero_time, wrong};
 
-use super::{Anchors, ClientSection, Early, Peers, ServerLimits, ServerSection};
+use super::{Anchors, ClientLimits, ClientSection, Early, Peers, ServerLimits, ServerSection};
 
 impl ServerSection {
     /// Finds contradictions in the section of this name, without reading any file.
@@ -14,27 +14,29 @@ impl ServerSection {
     /// # Errors
     /// `[server.NAME] key: ` and what to do.
     pub fn check(&self, name: &str) -> Result<(), ProgramError> {
-        self.find_contradiction().map_or(Ok(()), |(key, what)| wrong("server", name, key, what))
+        refuse(
+            "server",
+            name,
+            self.find_contradiction(),
+            self.limits.find_contradiction(self.early),
+        )
     }
 
     fn find_contradiction(&self) -> Contradiction {
         let server_peers = || self.peers.find_contradiction_at_server();
         let own = || own(&self.peers, self.certificate.is_some(), self.key.is_some());
-        let rest = || {
-            if self.send_proxy_identity && !self.send_proxy {
-                return Some((
-                    "send-proxy-identity",
-                    "needs `send-proxy = true`, whose header carries the identity",
-                ));
-            }
-            self.limits.find_contradiction(self.early)
+        let identity = || {
+            (self.send_proxy_identity && !self.send_proxy).then_some((
+                "send-proxy-identity",
+                "needs `send-proxy = true`, whose header carries the identity",
+            ))
         };
         let stores = || self.stores("").find_contradiction();
         self.peers
             .find_contradiction()
             .or_else(server_peers)
             .or_else(own)
-            .or_else(rest)
+            .or_else(identity)
             .or_else(stores)
     }
 }
@@ -45,7 +47,7 @@ impl ClientSection {
     /// # Errors
     /// `[client.NAME] key: ` and what to do.
     pub fn check(&self, name: &str) -> Result<(), ProgramError> {
-        self.find_contradiction().map_or(Ok(()), |(key, what)| wrong("client", name, key, what))
+        refuse("client", name, self.find_contradiction(), self.limits.find_contradiction())
     }
 
     fn find_contradiction(&self) -> Contradiction {
@@ -72,13 +74,7 @@ impl ClientSection {
                     "so many connections would wait at the server all the time: set at most 1000",
                 ));
             }
-            let limits = &self.limits;
-            let counts = [
-                ("limits.connections", Some(limits.connections)),
-                ("limits.connections-per-address", limits.connections_per_address),
-            ];
-            no_count(&counts)
-                .or_else(|| no_time([limits.handshake, limits.connect, limits.idle, limits.write]))
+            None
         };
         self.peers.find_contradiction().or_else(rest)
     }
@@ -86,9 +82,6 @@ impl ClientSection {
 
 /// Each occupies a place at the server.
 const MOST_SPARE: usize = 1000;
-
-/// A key, and what is wrong with it.
-type Contradiction = Option<(&'static str, &'static str)>;
 
 impl Peers {
     fn find_contradiction(&self) -> Contradiction {
@@ -176,36 +169,16 @@ fn own(peers: &Peers, certificate: bool, key: bool) -> Contradiction {
 
 impl ServerLimits {
     fn find_contradiction(&self, early: Early) -> Contradiction {
-        let more = |part: Option<usize>, all: usize| part.is_some_and(|part| part > all);
-        let handshakes = self.handshakes.unwrap_or(self.connections);
-        let counts = [
-            ("limits.connections", Some(self.connections)),
-            ("limits.connections-per-address", self.connections_per_address),
-            ("limits.handshakes", self.handshakes),
-            ("limits.handshakes-per-address", self.handshakes_per_address),
-        ];
-        let times = [self.handshake, self.connect, self.idle, self.write];
-        if let Some(wrong) = no_count(&counts).or_else(|| no_time(times)) {
-            return Some(wrong);
-        }
-        if more(self.connections_per_address, self.connections) {
-            return Some(("limits.connections-per-address", "must not exceed `connections`"));
-        }
-        if more(self.handshakes, self.connections) {
-            return Some(("limits.handshakes", "must not exceed `connections`"));
-        }
-        if more(self.handshakes_per_address, handshakes) {
-            return Some(("limits.handshakes-per-address", "must not exceed `handshakes`"));
-        }
-        if self.new_per_second_per_address == Some(0) {
-            return Some((
-                "limits.new-per-second-per-address",
-                "must be at least 1: remove the key for no limit",
-            ));
+        let found = self
+            .gate()
+            .find_contradiction()
+            .or_else(|| zero_time([self.handshake, self.connect, self.idle, self.write]));
+        if found.is_some() {
+            return found;
         }
         if early == Early::Fs && self.connect >= self.handshake {
             return Some((
-                "limits.connect",
+                "connect",
                 "must be less than `handshake`: a client with early data waits for the backend, and would get no \
                  answer",
             ));
@@ -214,25 +187,36 @@ impl ServerLimits {
     }
 }
 
-fn no_count(counts: &[(&'static str, Option<usize>)]) -> Contradiction {
-    let (key, _) = counts.iter().find(|(_, count)| *count == Some(0))?;
-    Some((key, "must be at least 1"))
+impl ClientLimits {
+    fn find_contradiction(&self) -> Contradiction {
+        self.gate()
+            .find_contradiction()
+            .or_else(|| zero_time([self.handshake, self.connect, self.idle, self.write]))
+    }
 }
 
-/// Finds a zero among handshake, connect, idle and write.
-fn no_time(times: [Duration; 4]) -> Contradiction {
-    let keys = ["limits.handshake", "limits.connect", "limits.idle", "limits.write"];
-    let (key, _) = keys.into_iter().zip(times).find(|(_, time)| time.is_zero())?;
-    Some((key, "must not be zero: remove the key for the default"))
+fn zero_time([handshake, connect, idle, write]: [Duration; 4]) -> Contradiction {
+    find_zero_time(&[
+        ("handshake", handshake),
+        ("connect", connect),
+        ("idle", idle),
+        ("write", write),
+    ])
 }
 
-pub(super) fn wrong(
+/// Returns the error for what contradicts itself in a section, or in its limits.
+fn refuse(
     role: &str,
     name: &str,
-    key: &str,
-    what: impl Display,
+    section: Contradiction,
+    limits: Contradiction,
 ) -> Result<(), ProgramError> {
-    Err(ProgramError::settings(format!("[{role}.{name}] {key}: {what}")))
+    let table = format_args!("{role}.{name}");
+    match (section, limits) {
+        (Some((key, what)), _) => wrong(table, key, what),
+        (None, Some((key, what))) => wrong(table, &format!("limits.{key}"), what),
+        (None, None) => Ok(()),
+    }
 }
 
 #[cfg(test)]

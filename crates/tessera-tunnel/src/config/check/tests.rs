@@ -85,6 +85,8 @@ fn a_client_says_which_server_is_right() {
     lists.peers.crl = vec!["x.crl".into()];
     let (mut hasty, mut keyed, mut many) = (section(), section(), section());
     hasty.limits.write = Duration::ZERO;
+    let mut more = section();
+    more.limits.connections_per_address = Some(more.limits.connections + 1);
     keyed.sessions_key = Some(KeySource::File("/nowhere".into()));
     many.spare = MOST_SPARE;
     many.check("pg").unwrap();
@@ -94,6 +96,7 @@ fn a_client_says_which_server_is_right() {
         (any, "peers.any-of-ca"),
         (lists, "peers.crl"),
         (hasty, "limits.write"),
+        (more, "limits.connections-per-address"),
         (keyed, "sessions-key"),
         (many, "spare"),
     ] {
