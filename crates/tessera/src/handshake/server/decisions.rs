@@ -26,7 +26,7 @@ use crate::wire::HandshakeMessage;
 
 /// Nothing was received, or a HelloRetryRequest was sent, or a question about a ClientHello is open.
 pub struct ReadClientHello {
-    /// The client's configuration after a HelloRetryRequest; before, the listener's.
+    /// The listener's configuration; after a HelloRetryRequest of this connection, the one chosen for the client.
     config: Checked<ServerConfig>,
     arrival: Arrival,
     answers: Answers,
