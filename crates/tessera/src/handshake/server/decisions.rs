@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use super::ServerState;
 use super::answers::Answers;
 use super::arrival::Arrival;
+use super::choose_config::choose_config;
 use super::config::ServerConfig;
-use super::configuration::choose_config;
 use super::hello::Hello;
 use super::negotiation::Negotiation;
 use super::psk_candidate::{PskCandidate, PskInUse};
@@ -104,18 +104,18 @@ impl ReadClientHello {
             .map_err(suspend(|answers| &mut answers.receipt))?;
         // The take. From here on any fault in the flight means forgery, and is fatal. The key of a refused PSK
         // is burned, so that its client learns that the flight was not executed.
-        let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
-        let flight = PskInUse { psk: known, ..session };
+        let in_use = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
+        let flight = PskInUse { psk: known, ..in_use };
         let one_time_key = negotiation
             .take_one_time_key(flight, &proved.covered, &mut answers.taken, ctx)
             .map_err(suspend(|answers| &mut answers.taken))?;
-        let early_data = negotiation.answer_early_data(session, &one_time_key);
+        let early_data = negotiation.answer_early_data(in_use, &one_time_key);
         // A lone ticket whose key is gone can only fall back to a full handshake.
         if !one_time_key.is_opened() && proved.early.is_none() && !negotiation.has_share() {
             return Ok(retry_hello(&negotiation, arrival, suite, psk, ctx)?);
         }
         let proved = answers.proved.take().ok_or(NOT_PROVED)?;
-        let choice = ServerChoice::new(&negotiation, session, one_time_key, early_data, proved);
+        let choice = ServerChoice::new(&negotiation, in_use, one_time_key, early_data, proved);
         Ok(send_server_hello(&negotiation, choice, &answers.receipts, ctx)?)
     }
 }

@@ -30,7 +30,7 @@ impl Negotiation<'_> {
     /// Decides on the early data: forward-secret by the vault's answer, replayable by the register.
     pub(super) fn answer_early_data(
         &self,
-        session: PskInUse<'_>,
+        in_use: PskInUse<'_>,
         one_time_key: &OneTimeKey,
     ) -> EarlyDataAnswer {
         match one_time_key {
@@ -44,7 +44,7 @@ impl Negotiation<'_> {
                 let asked = self.forward_secret.kinds.is_some();
                 EarlyDataAnswer::Rejected { rejection: Some(*rejection).filter(|_| asked) }
             }
-            OneTimeKey::None => match self.accept_replayable(session) {
+            OneTimeKey::None => match self.accept_replayable(in_use) {
                 Some(limit) => EarlyDataAnswer::Accepted { limit },
                 None => EarlyDataAnswer::Rejected { rejection: None },
             },
@@ -56,7 +56,7 @@ impl Negotiation<'_> {
         self.hello.parsed.early_data || self.retry.is_some_and(|retry| retry.early_data)
     }
 
-    /// Returns whether early data could be accepted with this session (RFC 8446 §4.2.10).
+    /// Returns whether early data could be accepted with this PSK (RFC 8446 §4.2.10).
     pub(super) fn fits_early_data(&self, PskInUse { psk, suite, .. }: PskInUse<'_>) -> bool {
         let session = psk.and_then(|found| found.psk.session());
         self.retry.is_none()

@@ -3,9 +3,9 @@
 use alloc::boxed::Box;
 
 use super::ServerState;
+use super::connected::Connected;
 use super::part::ServerPart;
 use crate::error::Error;
-use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::finished::{ApplicationSecrets, Finished};
 use crate::handshake::handover::Handover;
@@ -35,21 +35,5 @@ impl ReadFinished {
         done.send_tickets(ctx)?;
         let application = done.secrets.application;
         Ok(ServerState::Connected(Box::new(Connected { application })))
-    }
-}
-
-/// The handshake is complete.
-pub struct Connected {
-    pub(super) application: Application,
-}
-
-impl Connected {
-    pub(crate) fn receive(
-        mut self: Box<Self>,
-        message: HandshakeMessage<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        self.application.receive(message, ctx)?;
-        Ok(ServerState::Connected(self))
     }
 }

@@ -8,8 +8,9 @@ mod arrival;
 mod authentication;
 mod binder;
 mod certificate;
+mod choose_config;
 mod config;
-mod configuration;
+mod connected;
 mod decisions;
 mod early_data;
 mod finished;
@@ -53,6 +54,6 @@ states! {
         ReadCertificate(certificate::ReadCertificate): MAX_HANDSHAKE_MESSAGE,
         ReadCertificateVerify(Box<ReadCertificateVerify<part::ServerPart>>): MAX_SMALL_MESSAGE,
         ReadFinished(finished::ReadFinished): MAX_SMALL_MESSAGE,
-        Connected(Box<finished::Connected>): MAX_SMALL_MESSAGE,
+        Connected(Box<connected::Connected>): MAX_SMALL_MESSAGE,
     }
 }

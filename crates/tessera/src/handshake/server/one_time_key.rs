@@ -44,15 +44,15 @@ impl Negotiation<'_> {
     /// so that the client may resend.
     pub(super) fn take_one_time_key(
         &self,
-        session: PskInUse<'_>,
+        in_use: PskInUse<'_>,
         covered: &Digest,
         known: &mut Option<TakeAnswer>,
         ctx: &Context<'_>,
     ) -> Result<OneTimeKey, Stop<TakeSecret>> {
-        let vouched = session.psk.and_then(|found| self.vouched(&found.psk));
+        let vouched = in_use.psk.and_then(|found| self.vouched(&found.psk));
         let Some(companion) = vouched else { return Ok(OneTimeKey::None) };
         let acceptable =
-            session.early_data && self.fits_early_data(session) && self.can_continue_after_take();
+            in_use.early_data && self.fits_early_data(in_use) && self.can_continue_after_take();
         let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
         let ask = || {
             let Companion { handle, incarnation, .. } = companion;
@@ -67,7 +67,7 @@ impl Negotiation<'_> {
         let rejection = Rejection::after(taken, purpose);
         let key = match taken {
             TakeAnswer::Taken(secret) if acceptable => {
-                match self.open_flight(secret, companion, session, covered, ctx)? {
+                match self.open_flight(secret, companion, in_use, covered, ctx)? {
                     Some(opened) => OneTimeKey::Opened(opened),
                     // The only copy is gone, so the flight can't be accepted any more.
                     None => OneTimeKey::Rejected(Rejection::Burned),
@@ -104,7 +104,7 @@ impl Negotiation<'_> {
         &self,
         secret: &OneTimeSecret,
         companion: Companion,
-        session: PskInUse<'_>,
+        in_use: PskInUse<'_>,
         covered: &Digest,
         ctx: &Context<'_>,
     ) -> Result<Option<OpenedKey>, Error> {
@@ -120,7 +120,7 @@ impl Negotiation<'_> {
             Some(agreed) => agreed?,
         };
 
-        let kdf = ctx.kdf(session.suite);
+        let kdf = ctx.kdf(in_use.suite);
         let psk = psk_for_flight(kdf, &secret.fs_secret, &agreed, bytes)?;
         let early = EarlySecret::new(kdf, psk.expose());
         self.check_binder(0, PskKind::ForwardSecret, &early, covered)?;
