@@ -80,5 +80,5 @@ async fn answer(acceptor: &Acceptor, socket: TcpStream, report: &Report) {
         error: copied.err().map(|error| error.to_string()),
         ..SocketFacts::default()
     };
-    report.tell(&ConnectionFacts::new(stream.facts(), socket));
+    report.print(&ConnectionFacts::new(stream.facts(), socket));
 }

@@ -60,7 +60,7 @@ pub trait RunningProduct: Send + Sync + 'static {
     const CONDITION: &'static str;
 
     /// Logs where it listens.
-    fn tell(&self);
+    fn log_addresses(&self);
 
     /// Returns a status line for the supervisor: `3 tunnels`.
     fn status(&self) -> String;
@@ -137,7 +137,7 @@ async fn serve<R: RunningProduct>(
     supervisor: &Supervisor,
     asked: impl Future<Output = ()>,
 ) -> Result<(), ProgramError> {
-    product.tell();
+    product.log_addresses();
     let own = admin.listener.as_ref().and_then(|listener| listener.local_addrs().ok());
     for address in own.unwrap_or_default() {
         tracing::info!(%address, "serving metrics and health");
@@ -208,7 +208,7 @@ impl Admin {
         let gate = Gate::new(Limits::default());
         let accept = async || gate.accept(|| listener.accept()).await.0;
         let (metrics, health) = (self.metrics.clone(), self.health.clone());
-        admin::serve_with(accept, metrics, health, self.routes.clone()).await
+        admin::serve(accept, metrics, health, self.routes.clone()).await
     }
 }
 

@@ -55,7 +55,7 @@ impl RunningProcess {
 impl RunningProduct for RunningProcess {
     const CONDITION: &'static str = "tunnels";
 
-    fn tell(&self) {
+    fn log_addresses(&self) {
         for (role, name, addresses) in self.tunnels.ends() {
             for address in addresses {
                 tracing::info!(tunnel = name, role = role.name(), %address, "listening");

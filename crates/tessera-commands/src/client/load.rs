@@ -58,7 +58,7 @@ async fn measure(
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stdout())?;
     if let Some(kept) = certificates.filter(|kept| kept.found().was_refused()) {
-        report.tell(kept.found());
+        report.print(kept.found());
     }
     let early_data = match &options.early_data_file {
         Some(path) => fs::read(path).map_err(|error| {
@@ -108,7 +108,7 @@ async fn measure(
             cache.metrics().bytes_saved.saturating_sub(before.bytes_saved);
     }
     let summary = Summary::new(options, load, outcome, total);
-    report.tell(&summary);
+    report.print(&summary);
     let told = report.finish();
     summary.verdict()?;
     told

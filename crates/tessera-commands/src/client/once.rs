@@ -53,7 +53,7 @@ impl Certificates {
     /// Reports cache files that were refused.
     fn tell_of_refusal(&self, report: &Report) {
         if let Some(kept) = self.kept.as_ref().filter(|kept| kept.found().was_refused()) {
-            report.tell(kept.found());
+            report.print(kept.found());
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Certificates {
 impl Certificates {
     /// Reports what the cache contained at the start.
     pub(super) fn new(kept: Arc<KeptClients>, report: Arc<Report>) -> Self {
-        report.tell(kept.found());
+        report.print(kept.found());
         let told = Mutex::new(kept.metrics().into());
         Self { kept, report, told }
     }
@@ -48,7 +48,7 @@ impl Certificates {
                 None => (saved, trouble) = (now, None),
                 // Report a failure once, not at every attempt.
                 Some(failed) if trouble.as_ref() != Some(&failed) => {
-                    self.report.tell(&failed);
+                    self.report.print(&failed);
                     trouble = Some(failed);
                 }
                 Some(_) => (),
@@ -61,7 +61,7 @@ impl Certificates {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.sums();
         if now != *told {
-            self.report.tell(&now);
+            self.report.print(&now);
             *told = now;
         }
     }

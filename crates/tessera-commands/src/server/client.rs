@@ -67,7 +67,7 @@ impl Client {
         let why = |error: io::Error| {
             self.timed_out().map_or_else(|| error.to_string(), |it| it.to_string())
         };
-        report.tell(&self.facts(result.err().map(why)));
+        report.print(&self.facts(result.err().map(why)));
     }
 
     /// Returns what is known so far.

@@ -82,7 +82,7 @@ async fn serve_with(
     let address = address.map_err(|error| ProgramError::failed(options.listen, error))?;
     let fast_open = options.tcp_fast_open.then(|| accept_on(&listener, PENDING));
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
-    report.tell(&Listening {
+    report.print(&Listening {
         address,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
@@ -91,7 +91,7 @@ async fn serve_with(
         fast_open_lacks: fast_open.and_then(Result::err).map(|error| error.to_string()),
     });
     if let Some(found) = &found {
-        report.tell(found);
+        report.print(found);
     }
     let certificates = stores.certificates.clone();
     let certificates = certificates.map(|kept| Arc::new(Certificates::new(kept, report.clone())));

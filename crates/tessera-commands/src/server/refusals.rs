@@ -37,7 +37,7 @@ impl Refusals {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let now = LimitSums::new(&self.counts.now());
         if now != *told {
-            self.report.tell(&now);
+            self.report.print(&now);
             *told = now;
         }
     }

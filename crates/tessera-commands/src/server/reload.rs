@@ -33,9 +33,9 @@ pub(super) async fn on(
                 if let Some(certificates) = &certificates {
                     certificates.trust_only(&live.target().config().client_authentication);
                 }
-                report.tell(&ReloadReport::new(&live, changed));
+                report.print(&ReloadReport::new(&live, changed));
             }
-            Err(error) => report.tell(&ReloadFailure::new(&live, error)),
+            Err(error) => report.print(&ReloadFailure::new(&live, error)),
         }
     }
 }

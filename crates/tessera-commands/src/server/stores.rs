@@ -80,7 +80,7 @@ impl Stores {
             let kept = spawn_blocking(move || state.keep(unix())).await;
             let trouble = kept.ok().and_then(Result::err).map(StateTrouble::new);
             if let Some(trouble) = trouble.as_ref().filter(|it| told.as_ref() != Some(*it)) {
-                report.tell(trouble);
+                report.print(trouble);
             }
             told = trouble;
         }

@@ -82,7 +82,7 @@ impl Report {
     }
 
     /// Reports a fact both ways.
-    pub fn tell(&self, fact: &(impl Fact + Display)) {
+    pub fn print(&self, fact: &(impl Fact + Display)) {
         self.object(fact);
         self.line(fact);
     }

@@ -30,15 +30,16 @@ use self::places::{IdleMark, Places};
 const CONNECTIONS: usize = 64;
 
 /// Answers GET and HEAD for `/metrics` (OpenMetrics), `/healthz` (200 while the process answers) and `/readyz` (200, or
-/// 503 with the reasons), on the connections that `accept` returns, while it is polled. There is no authentication: use
-/// a listener that only operators can reach.
+/// 503 with the reasons), and the product's own `routes`, on the connections that `accept` returns, while it is polled.
+/// There is no authentication: use a listener that only operators can reach. Every client that can connect can also
+/// request what a POST does.
 ///
 /// There are at most 64 connections. A new one replaces the connection that has waited longest for a request, so idle
 /// clients can't keep others out. A request is limited to 8 KiB, and to 5 seconds from its first byte; an answer to 10
 /// seconds.
 ///
 /// ```no_run
-/// use tessera_proxy::admin::{self, Health, Metrics};
+/// use tessera_proxy::admin::{self, Health, Metrics, Routes};
 /// use tokio::net::TcpListener;
 ///
 /// # async fn example() -> std::io::Result<()> {
@@ -48,23 +49,11 @@ const CONNECTIONS: usize = 64;
 ///         return socket;
 ///     }
 /// };
-/// admin::serve(accept, Metrics::new(), Health::new()).await;
+/// admin::serve(accept, Metrics::new(), Health::new(), Routes::new()).await;
 /// # Ok(())
 /// # }
 /// ```
 pub async fn serve<F: Future>(
-    accept: impl Fn() -> F,
-    metrics: Metrics,
-    health: Health,
-) -> Infallible
-where
-    F::Output: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    serve_with(accept, metrics, health, Routes::new()).await
-}
-
-/// The same, with a product's own paths: every client that can connect can also request what a POST does.
-pub async fn serve_with<F: Future>(
     accept: impl Fn() -> F,
     metrics: Metrics,
     health: Health,

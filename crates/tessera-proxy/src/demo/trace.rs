@@ -39,18 +39,18 @@ impl Trace {
     }
 
     /// Prints an explanation for people, before or between steps.
-    pub fn say(&self, text: &str) {
+    pub fn explain(&self, text: &str) {
         self.report.line(&text);
     }
 
     /// Prints that an actor does something now.
     pub fn step(&self, actor: impl Actor, what: impl Into<String>) {
-        self.report.tell(&Step { at: self.now(), actor, what: what.into() });
+        self.report.print(&Step { at: self.now(), actor, what: what.into() });
     }
 
     /// Prints any other fact.
-    pub fn tell(&self, fact: &(impl Fact + Display)) {
-        self.report.tell(fact);
+    pub fn print(&self, fact: &(impl Fact + Display)) {
+        self.report.print(fact);
     }
 
     /// Returns the time since the beginning, in milliseconds.
@@ -59,7 +59,7 @@ impl Trace {
     }
 
     pub(super) fn end(&self, outcome: &impl Outcome) -> Result<(), ProgramError> {
-        self.report.tell(outcome);
+        self.report.print(outcome);
         self.report.finish()
     }
 }

@@ -30,7 +30,7 @@ async fn start_with_routes(metrics: Metrics, health: &Health, routes: Routes) ->
         let listener = listener.clone();
         async move { listener.accept().await.unwrap().0 }
     };
-    tokio::spawn(admin::serve_with(accept, metrics, health.clone(), routes));
+    tokio::spawn(admin::serve(accept, metrics, health.clone(), routes));
     address
 }
 

@@ -53,7 +53,7 @@ struct Product(AtomicU32);
 impl RunningProduct for Product {
     const CONDITION: &'static str = "product";
 
-    fn tell(&self) {
+    fn log_addresses(&self) {
         tracing::info!("serves");
     }
 

@@ -39,7 +39,7 @@ pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
 
 /// Runs the story.
 async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
-    trace.say(&format!(
+    trace.explain(&format!(
         "A subscriber of 999-70 registers in 001-01 (local breakout). Each byte needs {} ms between their SEPPs.\n\n\
          \x20 AMF ── SEPP of 001-01 ══ ADVERSARY ══ SEPP of 999-70 ── NRF, AUSF, UDM\n\
          \x20                SEPP of 310-410, which misbehaves ══╝\n",
@@ -48,33 +48,33 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     let mut stage = Stage::set(trace).await?;
     stage.agree().await?;
 
-    trace.say("\nThe registration: its first request opens the first N32-f connection.");
+    trace.explain("\nThe registration: its first request opens the first N32-f connection.");
     for (index, transaction) in REGISTRATION.iter().enumerate() {
         stage.ask(transaction, index + 1).await?;
     }
     let full = stage.connection().await?;
 
-    trace.say("");
+    trace.explain("");
     stage.lose(Actor::VisitedSepp, "and comes back");
     stage.ask(&CONFIRMATION, 0).await?;
     let resumed = stage.connection().await?;
 
-    trace.say("");
+    trace.explain("");
     stage.opt_in()?;
     stage.ask(&CONFIRMATION, 0).await?;
     let again = stage.connection().await?;
 
-    trace.say("");
+    trace.explain("");
     stage.lose(Actor::VisitedSepp, "and a GET, which may be early here, opens another");
     stage.ask(&AM_DATA, 0).await?;
     let early = stage.connection().await?;
     stage.replay(&AM_DATA).await?;
 
-    trace.say(
+    trace.explain(
         "\nAnother operator, 310-410: its certificate is valid, but its requests are not allowed.",
     );
     let attempts = third::attempts(&mut stage).await?;
 
-    trace.say("");
+    trace.explain("");
     stage.end([full, resumed, again, early], attempts).await
 }

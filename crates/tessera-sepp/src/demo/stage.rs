@@ -188,7 +188,7 @@ impl Stage {
         let body = answer.into_body().collect_up_to(1 << 20).await.map_err(stage_failed)?.data;
         let took = began.elapsed();
         self.first.get_or_insert(took);
-        self.trace.tell(&trace::Transaction {
+        self.trace.print(&trace::Transaction {
             at: self.trace.now(),
             number,
             operation: transaction.operation,
@@ -234,7 +234,7 @@ impl Stage {
         self.early = early;
         let at = self.trace.now();
         let connection = Connection { at, mode, round_trips, micros: micros(took) };
-        self.trace.tell(&connection);
+        self.trace.print(&connection);
         Ok(connection)
     }
 

@@ -186,7 +186,7 @@ fn judged(
     let rule = stage.home.counts().moved(before, "sepp_policy_rejects_total", "rule");
     let status = status.as_u16();
     let attempt = Attempt { at: stage.trace.now(), what, status, rule };
-    stage.trace.tell(&attempt);
+    stage.trace.print(&attempt);
     attempt
 }
 

@@ -185,7 +185,7 @@ impl RunningSepp {
 impl RunningProduct for RunningSepp {
     const CONDITION: &'static str = "listeners";
 
-    fn tell(&self) {
+    fn log_addresses(&self) {
         for (listener, addresses) in &self.bound.0 {
             for address in addresses {
                 tracing::info!(listener, %address, "listening");

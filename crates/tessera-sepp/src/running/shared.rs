@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::config::Configuration;
 use crate::events::Events;
-use crate::guard::{InFlightRequest, LoadShed, Refusal as Offence};
+use crate::guard::{self, InFlightRequest, LoadShed};
 use crate::metrics::Metrics;
 use crate::n32f::early;
 use crate::names::Fqdn;
@@ -53,11 +53,12 @@ impl Shared {
         request: &Request<Body>,
     ) -> Result<(InFlightRequest, Option<Share>), Response<Body>> {
         let admit = || {
-            let share = peer
-                .map(|peer| self.sepp.requests().take(peer).ok_or_else(|| Offence::share(RELIEF)));
+            let share = peer.map(|peer| {
+                self.sepp.requests().take(peer).ok_or_else(|| guard::Refusal::share(RELIEF))
+            });
             Ok((self.load.admit(request.headers(), RELIEF)?, share.transpose()?))
         };
-        admit().map_err(|refusal: Offence| {
+        admit().map_err(|refusal: guard::Refusal| {
             if let Some(peer) = peer {
                 self.metrics.peer(peer).rejected(refusal.rule.name());
             }

@@ -39,7 +39,7 @@ pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
 /// Runs the demonstration.
 async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     let mut stage = Stage::set(trace).await?;
-    trace.say(&format!(
+    trace.explain(&format!(
         "Payments through a tunnel. An attacker on the path records what a client sends first, and sends it again.\n\n\
          \x20 program ── client end ══ ADVERSARY, {} ms each way ══ server end ── database\n",
         DELAY.as_millis()
@@ -55,7 +55,7 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     let second = stage.recording().await?;
     stage.replay("PAY 2", &second).await?;
 
-    trace.say("");
+    trace.explain("");
     stage.adversary.keep_next_back();
     trace.step(Actor::Client, "PAY 3, in a new connection");
     let third = stage.pay_in_vain("PAY 3").await?;
@@ -65,7 +65,7 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     trace.step(Actor::Client, "looks at the database and finds PAY 3: executed, once");
     stage.replay("PAY 3", &third).await?;
 
-    trace.say("");
+    trace.explain("");
     trace.step(Actor::Server, "stops, and restarts with its sealed state");
     stage.restart().await?;
     stage.replay("PAY 2", &second).await?;
