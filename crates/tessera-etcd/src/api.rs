@@ -260,10 +260,21 @@ pub(crate) struct StreamAnswer<T> {
     pub(crate) result: T,
 }
 
+/// gRPC's codes of requests that were refused.
+pub(crate) mod code {
+    pub(crate) const INVALID_ARGUMENT: u32 = 3;
+    pub(crate) const NOT_FOUND: u32 = 5;
+    pub(crate) const PERMISSION_DENIED: u32 = 7;
+    pub(crate) const FAILED_PRECONDITION: u32 = 9;
+    pub(crate) const OUT_OF_RANGE: u32 = 11;
+    pub(crate) const UNIMPLEMENTED: u32 = 12;
+    pub(crate) const UNAUTHENTICATED: u32 = 16;
+}
+
 /// An answer with another status than 200.
 #[derive(Deserialize)]
 pub(crate) struct ErrorAnswer {
-    /// As in gRPC.
+    /// One of [`code`], or another of gRPC's.
     pub(crate) code: u32,
     pub(crate) message: String,
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::api::{
     ErrorAnswer, LeaseAnswer, LeaseRequest, Range, RangeAnswer, StreamAnswer, Txn, TxnAnswer,
-    WatchRequest,
+    WatchRequest, code,
 };
 use crate::connection::{Sender, Transport};
 
@@ -269,18 +269,18 @@ impl Member {
 /// Reads an error of a request that etcd refused without executing it; `None` if it may have executed it, as when its
 /// quota is exceeded (RESOURCE_EXHAUSTED).
 fn refusal(body: &[u8]) -> Option<StoreError> {
-    const INVALID_ARGUMENT: u32 = 3;
-    const NOT_FOUND: u32 = 5;
-    const PERMISSION_DENIED: u32 = 7;
-    const OUT_OF_RANGE: u32 = 11;
-    const UNAUTHENTICATED: u32 = 16;
     let error: ErrorAnswer = serde_json::from_slice(body).ok()?;
-    match error.code {
-        INVALID_ARGUMENT | NOT_FOUND | PERMISSION_DENIED | OUT_OF_RANGE | UNAUTHENTICATED => {
-            Some(StoreError::Refused(shortened(error.message.as_bytes())))
-        }
-        _ => None,
-    }
+    let refused = [
+        code::INVALID_ARGUMENT,
+        code::NOT_FOUND,
+        code::PERMISSION_DENIED,
+        code::FAILED_PRECONDITION,
+        code::OUT_OF_RANGE,
+        code::UNIMPLEMENTED,
+        code::UNAUTHENTICATED,
+    ];
+    let refused = refused.contains(&error.code);
+    refused.then(|| StoreError::Refused(shortened(error.message.as_bytes())))
 }
 
 /// It goes into a log.

@@ -3,8 +3,8 @@
 //! - [`EtcdVault`] holds the one-time keys of forward-secret 0-RTT: a ticket of one server opens at every other, once.
 //!   A take is one transaction, and raft orders transactions for all members: of all takes of a key one wins, across
 //!   partitions, elections and restarts.
-//! - [`EtcdClient`] is a [`Store`](tessera_store::Store): `tessera-ring` keeps the ticket keys of a fleet there.
-//! - [`EtcdClient`] is a [`Store`](tessera_store::Store), for whatever else a fleet shares.
+//! - [`EtcdClient`] is a [`Store`](tessera_store::Store): `tessera-ring` keeps the ticket keys of a fleet there. The
+//!   feature `gateway` serves other stores to it, such as a file on one of few machines.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -76,6 +76,8 @@
 mod api;
 mod client;
 mod connection;
+#[cfg(feature = "gateway")]
+pub mod gateway;
 mod store;
 mod vault;
 mod witness;

@@ -7,6 +7,7 @@ mod common;
 mod entries;
 mod fleet;
 mod flood;
+mod gateway;
 mod limits;
 mod lost;
 mod requests;
