@@ -10,18 +10,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tessera_etcd::{EtcdClient, gateway};
+use tessera::ServerConfig;
+use tessera::handshake::ClientAuthentication;
+use tessera_aws_lc::provider;
+use tessera_etcd::{EtcdClient, Transport, gateway};
 use tessera_store::contract::{commit, get, put, read};
 use tessera_store::{
     ChangedEntry, FileStore, LeaseId, Pending, Revision, Snapshot, Store, StoreError, Transaction,
     Watch, contract,
 };
 use tessera_test_peers::Directory;
+use tessera_tokio::{Acceptor, Connector};
+use tessera_webpki::WebPkiVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
+use crate::common::authority::{Authority, SERVER};
 use crate::common::{DEADLINE, client, runtime};
 
 /// A gateway on a port of its own.
@@ -269,6 +275,43 @@ async fn a_slow_client_loses_its_connection() {
         }
         let _ = served.await.unwrap();
     }
+}
+
+/// The caller authenticates the clients: one without a certificate reaches no store.
+#[test]
+fn members_of_a_site_reach_the_store_over_mutual_tls() {
+    let (_directory, path) = file();
+    let authority = Authority::new();
+    let members = Arc::new(WebPkiVerifier::new(&[authority.root.der()]).unwrap());
+    let mut config = ServerConfig::new(provider(), vec![authority.credential(SERVER)]);
+    config.client_authentication = ClientAuthentication::Required(members);
+    let acceptor = Acceptor::new(config.checked().unwrap());
+    let member = |credentials| {
+        let mut config = authority.client();
+        config.credentials = credentials;
+        let connector = Connector::new(config.checked().unwrap());
+        Transport::Tls { connector, server_name: SERVER.into() }
+    };
+    runtime().block_on(async {
+        let store: Arc<dyn Store> = Arc::new(FileStore::open(&path).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let (acceptor, store) = (acceptor.clone(), store.clone());
+                tokio::spawn(
+                    async move { gateway::serve(store, acceptor.accept(socket).await?).await },
+                );
+            }
+        });
+        let client =
+            |credentials| EtcdClient::new(vec![endpoint.clone()], member(credentials), DEADLINE);
+        let ours = client(vec![authority.credential("member.example")]);
+        let mut watch = ours.watch(b"a", Revision(0)).await.unwrap();
+        let revision = commit(&ours, vec![put(b"a", &[7; 1024 * 1024])]).await;
+        assert_eq!(watch.next().await.unwrap()[0].revision(), revision);
+        assert!(client(Vec::new()).read(b"a").await.is_err());
+    });
 }
 
 /// Fails each request.

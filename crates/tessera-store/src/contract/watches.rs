@@ -15,7 +15,7 @@ use crate::store::{
 };
 
 /// How late a change may be, and a lease that ends.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long to wait for a change that must not come.
 const QUIET: Duration = Duration::from_millis(300);

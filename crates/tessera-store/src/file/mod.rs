@@ -38,7 +38,7 @@ pub use error::{FileStoreError, FileStoreProblem};
 /// remembers that there was a store. Other users can write to neither, nor to their directory. Values are not
 /// encrypted: that is the caller's.
 ///
-/// A store that is opened again has the same revision, and gives each lease its full lifetime anew, since its owner
+/// A store that is opened again has the same revision, and gives each lease its full lifetime again, since its owner
 /// could not keep it alive meanwhile. A file that was restored from an older copy has an older revision: clients that
 /// have seen a later one must read again.
 ///
