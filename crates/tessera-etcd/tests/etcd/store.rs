@@ -1,6 +1,7 @@
 //! etcd as a store: it keeps the contract of stores, and a watch that can't go on ends.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -11,11 +12,14 @@ use tokio::time::timeout;
 
 use crate::common::{DEADLINE, client, runtime};
 
+/// Each client asks another member.
 #[test]
 fn etcd_keeps_the_contract_of_stores() {
-    let cluster = Cluster::start(1).unwrap();
+    let cluster = Cluster::start(3).unwrap();
+    let count = AtomicUsize::new(0);
     runtime().block_on(contract::store(|| -> Arc<dyn Store> {
-        Arc::new(client(cluster.endpoints(), DEADLINE))
+        let member = count.fetch_add(1, Ordering::Relaxed) % 3;
+        Arc::new(client(vec![cluster.endpoints().remove(member)], DEADLINE))
     }));
 }
 
