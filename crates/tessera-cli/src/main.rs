@@ -17,6 +17,8 @@ use tessera_kit::{ProgramError, memory_guard};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
+#[cfg(feature = "stek")]
+use crate::arguments::Stek;
 #[cfg(feature = "tunnel")]
 use crate::arguments::TunnelTask;
 use crate::arguments::{Arguments, Command};
@@ -42,6 +44,8 @@ fn main() -> ExitCode {
         Command::Tunnel { task } => tunnel(task.into()),
         #[cfg(feature = "sepp")]
         Command::Sepp { task } => sepp(&task),
+        #[cfg(feature = "stek")]
+        Command::Stek { task } => stek(&task),
         #[cfg(feature = "lab")]
         Command::Lab { experiment } => lab::run(experiment),
         Command::Advise(arguments) => ended(advise::run(*arguments)),
@@ -88,6 +92,28 @@ fn sepp(task: &Sepp) -> ExitCode {
         #[cfg(feature = "demo")]
         Sepp::Demo { json } => {
             ended(tessera_sepp::demo(&tessera_sepp::DemoOptions { json: *json }))
+        }
+    }
+}
+
+#[cfg(feature = "stek")]
+fn stek(task: &Stek) -> ExitCode {
+    match task {
+        Stek::Run { file } => {
+            guard_memory();
+            ended(tessera_stek::run(file))
+        }
+        Stek::Check { file } => ended(tessera_stek::check(file)),
+        Stek::Status { file, json } => match tessera_stek::status(file, *json) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(1),
+            Err(error) => failed(&error, error.exit_code()),
+        },
+        Stek::Rotate { file } => {
+            ended(tessera_stek::change(file, tessera_stek::ChangeKind::Rotate))
+        }
+        Stek::Revoke { file, now: _ } => {
+            ended(tessera_stek::change(file, tessera_stek::ChangeKind::Revoke))
         }
     }
 }

@@ -216,7 +216,7 @@ impl FleetRing {
     }
 
     /// Withdraws this member, so that the others don't wait for it. Its server keeps its keys.
-    pub async fn close(self) {
+    pub async fn close(&self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         self.shared.changed.notify_waiters();
         // After a look in progress, which may join.

@@ -1,6 +1,25 @@
 //! `tessera stek`: ticket keys for any pool of TLS servers.
+//!
+//! A sidecar on each host takes part in a ring of ticket keys ([`tessera_ring`]) for each server of its configuration, and
+//! gives it the ring's keys in the server's own form.
 #![forbid(unsafe_code)]
 
+mod cache;
 pub mod canary;
+mod certificate;
+mod check;
+mod client;
+pub mod config;
+mod confinement;
 pub mod keys;
+mod load;
+mod metrics;
+mod run;
+mod running;
 pub mod servers;
+mod state;
+
+pub use check::{check, summary};
+pub use client::{change, status};
+pub use run::run;
+pub use state::{ChangeKind, KeyState, MemberState, RequestedChange, ServerState, StekState};

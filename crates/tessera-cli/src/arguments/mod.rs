@@ -8,6 +8,8 @@ mod lab;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
+#[cfg(feature = "stek")]
+mod stek;
 #[cfg(feature = "tunnel")]
 mod tunnel;
 mod values;
@@ -24,6 +26,8 @@ pub(crate) use self::lab::Lab;
 #[cfg(feature = "sepp")]
 pub(crate) use self::sepp::Sepp;
 use self::serve::ServeArguments;
+#[cfg(feature = "stek")]
+pub(crate) use self::stek::Stek;
 #[cfg(feature = "tunnel")]
 pub(crate) use self::tunnel::{Task as TunnelTask, Tunnel};
 
@@ -124,6 +128,25 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
     Sepp {
         #[command(subcommand)]
         task: Sepp,
+    },
+
+    /// Ticket keys for pools of TLS servers that resume each other's sessions: HAProxy, nginx. They rotate in two phases,
+    /// and no key seals before every server holds it.
+    #[cfg(feature = "stek")]
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera stek check FILE           what a configuration would do, and warnings
+  tessera stek run FILE             the sidecar of this host
+  tessera stek status FILE          keys, members, and who is behind
+  tessera stek revoke FILE --now    after a theft
+
+docs/stek.md has an existing fleet in ten minutes, and every key and metric."
+    )]
+    Stek {
+        #[command(subcommand)]
+        task: Stek,
     },
 
     /// Measures on real processes over an emulated link.

@@ -31,6 +31,8 @@ pub struct Confinement {
     pub names: bool,
     /// The ports that may be used; all if `None`. Needs Linux 6.7.
     pub tcp: Option<TcpPorts>,
+    /// Whether other processes may be signalled, as far as the process's user may.
+    pub signals: bool,
 }
 
 /// The TCP ports that a confined process may use.
@@ -88,7 +90,11 @@ impl Confinement {
         let mut ruleset = Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(NEWEST))?
-            .scope(Scope::from_all(NEWEST))?;
+            .scope(if self.signals {
+                Scope::AbstractUnixSocket.into()
+            } else {
+                Scope::from_all(NEWEST)
+            })?;
         if self.tcp.is_some() {
             ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
         }
@@ -127,7 +133,7 @@ impl Confinement {
         Enforcement {
             files,
             tcp: asks_tcp && abi >= ABI::V4,
-            processes: abi >= ABI::V6,
+            processes: abi >= ABI::V6 && !self.signals,
             threads_outside: if !files {
                 threads
             } else if status.all_threads {

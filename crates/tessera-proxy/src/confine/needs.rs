@@ -12,7 +12,7 @@ use tessera_kit::{KeySource, ProgramError};
 use super::{Confinement, TcpPorts};
 use crate::address::{DialAddress, ListenAddress};
 #[cfg(feature = "stores")]
-use crate::stores::{Fleet, StoresSection};
+use crate::stores::{EtcdSection, Fleet, StoresSection};
 
 /// Gathers a [`Confinement`]: the directories of all files, so that files can be replaced and reloaded; the directories
 /// written to; the ports.
@@ -44,6 +44,11 @@ impl Needs {
     /// Allows all ports, if they can't be known now.
     pub fn all_ports(&mut self) {
         self.confinement.tcp = None;
+    }
+
+    /// Allows signals to other processes.
+    pub fn signals(&mut self) {
+        self.confinement.signals = true;
     }
 
     /// Allows resolving names.
@@ -112,22 +117,26 @@ impl Needs {
 
     #[cfg(feature = "stores")]
     fn fleet(&mut self, fleet: &Fleet) {
-        let etcd = &fleet.etcd;
-        self.files(
-            [&etcd.ca, &etcd.certificate, &etcd.key, &fleet.epoch_keys].into_iter().flatten(),
-        );
+        self.etcd(&fleet.etcd);
+        self.files(&fleet.epoch_keys);
         self.key(&fleet.ring_key);
+        if let Some(sites) = &fleet.sites {
+            self.listen(&sites.listen);
+            self.files([&sites.ca, &sites.certificate].into_iter().chain(&sites.key));
+            sites.others.iter().for_each(|other| self.dial(&other.address));
+        }
+    }
+
+    /// Adds the members of etcd, and the files of its section.
+    #[cfg(feature = "stores")]
+    pub fn etcd(&mut self, etcd: &EtcdSection) {
+        self.files([&etcd.ca, &etcd.certificate, &etcd.key].into_iter().flatten());
         for endpoint in &etcd.endpoints {
             match endpoint.parse() {
                 Ok(address) => self.dial(&address),
                 // Leave it to etcd's client to understand it, and allow all ports.
                 Err(_) => self.all_ports(),
             }
-        }
-        if let Some(sites) = &fleet.sites {
-            self.listen(&sites.listen);
-            self.files([&sites.ca, &sites.certificate].into_iter().chain(&sites.key));
-            sites.others.iter().for_each(|other| self.dial(&other.address));
         }
     }
 

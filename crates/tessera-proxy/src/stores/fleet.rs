@@ -68,7 +68,7 @@ impl FleetStores {
     ) -> Result<Self, ProgramError> {
         let section = format!("{name}.fleet");
         let provider = tessera_aws_lc::provider();
-        let client = etcd(&section, &fleet.etcd)?;
+        let client = etcd_client(&section, &fleet.etcd)?;
         let setting = format!("[{section}] ring-key");
         // It protects keys in etcd: no directory could contain both.
         let key = fleet.ring_key.read(&setting, "ring", Path::new(""))?;
@@ -100,7 +100,7 @@ impl FleetStores {
     /// Reads all files, without connecting.
     pub(super) fn check(name: &str, fleet: &Fleet) -> Result<(), ProgramError> {
         let section = format!("{name}.fleet");
-        etcd(&section, &fleet.etcd)?;
+        etcd_client(&section, &fleet.etcd)?;
         fleet.ring_key.read(&format!("[{section}] ring-key"), "ring", Path::new(""))?;
         match fleet.vault {
             FleetVault::Etcd => Epochs::open(&section, fleet).map(|_| ()),
@@ -328,7 +328,11 @@ fn vault_name(label: &str, text: &str) -> Result<[u8; 16], ProgramError> {
     })
 }
 
-fn etcd(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, ProgramError> {
+/// Creates a client of a section's etcd, without connecting. `section` is the section's name in errors.
+///
+/// # Errors
+/// If a file that it names is invalid.
+pub fn etcd_client(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, ProgramError> {
     let transport = match (&etcd.ca, &etcd.server_name) {
         (Some(ca), Some(server_name)) => {
             let settings =

@@ -23,6 +23,7 @@ use tokio::task::spawn_blocking;
 
 pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection, StoresSection};
 use self::fleet::FleetStores;
+pub use self::fleet::etcd_client;
 use self::receipts::VaultReceipts;
 
 /// The stores of one server.

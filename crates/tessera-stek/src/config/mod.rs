@@ -1,0 +1,181 @@
+//! The configuration of `tessera stek run`.
+
+mod check;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tessera_kit::{KeySource, ProgramError};
+use tessera_proxy::address::ListenAddress;
+use tessera_proxy::config::{Document, de};
+use tessera_proxy::logging::LogFormat;
+use tessera_proxy::stores::EtcdSection;
+use tessera_proxy::with_defaults;
+
+/// A whole configuration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Stek {
+    /// `[process]`.
+    #[serde(default)]
+    pub process: Process,
+    /// `[ring]`.
+    pub ring: RingSection,
+    /// `[haproxy.NAME]`.
+    #[serde(default)]
+    pub haproxy: BTreeMap<String, HaProxySection>,
+    /// `[nginx.NAME]`.
+    #[serde(default)]
+    pub nginx: BTreeMap<String, NginxSection>,
+}
+
+with_defaults! {
+    /// `[process]`.
+    #[derive(Debug, Clone, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+    pub struct Process {
+        /// Where to serve metrics, health, the ring's state and requests to rotate: best a Unix socket, since everyone
+        /// who can connect can rotate.
+        pub admin: Option<ListenAddress> = None,
+        /// The format of log lines on standard error. By default text on a terminal, and JSON elsewhere.
+        pub log: Option<LogFormat> = None,
+    }
+}
+
+tessera_proxy::lasting!(Process: admin, log);
+
+/// `[ring]`: where the keys are, and how they rotate. The same at all sidecars, except `member`, `cache` and how to reach
+/// the store.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RingSection {
+    /// The store, in etcd.
+    pub etcd: Option<EtcdSection>,
+    /// The store, in a file of this sidecar: for one host.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub file: Option<PathBuf>,
+    /// Wraps the ticket keys in the store and in `cache`: the same at all sidecars, and never in the store.
+    #[serde(deserialize_with = "de::key")]
+    pub key: KeySource,
+    /// The name of this sidecar in the ring. Default: the name of this machine.
+    pub member: Option<String>,
+    /// A file that keeps the ring, sealed, for a start at which the store can't be reached.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub cache: Option<PathBuf>,
+    /// How often a new key begins to seal.
+    #[serde(default = "an_hour", deserialize_with = "de::duration")]
+    pub rotate_every: Duration,
+    /// How long a ticket may be used: at least the lifetime that the servers give their tickets.
+    #[serde(default = "an_hour", deserialize_with = "de::duration")]
+    pub ticket_lifetime: Duration,
+    /// How much the clocks of two sidecars may differ.
+    #[serde(default = "five_minutes", deserialize_with = "de::duration")]
+    pub clock_skew: Duration,
+}
+
+fn an_hour() -> Duration {
+    Duration::from_secs(3600)
+}
+
+fn five_minutes() -> Duration {
+    Duration::from_secs(300)
+}
+
+/// What the sections of all servers have.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerSection<'c> {
+    /// `haproxy` or `nginx`.
+    pub kind: &'static str,
+    /// The section's name.
+    pub name: &'c str,
+    /// The pool; `None`: the section's name.
+    pub domain: Option<&'c str>,
+    /// The server's certificate, to compare with those of the others.
+    pub certificate: Option<&'c Path>,
+}
+
+/// `[haproxy.NAME]`: the listeners of an HAProxy that share one file of `tls-ticket-keys`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HaProxySection {
+    /// Its runtime socket, with `level admin`.
+    #[serde(deserialize_with = "de::path")]
+    pub socket: PathBuf,
+    /// The file that `tls-ticket-keys` names, on a tmpfs; the sidecar writes it.
+    #[serde(deserialize_with = "de::path")]
+    pub keys: PathBuf,
+    /// The pool that resumes each other's sessions. Default: the section's name.
+    pub domain: Option<String>,
+    /// The server's certificate: its names and its issuer must be those of the others.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub certificate: Option<PathBuf>,
+}
+
+/// `[nginx.NAME]`: the virtual hosts of an nginx that share key files.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NginxSection {
+    /// The file with the process id of its master.
+    #[serde(deserialize_with = "de::path")]
+    pub pid: PathBuf,
+    /// The files of `ssl_session_ticket_key`, in the order of nginx's configuration, at least three, on a tmpfs; the
+    /// sidecar writes them.
+    #[serde(deserialize_with = "de::paths")]
+    pub keys: Vec<PathBuf>,
+    /// The pool that resumes each other's sessions. Default: the section's name.
+    pub domain: Option<String>,
+    /// The server's certificate: its names and its issuer must be those of the others.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub certificate: Option<PathBuf>,
+}
+
+/// A configuration as read, with the text that locates its errors.
+#[derive(Debug)]
+pub(crate) struct LoadedStek {
+    pub(crate) stek: Stek,
+    document: Document,
+}
+
+impl LoadedStek {
+    /// Reads a file, and checks it for contradictions.
+    pub(crate) fn read(path: &Path) -> Result<Self, ProgramError> {
+        let document = Document::read(path)?;
+        let loaded = Self { stek: document.parse()?, document };
+        loaded.stek.check().map_err(|error| loaded.locate(error))?;
+        Ok(loaded)
+    }
+
+    /// Adds the line of the key to an error of the form `[ring] key: what`.
+    pub(crate) fn locate(&self, error: ProgramError) -> ProgramError {
+        self.document.locate(error)
+    }
+}
+
+impl Stek {
+    /// Returns what the sections of all servers have.
+    pub fn servers(&self) -> impl Iterator<Item = ServerSection<'_>> {
+        let haproxy = self.haproxy.iter().map(|(name, section)| ServerSection {
+            kind: "haproxy",
+            name,
+            domain: section.domain.as_deref(),
+            certificate: section.certificate.as_deref(),
+        });
+        let nginx = self.nginx.iter().map(|(name, section)| ServerSection {
+            kind: "nginx",
+            name,
+            domain: section.domain.as_deref(),
+            certificate: section.certificate.as_deref(),
+        });
+        haproxy.chain(nginx)
+    }
+}
+
+impl ServerSection<'_> {
+    /// Returns the pool's name.
+    #[must_use]
+    pub fn pool(&self) -> &str {
+        self.domain.unwrap_or(self.name)
+    }
+}

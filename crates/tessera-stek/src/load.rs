@@ -1,0 +1,122 @@
+//! What a configuration names: the store, the wrapping key, the servers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use tessera_kit::clock::unix;
+use tessera_kit::{ProgramError, SettingFile, pem};
+use tessera_proxy::stores::etcd_client;
+use tessera_ring::{Installer, MemberTraits};
+use tessera_store::{FileStore, Store};
+use tessera_vault::{EpochKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
+use zeroize::Zeroizing;
+
+use crate::certificate;
+use crate::config::{RingSection, ServerSection, Stek};
+use crate::keys::{Domain, ServerKeys};
+use crate::servers::haproxy::HaProxy;
+use crate::servers::nginx::Nginx;
+
+/// A server, ready to be a member.
+pub(crate) struct LoadedServer {
+    /// Its section: `haproxy.www`.
+    pub(crate) name: String,
+    pub(crate) traits: MemberTraits,
+    pub(crate) installer: Arc<dyn Installer>,
+}
+
+/// Opens the store. In etcd it need not be reached now. Blocks for a moment with a file.
+pub(crate) fn store(ring: &RingSection) -> Result<Arc<dyn Store>, ProgramError> {
+    match (&ring.etcd, &ring.file) {
+        (Some(etcd), _) => Ok(Arc::new(etcd_client("ring", etcd)?)),
+        (None, Some(path)) => {
+            let store =
+                FileStore::open(path).map_err(|error| ProgramError::Failed(error.to_string()))?;
+            Ok(Arc::new(store))
+        }
+        (None, None) => Err(ProgramError::settings("[ring] etcd: where the ring is must be set")),
+    }
+}
+
+/// Returns the prefix of the ring in its store.
+pub(crate) fn prefix(ring: &RingSection) -> String {
+    let prefix = ring.etcd.as_ref().map_or("/tessera/", |etcd| &etcd.prefix);
+    format!("{prefix}stek/")
+}
+
+/// Reads the key that wraps ticket keys.
+pub(crate) fn wrapping(ring: &RingSection) -> Result<WrappingKeys, ProgramError> {
+    // It protects keys in the store and the cache: neither may be in its directory.
+    let directory = ring.cache.as_deref().or(ring.file.as_deref()).and_then(Path::parent);
+    let key = ring.key.read("[ring] key", "ring", directory.unwrap_or(Path::new("")))?;
+    let mut secret = Zeroizing::new([0; 32]);
+    secret.copy_from_slice(&**key);
+    let keys = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::TicketKeys);
+    let added = keys.add(EpochKey::forever(KEY_ID, secret), unix());
+    added.map_err(|error| ProgramError::settings(format!("[ring] key: {error}")))?;
+    Ok(keys)
+}
+
+/// There is one key, replaced only while all sidecars are down: its id carries no information.
+const KEY_ID: [u8; 16] = *b"stek ring key\0\0\0";
+
+/// Returns the name of this sidecar.
+pub(crate) fn member(ring: &RingSection) -> Result<String, ProgramError> {
+    let name = match &ring.member {
+        Some(name) => Some(name.clone()),
+        None => nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
+    };
+    let is_name = |name: &String| {
+        !name.is_empty()
+            && name.len() <= 64
+            && name.chars().all(|c| c.is_ascii_graphic() && c != '/')
+    };
+    name.filter(is_name).ok_or_else(|| {
+        ProgramError::settings(
+            "[ring] member: must be 1 to 64 ASCII letters, digits or signs other than `/`",
+        )
+    })
+}
+
+/// Prepares all servers, and reads their certificates.
+pub(crate) fn servers(stek: &Stek) -> Result<Vec<LoadedServer>, ProgramError> {
+    let mut loaded = Vec::new();
+    for section in stek.servers() {
+        let domain = Domain { kind: section.kind, name: section.pool().to_owned() };
+        let keys = ServerKeys::new(&tessera_aws_lc::provider(), TicketKeyForm::Aes256, &domain);
+        let installer: Arc<dyn Installer> =
+            match (stek.haproxy.get(section.name), stek.nginx.get(section.name)) {
+                (Some(haproxy), _) if section.kind == "haproxy" => {
+                    Arc::new(HaProxy::new(haproxy.socket.clone(), haproxy.keys.clone(), keys))
+                }
+                (_, Some(nginx)) => {
+                    Arc::new(Nginx::new(nginx.pid.clone(), nginx.keys.clone(), keys))
+                }
+                _ => continue,
+            };
+        let name = format!("{}.{}", section.kind, section.name);
+        loaded.push(LoadedServer { traits: traits(&section, &name)?, name, installer });
+    }
+    Ok(loaded)
+}
+
+/// Returns what the server must have in common with the others of its pool.
+fn traits(section: &ServerSection<'_>, name: &str) -> Result<MemberTraits, ProgramError> {
+    let kind = format!("{} {}", section.kind, section.pool());
+    let Some(path) = section.certificate else {
+        // Nothing to compare.
+        return Ok(MemberTraits { kind: String::new(), values: BTreeMap::new() });
+    };
+    let setting = format!("[{name}] certificate");
+    let chain = pem::certificates(SettingFile { setting: &setting, path })?;
+    let names = chain.first().and_then(|leaf| certificate::names_and_issuer(leaf));
+    let (names, issuer) = names.ok_or_else(|| {
+        ProgramError::in_file(path, "the first certificate can't be read, or has no DNS names")
+    })?;
+    let values = [
+        ("names of the certificate".to_owned(), names),
+        ("issuer of the certificate".to_owned(), issuer),
+    ];
+    Ok(MemberTraits { kind, values: values.into() })
+}
