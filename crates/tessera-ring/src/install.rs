@@ -40,6 +40,12 @@ pub trait Installer: Send + Sync + 'static {
     /// It is called when keys or roles change, one call at a time, and again after a refusal. Dropping the future may
     /// leave the server with the earlier keys or with these.
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a>;
+
+    /// Returns how often to install the keys again though nothing has changed, to notice a server that lost them. Default:
+    /// never.
+    fn check_every(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// A server didn't take the keys; the text names the server, the reason, and what to do.

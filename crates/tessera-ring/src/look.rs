@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tessera_store::{Change, Condition, Revision, StoreError, Transaction};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::acknowledgement::{Acknowledgement, fingerprint};
 use crate::entry::RingEntry;
@@ -122,7 +122,11 @@ impl Shared {
             known.at(now, &self.options.rotation)
         };
         let wanted = self.installed(&keys);
-        if turn.installed.as_ref() == Some(&wanted)
+        let is_recent = self
+            .installer
+            .check_every()
+            .is_none_or(|every| turn.installed_at.is_some_and(|at| at.elapsed() < every));
+        if (turn.installed.as_ref() == Some(&wanted) && is_recent)
             || (keys.in_order().next().is_none() && turn.installed.is_none())
         {
             return;
@@ -135,11 +139,14 @@ impl Shared {
         match installed {
             Ok(()) => {
                 turn.installed = Some(wanted);
+                turn.installed_at = Some(Instant::now());
                 turn.refusal = None;
             }
             Err(InstallRefused(why)) => {
                 let since = turn.refusal.as_ref().map_or(now, |(since, _)| *since);
                 turn.refusal = Some((since, why));
+                // What it holds now is unknown.
+                turn.installed_at = None;
             }
         }
     }

@@ -8,7 +8,7 @@ use tessera::crypto::{Provider, RandomFailed};
 use tessera_store::{LeaseId, Store, StoreError};
 use tessera_vault::{TicketKeyRing, WrappingKeys};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::acknowledgement::Acknowledgement;
 use crate::cache::RingCache;
@@ -97,6 +97,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 pub(crate) struct Turn {
     pub(crate) installed: Option<InstalledKeys>,
+    /// When the server last confirmed them.
+    pub(crate) installed_at: Option<Instant>,
     /// Since when the server refuses keys, and why.
     pub(crate) refusal: Option<(Duration, String)>,
     pub(crate) acknowledged: Option<Acknowledgement>,

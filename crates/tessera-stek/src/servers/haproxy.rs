@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::key_file;
+use super::{CHECK_EVERY, key_file};
 use crate::keys::{ServerKey, ServerKeys};
 
 /// The keys of the listeners that share one file of an HAProxy.
@@ -147,6 +147,10 @@ impl HaProxy {
 impl Installer for HaProxy {
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
         Box::pin(self.follow(keys))
+    }
+
+    fn check_every(&self) -> Option<Duration> {
+        Some(CHECK_EVERY)
     }
 }
 

@@ -5,12 +5,17 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// Replaces a file: a reader finds the earlier contents or these, never a part. It has the owner and the group of the
+use zeroize::Zeroizing;
+
+/// Replaces a file, unless it has these contents: a reader finds the earlier contents or these, never a part. It has the owner and the group of the
 /// earlier file, and is readable by the owner, and by the group if that could read the earlier one.
 ///
 /// # Errors
 /// If it can't be written, is no regular file, or if others may write to its directory.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    if has(path, contents)? {
+        return Ok(());
+    }
     let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if fs::metadata(directory)?.mode() & 0o002 != 0 {
         let what = format!("every user of this machine may write to {}", directory.display());
@@ -48,6 +53,16 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     })();
     // The earlier file is in place, whatever happened.
     written.inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+/// Whether the file has these contents already.
+fn has(path: &Path, contents: &[u8]) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() && metadata.len() == contents.len() as u64 => {
+            Ok(Zeroizing::new(fs::read(path)?).as_slice() == contents)
+        }
+        _ => Ok(false),
+    }
 }
 
 #[cfg(test)]

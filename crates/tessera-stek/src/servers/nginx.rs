@@ -13,7 +13,7 @@ use tessera_ring::{InstallRefused, Installation, Installer, RingKeys};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-use super::key_file;
+use super::{CHECK_EVERY, key_file};
 use crate::keys::{ServerKey, ServerKeys};
 
 /// The keys of the virtual hosts of an nginx that share key files.
@@ -162,6 +162,10 @@ impl Nginx {
 impl Installer for Nginx {
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
         Box::pin(self.follow(keys))
+    }
+
+    fn check_every(&self) -> Option<Duration> {
+        Some(CHECK_EVERY)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Two HAProxys.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +51,23 @@ async fn tickets_cross_between_two_haproxys_through_twenty_rotations() {
     rings[1].revoke().await.unwrap();
     settled(&rings).await;
     assert!(!canary.resumes(b, old).await.unwrap());
+    assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
+
+    // Another program pushes a key of its own.
+    let path = servers[0].path("keys");
+    let key = "A".repeat(106) + "A=";
+    // The second makes the first seal.
+    for _ in 0..2 {
+        let mut socket = UnixStream::connect(servers[0].path("admin.sock")).unwrap();
+        writeln!(socket, "set ssl tls-key {} {key}", path.display()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("updated"), "{answer}");
+    }
+    assert!(!fleet.crosses(a, b).await, "another key seals");
+    rings[0].install_again().await;
+    until("the ring's keys are back", || rings[0].status().problem.is_none()).await;
+    sleep(Duration::from_millis(500)).await;
     assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
 }
 
