@@ -12,6 +12,7 @@ use tessera_tokio::{ClientStream, Connector, SessionStore};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
+use zeroize::Zeroizing;
 
 /// Connects to the servers of a pool by address, under the name that they all serve.
 pub struct Canary {
@@ -91,6 +92,18 @@ impl Canary {
 }
 
 impl CanaryTicket {
+    /// Encodes the ticket with its secret, which is worth a session of this canary alone.
+    #[must_use]
+    pub fn export(&self) -> Zeroizing<Vec<u8>> {
+        self.0.export()
+    }
+
+    /// Decodes what [`export`](Self::export) returned; `None` for anything else.
+    #[must_use]
+    pub fn import(bytes: &[u8]) -> Option<Self> {
+        ClientSession::import(bytes).ok().map(Self)
+    }
+
     /// Returns the first 16 bytes: the name of the key that sealed it, at most servers.
     #[must_use]
     pub fn key_name(&self) -> Option<&[u8; 16]> {

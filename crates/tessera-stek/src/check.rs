@@ -57,6 +57,12 @@ fn tables(stek: &Stek) -> Result<Vec<Table>, ProgramError> {
             }
             None => table.row("compares", "nothing with the others: `certificate` is not set"),
         }
+        match section.canary {
+            Some(canary) => {
+                table.row("canary", format_args!("{} as {}", canary.address, canary.server_name))
+            }
+            None => table.row("canary", "none: `canary` is not set"),
+        }
         tables.push(table);
     }
     Ok(tables)

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tessera_proxy::address::DialAddress;
 use tessera_proxy::confine::{Confinement, Needs};
 
 use crate::config::Stek;
@@ -21,7 +22,13 @@ pub(crate) fn of(stek: &Stek, file: &Path) -> Confinement {
     for path in own.chain(keys) {
         needs.directory(path.parent().unwrap_or(Path::new("")));
     }
-    stek.servers().for_each(|server| needs.file(server.certificate));
+    for server in stek.servers() {
+        needs.file(server.certificate);
+        if let Some(canary) = server.canary {
+            needs.file(Some(&canary.ca));
+            needs.dial(&DialAddress::Tcp(canary.address));
+        }
+    }
     for section in stek.nginx.values() {
         needs.file(Some(&section.pid));
         needs.read_if_there(["/proc"]);

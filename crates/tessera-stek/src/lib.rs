@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod canaries;
 pub mod canary;
 mod certificate;
 mod check;
@@ -22,4 +23,6 @@ mod state;
 pub use check::{check, summary};
 pub use client::{change, status};
 pub use run::run;
-pub use state::{ChangeKind, KeyState, MemberState, RequestedChange, ServerState, StekState};
+pub use state::{
+    CanaryState, ChangeKind, KeyState, MemberState, RequestedChange, ServerState, StekState,
+};

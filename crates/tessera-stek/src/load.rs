@@ -1,19 +1,22 @@
 //! What a configuration names: the store, the wrapping key, the servers.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use tessera::ClientConfig;
 use tessera_kit::clock::unix;
-use tessera_kit::{ProgramError, SettingFile, pem};
+use tessera_kit::{ProgramError, SettingFile, pem, trust};
 use tessera_proxy::stores::etcd_client;
 use tessera_ring::{Installer, MemberTraits};
 use tessera_store::{FileStore, Store};
 use tessera_vault::{EpochKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
 use zeroize::Zeroizing;
 
+use crate::canary::Canary;
 use crate::certificate;
-use crate::config::{RingSection, ServerSection, Stek};
+use crate::config::{CanarySection, RingSection, ServerSection, Stek};
 use crate::keys::{Domain, ServerKeys};
 use crate::servers::haproxy::HaProxy;
 use crate::servers::nginx::Nginx;
@@ -24,6 +27,9 @@ pub(crate) struct LoadedServer {
     pub(crate) name: String,
     pub(crate) traits: MemberTraits,
     pub(crate) installer: Arc<dyn Installer>,
+    /// The pool, as canaries know it: `haproxy.www`.
+    pub(crate) pool: String,
+    pub(crate) canary: Option<(Canary, SocketAddr)>,
 }
 
 /// Opens the store. In etcd it need not be reached now. Blocks for a moment with a file.
@@ -43,6 +49,12 @@ pub(crate) fn store(ring: &RingSection) -> Result<Arc<dyn Store>, ProgramError> 
 pub(crate) fn prefix(ring: &RingSection) -> String {
     let prefix = ring.etcd.as_ref().map_or("/tessera/", |etcd| &etcd.prefix);
     format!("{prefix}stek/")
+}
+
+/// Returns the prefix of the canaries' tickets in the store.
+pub(crate) fn canary_prefix(ring: &RingSection) -> String {
+    let prefix = ring.etcd.as_ref().map_or("/tessera/", |etcd| &etcd.prefix);
+    format!("{prefix}stek-canaries/")
 }
 
 /// Reads the key that wraps ticket keys.
@@ -96,9 +108,24 @@ pub(crate) fn servers(stek: &Stek) -> Result<Vec<LoadedServer>, ProgramError> {
                 _ => continue,
             };
         let name = format!("{}.{}", section.kind, section.name);
-        loaded.push(LoadedServer { traits: traits(&section, &name)?, name, installer });
+        let pool = format!("{}.{}", section.kind, section.pool());
+        let canary = section.canary.map(|canary| canary_of(canary, &name)).transpose()?;
+        loaded.push(LoadedServer {
+            traits: traits(&section, &name)?,
+            name,
+            installer,
+            pool,
+            canary,
+        });
     }
     Ok(loaded)
+}
+
+fn canary_of(section: &CanarySection, name: &str) -> Result<(Canary, SocketAddr), ProgramError> {
+    let setting = format!("[{name}] canary.ca");
+    let verifier = trust::roots(SettingFile { setting: &setting, path: &section.ca })?;
+    let config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
+    Ok((Canary::new(config.checked()?, section.server_name.clone()), section.address))
 }
 
 /// Returns what the server must have in common with the others of its pool.

@@ -2,9 +2,33 @@
 
 use std::time::Duration;
 
-use tessera_proxy::admin::{Families, Gauges, Metrics};
+use tessera_proxy::admin::{Counters, Families, Gauges, Label, Metrics};
 
 use crate::running::RunningMember;
+
+tessera_proxy::label! {
+    /// What became of a ticket that a canary offered.
+    CanaryResult: "result" {
+        /// The session was resumed.
+        Resumed = "resumed",
+        /// The server made a full handshake.
+        Full = "full",
+        /// The handshake failed.
+        Failed = "failed",
+    }
+}
+
+impl CanaryResult {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Resumed => "it was resumed",
+            Self::Full => {
+                "the server made a full handshake, so it lacks the key, or differs in its certificate"
+            }
+            Self::Failed => "the handshake failed",
+        }
+    }
+}
 
 /// The metrics, by the conventions of Prometheus.
 ///
@@ -16,7 +40,10 @@ use crate::running::RunningMember;
 /// | `tessera_stek_epoch` | | epoch of the issuing key |
 /// | `tessera_stek_store_age_seconds` | | since the store was last read; -1: never |
 /// | `tessera_stek_issues_for_seconds` | | how long the issuing key may seal; 0: none may |
+/// | `tessera_stek_canaries_total` | `from`, `to`, `result`: [`CanaryResult`] | tickets of one server that were offered to another |
+#[derive(Clone)]
 pub(crate) struct RingMetrics {
+    canaries: Counters,
     in_step: Gauges,
     waiting_for: Gauges,
     members: Gauges,
@@ -29,6 +56,8 @@ impl RingMetrics {
     pub(crate) fn register(metrics: &Metrics) -> Self {
         let families = Families(metrics, "tessera_stek_");
         Self {
+            canaries: families
+                .counters("canaries", "Tickets of one server that were offered to another"),
             in_step: families
                 .gauges("in_step", "Whether the server holds what the ring wants: 1, or 0"),
             waiting_for: families
@@ -40,6 +69,15 @@ impl RingMetrics {
             issues_for: families
                 .gauges("issues_for_seconds", "How long the issuing key may seal; 0: none may"),
         }
+    }
+
+    pub(crate) fn canary(&self, from: &str, to: &str, result: CanaryResult) {
+        let labels = vec![
+            ("from", from.to_owned()),
+            ("to", to.to_owned()),
+            (CanaryResult::KEY, result.name().to_owned()),
+        ];
+        self.canaries.get_or_create(&labels).inc();
     }
 
     pub(crate) fn follow(&self, members: &[RunningMember], now: Duration) {

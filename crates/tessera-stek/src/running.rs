@@ -11,16 +11,18 @@ use tessera_vault::Rotation;
 use tokio::time::sleep;
 
 use crate::cache::CacheFile;
+use crate::canaries::{CanaryResults, ServerCanary};
 use crate::config::{RingSection, Stek};
 use crate::load;
 use crate::metrics::RingMetrics;
-use crate::state::{ChangeKind, RequestedChange, StekState};
+use crate::state::{ChangeKind, RequestedChange, StekState, canary_states};
 
 /// All servers of a configuration, while they are members.
 pub(crate) struct RunningRing {
     members: Vec<RunningMember>,
     /// The last change that was requested here.
     change: Mutex<Option<RequestedChange>>,
+    canaries: CanaryResults,
 }
 
 /// A server that is a member.
@@ -29,6 +31,10 @@ pub(crate) struct RunningMember {
     pub(crate) name: String,
     pub(crate) ring: FleetRing,
 }
+
+/// How often canaries look: ten times a rotation, within these bounds.
+const FASTEST_CANARY: Duration = Duration::from_secs(2);
+const SLOWEST_CANARY: Duration = Duration::from_secs(60);
 
 /// How often the metrics follow the ring.
 const FOLLOW_EVERY: Duration = Duration::from_secs(1);
@@ -39,6 +45,8 @@ impl RunningRing {
         let store = load::store(&stek.ring)?;
         let wrapping = Arc::new(load::wrapping(&stek.ring)?);
         let host = load::member(&stek.ring)?;
+        let metrics = RingMetrics::register(metrics);
+        let canaries = CanaryResults::default();
         let mut members = Vec::new();
         for server in load::servers(stek)? {
             let name = format!("{host}/{}", server.name);
@@ -56,10 +64,24 @@ impl RunningRing {
             let ring = ring.map_err(|_| {
                 ProgramError::failed("the ring of ticket keys", "the system has no random bytes")
             })?;
+            if let Some((canary, address)) = server.canary {
+                let canary = ServerCanary {
+                    canary,
+                    address,
+                    member: name.clone(),
+                    store: store.clone(),
+                    wrapping: wrapping.clone(),
+                    prefix: format!("{}{}/", load::canary_prefix(&stek.ring), server.pool),
+                    every: (stek.ring.rotate_every / 10).clamp(FASTEST_CANARY, SLOWEST_CANARY),
+                    metrics: metrics.clone(),
+                    results: canaries.clone(),
+                };
+                tokio::spawn(canary.run());
+            }
             members.push(RunningMember { name, ring });
         }
-        let running = Arc::new(Self { members, change: Mutex::default() });
-        tokio::spawn(follow(Arc::downgrade(&running), RingMetrics::register(metrics)));
+        let running = Arc::new(Self { members, change: Mutex::default(), canaries });
+        tokio::spawn(follow(Arc::downgrade(&running), metrics));
         Ok(running)
     }
 
@@ -81,7 +103,11 @@ impl RunningRing {
 
     pub(crate) fn state(&self) -> StekState {
         let members = self.members.iter().map(|it| (it.name.as_str(), it.ring.status()));
-        StekState::of(members, self.change().clone(), unix())
+        let canaries = self.canaries.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        StekState {
+            canaries: canary_states(&canaries),
+            ..StekState::of(members, self.change().clone(), unix())
+        }
     }
 
     /// Begins a change, unless one is in progress.

@@ -1,11 +1,15 @@
 //! The state of a sidecar, as its admin port serves it, and `tessera stek status` shows it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tessera_kit::hex;
+use tessera_proxy::admin::Label;
 use tessera_ring::RingStatus;
+
+use crate::metrics::CanaryResult;
 
 /// The ring and this sidecar's servers. Times are in seconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +28,9 @@ pub struct StekState {
     pub waiting_for: Vec<String>,
     /// This sidecar's servers.
     pub servers: Vec<ServerState>,
+    /// What this sidecar's canaries found last.
+    #[serde(default)]
+    pub canaries: Vec<CanaryState>,
     /// The last change that was requested at this sidecar.
     pub change: Option<RequestedChange>,
 }
@@ -63,6 +70,28 @@ pub struct ServerState {
     pub problem: Option<String>,
     /// Entries of the store that can't be read: of a newer version, or under another key.
     pub unreadable: usize,
+}
+
+/// The last ticket of one server that a canary offered to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CanaryState {
+    /// The member that issued the ticket.
+    pub from: String,
+    /// This sidecar's server, which the ticket was offered to.
+    pub to: String,
+    /// `resumed`, `full` or `failed`.
+    pub result: String,
+}
+
+pub(crate) fn canary_states(
+    results: &BTreeMap<(String, String), CanaryResult>,
+) -> Vec<CanaryState> {
+    let state = |((from, to), result): (&(String, String), &CanaryResult)| CanaryState {
+        from: from.clone(),
+        to: to.clone(),
+        result: result.name().to_owned(),
+    };
+    results.iter().map(state).collect()
 }
 
 /// A change that was requested.
@@ -130,6 +159,7 @@ impl StekState {
                     unreadable: status.unreadable,
                 })
                 .collect(),
+            canaries: Vec::new(),
             change,
         }
     }
@@ -138,7 +168,11 @@ impl StekState {
     #[must_use]
     pub fn is_well(&self) -> bool {
         let fits = |server: &ServerState| server.problem.is_none();
-        self.servers.iter().all(fits) && self.waiting_for.is_empty() && !self.keys.is_empty()
+        let crosses = |it: &CanaryState| it.result == CanaryResult::Resumed.name();
+        self.canaries.iter().all(crosses)
+            && self.servers.iter().all(fits)
+            && self.waiting_for.is_empty()
+            && !self.keys.is_empty()
     }
 
     /// Returns the state as text for people.
@@ -188,6 +222,13 @@ impl StekState {
                     ""
                 );
             }
+        }
+        if !self.canaries.is_empty() {
+            out.push_str("\nTickets of\n");
+        }
+        let width = self.canaries.iter().map(|canary| canary.from.len()).max().unwrap_or(0);
+        for CanaryState { from, to, result } in &self.canaries {
+            let _ = writeln!(out, "  {from:<width$}  at {to}: {result}");
         }
         out
     }

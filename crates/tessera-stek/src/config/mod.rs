@@ -3,6 +3,7 @@
 mod check;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -94,6 +95,21 @@ pub struct ServerSection<'c> {
     pub domain: Option<&'c str>,
     /// The server's certificate, to compare with those of the others.
     pub certificate: Option<&'c Path>,
+    /// How a canary reaches it.
+    pub canary: Option<&'c CanarySection>,
+}
+
+/// `canary = { ... }`: how the sidecar connects to its own server, to see whether tickets of the others open there.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CanarySection {
+    /// Where the server listens for TLS, on this host.
+    pub address: SocketAddr,
+    /// The name that all servers of the pool serve.
+    pub server_name: String,
+    /// The roots for its certificate, PEM; the same at all sidecars of the pool.
+    #[serde(deserialize_with = "de::path")]
+    pub ca: PathBuf,
 }
 
 /// `[haproxy.NAME]`: the listeners of an HAProxy that share one file of `tls-ticket-keys`.
@@ -111,6 +127,8 @@ pub struct HaProxySection {
     /// The server's certificate: its names and its issuer must be those of the others.
     #[serde(default, deserialize_with = "de::some_path")]
     pub certificate: Option<PathBuf>,
+    /// How a canary reaches it.
+    pub canary: Option<CanarySection>,
 }
 
 /// `[nginx.NAME]`: the virtual hosts of an nginx that share key files.
@@ -129,6 +147,8 @@ pub struct NginxSection {
     /// The server's certificate: its names and its issuer must be those of the others.
     #[serde(default, deserialize_with = "de::some_path")]
     pub certificate: Option<PathBuf>,
+    /// How a canary reaches it.
+    pub canary: Option<CanarySection>,
 }
 
 /// A configuration as read, with the text that locates its errors.
@@ -161,12 +181,14 @@ impl Stek {
             name,
             domain: section.domain.as_deref(),
             certificate: section.certificate.as_deref(),
+            canary: section.canary.as_ref(),
         });
         let nginx = self.nginx.iter().map(|(name, section)| ServerSection {
             kind: "nginx",
             name,
             domain: section.domain.as_deref(),
             certificate: section.certificate.as_deref(),
+            canary: section.canary.as_ref(),
         });
         haproxy.chain(nginx)
     }
