@@ -6,7 +6,7 @@ use std::time::Duration;
 use tessera_vault::WrappingKeys;
 use zeroize::Zeroizing;
 
-use crate::entry::RingEntry;
+use crate::entry::{RingEntry, wiped};
 use crate::known::{KnownKeys, MOST_SEEN};
 use crate::ring::{Shared, Turn};
 
@@ -40,7 +40,7 @@ impl Shared {
         if turn.saved.as_ref() == Some(&current) {
             return;
         }
-        let sealed = known.seal(&self.wrapping, now);
+        let sealed = wiped(&self.provider, || known.seal(&self.wrapping, now));
         drop(known);
         let saved = sealed.ok_or_else(|| io::Error::other("no wrapping key for ticket keys"));
         match saved.and_then(|sealed| cache.save(&sealed)) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tessera_store::{Change, Condition, StoreError, Transaction};
 use tessera_vault::TicketKey;
 
-use crate::entry::{RingEntry, copy};
+use crate::entry::{RingEntry, copy, wiped};
 use crate::look::shown;
 use crate::ring::{Shared, Turn};
 use crate::stored::StoredRing;
@@ -130,12 +130,16 @@ impl Shared {
     /// Generates a key whose epoch is greater than all, and than `stored`; `None` without randomness.
     pub(crate) fn generate(&self, stored: u64, now: Duration) -> Option<RingEntry> {
         let rotation = &self.options.rotation;
-        let key = TicketKey::generate(&self.provider, now, rotation.issue_for, rotation.open_for);
+        let key = wiped(&self.provider, || {
+            let key =
+                TicketKey::generate(&self.provider, now, rotation.issue_for, rotation.open_for);
+            key.ok().map(Box::new)
+        });
         let (epoch, floor) = {
             let known = self.known();
             (known.next_epoch(stored), known.floor)
         };
-        Some(RingEntry { generated_at: now, key: key.ok()?, epoch, floor })
+        Some(RingEntry { generated_at: now, key: key?, epoch, floor })
     }
 
     /// Returns the entry of a key that seals from now on, instead of all others: of two keys that seal, servers use that
@@ -146,15 +150,12 @@ impl Shared {
         let known = self.known();
         let begun = known.active.iter().map(|it| it.key.issues_from).filter(|from| *from <= now);
         let after = begun.max().map_or(Duration::ZERO, |from| from + Duration::from_millis(1));
-        let key = TicketKey {
-            known_from: entry.generated_at.min(now).saturating_sub(rotation.skew),
-            issues_from: now.saturating_sub(rotation.skew).max(after),
-            issues_until,
-            opens_until: issues_until
-                .saturating_add(rotation.open_for)
-                .saturating_add(rotation.skew),
-            ..copy(&entry.key)
-        };
+        let mut key = copy(&entry.key);
+        key.known_from = entry.generated_at.min(now).saturating_sub(rotation.skew);
+        key.issues_from = now.saturating_sub(rotation.skew).max(after);
+        key.issues_until = issues_until;
+        key.opens_until =
+            issues_until.saturating_add(rotation.open_for).saturating_add(rotation.skew);
         RingEntry { key, ..*entry }
     }
 
@@ -178,7 +179,8 @@ impl Shared {
         let next = (self.names.next(), next, rotation.issue_for / 4 * 3);
         let mut leases = Vec::new();
         for (key, entry, lifetime) in active.into_iter().chain([next]) {
-            let Some(value) = entry.encode(&key, &self.wrapping, now) else {
+            let encoded = wiped(&self.provider, || entry.encode(&key, &self.wrapping, now));
+            let Some(value) = encoded else {
                 tracing::error!("no wrapping key for ticket keys: they are not rotated");
                 return Ok(false);
             };

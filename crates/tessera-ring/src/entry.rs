@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tessera::crypto::{Provider, wipe_stack_below};
 use tessera_vault::{TicketKey, WrappingKeys};
 use zeroize::Zeroizing;
 
@@ -17,7 +18,7 @@ const VERSION: u8 = 1;
 pub(crate) struct RingEntry {
     /// Since the Unix epoch.
     pub(crate) generated_at: Duration,
-    pub(crate) key: TicketKey,
+    pub(crate) key: Box<TicketKey>,
     /// Greater than that of every key generated before.
     pub(crate) epoch: u64,
     /// Keys of smaller epochs are revoked.
@@ -62,14 +63,13 @@ impl RingEntry {
         let number = |at: usize| numbers.get(at).map_or(0, |number| u64::from_be_bytes(*number));
         Some(Self {
             generated_at: Duration::from_millis(u64::from_be_bytes(*generated_at)),
-            key: TicketKey::decode(key)?,
+            key: Box::new(TicketKey::decode(key)?),
             epoch: number(0),
             floor: number(1),
         })
     }
 }
 
-/// Copies the key into another allocation of its own, which is wiped too.
 impl Clone for RingEntry {
     fn clone(&self) -> Self {
         let Self { generated_at, epoch, floor, .. } = *self;
@@ -77,10 +77,24 @@ impl Clone for RingEntry {
     }
 }
 
-pub(crate) fn copy(key: &TicketKey) -> TicketKey {
+/// Copies a key into an allocation of its own, which is wiped when it is dropped.
+pub(crate) fn copy(key: &TicketKey) -> Box<TicketKey> {
     let TicketKey { id, known_from, issues_from, issues_until, opens_until, .. } = *key;
     let secret = key.secret.clone();
-    TicketKey { id, secret, known_from, issues_from, issues_until, opens_until }
+    Box::new(TicketKey { id, secret, known_from, issues_from, issues_until, opens_until })
+}
+
+/// Runs a step that handles keys, and wipes the copies that it leaves on the stack.
+pub(crate) fn wiped<T>(provider: &Provider, step: impl FnOnce() -> T) -> T {
+    let done = call(step);
+    // Twice what derivations need: for this crate's own frames.
+    wipe_stack_below(provider.stack_depth.derivation * 2);
+    done
+}
+
+#[inline(never)]
+fn call<T>(step: impl FnOnce() -> T) -> T {
+    step()
 }
 
 fn context(name: &[u8]) -> Vec<u8> {
@@ -101,7 +115,7 @@ mod tests {
         wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), now).expect("a good key");
         let key = TicketKey::generate(&provider, now, now, now).expect("random bytes");
         let id = key.id;
-        let entry = RingEntry { generated_at: now, key, epoch: 7, floor: 5 };
+        let entry = RingEntry { generated_at: now, key: Box::new(key), epoch: 7, floor: 5 };
         let encoded = entry.encode(b"/ring/next", &wrapping, now).expect("a key wraps");
         let decode = |name: &[u8], bytes: &[u8]| RingEntry::decode(name, bytes, &wrapping, now);
         let decoded = decode(b"/ring/next", &encoded).expect("as encoded");

@@ -15,17 +15,17 @@ pub struct RingKeys {
     pub now: Duration,
     /// Seals tickets, and opens them. None: no key may seal now, and the server must issue no ticket that another
     /// member opens.
-    pub issuing: Option<TicketKey>,
+    pub issuing: Option<Box<TicketKey>>,
     /// Becomes the issuing key once every live member holds it. It opens tickets.
-    pub next: Option<TicketKey>,
+    pub next: Option<Box<TicketKey>>,
     /// They open tickets; the newest first.
-    pub earlier: Vec<TicketKey>,
+    pub earlier: Vec<Box<TicketKey>>,
 }
 
 impl RingKeys {
     /// Returns the keys in their order: the issuing one, the next one, the earlier ones.
     pub fn in_order(&self) -> impl Iterator<Item = &TicketKey> {
-        self.issuing.iter().chain(&self.next).chain(&self.earlier)
+        self.issuing.iter().chain(&self.next).chain(&self.earlier).map(|key| &**key)
     }
 }
 
@@ -63,7 +63,7 @@ impl std::error::Error for InstallRefused {}
 /// Tessera's own server, in this process. Its ring enforces the keys' times by itself.
 impl Installer for TicketKeyRing {
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
-        let installed = self.install(keys.in_order().map(copy).collect(), keys.now);
+        let installed = self.install(keys.in_order().map(|key| *copy(key)).collect(), keys.now);
         Box::pin(async move { installed.map_err(|error| InstallRefused(error.to_string())) })
     }
 }

@@ -152,7 +152,7 @@ impl KnownKeys {
     /// Returns when the keys' times next change what [`at`](Self::at) returns.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
         let times = self.active.iter().flat_map(|entry| {
-            let TicketKey { known_from, issues_from, issues_until, opens_until, .. } = entry.key;
+            let TicketKey { known_from, issues_from, issues_until, opens_until, .. } = *entry.key;
             [known_from, issues_from, issues_until, opens_until]
         });
         times.filter(|time| *time > now).min()
@@ -160,15 +160,13 @@ impl KnownKeys {
 }
 
 /// Returns a key that is being distributed. If its member loses the store, the key ends by itself.
-fn only_opening(entry: &RingEntry, rotation: &Rotation) -> TicketKey {
+fn only_opening(entry: &RingEntry, rotation: &Rotation) -> Box<TicketKey> {
     let end = entry.generated_at.saturating_add(rotation.lifetime().saturating_mul(2));
-    TicketKey {
-        known_from: entry.generated_at.saturating_sub(rotation.skew),
-        issues_from: end.saturating_sub(Duration::from_millis(1)),
-        issues_until: end,
-        opens_until: end,
-        ..copy(&entry.key)
-    }
+    let mut key = copy(&entry.key);
+    key.known_from = entry.generated_at.saturating_sub(rotation.skew);
+    key.issues_from = end.saturating_sub(Duration::from_millis(1));
+    (key.issues_until, key.opens_until) = (end, end);
+    key
 }
 
 fn secret_of(key: &TicketKey, provider: &Provider) -> [u8; 16] {

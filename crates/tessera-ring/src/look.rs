@@ -6,7 +6,7 @@ use tessera_store::{Change, Condition, Revision, StoreError, Transaction};
 use tokio::time::{Instant, timeout};
 
 use crate::acknowledgement::{Acknowledgement, fingerprint};
-use crate::entry::RingEntry;
+use crate::entry::{RingEntry, wiped};
 use crate::install::{InstallRefused, RingKeys};
 use crate::known::{StoredKeys, hex};
 use crate::ring::{InstalledKeys, Shared, Turn};
@@ -57,7 +57,8 @@ impl Shared {
     ) -> Result<(StoredRing, Option<String>), StoreError> {
         let snapshot = self.store.read(&self.names.all()).await?;
         let now = (self.clock)();
-        let stored = StoredRing::read(&snapshot, &self.names, &self.wrapping, now);
+        let stored =
+            wiped(&self.provider, || StoredRing::read(&snapshot, &self.names, &self.wrapping, now));
         if let Some(why) = self.exclusion(turn, &stored) {
             // The times of the keys from its cache are enforced all the same.
             self.enforce(turn).await;
@@ -65,7 +66,7 @@ impl Shared {
             return Ok((stored, Some(why)));
         }
         let keys = StoredKeys { active: stored.active.clone(), next: stored.next.clone() };
-        let refused = self.known().update(keys, &self.provider, now);
+        let refused = wiped(&self.provider, || self.known().update(keys, &self.provider, now));
         self.save(turn, now);
         self.enforce(turn).await;
         let refusal = turn.refusal.as_ref().map(|(_, why)| why.clone());
@@ -119,7 +120,7 @@ impl Shared {
         let keys = {
             let mut known = self.known();
             known.purge(now);
-            known.at(now, &self.options.rotation)
+            wiped(&self.provider, || known.at(now, &self.options.rotation))
         };
         let wanted = self.installed(&keys);
         let is_recent = self

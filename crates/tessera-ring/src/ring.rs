@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 use crate::acknowledgement::Acknowledgement;
 use crate::cache::RingCache;
 use crate::change::ChangeError;
+use crate::entry::wiped;
 use crate::install::Installer;
 use crate::known::{KnownKeys, hex};
 use crate::options::RingOptions;
@@ -135,7 +136,7 @@ impl FleetRing {
         let name = options.member.name.clone().unwrap_or_else(|| hex(&instance));
         let mut known = KnownKeys::default();
         if let Some(cache) = &cache {
-            known.restore(&**cache, &wrapping, clock());
+            wiped(&provider, || known.restore(&**cache, &wrapping, clock()));
         }
         let shared = Arc::new(Shared {
             store,

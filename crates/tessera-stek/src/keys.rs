@@ -2,7 +2,7 @@
 
 use tessera::crypto::{Provider, RandomFailed};
 use tessera_ring::RingKeys;
-use tessera_vault::TicketKeyForm;
+use tessera_vault::{TicketKey, TicketKeyForm};
 use zeroize::Zeroizing;
 
 /// A ticket key as another server takes it: 48 or 80 bytes, of which the first 16 are its name, in the clear in each
@@ -58,13 +58,12 @@ impl ServerKeys {
     /// # Errors
     /// If a random key is needed, and the provider has no randomness.
     pub fn derive(&self, keys: &RingKeys) -> Result<KeysInRoles, RandomFailed> {
-        let derive =
-            |key| tessera_vault::TicketKey::derive(key, &self.provider, self.form, &self.domain);
-        let issuing = keys.issuing.as_ref().map(derive);
+        let derive = |key: &TicketKey| key.derive(&self.provider, self.form, &self.domain);
+        let issuing = keys.issuing.as_deref().map(derive);
         Ok(KeysInRoles {
             issuing: issuing.map_or_else(|| self.random(), Ok)?,
-            next: keys.next.as_ref().map(derive),
-            earlier: keys.earlier.iter().map(derive).collect(),
+            next: keys.next.as_deref().map(derive),
+            earlier: keys.earlier.iter().map(|key| derive(key)).collect(),
         })
     }
 

@@ -4,6 +4,8 @@
 
 mod fleet;
 mod servers;
+mod sidecar;
 
 pub use fleet::{Fleet, settled, until};
 pub use servers::{Pki, RunningServer, SERVER_NAME};
+pub use sidecar::{Sidecar, count};

@@ -1,8 +1,12 @@
 //! HAProxy and nginx with ticket keys in files.
 
+use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use tessera_pki::Authority;
 use tessera_stek::keys::ServerKeys;
 use tessera_stek::servers::haproxy::HaProxy;
@@ -92,6 +96,17 @@ impl RunningServer {
     pub fn nginx_installer(&self, keys: ServerKeys) -> Nginx {
         let files = (0..3).map(|number| self.path(&format!("key{number}"))).collect();
         Nginx::new(self.path("nginx.pid"), files, keys)
+    }
+
+    /// Returns the keys that HAProxy holds: the earlier one, the one that seals, the next one.
+    #[must_use]
+    pub fn haproxy_keys(&self) -> Vec<Vec<u8>> {
+        let mut socket = UnixStream::connect(self.path("admin.sock")).unwrap();
+        writeln!(socket, "show tls-keys {}", self.path("keys").display()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        let keys = answer.lines().filter_map(|line| line.split_once(' '));
+        keys.filter_map(|(_, key)| STANDARD.decode(key.trim()).ok()).collect()
     }
 
     /// Returns the path of one of its files.

@@ -1,6 +1,6 @@
 //! Ticket keys for servers of other makers, and fingerprints of keys: all derived, so that none reveals the key.
 
-use tessera::crypto::{Hash, Provider};
+use tessera::crypto::{Hash, Provider, wipe_stack_below};
 use tessera::wire::CipherSuite;
 use zeroize::Zeroizing;
 
@@ -62,8 +62,20 @@ impl TicketKey {
         fingerprint
     }
 
-    /// Fills `out` from the secret, bound to a purpose and a context.
+    /// Fills `out` from the secret, bound to a purpose and a context, and leaves nothing else in memory.
     fn expand(&self, provider: &Provider, label: &'static [u8], context: &[u8], out: &mut [u8]) {
+        self.expand_only(provider, label, context, out);
+        wipe_stack_below(provider.stack_depth.derivation);
+    }
+
+    #[inline(never)]
+    fn expand_only(
+        &self,
+        provider: &Provider,
+        label: &'static [u8],
+        context: &[u8],
+        out: &mut [u8],
+    ) {
         let hash = hash(provider);
         // Another purpose than sealing's: the same secret never serves two.
         let prk = hash.extract(label, &*self.secret);

@@ -3,3 +3,4 @@
 
 mod haproxy;
 mod nginx;
+mod program;

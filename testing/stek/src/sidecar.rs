@@ -1,0 +1,146 @@
+//! `tessera stek` as a process that tests start, kill and query.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use tessera_test_peers::Directory;
+
+use crate::servers::{RunningServer, SERVER_NAME};
+
+/// A sidecar with its files, running or not.
+pub struct Sidecar {
+    program: &'static str,
+    directory: Directory,
+    file: String,
+    process: Option<Child>,
+}
+
+impl Sidecar {
+    /// Writes the configuration of a sidecar for an HAProxy. `program` is the one of this package.
+    #[must_use]
+    pub fn new(
+        program: &'static str,
+        name: &str,
+        etcd: &[String],
+        ca: &str,
+        server: &RunningServer,
+    ) -> Self {
+        let directory = Directory::new();
+        let key = directory.path("key/ring.key");
+        fs::create_dir(directory.path("key")).unwrap();
+        fs::write(&key, "0123456789abcdef".repeat(4)).unwrap();
+        fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        let ca = directory.write("ca.pem", ca);
+        fs::create_dir(directory.path("cache")).unwrap();
+        let endpoints: Vec<_> = etcd.iter().map(|endpoint| format!("\"{endpoint}\"")).collect();
+        let text = format!(
+            "[process]\nadmin = \"unix:{}\"\n[ring]\nkey = \"{key}\"\nmember = \"{name}\"\ncache = \"{}\"\n\
+             clock-skew = \"1s\"\n[ring.etcd]\nendpoints = [{}]\nplaintext-on-private-network = true\n\
+             [haproxy.www]\nsocket = \"{}\"\nkeys = \"{}\"\n\
+             canary = {{ address = \"{}\", server-name = \"{SERVER_NAME}\", ca = \"{ca}\" }}\n",
+            directory.path("admin.sock"),
+            directory.path("cache/ring"),
+            endpoints.join(", "),
+            server.path("admin.sock").display(),
+            server.path("keys").display(),
+            server.address,
+        );
+        let file = directory.write("stek.toml", text);
+        Self { program, directory, file, process: None }
+    }
+
+    /// Starts it.
+    pub fn start(&mut self) {
+        let log = fs::File::options().create(true).append(true).open(self.log_path()).unwrap();
+        let mut command = Command::new(self.program);
+        command.args(["run", &self.file]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        self.process = Some(command.spawn().unwrap());
+    }
+
+    /// Kills it with SIGKILL.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+
+    /// Runs another task with its configuration, to the end.
+    #[must_use]
+    pub fn task(&self, task: &str) -> Output {
+        Command::new(self.program).args([task, &self.file]).output().unwrap()
+    }
+
+    /// Whether `status` ends with 0.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.task("status").status.success()
+    }
+
+    /// Returns its log so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.directory.as_path().join("log")
+    }
+
+    /// Counts how often each of these texts, of at least eight bytes, occurs in its writable memory.
+    #[must_use]
+    pub fn count_in_memory(&self, texts: &[&[u8]]) -> Vec<usize> {
+        let id = self.process.as_ref().unwrap().id();
+        let maps = fs::read_to_string(format!("/proc/{id}/maps")).unwrap();
+        let mut memory = fs::File::open(format!("/proc/{id}/mem")).unwrap();
+        let mut counts = vec![0; texts.len()];
+        for line in maps.lines().filter(|line| line.contains(" rw")) {
+            // A region may go away meanwhile.
+            let Ok(contents) = region(&mut memory, line) else { continue };
+            counts.iter_mut().zip(count(&contents, texts)).for_each(|(sum, more)| *sum += more);
+        }
+        counts
+    }
+}
+
+/// Counts how often each of these texts, of at least eight bytes, occurs, in one pass.
+#[must_use]
+pub fn count(contents: &[u8], texts: &[&[u8]]) -> Vec<usize> {
+    let mut counts = vec![0; texts.len()];
+    let begins: HashMap<&[u8], usize> =
+        texts.iter().enumerate().map(|(at, text)| (&text[..8], at)).collect();
+    let mut is_first = [false; 256];
+    texts.iter().for_each(|text| is_first[usize::from(text[0])] = true);
+    // Most of a preallocated file is empty.
+    let end = contents.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    for (at, first) in contents[..end].iter().enumerate() {
+        if is_first[usize::from(*first)]
+            && let Some(begin) = contents.get(at..at + 8)
+            && let Some(text) = begins.get(begin)
+            && contents[at..].starts_with(texts[*text])
+        {
+            counts[*text] += 1;
+        }
+    }
+    counts
+}
+
+fn region(memory: &mut fs::File, line: &str) -> io::Result<Vec<u8>> {
+    let range = line.split(' ').next().unwrap_or_default();
+    let (from, to) = range.split_once('-').unwrap_or_default();
+    let number = |hex| u64::from_str_radix(hex, 16).map_err(io::Error::other);
+    let (from, to) = (number(from)?, number(to)?);
+    memory.seek(SeekFrom::Start(from))?;
+    let mut contents = vec![0; usize::try_from(to - from).map_err(io::Error::other)?];
+    memory.read_exact(&mut contents)?;
+    Ok(contents)
+}
+
+impl Drop for Sidecar {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

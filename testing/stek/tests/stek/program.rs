@@ -1,0 +1,139 @@
+//! The program: two sidecars, three members of etcd, and what fails among them.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use tessera_aws_lc::provider;
+use tessera_stek_tests::{Fleet, RunningServer, Sidecar, count, until};
+use tessera_test_peers::etcd::Cluster;
+use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
+use tokio::time::sleep;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_stek-under-test");
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_goes_on_whatever_of_it_is_killed() {
+    let fleet = Fleet::new();
+    let mut etcd = Cluster::start(3).unwrap();
+    let mut servers = [RunningServer::haproxy(&fleet.pki), RunningServer::haproxy(&fleet.pki)];
+    let ca = fleet.pki.authority.pem();
+    let mut sidecars = [0, 1].map(|at: usize| {
+        Sidecar::new(PROGRAM, ["a", "b"][at], &etcd.endpoints(), &ca, &servers[at])
+    });
+    for (sidecar, server) in sidecars.iter_mut().zip(&mut servers) {
+        sidecar.start();
+        let keys = server.path("keys");
+        until("the keys are written", || fs::metadata(&keys).unwrap().len() > 300).await;
+        server.start();
+    }
+    let [a, b] = [0, 1].map(|at: usize| servers[at].address);
+    let canary = fleet.canary();
+    until("all is well", || sidecars.iter().all(Sidecar::is_well)).await;
+    let earlier = canary.ticket(a).await.unwrap();
+    assert!(fleet.crosses(a, b).await);
+    let rotated = sidecars[1].task("rotate");
+    assert!(rotated.status.success(), "{}", String::from_utf8_lossy(&rotated.stderr));
+    assert!(canary.resumes(b, earlier).await.unwrap());
+    assert!(fleet.crosses(b, a).await);
+
+    // A sidecar: its server goes on.
+    sidecars[0].kill();
+    let ticket = canary.ticket(b).await.unwrap();
+    assert!(canary.resumes(a, ticket).await.unwrap());
+    let status = sidecars[0].task("status");
+    let why = String::from_utf8_lossy(&status.stderr).into_owned();
+    assert!(status.status.code() == Some(1) && why.contains("check that it runs"), "{why}");
+
+    // The whole store, then the sidecar's and the server's start without it.
+    for member in 0..3 {
+        etcd.kill(member).unwrap();
+    }
+    servers[0].kill();
+    fs::write(servers[0].path("keys"), "").unwrap();
+    sidecars[0].start();
+    let keys = servers[0].path("keys");
+    until("the cached keys are written", || fs::metadata(&keys).unwrap().len() > 300).await;
+    servers[0].start();
+    assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
+
+    for member in 0..3 {
+        etcd.restart(member).unwrap();
+    }
+    etcd.wait_for_leader(&[0, 1, 2]).unwrap();
+    until("all is well again", || sidecars.iter().all(Sidecar::is_well)).await;
+    let revoked = servers[0].haproxy_keys();
+    let revoked_secrets = ring_secrets(&etcd);
+    assert!(revoked_secrets.len() >= 3);
+    let earlier = canary.ticket(a).await.unwrap();
+    let done = sidecars[0].task("revoke");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    until("the keys are gone", || {
+        let held = [servers[0].haproxy_keys(), servers[1].haproxy_keys()].concat();
+        held.len() == 6 && held.iter().all(|key| !revoked.contains(key))
+    })
+    .await;
+    assert!(!canary.resumes(b, earlier).await.unwrap());
+    assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
+
+    // No key is left in a sidecar, in a log, or in what etcd wrote.
+    sleep(Duration::from_millis(300)).await;
+    // After a revocation the earlier key is a random one, which the sidecar keeps.
+    let gone = [&revoked[..], &servers[0].haproxy_keys()[1..]].concat();
+    // Without the names of the keys, which aren't secret.
+    let mut gone: Vec<&[u8]> = gone.iter().flat_map(|key| key.chunks_exact(16).skip(1)).collect();
+    // The ring's own secrets: the present ones are there, and no revoked one.
+    gone.extend(revoked_secrets.iter().map(|secret| &secret[8..24]));
+    let present = ring_secrets(&etcd);
+    let mut present: Vec<_> = present.iter().map(|secret| &secret[8..24]).collect();
+    present.push(b"haproxy.www");
+    for sidecar in &sidecars {
+        assert!(sidecar.count_in_memory(&gone).iter().all(|count| *count == 0));
+        assert!(sidecar.count_in_memory(&present).iter().all(|count| *count > 0));
+        assert!(!sidecar.log().contains("tls-key"), "{}", sidecar.log());
+    }
+    let all = [revoked, servers[0].haproxy_keys(), revoked_secrets].concat();
+    for member in 0..3 {
+        search(&etcd.data_dir(member), &all);
+    }
+}
+
+/// Returns the secrets of the ring's keys: the test has the key that wraps them in etcd.
+fn ring_secrets(etcd: &Cluster) -> Vec<Vec<u8>> {
+    let wrapping = WrappingKeys::new(&provider(), WrappingPurpose::TicketKeys);
+    let secret = *b"\x01\x23\x45\x67\x89\xab\xcd\xef";
+    let mut key = [0; 32];
+    key.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&secret));
+    let id = *b"stek ring key\0\0\0";
+    wrapping.add(EpochKey::forever(id, key.into()), Duration::ZERO).unwrap();
+    let (from, to) = (STANDARD.encode("/tessera/stek/"), STANDARD.encode("/tessera/stek0"));
+    let range = json!({ "key": from, "range_end": to });
+    let answer = etcd.ask(0, "/v3/kv/range", &range).unwrap();
+    let entries = answer["kvs"].as_array().cloned().unwrap_or_default();
+    let secrets = entries.iter().filter_map(|entry| {
+        let decode = |field: &str| STANDARD.decode(entry[field].as_str()?).ok();
+        let (name, value) = (decode("key")?, decode("value")?);
+        let context = [&[1], &name[..]].concat();
+        let plain = wrapping.unwrap(&context, &value[1..], Duration::from_secs(1))?;
+        // When it was generated, a length, version and id of the key, then its secret.
+        Some(plain[8 + 2 + 1 + 16..][..32].to_vec())
+    });
+    secrets.collect()
+}
+
+/// Fails if a file below this directory has a part of a key.
+fn search(directory: &Path, keys: &[Vec<u8>]) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            search(&path, keys);
+            continue;
+        }
+        let parts: Vec<_> = keys.iter().flat_map(|key| key.chunks_exact(16)).collect();
+        let counts = count(&fs::read(&path).unwrap(), &parts);
+        assert!(counts.iter().all(|count| *count == 0), "{}", path.display());
+    }
+}
