@@ -7,8 +7,8 @@ use tessera_store::{Change, Condition, StoreError, Transaction};
 use tessera_vault::TicketKey;
 
 use crate::entry::{RingEntry, copy, wiped};
-use crate::look::shown;
-use crate::ring::{Shared, Turn};
+use crate::known::hex;
+use crate::shared::{Shared, Turn};
 use crate::stored::StoredRing;
 
 /// Why a requested change didn't happen.
@@ -74,7 +74,7 @@ impl Shared {
             }
             let now = (self.clock)();
             if self.is_among(&stored) && self.activate(&next, revision, &stored, now).await? {
-                tracing::info!("ticket key {} was activated by request", shown(&next));
+                tracing::info!("ticket key {} was activated by request", hex(&next.key.id));
                 return Ok(self.follow_own_change(&mut turn).await?);
             }
         }

@@ -11,7 +11,8 @@
 //! | `change` | keys are generated, activated, revoked |
 //! | `known` | the keys that a member accepts |
 //! | `stored`, `entry`, `acknowledgement` | what is in the store |
-//! | `cache` | what a member keeps for a start without the store |
+//! | `shared` | what a member's tasks share |
+//! | `cache`, `saved` | what a member keeps for a start without the store |
 #![forbid(unsafe_code)]
 
 mod acknowledgement;
@@ -23,6 +24,8 @@ mod known;
 mod look;
 mod options;
 mod ring;
+mod saved;
+mod shared;
 mod status;
 mod stored;
 
@@ -31,5 +34,6 @@ pub use cache::RingCache;
 pub use change::ChangeError;
 pub use install::{InstallRefused, Installation, Installer, RingKeys};
 pub use options::{MemberOptions, RingOptions};
-pub use ring::{Clock, FleetRing, RingParts, system_clock};
+pub use ring::{FleetRing, RingParts};
+pub use shared::{Clock, system_clock};
 pub use status::{ActiveKey, MemberStatus, RingStatus};

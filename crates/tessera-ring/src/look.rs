@@ -8,8 +8,8 @@ use tokio::time::{Instant, timeout};
 use crate::acknowledgement::{Acknowledgement, fingerprint};
 use crate::entry::{RingEntry, wiped};
 use crate::install::{InstallRefused, RingKeys};
-use crate::known::{StoredKeys, hex};
-use crate::ring::{InstalledKeys, Shared, Turn};
+use crate::known::StoredKeys;
+use crate::shared::{InstalledKeys, Shared, Turn};
 use crate::status::{ActiveKey, MemberStatus, RingStatus};
 use crate::stored::{StoredMember, StoredRing};
 
@@ -309,9 +309,4 @@ impl Shared {
         }
         status.problem = problem;
     }
-}
-
-/// Writes the id of a key for a log.
-pub(crate) fn shown(entry: &RingEntry) -> String {
-    hex(&entry.key.id)
 }

@@ -1,22 +1,21 @@
 //! A member of the ring: its tasks, and what its owner may ask of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, Weak};
 
 use tessera::crypto::{Provider, RandomFailed};
-use tessera_store::{LeaseId, Store, StoreError};
+use tessera_store::{Store, StoreError};
 use tessera_vault::{TicketKeyRing, WrappingKeys};
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-use crate::acknowledgement::Acknowledgement;
 use crate::cache::RingCache;
 use crate::change::ChangeError;
 use crate::entry::wiped;
 use crate::install::Installer;
 use crate::known::{KnownKeys, hex};
 use crate::options::RingOptions;
+use crate::shared::{Clock, Shared, system_clock};
 use crate::status::RingStatus;
 use crate::stored::Names;
 
@@ -59,64 +58,6 @@ pub struct RingParts {
     pub cache: Option<Arc<dyn RingCache>>,
     /// The time since the Unix epoch.
     pub clock: Clock,
-}
-
-/// The time since the Unix epoch.
-pub type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
-
-/// Returns the system's clock.
-#[must_use]
-pub fn system_clock() -> Clock {
-    let system = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Box::new(move || system().unwrap_or_default())
-}
-
-pub(crate) struct Shared {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) provider: Provider,
-    pub(crate) wrapping: Arc<WrappingKeys>,
-    pub(crate) installer: Arc<dyn Installer>,
-    pub(crate) cache: Option<Arc<dyn RingCache>>,
-    pub(crate) clock: Clock,
-    pub(crate) options: RingOptions,
-    pub(crate) names: Names,
-    /// The name of this member.
-    pub(crate) member: Vec<u8>,
-    /// Random, for this life of the member.
-    pub(crate) instance: [u8; 16],
-    /// Held during a whole look or change: there is one at a time.
-    pub(crate) turn: tokio::sync::Mutex<Turn>,
-    pub(crate) known: Mutex<KnownKeys>,
-    /// The lease that shows that this member is live.
-    pub(crate) lease: Mutex<Option<LeaseId>>,
-    pub(crate) status: Mutex<RingStatus>,
-    changed: Notify,
-    closed: AtomicBool,
-}
-
-/// What the last looks led to.
-#[derive(Default)]
-pub(crate) struct Turn {
-    pub(crate) installed: Option<InstalledKeys>,
-    /// When the server last confirmed them.
-    pub(crate) installed_at: Option<Instant>,
-    /// Since when the server refuses keys, and why.
-    pub(crate) refusal: Option<(Duration, String)>,
-    pub(crate) acknowledged: Option<Acknowledgement>,
-    pub(crate) joined_at: Option<Duration>,
-    /// Another process joined under this member's name.
-    pub(crate) is_superseded: bool,
-    /// What the cache has: the greatest epoch, and the ids.
-    pub(crate) saved: Option<(u64, Vec<[u8; 16]>)>,
-}
-
-/// The keys that a server confirmed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct InstalledKeys {
-    pub(crate) issuing: Option<[u8; 16]>,
-    pub(crate) next: Option<[u8; 16]>,
-    /// Id, and the fingerprint for acknowledgements, in order.
-    pub(crate) keys: Vec<([u8; 16], [u8; 16])>,
 }
 
 impl FleetRing {
@@ -232,43 +173,6 @@ impl Drop for FleetRing {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         self.shared.changed.notify_waiters();
-    }
-}
-
-impl Shared {
-    pub(crate) fn status(&self) -> MutexGuard<'_, RingStatus> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn known(&self) -> MutexGuard<'_, KnownKeys> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn lease(&self) -> MutexGuard<'_, Option<LeaseId>> {
-        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
-    }
-
-    /// Ends this member's lease, if it has one.
-    pub(crate) async fn withdraw(&self) {
-        let lease = self.lease().take();
-        if let Some(lease) = lease
-            && let Err(error) = self.store.revoke(&lease).await
-        {
-            tracing::debug!("could not revoke a member's lease, which will expire: {error}");
-        }
-    }
-
-    /// Waits for a change of the store, for the next look, or until a key's time has come.
-    async fn wait(&self) {
-        let now = (self.clock)();
-        let next = self.known().next_change(now).map(|at| at.saturating_sub(now));
-        let pause = next.map_or(self.options.look_every, |next| next.min(self.options.look_every));
-        // At least a moment: a time has come when it has passed.
-        let _ = timeout(pause.max(Duration::from_millis(1)), self.changed.notified()).await;
     }
 }
 

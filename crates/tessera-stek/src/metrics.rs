@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use tessera_proxy::admin::{Counters, Families, Gauges, Label, Metrics};
-
-use crate::running::RunningMember;
+use tessera_ring::RingStatus;
 
 tessera_proxy::label! {
     /// What became of a ticket that a canary offered.
@@ -80,18 +79,18 @@ impl RingMetrics {
         self.canaries.get_or_create(&labels).inc();
     }
 
-    pub(crate) fn follow(&self, members: &[RunningMember], now: Duration) {
+    pub(crate) fn follow<'m>(
+        &self,
+        members: impl Iterator<Item = (&'m str, RingStatus)>,
+        now: Duration,
+    ) {
         let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
         let mut newest = None;
-        for member in members {
-            let status = member.ring.status();
-            let labels = vec![("server", member.name.clone())];
+        for (name, status) in members {
+            let labels = vec![("server", name.to_owned())];
             let is_in_step = status.problem.is_none() && status.looks > 0;
             self.in_step.get_or_create(&labels).set(i64::from(is_in_step));
-            if newest
-                .as_ref()
-                .is_none_or(|other: &tessera_ring::RingStatus| other.read_at < status.read_at)
-            {
+            if newest.as_ref().is_none_or(|other: &RingStatus| other.read_at < status.read_at) {
                 newest = Some(status);
             }
         }

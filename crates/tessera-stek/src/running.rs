@@ -6,7 +6,9 @@ use std::time::Duration;
 use tessera_kit::ProgramError;
 use tessera_kit::clock::unix;
 use tessera_proxy::admin::{Answer, Metrics, Routes};
-use tessera_ring::{FleetRing, MemberOptions, RingCache, RingOptions, RingParts, system_clock};
+use tessera_ring::{
+    FleetRing, MemberOptions, RingCache, RingOptions, RingParts, RingStatus, system_clock,
+};
 use tessera_vault::Rotation;
 use tokio::time::sleep;
 
@@ -102,12 +104,15 @@ impl RunningRing {
     }
 
     pub(crate) fn state(&self) -> StekState {
-        let members = self.members.iter().map(|it| (it.name.as_str(), it.ring.status()));
         let canaries = self.canaries.lock().unwrap_or_else(PoisonError::into_inner).clone();
         StekState {
             canaries: canary_states(&canaries),
-            ..StekState::of(members, self.change().clone(), unix())
+            ..StekState::of(self.statuses(), self.change().clone(), unix())
         }
+    }
+
+    fn statuses(&self) -> impl Iterator<Item = (&str, RingStatus)> {
+        self.members.iter().map(|it| (it.name.as_str(), it.ring.status()))
     }
 
     /// Begins a change, unless one is in progress.
@@ -158,7 +163,7 @@ fn options(ring: &RingSection) -> RingOptions {
 /// Sets the metrics, while the ring runs.
 async fn follow(running: std::sync::Weak<RunningRing>, metrics: RingMetrics) {
     while let Some(ring) = running.upgrade() {
-        metrics.follow(&ring.members, unix());
+        metrics.follow(ring.statuses(), unix());
         drop(ring);
         sleep(FOLLOW_EVERY).await;
     }
