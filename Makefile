@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = msrv formal bogo tlsfuzzer newer-peers soak tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost sepp sepp-receivers sepp-relay captures heap mutants
+	tunnel-cost sepp sepp-receivers sepp-relay stek captures heap mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
@@ -28,6 +28,8 @@ RUN_tunnel-cost = bench/tunnel-cost all
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --test spoofing -- --ignored --nocapture
 RUN_sepp-relay = bench/sepp-relay all
+RUN_stek = $(CARGO) test --locked --quiet --package tessera-stek --package tessera-stek-tests \
+	--features tessera-stek-tests/envoy --lib --test envoy -- --include-ignored --nocapture --test-threads 1
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
 	--features tessera-lab/heap,tessera-cli/heap --lib --test lab \
@@ -103,6 +105,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
+## stek               Envoy's ticket keys over gRPC, with a client and with Envoy; needs ENVOY, the program
 ## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants

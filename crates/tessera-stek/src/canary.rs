@@ -9,7 +9,7 @@ use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, Destination};
 use tessera_tokio::{ClientStream, Connector, SessionStore};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 use zeroize::Zeroizing;
@@ -18,6 +18,8 @@ use zeroize::Zeroizing;
 pub struct Canary {
     config: Checked<ClientConfig>,
     server_name: String,
+    /// Sent once connected.
+    request: Vec<u8>,
 }
 
 /// A ticket of one server.
@@ -34,7 +36,15 @@ impl Canary {
     /// Creates a canary.
     #[must_use]
     pub fn new(config: Checked<ClientConfig>, server_name: impl Into<String>) -> Self {
-        Self { config, server_name: server_name.into() }
+        Self { config, server_name: server_name.into(), request: Vec::new() }
+    }
+
+    /// Asks for `/` by HTTP/1.1. Servers with BoringSSL, such as Envoy, send a ticket with their first data alone.
+    #[must_use]
+    pub fn with_http_request(mut self) -> Self {
+        let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", self.server_name);
+        self.request = request.into_bytes();
+        self
     }
 
     /// Makes a full handshake, and returns the server's ticket.
@@ -45,7 +55,8 @@ impl Canary {
         let sessions = Arc::new(OneSession::default());
         let deadline = Instant::now() + DEADLINE;
         let mut stream = self.connect(server, sessions.clone(), deadline).await?;
-        // The ticket comes by itself; the server sends nothing else before a request.
+        stream.write_all(&self.request).await?;
+        stream.flush().await?;
         let mut byte = [0];
         loop {
             let read = timeout(TURN, stream.read(&mut byte)).await;

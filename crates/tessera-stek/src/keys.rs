@@ -53,6 +53,12 @@ impl ServerKeys {
         Self { provider: *provider, form, domain: domain.encode() }
     }
 
+    /// Returns the form of its keys.
+    #[must_use]
+    pub fn form(&self) -> TicketKeyForm {
+        self.form
+    }
+
     /// Derives the keys.
     ///
     /// # Errors

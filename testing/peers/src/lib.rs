@@ -41,6 +41,7 @@ pub mod haproxy;
 pub mod http;
 mod link;
 pub mod mosquitto;
+pub mod nghttpx;
 pub mod nginx;
 pub mod nss;
 pub mod openssl;

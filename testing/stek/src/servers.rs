@@ -1,17 +1,19 @@
-//! HAProxy and nginx with ticket keys in files.
+//! HAProxy, nginx and nghttpx with ticket keys in files.
 
 use std::io::{Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use tessera_pki::Authority;
+use tessera_stek::canary::Canary;
 use tessera_stek::keys::ServerKeys;
+use tessera_stek::servers::files::{FileFormat, KeyFileParts, Probe, ReloadCommand};
 use tessera_stek::servers::haproxy::HaProxy;
 use tessera_stek::servers::nginx::Nginx;
-use tessera_test_peers::{Directory, Process, free_port, haproxy, nginx};
+use tessera_test_peers::{Directory, Process, free_port, haproxy, nghttpx, nginx, wait_until};
 
 /// The name of all servers.
 pub const SERVER_NAME: &str = "pool.example";
@@ -30,6 +32,18 @@ impl Pki {
         let leaf = authority.issue(SERVER_NAME);
         Self { certificate: leaf.chain_pem(), key: leaf.key_pem(), authority }
     }
+
+    /// Returns the certificate, in PEM.
+    #[must_use]
+    pub fn certificate(&self) -> &str {
+        &self.certificate
+    }
+
+    /// Returns its private key, in PEM.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
 }
 
 /// A server, or what is needed to start it.
@@ -38,7 +52,7 @@ pub struct RunningServer {
     pub address: SocketAddr,
     directory: Directory,
     settings: String,
-    is_nginx: bool,
+    program: Program,
     process: Option<Process>,
 }
 
@@ -57,7 +71,7 @@ impl RunningServer {
              frontend f\n bind 127.0.0.1:{port} ssl crt {certificate} tls-ticket-keys {keys} ssl-min-ver TLSv1.3\n \
              http-request return status 200\n"
         );
-        Self { address, directory, settings, is_nginx: false, process: None }
+        Self { address, directory, settings, program: Program::HaProxy, process: None }
     }
 
     /// Prepares an nginx with three key files.
@@ -82,7 +96,7 @@ impl RunningServer {
              server {{\nlisten 127.0.0.1:{port} ssl;\nssl_protocols TLSv1.3;\nssl_certificate {certificate};\n\
              ssl_certificate_key {key};\nssl_session_cache off;\n{files}return 200;\n}}\n}}\n"
         );
-        Self { address, directory, settings, is_nginx: true, process: None }
+        Self { address, directory, settings, program: Program::Nginx, process: None }
     }
 
     /// Returns the installer for it.
@@ -109,6 +123,49 @@ impl RunningServer {
         keys.filter_map(|(_, key)| STANDARD.decode(key.trim()).ok()).collect()
     }
 
+    /// Prepares an nghttpx with three key files. Its requests go to a closed port.
+    #[must_use]
+    pub fn nghttpx(pki: &Pki) -> Self {
+        let (directory, address) = place();
+        let certificate = directory.write_private("server.pem", &pki.certificate);
+        let key = directory.write_private("server.key", &pki.key);
+        let files: String = (0..3)
+            .map(|number| {
+                let path = directory.write_private(&format!("key{number}"), [number; 80]);
+                format!("tls-ticket-key-file={path}\n")
+            })
+            .collect();
+        let pid = directory.path("nghttpx.pid");
+        let (ip, port) = (address.ip(), address.port());
+        let settings = format!(
+            "frontend={ip},{port}\nbackend=127.0.0.1,9\nworkers=1\nno-ocsp=yes\npid-file={pid}\n\
+             private-key-file={key}\ncertificate-file={certificate}\n\
+             tls-ticket-key-cipher=aes-256-cbc\n{files}"
+        );
+        Self { address, directory, settings, program: Program::Nghttpx, process: None }
+    }
+
+    /// Returns the parts of the installer for an nghttpx, with SIGHUP as its command.
+    #[must_use]
+    pub fn nghttpx_installer(&self, keys: ServerKeys, canary: Canary) -> KeyFileParts {
+        let files = (0..3).map(|number| self.path(&format!("key{number}"))).collect();
+        let signal = format!("kill -HUP $(cat {})", self.path("nghttpx.pid").display());
+        let reads_within = Probe::READS_WITHIN;
+        KeyFileParts {
+            files,
+            format: FileFormat::Binary,
+            keys,
+            command: ReloadCommand::new(["sh", "-c", &signal]),
+            probe: Some(Probe { canary, address: self.address, reads_within }),
+        }
+    }
+
+    /// Adds a line to the settings, for the next start.
+    pub fn set(&mut self, line: &str) {
+        self.settings.push_str(line);
+        self.settings.push('\n');
+    }
+
     /// Returns the path of one of its files.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
@@ -117,18 +174,26 @@ impl RunningServer {
 
     /// Starts it; kills it first, if it runs.
     pub fn start(&mut self) {
-        self.process = None;
+        self.kill();
         let ports = [self.address.port()];
-        self.process = Some(match self.is_nginx {
-            true => nginx::start(&self.directory, &self.settings, &ports),
-            false => haproxy::start(&self.settings, &ports),
+        self.process = Some(match self.program {
+            Program::HaProxy => haproxy::start(&self.settings, &ports),
+            Program::Nginx => nginx::start(&self.directory, &self.settings, &ports),
+            Program::Nghttpx => nghttpx::start(&self.directory, &self.settings, &ports),
         });
     }
 
-    /// Kills it.
+    /// Kills it, and waits until its workers have left its port.
     pub fn kill(&mut self) {
         self.process = None;
+        wait_until("the port is free", || TcpListener::bind(self.address).ok());
     }
+}
+
+enum Program {
+    HaProxy,
+    Nginx,
+    Nghttpx,
 }
 
 fn place() -> (Directory, SocketAddr) {

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "envoy")]
+pub mod envoy;
+pub mod files;
 pub mod haproxy;
 pub(crate) mod key_file;
 pub mod nginx;

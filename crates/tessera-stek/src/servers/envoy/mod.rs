@@ -1,0 +1,164 @@
+//! Envoy: its secret discovery service (SDS), over gRPC on a Unix socket.
+//!
+//! Each Envoy that is connected gets the keys at once, and again after each change: the issuing key, the next one, the
+//! earlier ones. Envoy seals with the first, and opens tickets under all. It confirms what it took, or refuses it with a
+//! text, which is the acknowledgement; an Envoy that has left no longer counts, and one that comes later gets the present
+//! keys. (Envoy's "xDS REST and gRPC protocol", state of the world: a request with the nonce of a response is an ACK, or
+//! with `error_detail` a NACK.)
+//!
+//! Envoy's `DownstreamTlsContext` names the secret in `session_ticket_keys_sds_secret_config`, with an
+//! `api_config_source` of `api_type: GRPC` and `transport_api_version: V3`, and a cluster for the socket (`pipe`) that has
+//! `http2_protocol_options`.
+//!
+//! Messages and buffers of gRPC hold copies of the keys until they are overwritten: their crates don't wipe memory.
+
+mod secret;
+mod service;
+mod socket;
+mod subscriptions;
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use envoy_types::pb::envoy::service::secret::v3::secret_discovery_service_server::SecretDiscoveryServiceServer;
+use tessera_ring::{InstallRefused, Installation, Installer, RingKeys};
+use tessera_vault::TicketKeyForm;
+use tokio::sync::{Mutex, oneshot, watch};
+use tokio::time::{Instant, timeout_at};
+use tonic::transport::Server;
+
+use self::secret::Snapshot;
+use self::service::{Clients, Service};
+use self::socket::SocketFile;
+use self::subscriptions::{Subscriptions, Verdict};
+use crate::keys::{ServerKey, ServerKeys};
+
+/// The Envoys of a host that get their ticket keys at one socket.
+pub struct Envoy {
+    parts: EnvoyParts,
+    /// What the Envoys should have; their streams end with it.
+    current: watch::Sender<Snapshot>,
+    subscriptions: Arc<Subscriptions>,
+    /// A random key that exists nowhere else, while the ring has none to seal with. Held during an installation.
+    filler: Mutex<Option<ServerKey>>,
+    /// The server ends with it.
+    _end: oneshot::Sender<()>,
+    _file: SocketFile,
+}
+
+/// What [`Envoy`] works with.
+pub struct EnvoyParts {
+    /// The socket. Its directory must not be writable for others; the socket belongs to the owner of the directory, who
+    /// alone may connect.
+    pub socket: PathBuf,
+    /// The name of the secret.
+    pub secret: String,
+    /// The keys of its domain, of 80 bytes.
+    pub keys: ServerKeys,
+}
+
+/// How long the Envoys may take to confirm keys.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How often to check that an Envoy is still there, and how long it may take to answer.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+impl Envoy {
+    /// Listens on the socket. Envoys that connect get keys after the first [`install`](Installer::install).
+    ///
+    /// # Errors
+    /// If the socket can't be created, another process listens on it, others may write to its directory, or the keys
+    /// aren't of 80 bytes.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn listen(parts: EnvoyParts) -> io::Result<Self> {
+        if parts.keys.form() != TicketKeyForm::Aes256 {
+            let what = "Envoy's ticket keys have 80 bytes";
+            return Err(io::Error::new(ErrorKind::InvalidInput, what));
+        }
+        let (listener, file) = socket::listen(&parts.socket)?;
+        let (current, snapshots) = watch::channel(Snapshot::default());
+        let subscriptions = Arc::new(Subscriptions::default());
+        let service = SecretDiscoveryServiceServer::new(Service {
+            secret: parts.secret.clone(),
+            snapshots,
+            subscriptions: subscriptions.clone(),
+        });
+        let (end, ended) = oneshot::channel();
+        let server = Server::builder()
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE));
+        tokio::spawn(async move {
+            let ended = async {
+                let _ = ended.await;
+            };
+            let served = server.serve_with_incoming_shutdown(service, Clients(listener), ended);
+            if let Err(error) = served.await {
+                tracing::warn!("the socket for Envoy can't be served any more: {error}");
+            }
+        });
+        Ok(Self { parts, current, subscriptions, filler: Mutex::default(), _end: end, _file: file })
+    }
+
+    async fn follow(&self, ring: &RingKeys) -> Result<(), InstallRefused> {
+        let random = |_| InstallRefused("the system has no random bytes".into());
+        let mut filler = self.filler.lock().await;
+        let mut keys = self.parts.keys.derive(ring).map_err(random)?;
+        match (&ring.issuing, &*filler) {
+            // Stays the same while it is needed.
+            (None, Some(filler)) => keys.issuing = filler.clone(),
+            (None, None) => *filler = Some(keys.issuing.clone()),
+            (Some(_), _) => *filler = None,
+        }
+        let version = self.publish(secret::encode(&self.parts.secret, &keys));
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let socket = self.parts.socket.display();
+            let waiting = match self.subscriptions.verdict(version) {
+                Verdict::Accepted => return Ok(()),
+                Verdict::Nobody => {
+                    return Err(InstallRefused(format!(
+                        "no Envoy asks for the secret `{}` at {socket}: nothing confirms the ticket keys; they wait for \
+                         an Envoy to connect",
+                        self.parts.secret
+                    )));
+                }
+                Verdict::Refused { node, reason } => {
+                    return Err(InstallRefused(format!(
+                        "Envoy `{node}` refused the ticket keys, and goes on with the earlier ones: {reason}"
+                    )));
+                }
+                Verdict::Waiting(nodes) => nodes,
+            };
+            if timeout_at(deadline, self.subscriptions.changed()).await.is_err() {
+                return Err(InstallRefused(format!(
+                    "Envoy `{}` didn't confirm the ticket keys within {} s; check that it runs, and its log",
+                    waiting.join("`, `"),
+                    DEADLINE.as_secs()
+                )));
+            }
+        }
+    }
+
+    /// Sends a secret to all Envoys, unless they have it. Returns its version.
+    fn publish(&self, secret: secret::EncodedSecret) -> u64 {
+        let current = self.current.borrow().clone();
+        let is_current = current.secret.as_deref() == Some(&secret);
+        // A refused secret is offered again: its reason may be gone.
+        if is_current && !self.subscriptions.has_refusal(current.version) {
+            return current.version;
+        }
+        let version = current.version + 1;
+        self.current.send_replace(Snapshot { version, secret: Some(Arc::new(secret)) });
+        version
+    }
+}
+
+impl Installer for Envoy {
+    fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
+        Box::pin(self.follow(keys))
+    }
+}
