@@ -8,6 +8,7 @@ use tessera_proxy::config::warnings;
 
 use crate::config::{LoadedStek, Stek};
 use crate::load;
+use crate::serve;
 use crate::state::rough;
 
 /// Checks a file, and the files it names, as [`run`](crate::run()) does, and prints what `run` would do.
@@ -51,6 +52,16 @@ fn tables(stek: &Stek) -> Result<Vec<Table>, ProgramError> {
             table.row("key files", joined(nginx.keys.iter().map(|path| path.display())));
             table.rows("warning", nginx.keys.iter().find_map(|path| on_a_disk(path)));
         }
+        if let Some(files) = stek.files.get(section.name).filter(|_| section.kind == "files") {
+            table.row("key files", joined(files.keys.iter().map(|path| path.display())));
+            table.row("format", &files.format);
+            let command = joined(&files.command);
+            table.row(
+                "command",
+                if command.is_empty() { "none: the server watches its files" } else { &command },
+            );
+            table.rows("warning", files.keys.iter().find_map(|path| on_a_disk(path)));
+        }
         match section.certificate {
             Some(path) => {
                 table.row("compares", format_args!("names and issuer of {}", path.display()))
@@ -90,7 +101,14 @@ fn of_ring(stek: &Stek, member: &str) -> Result<Table, ProgramError> {
         );
     }
     if let Some(path) = &ring.file {
-        table.row("store", format_args!("the file {}, for this sidecar alone", path.display()));
+        table.row("store", format_args!("the file {}", path.display()));
+        match &ring.serve {
+            Some(serve) => {
+                serve::acceptor(serve)?;
+                table.row("", format_args!("served to other sidecars at {}", serve.listen));
+            }
+            None => table.row("", "for this sidecar alone"),
+        }
     }
     table.row("this sidecar", member);
     table.row("a key seals for", in_words(ring.rotate_every));

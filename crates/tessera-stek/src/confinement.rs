@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tessera_proxy::address::DialAddress;
+use tessera_proxy::address::{DialAddress, ListenAddress};
 use tessera_proxy::confine::{Confinement, Needs};
 
 use crate::config::Stek;
@@ -19,6 +19,7 @@ pub(crate) fn of(stek: &Stek, file: &Path) -> Confinement {
     let own = ring.file.iter().chain(&ring.cache);
     let keys = stek.haproxy.values().map(|section| &section.keys);
     let keys = keys.chain(stek.nginx.values().flat_map(|section| &section.keys));
+    let keys = keys.chain(stek.files.values().flat_map(|section| &section.keys));
     for path in own.chain(keys) {
         needs.directory(path.parent().unwrap_or(Path::new("")));
     }
@@ -28,6 +29,16 @@ pub(crate) fn of(stek: &Stek, file: &Path) -> Confinement {
             needs.file(Some(&canary.ca));
             needs.dial(&DialAddress::Tcp(canary.address));
         }
+    }
+    if stek.files.values().any(|section| !section.command.is_empty()) {
+        needs.programs();
+        needs.signals();
+        // Those of the programs aren't known.
+        needs.all_ports();
+    }
+    if let Some(serve) = &ring.serve {
+        needs.files([&serve.certificate, &serve.ca].into_iter().chain(&serve.key));
+        needs.listen(&ListenAddress::Tcp(serve.listen));
     }
     for section in stek.nginx.values() {
         needs.file(Some(&section.pid));

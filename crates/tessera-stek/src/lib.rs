@@ -17,6 +17,7 @@ mod load;
 mod metrics;
 mod run;
 mod running;
+mod serve;
 pub mod servers;
 mod state;
 

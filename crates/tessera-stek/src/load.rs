@@ -1,6 +1,7 @@
 //! What a configuration names: the store, the wrapping key, the servers.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,8 +17,9 @@ use zeroize::Zeroizing;
 
 use crate::canary::Canary;
 use crate::certificate;
-use crate::config::{CanarySection, RingSection, ServerSection, Stek};
+use crate::config::{CanarySection, FilesSection, RingSection, ServerSection, Stek};
 use crate::keys::{Domain, ServerKeys};
+use crate::servers::files::{FileFormat, KeyFileParts, KeyFiles, Probe, ReloadCommand};
 use crate::servers::haproxy::HaProxy;
 use crate::servers::nginx::Nginx;
 
@@ -96,6 +98,11 @@ pub(crate) fn servers(stek: &Stek) -> Result<Vec<LoadedServer>, ProgramError> {
     let mut loaded = Vec::new();
     for section in stek.servers() {
         let domain = Domain { kind: section.kind, name: section.pool().to_owned() };
+        if let Some(files) = stek.files.get(section.name).filter(|_| section.kind == "files") {
+            let name = format!("files.{}", section.name);
+            loaded.push(of_files(&section, files, &domain, &name)?);
+            continue;
+        }
         let keys = ServerKeys::new(&tessera_aws_lc::provider(), TicketKeyForm::Aes256, &domain);
         let installer: Arc<dyn Installer> =
             match (stek.haproxy.get(section.name), stek.nginx.get(section.name)) {
@@ -119,6 +126,45 @@ pub(crate) fn servers(stek: &Stek) -> Result<Vec<LoadedServer>, ProgramError> {
         });
     }
     Ok(loaded)
+}
+
+fn of_files(
+    section: &ServerSection<'_>,
+    files: &FilesSection,
+    domain: &Domain,
+    name: &str,
+) -> Result<LoadedServer, ProgramError> {
+    let wrong =
+        |key: &str, what: &dyn Display| ProgramError::settings(format!("[{name}] {key}: {what}"));
+    let form = match files.key_length {
+        80 => TicketKeyForm::Aes256,
+        48 => TicketKeyForm::Aes128,
+        _ => return Err(wrong("key-length", &"must be 80 (AES-256) or 48 (AES-128)")),
+    };
+    let format: FileFormat = files.format.parse().map_err(|error| wrong("format", &error))?;
+    let canary = || section.canary.map(|canary| canary_of(canary, name)).transpose();
+    let probe = canary()?.map(|(canary, address)| Probe {
+        canary,
+        address,
+        reads_within: files.reads_within,
+    });
+    // Servers of two formats have different orders of the same key.
+    let domain = Domain { kind: domain.kind, name: format!("{} {}", format.name(), domain.name) };
+    let parts = KeyFileParts {
+        files: files.keys.clone(),
+        format,
+        keys: ServerKeys::new(&tessera_aws_lc::provider(), form, &domain),
+        command: ReloadCommand::new(&files.command),
+        probe,
+    };
+    let installer = KeyFiles::new(parts).map_err(|error| wrong("keys", &error))?;
+    Ok(LoadedServer {
+        traits: traits(section, name)?,
+        name: name.to_owned(),
+        installer: Arc::new(installer),
+        pool: format!("files.{}", domain.name),
+        canary: canary()?,
+    })
 }
 
 fn canary_of(section: &CanarySection, name: &str) -> Result<(Canary, SocketAddr), ProgramError> {

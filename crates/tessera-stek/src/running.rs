@@ -17,6 +17,7 @@ use crate::canaries::{CanaryResults, ServerCanary};
 use crate::config::{RingSection, Stek};
 use crate::load;
 use crate::metrics::RingMetrics;
+use crate::serve;
 use crate::state::{ChangeKind, RequestedChange, StekState, canary_states};
 
 /// All servers of a configuration, while they are members.
@@ -36,7 +37,7 @@ pub(crate) struct RunningMember {
 
 /// How often canaries look: ten times a rotation, within these bounds.
 const FASTEST_CANARY: Duration = Duration::from_secs(2);
-const SLOWEST_CANARY: Duration = Duration::from_secs(60);
+const SLOWEST_CANARY: Duration = Duration::from_secs(10);
 
 /// How often the metrics follow the ring.
 const FOLLOW_EVERY: Duration = Duration::from_secs(1);
@@ -45,6 +46,9 @@ impl RunningRing {
     /// Joins the ring with each server, whether or not the store and the servers can be reached.
     pub(crate) fn start(stek: &Stek, metrics: &Metrics) -> Result<Arc<Self>, ProgramError> {
         let store = load::store(&stek.ring)?;
+        if let Some(section) = &stek.ring.serve {
+            serve::start(section, store.clone())?;
+        }
         let wrapping = Arc::new(load::wrapping(&stek.ring)?);
         let host = load::member(&stek.ring)?;
         let metrics = RingMetrics::register(metrics);

@@ -112,6 +112,36 @@ impl RunningServer {
         Nginx::new(self.path("nginx.pid"), files, keys)
     }
 
+    /// Returns the section of a sidecar's configuration for this HAProxy, with a canary that trusts the authority in
+    /// `ca`.
+    #[must_use]
+    pub fn haproxy_section(&self, ca: &str) -> String {
+        format!(
+            "[haproxy.www]\nsocket = \"{}\"\nkeys = \"{}\"\ncanary = {}\n",
+            self.path("admin.sock").display(),
+            self.path("keys").display(),
+            self.canary_setting(ca),
+        )
+    }
+
+    /// The same for this nghttpx.
+    #[must_use]
+    pub fn nghttpx_section(&self, ca: &str) -> String {
+        let files = (0..3).map(|number| self.path(&format!("key{number}")).display().to_string());
+        let files: Vec<_> = files.collect();
+        let signal = format!("kill -HUP $(cat {})", self.path("nghttpx.pid").display());
+        format!(
+            "[files.www]\nformat = \"binary\"\nkeys = {files:?}\ncommand = [\"sh\", \"-c\", \"{signal}\"]\n\
+             canary = {}\n",
+            self.canary_setting(ca),
+        )
+    }
+
+    fn canary_setting(&self, ca: &str) -> String {
+        let address = self.address;
+        format!("{{ address = \"{address}\", server-name = \"{SERVER_NAME}\", ca = \"{ca}\" }}")
+    }
+
     /// Returns the keys that HAProxy holds: the earlier one, the one that seals, the next one.
     #[must_use]
     pub fn haproxy_keys(&self) -> Vec<Vec<u8>> {

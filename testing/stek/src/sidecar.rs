@@ -1,14 +1,13 @@
 //! `tessera stek` as a process that tests start, kill and query.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use tessera_test_peers::Directory;
-
-use crate::servers::{RunningServer, SERVER_NAME};
 
 /// A sidecar with its files, running or not.
 pub struct Sidecar {
@@ -19,36 +18,25 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Writes the configuration of a sidecar for an HAProxy. `program` is the one of this package.
+    /// Writes the configuration of a sidecar. `store` is the part of `[ring]` that names the store, `servers` the sections of
+    /// its servers; `{dir}` in both stands for a directory of its own. `program` is the one of this package.
     #[must_use]
-    pub fn new(
-        program: &'static str,
-        name: &str,
-        etcd: &[String],
-        ca: &str,
-        server: &RunningServer,
-    ) -> Self {
+    pub fn new(program: &'static str, name: &str, store: &str, servers: &str) -> Self {
         let directory = Directory::new();
+        for inner in ["key", "cache"] {
+            let inner = directory.path(inner);
+            fs::create_dir(&inner).unwrap();
+            fs::set_permissions(inner, Permissions::from_mode(0o700)).unwrap();
+        }
         let key = directory.path("key/ring.key");
-        fs::create_dir(directory.path("key")).unwrap();
         fs::write(&key, "0123456789abcdef".repeat(4)).unwrap();
-        fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-        let ca = directory.write("ca.pem", ca);
-        fs::create_dir(directory.path("cache")).unwrap();
-        let endpoints: Vec<_> = etcd.iter().map(|endpoint| format!("\"{endpoint}\"")).collect();
+        fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
         let text = format!(
-            "[process]\nadmin = \"unix:{}\"\n[ring]\nkey = \"{key}\"\nmember = \"{name}\"\ncache = \"{}\"\n\
-             clock-skew = \"1s\"\n[ring.etcd]\nendpoints = [{}]\nplaintext-on-private-network = true\n\
-             [haproxy.www]\nsocket = \"{}\"\nkeys = \"{}\"\n\
-             canary = {{ address = \"{}\", server-name = \"{SERVER_NAME}\", ca = \"{ca}\" }}\n",
-            directory.path("admin.sock"),
-            directory.path("cache/ring"),
-            endpoints.join(", "),
-            server.path("admin.sock").display(),
-            server.path("keys").display(),
-            server.address,
+            "[process]\nadmin = \"unix:{{dir}}/admin.sock\"\n[ring]\nkey = \"{key}\"\nmember = \"{name}\"\n\
+             cache = \"{{dir}}/cache/ring\"\nclock-skew = \"1s\"\n{store}\n{servers}\n"
         );
-        let file = directory.write("stek.toml", text);
+        let own = directory.path("");
+        let file = directory.write("stek.toml", text.replace("{dir}/", &own));
         Self { program, directory, file, process: None }
     }
 

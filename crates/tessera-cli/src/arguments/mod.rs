@@ -130,8 +130,8 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
         task: Sepp,
     },
 
-    /// Ticket keys for pools of TLS servers that resume each other's sessions: HAProxy, nginx. They rotate in two phases,
-    /// and no key seals before every server holds it.
+    /// Ticket keys for pools of TLS servers that resume each other's sessions: HAProxy, nginx, nghttpx and others. They
+    /// rotate in two phases, and no key seals before every server holds it.
     #[cfg(feature = "stek")]
     #[command(
         arg_required_else_help = true,

@@ -19,7 +19,7 @@ pub use self::needs::{Needs, explain};
 ///
 /// Landlock confines the calling thread and those it starts later; Linux 7.0 confines all. So enforce it before a
 /// runtime's threads start; [`Enforcement::threads_outside`] counts threads that it missed. Afterwards no program can
-/// be executed, not even this one. What the process reads about the machine (such as its control group's number of
+/// be executed, not even this one, unless [`programs`](Self::programs) allows it. What the process reads about the machine (such as its control group's number of
 /// processors) it must read before; the same holds for creating [`Metrics`](crate::admin::Metrics).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
@@ -33,6 +33,8 @@ pub struct Confinement {
     pub tcp: Option<TcpPorts>,
     /// Whether other processes may be signalled, as far as the process's user may.
     pub signals: bool,
+    /// Whether programs may be executed, and everything read for that: they inherit the other restrictions.
+    pub programs: bool,
 }
 
 /// The TCP ports that a confined process may use.
@@ -79,6 +81,11 @@ impl Confinement {
             for path in system {
                 rules.push(rule(path, READ)?);
             }
+        }
+        if self.programs {
+            rules.push(rule(Path::new("/"), READ | AccessFs::Execute)?);
+            // Where their output goes.
+            rules.push(rule(Path::new("/dev/null"), READ | WRITE)?);
         }
         let threads = threads();
         let status =

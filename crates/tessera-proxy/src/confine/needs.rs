@@ -51,6 +51,11 @@ impl Needs {
         self.confinement.signals = true;
     }
 
+    /// Allows executing programs, and reading everything for that.
+    pub fn programs(&mut self) {
+        self.confinement.programs = true;
+    }
+
     /// Allows resolving names.
     pub fn names(&mut self) {
         self.confinement.names = true;

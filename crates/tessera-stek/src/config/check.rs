@@ -15,11 +15,11 @@ impl Stek {
     /// # Errors
     /// `[section] key: ` and what to do.
     pub fn check(&self) -> Result<(), ProgramError> {
-        if self.haproxy.is_empty() && self.nginx.is_empty() {
+        if self.servers().next().is_none() {
             return wrong(
                 "ring",
                 "key",
-                "no server is configured: add a [haproxy.NAME] or an [nginx.NAME]",
+                "no server is configured: add a [haproxy.NAME], an [nginx.NAME] or a [files.NAME]",
             );
         }
         if let Some((key, what)) = self.ring.find_contradiction() {
@@ -38,7 +38,9 @@ impl Stek {
             self.haproxy.iter().map(|(name, it)| (format!("haproxy.{name}"), vec![&it.keys]));
         let nginx =
             self.nginx.iter().map(|(name, it)| (format!("nginx.{name}"), it.keys.iter().collect()));
-        for (section, paths) in haproxy.chain(nginx) {
+        let files_sections =
+            self.files.iter().map(|(name, it)| (format!("files.{name}"), it.keys.iter().collect()));
+        for (section, paths) in haproxy.chain(nginx).chain(files_sections) {
             for path in paths {
                 if let Some(other) = files.insert(path, section.clone()) {
                     let what = format!(
@@ -83,6 +85,10 @@ impl RingSection {
                 "where the ring is must be set: an `etcd` table, or a `file` for one host",
             )),
             (Some(_), Some(_)) => Some(("file", "the ring is in etcd: remove one of the two")),
+            (Some(_), None) if self.serve.is_some() => Some((
+                "serve",
+                "serves the store in `file`, which isn't set: set it, or remove the key",
+            )),
             _ => None,
         }
     }

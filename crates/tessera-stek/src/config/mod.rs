@@ -30,6 +30,9 @@ pub struct Stek {
     /// `[nginx.NAME]`.
     #[serde(default)]
     pub nginx: BTreeMap<String, NginxSection>,
+    /// `[files.NAME]`.
+    #[serde(default)]
+    pub files: BTreeMap<String, FilesSection>,
 }
 
 with_defaults! {
@@ -54,9 +57,11 @@ tessera_proxy::lasting!(Process: admin, log);
 pub struct RingSection {
     /// The store, in etcd.
     pub etcd: Option<EtcdSection>,
-    /// The store, in a file of this sidecar: for one host.
+    /// The store, in a file of this sidecar: for one host, or with `serve` for the few of a site.
     #[serde(default, deserialize_with = "de::some_path")]
     pub file: Option<PathBuf>,
+    /// Serves the store in `file` to other sidecars, whose `etcd` names this one.
+    pub serve: Option<ServeSection>,
     /// Wraps the ticket keys in the store and in `cache`: the same at all sidecars, and never in the store.
     #[serde(deserialize_with = "de::key")]
     pub key: KeySource,
@@ -76,6 +81,23 @@ pub struct RingSection {
     pub clock_skew: Duration,
 }
 
+/// `serve = { ... }`: where other sidecars reach the store of this one, by mutual TLS.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ServeSection {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// This sidecar's certificate, PEM.
+    #[serde(deserialize_with = "de::path")]
+    pub certificate: PathBuf,
+    /// Its private key. Default: in the file of the certificate.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub key: Option<PathBuf>,
+    /// The roots for the certificates of the other sidecars, PEM. Whoever they admit can change the ring.
+    #[serde(deserialize_with = "de::path")]
+    pub ca: PathBuf,
+}
+
 fn an_hour() -> Duration {
     Duration::from_secs(3600)
 }
@@ -87,7 +109,7 @@ fn five_minutes() -> Duration {
 /// What the sections of all servers have.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerSection<'c> {
-    /// `haproxy` or `nginx`.
+    /// `haproxy`, `nginx` or `files`.
     pub kind: &'static str,
     /// The section's name.
     pub name: &'c str,
@@ -151,6 +173,41 @@ pub struct NginxSection {
     pub canary: Option<CanarySection>,
 }
 
+/// `[files.NAME]`: a server that reads its keys from files: nghttpx, Apache Traffic Server, h2o, a program of your own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FilesSection {
+    /// How the server reads them: `binary`, `concatenated`, `base64` or `h2o`.
+    pub format: String,
+    /// The files, on a tmpfs; the sidecar writes them. `binary` needs at least three, the others one.
+    #[serde(deserialize_with = "de::paths")]
+    pub keys: Vec<PathBuf>,
+    /// The length of a key, in bytes: 80 (AES-256) or 48 (AES-128).
+    #[serde(default = "eighty")]
+    pub key_length: u8,
+    /// Makes the server read them: a program and its arguments, without a shell. Default: the server watches its files.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// How long the server may take to read its files.
+    #[serde(default = "five_seconds", deserialize_with = "de::duration")]
+    pub reads_within: Duration,
+    /// The pool that resumes each other's sessions. Default: the section's name.
+    pub domain: Option<String>,
+    /// The server's certificate: its names and its issuer must be those of the others.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub certificate: Option<PathBuf>,
+    /// How to reach it: a ticket that the server seals with the new key is the acknowledgement.
+    pub canary: Option<CanarySection>,
+}
+
+fn eighty() -> u8 {
+    80
+}
+
+fn five_seconds() -> Duration {
+    Duration::from_secs(5)
+}
+
 /// A configuration as read, with the text that locates its errors.
 #[derive(Debug)]
 pub(crate) struct LoadedStek {
@@ -190,7 +247,14 @@ impl Stek {
             certificate: section.certificate.as_deref(),
             canary: section.canary.as_ref(),
         });
-        haproxy.chain(nginx)
+        let files = self.files.iter().map(|(name, section)| ServerSection {
+            kind: "files",
+            name,
+            domain: section.domain.as_deref(),
+            certificate: section.certificate.as_deref(),
+            canary: section.canary.as_ref(),
+        });
+        haproxy.chain(nginx).chain(files)
     }
 }
 

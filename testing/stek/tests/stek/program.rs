@@ -10,6 +10,7 @@ use serde_json::json;
 use tessera_aws_lc::provider;
 use tessera_stek_tests::{Fleet, RunningServer, Sidecar, count, until};
 use tessera_test_peers::etcd::Cluster;
+use tessera_test_peers::{Directory, free_port};
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 use tokio::time::sleep;
 
@@ -20,9 +21,14 @@ async fn a_pool_goes_on_whatever_of_it_is_killed() {
     let fleet = Fleet::new();
     let mut etcd = Cluster::start(3).unwrap();
     let mut servers = [RunningServer::haproxy(&fleet.pki), RunningServer::haproxy(&fleet.pki)];
-    let ca = fleet.pki.authority.pem();
+    let files = Directory::new();
+    let ca = files.write("ca.pem", fleet.pki.authority.pem());
+    let endpoints = etcd.endpoints();
+    let store =
+        format!("etcd = {{ endpoints = {endpoints:?}, plaintext-on-private-network = true }}");
     let mut sidecars = [0, 1].map(|at: usize| {
-        Sidecar::new(PROGRAM, ["a", "b"][at], &etcd.endpoints(), &ca, &servers[at])
+        let section = servers[at].haproxy_section(&ca);
+        Sidecar::new(PROGRAM, ["a", "b"][at], &store, &section)
     });
     for (sidecar, server) in sidecars.iter_mut().zip(&mut servers) {
         sidecar.start();
@@ -99,6 +105,61 @@ async fn a_pool_goes_on_whatever_of_it_is_killed() {
     for member in 0..3 {
         search(&etcd.data_dir(member), &all);
     }
+}
+
+/// A site without etcd: one sidecar has the store in a file, the other reaches it by mutual TLS.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_small_site_keeps_its_ring_in_a_file_of_one_sidecar() {
+    let fleet = Fleet::new();
+    let mut servers = [RunningServer::nghttpx(&fleet.pki), RunningServer::nghttpx(&fleet.pki)];
+    let files = Directory::new();
+    let ca = files.write("ca.pem", fleet.pki.authority.pem());
+    let own = fleet.pki.authority.issue("sidecar.example");
+    let certificate = files.write_private("sidecar.pem", own.both_pem());
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
+    let serve = format!(
+        "file = \"{{dir}}/cache/store\"\nserve = {{ listen = \"{address}\", certificate = \"{certificate}\", ca = \
+         \"{ca}\" }}"
+    );
+    let reach = |certificate: &str| {
+        format!(
+            "etcd = {{ endpoints = [\"{address}\"], ca = \"{ca}\", server-name = \"sidecar.example\"{certificate} }}"
+        )
+    };
+    let with_certificate = reach(&format!(", certificate = \"{certificate}\""));
+    let sections = [0, 1].map(|at: usize| servers[at].nghttpx_section(&ca));
+    servers.iter_mut().for_each(RunningServer::start);
+    let mut stranger = Sidecar::new(PROGRAM, "c", &reach(""), &sections[1]);
+    let mut sidecars = [
+        Sidecar::new(PROGRAM, "a", &serve, &sections[0]),
+        Sidecar::new(PROGRAM, "b", &with_certificate, &sections[1]),
+    ];
+    let checked = sidecars[0].task("check");
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    sidecars.iter_mut().for_each(Sidecar::start);
+    until("all is well", || sidecars.iter().all(Sidecar::is_well)).await;
+    let [a, b] = [0, 1].map(|at: usize| servers[at].address);
+    let canary = fleet.canary();
+    for round in 0..3 {
+        let ticket = canary.ticket(a).await.unwrap();
+        assert!(canary.resumes(b, ticket).await.unwrap());
+        let rotated = sidecars[round % 2].task("rotate");
+        assert!(rotated.status.success(), "{}", String::from_utf8_lossy(&rotated.stderr));
+        until("all is well again", || sidecars.iter().all(Sidecar::is_well)).await;
+    }
+
+    // The sidecar with the store dies, and returns.
+    sidecars[0].kill();
+    assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
+    assert!(!sidecars[1].task("rotate").status.success());
+    sidecars[0].start();
+    until("all is well again", || sidecars.iter().all(Sidecar::is_well)).await;
+    assert!(sidecars[1].task("rotate").status.success());
+
+    // A process without a certificate changes nothing.
+    stranger.start();
+    until("it is refused", || stranger.log().contains("keeps its current keys")).await;
+    assert!(!stranger.task("revoke").status.success());
 }
 
 /// Returns the secrets of the ring's keys: the test has the key that wraps them in etcd.
