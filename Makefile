@@ -29,7 +29,7 @@ RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test se
 RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --test spoofing -- --ignored --nocapture
 RUN_sepp-relay = bench/sepp-relay all
 RUN_stek = $(CARGO) test --locked --quiet --package tessera-stek --package tessera-stek-tests \
-	--features tessera-stek-tests/envoy --lib --test envoy -- --include-ignored --nocapture --test-threads 1
+	--features tessera-stek-tests/envoy --lib --test envoy --test stek -- --include-ignored --nocapture --test-threads 1
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
 	--features tessera-lab/heap,tessera-cli/heap --lib --test lab \
@@ -105,7 +105,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
-## stek               Envoy's ticket keys over gRPC, with a client and with Envoy; needs ENVOY, the program
+## stek               ticket keys of Envoy, and rotations under load; needs ENVOY, the program
 ## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tessera::ClientConfig;
 use tessera_kit::clock::unix;
-use tessera_kit::{ProgramError, SettingFile, pem, trust};
+use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
 use tessera_proxy::stores::etcd_client;
 use tessera_ring::{Installer, MemberTraits};
 use tessera_store::{FileStore, Store};
@@ -187,9 +187,13 @@ fn traits(section: &ServerSection<'_>, name: &str) -> Result<MemberTraits, Progr
     let (names, issuer) = names.ok_or_else(|| {
         ProgramError::in_file(path, "the first certificate can't be read, or has no DNS names")
     })?;
-    let values = [
+    let mut values = BTreeMap::from([
         ("names of the certificate".to_owned(), names),
         ("issuer of the certificate".to_owned(), issuer),
-    ];
-    Ok(MemberTraits { kind, values: values.into() })
+    ]);
+    if let Some(leaf) = chain.first().filter(|_| section.kind == "nginx") {
+        // nginx binds tickets to it (`ngx_ssl_session_id_context` in its src/event/ngx_event_openssl.c).
+        values.insert("fingerprint of the certificate".to_owned(), credential::fingerprint(leaf));
+    }
+    Ok(MemberTraits { kind, values })
 }

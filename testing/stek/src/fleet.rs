@@ -9,7 +9,7 @@ use tessera_aws_lc::provider;
 use tessera_ring::{FleetRing, Installer, MemberOptions, RingOptions, RingParts, system_clock};
 use tessera_stek::canary::Canary;
 use tessera_stek::keys::{Domain, ServerKeys};
-use tessera_store::FileStore;
+use tessera_store::{FileStore, Store};
 use tessera_test_peers::Directory;
 use tessera_vault::{EpochKey, Rotation, TicketKeyForm, WrappingKeys, WrappingPurpose};
 use tessera_webpki::WebPkiVerifier;
@@ -19,7 +19,7 @@ use crate::servers::{Pki, SERVER_NAME};
 
 /// A store, its wrapping key, and the certificates of all servers.
 pub struct Fleet {
-    store: Arc<FileStore>,
+    store: Arc<dyn Store>,
     _directory: Directory,
     /// The authority and the certificate of all servers.
     pub pki: Pki,
@@ -35,6 +35,12 @@ impl Fleet {
         std::fs::create_dir(&inner).unwrap();
         let store = FileStore::open(&inner.join("store")).unwrap();
         Self { store: Arc::new(store), _directory: directory, pki: Pki::new() }
+    }
+
+    /// Creates a fleet without members over another store.
+    #[must_use]
+    pub fn over(store: Arc<dyn Store>) -> Self {
+        Self { store, _directory: Directory::new(), pki: Pki::new() }
     }
 
     /// Joins the ring with a server.

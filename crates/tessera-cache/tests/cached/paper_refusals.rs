@@ -121,7 +121,7 @@ fn a_clients_hash_of_another_chain_is_refused_after_its_proof() {
         let error = of_client(&ends, edit);
         assert_eq!(alert(&error), DECRYPT_ERROR);
         let sentence = error.map(|error| error.to_string()).unwrap_or_default();
-        assert!(sentence.contains("not of the chain that it named"), "{sentence}");
+        assert!(sentence.contains("doesn't match the chain that it named"), "{sentence}");
         // Nothing is dropped; the ticket that was presented is used up.
         assert_eq!(ends.server.metrics().entries, 1);
     }

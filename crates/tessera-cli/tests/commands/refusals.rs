@@ -188,7 +188,7 @@ fn options_that_contradict_each_other_are_refused_with_a_sentence() {
         &["--max-connections", "5", "--max-connections-per-address", "6"],
         &["--max-connections"],
     );
-    serve(&["--http", "--alpn", "h2,smtp"], &["--alpn h2,http/1.1"]);
+    serve(&["--http", "--alpn", "h2,smtp"], &["--alpn may list only h2"]);
     serve(&["--psk", KEY, "--write-certificate", &directory.path("it")], &["--name"]);
     serve(&["--psk-hash", "sha384"], &["--psk-file"]);
     serve(&["--import-psks"], &["--psk-file"]);

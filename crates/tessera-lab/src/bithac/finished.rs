@@ -202,7 +202,7 @@ mod tests {
         let hits = samples::hits(Some(90));
         assert_eq!(check(&Finished::Hits(hits.clone()), 3), Ok(hits.key()));
         let too_many = Hits { hits: 99, ..hits.clone() };
-        assert!(check(&Finished::Hits(too_many), 3).unwrap_err().contains("too many hits"));
+        assert!(check(&Finished::Hits(too_many), 3).unwrap_err().contains("no more hits"));
         let nothing = Hits { bytes: vec![0; hits.bytes.len()], ..hits };
         assert!(check(&Finished::Hits(nothing), 3).unwrap_err().contains("has 0 bytes"));
         let memory = samples::memory();

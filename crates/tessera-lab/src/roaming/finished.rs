@@ -93,8 +93,8 @@ mod tests {
         let mut elsewhere = cell(20);
         elsewhere.name.link.rtt_ms = 12.0;
         for (cell, words) in [
-            (cell(0), "0 samples of 20"),
-            (cell(19), "19 samples of 20"),
+            (cell(0), "0 samples, not 20"),
+            (cell(19), "19 samples, not 20"),
             (failed(9), "there are reasons for 10"),
             (Cell { failed: 999, ..cell(20) }, "10 may"),
             (with(Sample { response_us: Some(1e300), ..answered }), "took 1"),

@@ -60,12 +60,7 @@ impl Nginx {
     async fn follow(&self, ring: &RingKeys) -> Result<(), InstallRefused> {
         let mut state = self.state.lock().await;
         let wanted = self.wanted(ring, &mut state)?;
-        let master = self.master()?;
-        if state.loaded.as_ref().is_some_and(|(loaded, keys)| *loaded == master && *keys == wanted)
-        {
-            return Ok(());
-        }
-        state.loaded = None;
+        // First the files: an nginx that isn't running reads them when it starts.
         for (path, key) in self.files.iter().zip(&wanted) {
             key_file::replace(path, key).map_err(|error| {
                 InstallRefused(format!(
@@ -74,6 +69,13 @@ impl Nginx {
                 ))
             })?;
         }
+        let master = self.master()?;
+        let is_loaded =
+            |(loaded, keys): &(Process, Vec<ServerKey>)| *loaded == master && *keys == wanted;
+        if state.loaded.as_ref().is_some_and(is_loaded) {
+            return Ok(());
+        }
+        state.loaded = None;
         let before = workers(master);
         kill(Pid::from_raw(master.pid), Signal::SIGHUP).map_err(|error| {
             InstallRefused(format!(

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("listening on {}", socket.local_addr()?);
     let acceptor = acceptor(chain.as_ref(), key.as_ref())?;
     let listener = TlsListener::new(Server::new(socket, acceptor, Limits::default()));
-    // What protoc generates goes into `add_service`, and its router into `serve_with_incoming`.
+    // Give `add_service` what protoc generates, and call its result's `serve_with_incoming`.
     let service = service_fn(greet);
     tonic::transport::Server::builder().serve_with_incoming(service, incoming(listener)).await?;
     Ok(())

@@ -3,5 +3,6 @@
 
 mod files;
 mod haproxy;
+mod load;
 mod nginx;
 mod program;

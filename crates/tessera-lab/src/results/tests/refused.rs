@@ -93,7 +93,7 @@ fn what_no_run_of_load_writes_is_refused_with_the_cells_name() {
         assert!(of_cell, "{what}");
     }
     let memory: [(Change, &str); 3] = [
-        (|it| it["total"] = json!(424_242), "have 66 bytes, and the total 424242"),
+        (|it| it["total"] = json!(424_242), "add up to 66 bytes, but the total is 424242"),
         (|it| it["peak"]["components"]["rest"] = json!(i64::MAX), "the most at once"),
         (|it| it["held"]["total"] = json!(-1), "idle"),
     ];
