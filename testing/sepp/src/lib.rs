@@ -17,7 +17,7 @@ pub use self::consumer::{Consumer, Reply, request};
 pub use self::function::Function;
 pub use self::operators::{HOME, THIRD, VISITED};
 pub use self::sepp::{Places, Sepp};
-pub use self::world::{Words, World};
+pub use self::world::{KEY, Words, World};
 
 use tokio::runtime::Runtime;
 

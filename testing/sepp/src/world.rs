@@ -12,7 +12,8 @@ use tessera_test_peers::{Directory, between::RecordingForwarder, wait_until};
 use crate::{Consumer, Function, HOME, Places, Reply, Sepp, THIRD, VISITED, request};
 
 /// 32 bytes, as `openssl rand -hex 32` writes them.
-const KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
+/// The key of states and of rings.
+pub const KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
 
 /// A test's deviations from the usual configuration.
 #[derive(Clone, Copy)]

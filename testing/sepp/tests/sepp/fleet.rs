@@ -1,14 +1,20 @@
 //! Two instances of a SEPP that share tickets and one-time keys through etcd: whichever a flight reaches, it is
 //! processed once.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use serde_json::{Value, json};
-use tessera_sepp_tests::{Consumer, HOME, Sepp, VISITED, Words, World, request};
+use tessera_etcd::{EtcdClient, Transport};
+use tessera_kit::hex;
+use tessera_ring::{FleetRing, RingOptions};
+use tessera_sepp_tests::{Consumer, HOME, KEY, Sepp, VISITED, Words, World, request};
 use tessera_test_peers::between::{Treatment, replay};
 use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::wait_until;
+use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
+use tokio::runtime::Runtime;
 
 use crate::SEPP;
 use crate::early::{accepted, replay_everywhere, warm_up};
@@ -87,8 +93,7 @@ fn the_peer_goes_to_the_other_instance_by_itself() {
     assert_eq!(world.udm.executed_again(), []);
 }
 
-/// The ring of ticket keys rotates while flights are recorded, lost and replayed: the test has deleted its keys in
-/// etcd, and the instances make another.
+/// The ring of ticket keys rotates while flights are recorded, lost and replayed.
 #[test]
 fn a_flight_from_before_a_rotation_is_processed_once() {
     let cluster = Cluster::start(1).unwrap();
@@ -105,12 +110,7 @@ fn a_flight_from_before_a_rotation_is_processed_once() {
     let recorded = world.between.take();
     let before = world.udm.asked().len();
     let of_home = |sepp: &Sepp| replay(sepp.places.n32f, &recorded).unwrap();
-    cluster.ask(0, "/v3/kv/deleterange", &ring_keys()).unwrap();
-    wait_until("the ring has another key", || {
-        world.home.iter().for_each(of_home);
-        let answer = cluster.ask(0, "/v3/kv/range", &ring_keys()).unwrap();
-        answer["kvs"].as_array().is_some_and(|keys| !keys.is_empty()).then_some(())
-    });
+    rotate(&endpoints, || world.home.iter().for_each(of_home));
     world.home.iter().for_each(of_home);
     let after = world.udm.asked().len();
     // At most the one that was never processed.
@@ -121,10 +121,32 @@ fn a_flight_from_before_a_rotation_is_processed_once() {
     replay_everywhere(&world);
 }
 
-/// Returns the keys of the ring in etcd that are in use: from `/tessera/ring/k/` to `/tessera/ring/k0`, as etcd's
-/// gateway takes it.
-fn ring_keys() -> Value {
-    json!({ "key": "L3Rlc3NlcmEvcmluZy9rLw==", "range_end": "L3Rlc3NlcmEvcmluZy9rMA==" })
+/// Rotates the ticket keys of the instances, as a member of their ring, and does something until they have.
+fn rotate(endpoints: &[String], meanwhile: impl Fn()) {
+    let provider = tessera_aws_lc::provider();
+    let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
+    let mut secret = [0; 32];
+    secret.copy_from_slice(&hex::decode(KEY).unwrap());
+    let key = EpochKey::forever(*b"tunnel ring key\0", secret.into());
+    wrapping.add(key, Duration::ZERO).unwrap();
+    let runtime = Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    let transport = Transport::PlaintextOnPrivateNetwork;
+    let client = EtcdClient::new(endpoints.to_vec(), transport, Duration::from_secs(5));
+    let options = RingOptions::new("/tessera/ring/");
+    let ring = FleetRing::of_server(Arc::new(client), &provider, Arc::new(wrapping), options);
+    let (ring, _) = ring.unwrap();
+    wait_until("the ring rotates", || {
+        meanwhile();
+        runtime.block_on(ring.rotate()).ok()
+    });
+    let key = ring.status().active[0].id;
+    wait_until("all instances seal with the new key", || {
+        meanwhile();
+        let members = ring.status().members;
+        members.iter().all(|member| member.keys.first() == Some(&key)).then_some(())
+    });
+    runtime.block_on(ring.close());
 }
 
 /// An instance shuts down and is replaced, while network functions keep asking. Its associations continue with the
@@ -158,7 +180,7 @@ fn an_instance_that_is_replaced_costs_no_answer() {
                         }
                         other => errors.push(format!("{name}: {other:?}")),
                     }
-                    thread::sleep(std::time::Duration::from_millis(3));
+                    thread::sleep(Duration::from_millis(3));
                 }
                 errors
             })
