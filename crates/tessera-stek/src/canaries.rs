@@ -36,6 +36,9 @@ pub(crate) struct ServerCanary {
 /// The last result of each pair, by the names of the server that issued the ticket and of the one that it was offered to.
 pub(crate) type CanaryResults = Arc<Mutex<BTreeMap<(String, String), CanaryResult>>>;
 
+/// How long to wait after a turn that found a problem.
+const SOON: Duration = Duration::from_secs(2);
+
 /// How many turns a ticket stays in the store.
 const TURNS: u32 = 3;
 
@@ -44,17 +47,22 @@ impl ServerCanary {
     pub(crate) async fn run(self) {
         let mut problem = None;
         loop {
-            let failed = self.turn().await.err();
+            let looked = self.turn().await;
+            // What doesn't cross is looked at again soon: the other server may only have been later.
+            let pause = if looked == Ok(true) { self.every } else { self.every.min(SOON) };
+            let failed = looked.err();
             if failed.is_some() && failed != problem {
                 let why = failed.as_deref().unwrap_or_default();
                 tracing::warn!(member = self.member, "the canary can't look: {why}");
             }
             problem = failed;
-            sleep(self.every).await;
+            sleep(pause).await;
         }
     }
 
-    async fn turn(&self) -> Result<(), String> {
+    /// Returns whether all tickets were resumed.
+    async fn turn(&self) -> Result<bool, String> {
+        let mut all = true;
         let own = self.canary.ticket(self.address).await;
         let own = own.map_err(|error| format!("no ticket at {}: {error}", self.address))?;
         self.publish(&own).await.map_err(|error| error.to_string())?;
@@ -72,9 +80,10 @@ impl ServerCanary {
                 Ok(false) => CanaryResult::Full,
                 Err(_) => CanaryResult::Failed,
             };
+            all &= result == CanaryResult::Resumed;
             self.record(from, result);
         }
-        Ok(())
+        Ok(all)
     }
 
     async fn publish(&self, ticket: &CanaryTicket) -> Result<(), StoreError> {
