@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use tessera::ClientConfig;
 use tessera_aws_lc::provider;
-use tessera_ring::{FleetRing, Installer, MemberOptions, RingOptions, RingParts, system_clock};
+use tessera_ring::{
+    FleetRing, Installer, MemberOptions, RingKeys, RingOptions, RingParts, system_clock,
+};
 use tessera_stek::canary::Canary;
 use tessera_stek::keys::{Domain, ServerKeys};
 use tessera_store::{FileStore, Store};
 use tessera_test_peers::Directory;
-use tessera_vault::{EpochKey, Rotation, TicketKeyForm, WrappingKeys, WrappingPurpose};
+use tessera_vault::{EpochKey, Rotation, TicketKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
 use tessera_webpki::WebPkiVerifier;
 use tokio::time::sleep;
 
@@ -94,6 +96,26 @@ impl Default for Fleet {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Returns random keys in every role.
+#[must_use]
+pub fn ring_keys() -> RingKeys {
+    let key = || {
+        let hour = Duration::from_secs(3600);
+        Box::new(TicketKey::generate(&provider(), hour, hour, hour).unwrap())
+    };
+    RingKeys { now: Duration::ZERO, issuing: Some(key()), next: Some(key()), earlier: vec![key()] }
+}
+
+/// Revokes all keys, and checks that a ticket of `a` from before isn't resumed at `b`, and later ones are.
+pub async fn revoke(fleet: &Fleet, rings: &[&FleetRing], [a, b]: [SocketAddr; 2]) {
+    let canary = fleet.canary();
+    let old = canary.ticket(a).await.unwrap();
+    rings[rings.len() - 1].revoke().await.unwrap();
+    settled(rings).await;
+    assert!(!canary.resumes(b, old).await.unwrap());
+    assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
 }
 
 /// Waits until a condition holds.

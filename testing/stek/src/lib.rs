@@ -6,6 +6,6 @@ mod fleet;
 mod servers;
 mod sidecar;
 
-pub use fleet::{Fleet, settled, until};
+pub use fleet::{Fleet, revoke, ring_keys, settled, until};
 pub use servers::{Pki, RunningServer, SERVER_NAME};
 pub use sidecar::{Sidecar, count};

@@ -80,11 +80,9 @@ impl RunningServer {
         let (directory, address) = place();
         let certificate = directory.write_private("server.pem", &pki.certificate);
         let key = directory.write_private("server.key", &pki.key);
-        let files: String = (0..3)
-            .map(|number| {
-                let path = directory.write_private(&format!("key{number}"), [number; 80]);
-                format!("ssl_session_ticket_key {path};\n")
-            })
+        let files: String = key_files(&directory)
+            .iter()
+            .map(|path| format!("ssl_session_ticket_key {path};\n"))
             .collect();
         let [pid, temporary] = ["nginx.pid", "tmp"].map(|name| directory.path(name));
         let port = address.port();
@@ -159,11 +157,9 @@ impl RunningServer {
         let (directory, address) = place();
         let certificate = directory.write_private("server.pem", &pki.certificate);
         let key = directory.write_private("server.key", &pki.key);
-        let files: String = (0..3)
-            .map(|number| {
-                let path = directory.write_private(&format!("key{number}"), [number; 80]);
-                format!("tls-ticket-key-file={path}\n")
-            })
+        let files: String = key_files(&directory)
+            .iter()
+            .map(|path| format!("tls-ticket-key-file={path}\n"))
             .collect();
         let pid = directory.path("nghttpx.pid");
         let (ip, port) = (address.ip(), address.port());
@@ -224,6 +220,11 @@ enum Program {
     HaProxy,
     Nginx,
     Nghttpx,
+}
+
+/// Writes three files of keys, which the sidecar replaces, and returns their paths.
+fn key_files(directory: &Directory) -> [String; 3] {
+    [0, 1, 2].map(|number| directory.write_private(&format!("key{number}"), [number; 80]))
 }
 
 fn place() -> (Directory, SocketAddr) {

@@ -4,12 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tessera_aws_lc::provider;
 use tessera_ring::{Installer, RingKeys};
 use tessera_stek::servers::envoy::{Envoy, EnvoyParts};
-use tessera_stek_tests::{Fleet, settled, until};
+use tessera_stek_tests::{Fleet, ring_keys, settled, until};
 use tessera_test_peers::{Directory, Network, Process, free_port};
-use tessera_vault::TicketKey;
 
 /// An Envoy, and the socket of its sidecar.
 struct Host {
@@ -140,18 +138,5 @@ async fn install(sidecar: &Envoy, keys: &RingKeys) {
     while let Err(refusal) = sidecar.install(keys).await {
         assert!(start.elapsed() < Duration::from_secs(20), "{refusal}");
         tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
-fn ring_keys() -> RingKeys {
-    let key = || {
-        let hour = Duration::from_secs(3600);
-        TicketKey::generate(&provider(), hour, hour, hour).unwrap()
-    };
-    RingKeys {
-        now: Duration::ZERO,
-        issuing: Some(Box::new(key())),
-        next: Some(Box::new(key())),
-        earlier: vec![Box::new(key())],
     }
 }

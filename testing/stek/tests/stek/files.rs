@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tessera_aws_lc::provider;
-use tessera_ring::{Installer, RingKeys};
+use tessera_ring::Installer;
 use tessera_stek::keys::{Domain, ServerKeys};
 use tessera_stek::servers::files::{FileFormat, KeyFileParts, KeyFiles, ReloadCommand};
-use tessera_stek_tests::{Fleet, RunningServer, settled, until};
+use tessera_stek_tests::{Fleet, RunningServer, ring_keys, settled, until};
 use tessera_test_peers::Directory;
-use tessera_vault::{TicketKey, TicketKeyForm};
+use tessera_vault::TicketKeyForm;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tickets_cross_between_two_nghttpx_through_rotations() {
@@ -104,19 +104,6 @@ fn in_format(format: FileFormat, file: &str, command: &str) -> KeyFiles {
         probe: None,
     };
     KeyFiles::new(parts).unwrap()
-}
-
-fn ring_keys() -> RingKeys {
-    let key = || {
-        let hour = Duration::from_secs(3600);
-        TicketKey::generate(&provider(), hour, hour, hour).unwrap()
-    };
-    RingKeys {
-        now: Duration::ZERO,
-        issuing: Some(Box::new(key())),
-        next: Some(Box::new(key())),
-        earlier: vec![Box::new(key())],
-    }
 }
 
 #[tokio::test]
