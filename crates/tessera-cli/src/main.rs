@@ -84,11 +84,11 @@ fn tunnel(task: TunnelTask) -> ExitCode {
 #[cfg(feature = "sepp")]
 fn sepp(task: &Sepp) -> ExitCode {
     match task {
-        Sepp::Run { file } => {
+        Sepp::Run { configuration } => {
             guard_memory();
-            ended(tessera_sepp::run(file))
+            ended(tessera_sepp::run(&configuration.file))
         }
-        Sepp::Check { file } => ended(tessera_sepp::check(file)),
+        Sepp::Check { configuration } => ended(tessera_sepp::check(&configuration.file)),
         #[cfg(feature = "demo")]
         Sepp::Demo { json } => {
             ended(tessera_sepp::demo(&tessera_sepp::DemoOptions { json: *json }))
@@ -99,21 +99,23 @@ fn sepp(task: &Sepp) -> ExitCode {
 #[cfg(feature = "stek")]
 fn stek(task: &Stek) -> ExitCode {
     match task {
-        Stek::Run { file } => {
+        Stek::Run { configuration } => {
             guard_memory();
-            ended(tessera_stek::run(file))
+            ended(tessera_stek::run(&configuration.file))
         }
-        Stek::Check { file } => ended(tessera_stek::check(file)),
-        Stek::Status { file, json } => match tessera_stek::status(file, *json) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(1),
-            Err(error) => failed(&error, error.exit_code()),
-        },
-        Stek::Rotate { file } => {
-            ended(tessera_stek::change(file, tessera_stek::ChangeKind::Rotate))
+        Stek::Check { configuration } => ended(tessera_stek::check(&configuration.file)),
+        Stek::Status { configuration, json } => {
+            match tessera_stek::status(&configuration.file, *json) {
+                Ok(true) => ExitCode::SUCCESS,
+                Ok(false) => ExitCode::from(1),
+                Err(error) => failed(&error, error.exit_code()),
+            }
         }
-        Stek::Revoke { file, now: _ } => {
-            ended(tessera_stek::change(file, tessera_stek::ChangeKind::Revoke))
+        Stek::Rotate { configuration } => {
+            ended(tessera_stek::change(&configuration.file, tessera_stek::ChangeKind::Rotate))
+        }
+        Stek::Revoke { configuration, now: _ } => {
+            ended(tessera_stek::change(&configuration.file, tessera_stek::ChangeKind::Revoke))
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod advise;
 mod common;
+#[cfg(any(feature = "sepp", feature = "stek", feature = "tunnel"))]
+mod configuration_file;
 mod connect;
 #[cfg(feature = "lab")]
 mod lab;

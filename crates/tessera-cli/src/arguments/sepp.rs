@@ -1,8 +1,8 @@
 //! `tessera sepp`.
 
-use std::path::PathBuf;
+use clap::Subcommand;
 
-use clap::{Subcommand, ValueHint};
+use super::configuration_file::ConfigurationFile;
 
 /// The commands of `tessera sepp`.
 #[derive(Subcommand)]
@@ -22,9 +22,8 @@ POST /peers/FQDN/drain ends N32 with a peer.
 Exit codes: 0 it was asked to end, 1 something failed, 2 the file is invalid."
     )]
     Run {
-        /// The configuration (TOML).
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
     },
 
     /// Checks a file as `run` does, with all files that it names, and shows what it would do. It doesn't listen or
@@ -39,9 +38,8 @@ Examples:
 Exit codes: 0 it could run, 1 the table could not be written, 2 the file is invalid."
     )]
     Check {
-        /// The configuration (TOML).
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
     },
 
     /// Demonstrates a SEPP in a few seconds: three operators on loopback, a registration from abroad, connections that

@@ -1,8 +1,8 @@
 //! `tessera stek`.
 
-use std::path::PathBuf;
+use clap::Subcommand;
 
-use clap::{Subcommand, ValueHint};
+use super::configuration_file::ConfigurationFile;
 
 /// The commands of `tessera stek`.
 #[derive(Subcommand)]
@@ -18,9 +18,8 @@ Ctrl-C and SIGTERM end it; the servers keep their keys, which a new start takes 
 Exit codes: 0 it was asked to end, 1 something failed, 2 the file is invalid."
     )]
     Run {
-        /// The configuration (TOML).
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
     },
 
     /// Checks a file as `run` does, with all files that it names, and shows what it would do. It opens no store, and
@@ -34,9 +33,8 @@ Examples:
 Exit codes: 0 it could run, 1 the table could not be written, 2 the file is invalid."
     )]
     Check {
-        /// The configuration (TOML).
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
     },
 
     /// Shows the keys, the members and what each holds, as a running sidecar sees them.
@@ -50,9 +48,8 @@ Examples:
 Exit codes: 0 all is well, 1 a member is behind, or the sidecar can't be reached, 2 the file is invalid."
     )]
     Status {
-        /// The configuration of the sidecar, which has `admin` in [process].
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
 
         /// Prints one JSON object instead of text.
         #[arg(long)]
@@ -69,9 +66,8 @@ Examples:
 Exit codes: 0 the key seals, 1 a member doesn't hold it yet, or the sidecar can't be reached, 2 the file is invalid."
     )]
     Rotate {
-        /// The configuration of the sidecar, which has `admin` in [process].
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
     },
 
     /// Replaces all keys at once, for example after a theft. Clients make full handshakes, and none fails.
@@ -85,9 +81,8 @@ A member that can't reach the store goes on with the earlier keys until they end
 Exit codes: 0 the keys are replaced, 1 the sidecar or the store can't be reached, 2 the file is invalid."
     )]
     Revoke {
-        /// The configuration of the sidecar, which has `admin` in [process].
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
 
         /// Confirms that every ticket of the fleet becomes worthless.
         #[arg(long, required = true)]

@@ -4,11 +4,13 @@ mod examples;
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand};
 #[cfg(feature = "demo")]
 use tessera_tunnel::DemoOptions;
 use tessera_tunnel::Source;
 use tessera_tunnel::config::{ClientSection, Process, ServerSection, Tunnels};
+
+use super::configuration_file::ConfigurationFile;
 
 /// The commands of `tessera tunnel`.
 #[derive(Subcommand)]
@@ -36,9 +38,8 @@ clients that connect between two processes then wait, and see no error.
 Exit codes: 0 it was asked to end, 1 something failed, 2 the file is invalid."
     )]
     Run {
-        /// The configuration (TOML).
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
     },
 
     /// Checks a file as `run` does, with all files that it names, and shows what it would do. It doesn't listen or
@@ -53,9 +54,8 @@ Examples:
 Exit codes: 0 it could run, 1 the table could not be written, 2 the file is invalid."
     )]
     Check {
-        /// The configuration (TOML).
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[command(flatten)]
+        configuration: ConfigurationFile,
     },
 
     /// Demonstrates a tunnel in a few seconds: both ends on loopback, a toy database, and an attacker on the path that
@@ -107,8 +107,8 @@ impl From<Tunnel> for Task {
                 let tunnels = Tunnels { process, server, ..Tunnels::default() };
                 Self::Run(Source::CommandLine(Box::new(tunnels)))
             }
-            Tunnel::Run { file } => Self::Run(Source::File(file)),
-            Tunnel::Check { file } => Self::Check(file),
+            Tunnel::Run { configuration } => Self::Run(Source::File(configuration.file)),
+            Tunnel::Check { configuration } => Self::Check(configuration.file),
             #[cfg(feature = "demo")]
             Tunnel::Demo { json } => Self::Demo(DemoOptions { json }),
         }
