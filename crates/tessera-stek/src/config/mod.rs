@@ -114,7 +114,7 @@ pub struct ServerSection<'c> {
     /// The section's name.
     pub name: &'c str,
     /// The pool; `None`: the section's name.
-    pub domain: Option<&'c str>,
+    pub pool: Option<&'c str>,
     /// The server's certificate, to compare with those of the others.
     pub certificate: Option<&'c Path>,
     /// How a canary reaches it.
@@ -145,7 +145,7 @@ pub struct HaProxySection {
     #[serde(deserialize_with = "de::path")]
     pub keys: PathBuf,
     /// The pool that resumes each other's sessions. Default: the section's name.
-    pub domain: Option<String>,
+    pub pool: Option<String>,
     /// The server's certificate: its names and its issuer must be those of the others.
     #[serde(default, deserialize_with = "de::some_path")]
     pub certificate: Option<PathBuf>,
@@ -165,7 +165,7 @@ pub struct NginxSection {
     #[serde(deserialize_with = "de::paths")]
     pub keys: Vec<PathBuf>,
     /// The pool that resumes each other's sessions. Default: the section's name.
-    pub domain: Option<String>,
+    pub pool: Option<String>,
     /// The server's certificate: its names and its issuer must be those of the others.
     #[serde(default, deserialize_with = "de::some_path")]
     pub certificate: Option<PathBuf>,
@@ -192,7 +192,7 @@ pub struct FilesSection {
     #[serde(default = "five_seconds", deserialize_with = "de::duration")]
     pub reads_within: Duration,
     /// The pool that resumes each other's sessions. Default: the section's name.
-    pub domain: Option<String>,
+    pub pool: Option<String>,
     /// The server's certificate: its names and its issuer must be those of the others.
     #[serde(default, deserialize_with = "de::some_path")]
     pub certificate: Option<PathBuf>,
@@ -236,21 +236,21 @@ impl Stek {
         let haproxy = self.haproxy.iter().map(|(name, section)| ServerSection {
             kind: "haproxy",
             name,
-            domain: section.domain.as_deref(),
+            pool: section.pool.as_deref(),
             certificate: section.certificate.as_deref(),
             canary: section.canary.as_ref(),
         });
         let nginx = self.nginx.iter().map(|(name, section)| ServerSection {
             kind: "nginx",
             name,
-            domain: section.domain.as_deref(),
+            pool: section.pool.as_deref(),
             certificate: section.certificate.as_deref(),
             canary: section.canary.as_ref(),
         });
         let files = self.files.iter().map(|(name, section)| ServerSection {
             kind: "files",
             name,
-            domain: section.domain.as_deref(),
+            pool: section.pool.as_deref(),
             certificate: section.certificate.as_deref(),
             canary: section.canary.as_ref(),
         });
@@ -262,6 +262,6 @@ impl ServerSection<'_> {
     /// Returns the pool's name.
     #[must_use]
     pub fn pool(&self) -> &str {
-        self.domain.unwrap_or(self.name)
+        self.pool.unwrap_or(self.name)
     }
 }
