@@ -1,10 +1,12 @@
 //! The places of tables in a text.
 
+use std::collections::HashSet;
+
 use crate::table::{Table, markdown};
 
 /// In place of a table without a report.
 const NOT_RECORDED: &str = "not recorded yet\n";
-const END: &str = "<!-- end of table -->";
+pub(super) const END: &str = "<!-- end of table -->";
 
 /// Formats a table, if there is one.
 pub(super) fn of(table: Option<&Table>) -> String {
@@ -12,14 +14,17 @@ pub(super) fn of(table: Option<&Table>) -> String {
 }
 
 /// Replaces the tables in a text: what is between `<!-- table NAME -->` and `<!-- end of table -->`. The rest stays. An
-/// error names the mark that is wrong.
-pub(super) fn fill(text: &str, tables: &[(&str, Option<Table>)]) -> Result<String, String> {
+/// error names the mark that is wrong. `filled` gets the names; a table has one place among all texts.
+pub(super) fn fill<'a>(
+    text: &str,
+    tables: &[(&'a str, Option<Table>)],
+    filled: &mut HashSet<&'a str>,
+) -> Result<String, String> {
     let mut made = String::new();
     let mut rest = text;
-    let mut filled = Vec::new();
     while let Some((before, after)) = rest.split_once("<!-- table ") {
         let (name, after) = after.split_once(" -->").ok_or("a mark `<!-- table` has no end")?;
-        let (_, table) = tables
+        let (name, table) = tables
             .iter()
             .find(|(known, _)| *known == name)
             .ok_or_else(|| format!("no table is named {name}"))?;
@@ -31,20 +36,23 @@ pub(super) fn fill(text: &str, tables: &[(&str, Option<Table>)]) -> Result<Strin
         let _ = between;
         let table = of(table.as_ref());
         made.push_str(&format!("{before}<!-- table {name} -->\n{table}{END}"));
-        filled.push(name);
+        if !filled.insert(*name) {
+            return Err(format!("the table {name} has another place before"));
+        }
         rest = after;
     }
     made.push_str(rest);
-    match tables.iter().find(|(name, _)| !filled.contains(name)) {
-        Some((name, _)) => Err(format!("it has no `<!-- table {name} -->` with `{END}` below")),
-        None => Ok(made),
-    }
+    Ok(made)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::table::{Cell, Name};
+
+    fn filled(text: &str, tables: &[(&str, Option<Table>)]) -> Result<String, String> {
+        fill(text, tables, &mut HashSet::new())
+    }
 
     fn table() -> Table {
         let mut table = Table::with_note("A caption.", "option | µs");
@@ -77,29 +85,29 @@ mod tests {
         assert!(made.ends_with("| [one.json](one.json) |  |\n"), "{made}");
         let tables = [("one", Some(table))];
         let text = "<!-- table one --><!-- end of table -->\n";
-        let once = fill(text, &tables).unwrap();
-        assert_eq!(fill(&once, &tables).unwrap(), once, "making it again changes nothing");
+        let once = filled(text, &tables).unwrap();
+        assert_eq!(filled(&once, &tables).unwrap(), once, "making it again changes nothing");
     }
 
     #[test]
-    fn only_what_is_between_the_marks_is_made_anew() {
+    fn only_the_text_between_the_marks_is_replaced() {
         let text = "Text.\n<!-- table one -->\nold\n<!-- end of table -->\nMore.\n\
                     <!-- table two --><!-- end of table -->\n";
         let tables = [("one", Some(table())), ("two", None)];
-        let made = fill(text, &tables).unwrap();
+        let made = filled(text, &tables).unwrap();
         assert!(made.starts_with("Text.\n<!-- table one -->\nA caption.\n"), "{made}");
         assert!(made.contains("| 1 |\n<!-- end of table -->\nMore.\n"), "{made}");
         assert!(made.ends_with("two -->\nnot recorded yet\n<!-- end of table -->\n"), "{made}");
         assert!(!made.contains("old"));
-        assert_eq!(fill(&made, &tables).unwrap(), made, "making it again changes nothing");
+        assert_eq!(filled(&made, &tables).unwrap(), made, "making it again changes nothing");
     }
 
     #[test]
     fn wrong_marks_are_named() {
         let tables = [("one", None), ("two", None)];
-        let wrong = |text: &str| fill(text, &tables).unwrap_err();
+        let wrong = |text: &str| filled(text, &tables).unwrap_err();
         let one = "<!-- table one --><!-- end of table -->";
-        assert!(wrong(one).contains("table two"));
+        assert!(wrong(&one.repeat(2)).contains("table one has another place"));
         assert!(wrong("<!-- table three --><!-- end of table -->").contains("named three"));
         assert!(wrong("<!-- table one -->").contains("table one has no"));
         assert!(wrong(&format!("<!-- table two -->{one}")).contains("table two has no"));

@@ -14,6 +14,7 @@ mod page;
 mod paper;
 mod tables;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -41,8 +42,9 @@ pub struct Options {
     pub directory: PathBuf,
     /// Where a page with figures goes.
     pub page: Option<Destination>,
-    /// A Markdown text whose tables, each between its marks, are replaced. The rest stays.
-    pub markdown: Option<PathBuf>,
+    /// Markdown texts whose tables, each between its marks, are replaced. The rest stays. Each table has its marks in one
+    /// of them.
+    pub markdown: Vec<PathBuf>,
 }
 
 /// Reads the reports and writes the requested output; by default, prints all tables.
@@ -71,24 +73,46 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         }
     };
     tables.push(("answer", Some(Table::with_note(format!("**{sentence}** {rest}"), ""))));
-    if let Some(path) = &options.markdown {
-        let name = path.display();
-        let wrong = |what: &str| LabError::Options(format!("--markdown: {name}: {what}"));
-        let text = fs::read_to_string(path).map_err(|error| wrong(&words(&error)))?;
-        let made = markdown::fill(&text, &tables).map_err(|what| wrong(&what))?;
-        let text = Destination::File(path.clone());
-        text.write(made.as_bytes()).map_err(LabError::system(format!("writing {name}")))?;
-    }
+    fill(&options.markdown, &tables)?;
     if let (Some(destination), Some(page)) = (&options.page, page) {
         destination.write(page.as_bytes()).map_err(LabError::system("writing the page"))?;
     }
-    if options.markdown.is_none() && options.page.is_none() {
+    if options.markdown.is_empty() && options.page.is_none() {
         for (name, table) in &tables {
             let made = markdown::of(table.as_ref());
             Destination::StandardOutput
                 .write(format!("## {name}\n\n{made}\n").as_bytes())
                 .map_err(LabError::system("writing the tables"))?;
         }
+    }
+    Ok(())
+}
+
+/// Replaces the tables of texts; writes none if one of them is wrong, or if none has a place for a table.
+fn fill(paths: &[PathBuf], tables: &[(&str, Option<Table>)]) -> Result<(), LabError> {
+    let mut filled = HashSet::new();
+    let mut texts = Vec::new();
+    for path in paths {
+        let wrong =
+            |what: &str| LabError::Options(format!("--markdown: {}: {what}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| wrong(&words(&error)))?;
+        let made = markdown::fill(&text, tables, &mut filled).map_err(|what| wrong(&what))?;
+        texts.push((path, made));
+    }
+    if let Some((name, _)) = tables.iter().find(|(name, _)| !filled.contains(name))
+        && !paths.is_empty()
+    {
+        let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(LabError::Options(format!(
+            "--markdown: no `<!-- table {name} -->` in {}: add the mark, with `{}` below it, or name the text that \
+             has it, too",
+            paths.join(" or "),
+            markdown::END
+        )));
+    }
+    for (path, made) in texts {
+        let what = format!("writing {}", path.display());
+        Destination::File(path.clone()).write(made.as_bytes()).map_err(LabError::system(what))?;
     }
     Ok(())
 }

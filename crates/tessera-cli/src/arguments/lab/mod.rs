@@ -158,7 +158,8 @@ Examples:
 Examples:
   tessera lab results docs/results                                      all tables
   tessera lab results docs/results --page docs/results/roaming.html     a page with figures
-  tessera lab results docs/results --markdown docs/results/roaming.md   rewrites the tables of a text
+  tessera lab results docs/results --markdown docs/results/roaming.md --markdown docs/results/roaming-tables.md
+                                                                        rewrites the tables of two texts
   tessera lab results docs/results --of bithac                          those of cached certificates")]
     Results(ResultsArguments),
 

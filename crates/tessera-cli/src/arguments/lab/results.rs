@@ -24,9 +24,9 @@ pub(crate) struct ResultsArguments {
     page: Option<PathBuf>,
 
     /// Replaces the tables of this text: what is between `<!-- table NAME -->` and `<!-- end of table -->`. The rest
-    /// stays.
+    /// stays. Repeat it if the tables are spread over several texts.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    markdown: Option<PathBuf>,
+    markdown: Vec<PathBuf>,
 }
 
 impl From<ResultsArguments> for results::Options {

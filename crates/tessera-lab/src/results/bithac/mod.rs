@@ -28,7 +28,8 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 20] = [
+const TABLES: [(&str, Make); 21] = [
+    ("answers", paper::answers),
     ("setting", tables::setting),
     ("targets", targets::table),
     ("paper", paper::table),

@@ -5,7 +5,7 @@ use super::input::{Inputs, PaperComparison};
 use super::targets::{median, ratio};
 use crate::bithac::report::{End, Sample};
 use crate::bithac::{CertificateWay, Certificates};
-use crate::numbers::fixed;
+use crate::numbers::{NOTHING, fixed};
 use crate::table::{Table, cells};
 
 /// The numbers, by which rows are in order.
@@ -16,7 +16,7 @@ const MTUS: [u16; 3] = [1500, 576, 127];
 /// The table.
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(
-        "The paper's numbers beside those of TLS 1.2 (tls12.json; its rows are as it wrote them) and of TLS 1.3 \
+        "The paper's numbers next to those of TLS 1.2 (tls12.json; its rows are as it wrote them) and of TLS 1.3 \
          (bithac.json). Ranges are over MTUs of 1500, 576 and 127 bytes. Where the paper has no number, nothing stands \
          there.",
         "number | the paper | here | in",
@@ -36,6 +36,15 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
         }
     }
     table.unless_empty()
+}
+
+/// The rows with a number of the paper.
+pub(super) fn answers(inputs: &Inputs) -> Option<Table> {
+    let all = table(inputs)?;
+    let rows = all.rows.into_iter().filter(|row| row.cells[0].text() != NOTHING).collect();
+    let note = "Each number of the paper next to ours, of TLS 1.2 (tls12.json) and of TLS 1.3 (bithac.json). Ranges are \
+                over MTUs of 1500, 576 and 127 bytes.";
+    Table { note: note.to_owned(), rows, ..all }.unless_empty()
 }
 
 fn of_tls13(inputs: &Inputs) -> Vec<PaperComparison> {

@@ -30,7 +30,7 @@ enum Unit {
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     inputs.bithac.as_ref()?;
     let mut table = Table::with_note(
-        "Each number is of the run whose samples are beside this page. Shares are of the full handshake with the same \
+        "Each number is of the run whose samples are next to this page. Shares are of the full handshake with the same \
          certificates over the same link. TLS is the records of the handshake, both directions; IP+TCP the packets of \
          the whole connection; times and processor times are medians.",
         "what | measured | to reach | reached",
@@ -110,7 +110,7 @@ fn targets(inputs: &Inputs) -> Vec<Target> {
         let most = many.map(|it| it.most as f64);
         targets.push(bytes(what("memory at most"), most, f64::from(1 << 30)));
         let beside = many.map(LargeCache::beside);
-        targets.push(bytes(what("a client, beside its own"), beside, 64.0));
+        targets.push(bytes(what("a client, beyond its own"), beside, 64.0));
         let look_up = many.map(|it| it.known_ns.max(it.unknown_ns));
         let (what, unit) = (what("two tickets looked up"), Unit::Nanoseconds);
         targets.push(Target { what, measured: look_up, most: 1000.0, unit });

@@ -155,7 +155,7 @@ fn a_target_is_reached_by_what_the_samples_say() {
 }
 
 #[test]
-fn the_papers_numbers_stand_beside_both_versions_of_tls() {
+fn the_papers_numbers_are_next_to_those_of_both_versions_of_tls() {
     let table = table("paper");
     let of_tls12 = table.texts("B3: BiTHaC, rsa2048");
     assert_eq!(of_tls12, ["-56.75..-61.14 %", "-62.43..-65.43 %", "TLS 1.2"]);
@@ -171,6 +171,14 @@ fn the_papers_numbers_stand_beside_both_versions_of_tls() {
     let order: Vec<_> = names.map(|name| name.split(':').next().unwrap().to_owned()).collect();
     let number = |name: &String| name[1..].parse::<u8>().unwrap();
     assert!(order.is_sorted_by_key(number), "{order:?}");
+}
+
+#[test]
+fn the_answers_are_the_rows_with_a_number_of_the_paper() {
+    let (all, answers) = (table("paper"), table("answers"));
+    let with_number = all.rows.iter().filter(|row| row.cells[0].text() != "–");
+    assert_eq!(with_number.cloned().collect::<Vec<_>>(), answers.rows);
+    assert!(answers.rows.len() > 5 && answers.rows.len() < all.rows.len());
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(in crate::results) fn of(inputs: &Inputs, tables: &[(&str, Option<Table>)]) 
             others.join("; ")
         ),
         _ => format!(
-            "No link of {} ms has forward-secret early data beside another option.",
+            "No link of {} ms has both forward-secret early data and another option.",
             far.rtt_ms
         ),
     };
@@ -44,12 +44,12 @@ pub(in crate::results) fn of(inputs: &Inputs, tables: &[(&str, Option<Table>)]) 
     let rows = targets.iter().flat_map(|(_, table)| table).flat_map(|table| &table.rows);
     let reached: Vec<_> = rows.filter_map(|row| row.cells.last()).map(|cell| cell.text()).collect();
     let count = |word: &str| reached.iter().filter(|it| *it == word).count();
-    let [yes, no, unknown] = ["yes", "no", "can't be told"].map(count);
+    let [yes, no, unknown] = ["yes", "no", "undecided"].map(count);
     let rest = match yes + no + unknown {
         0 => String::new(),
         all => format!(
-            "{yes} of {all} targets are reached; {no} are not, and {unknown} can't be told."
+            "{yes} of {all} targets are reached; {no} are not, and {unknown} are undecided."
         ),
     };
-    [sentence, rest.replace(", and 0 can't be told", "")]
+    [sentence, rest.replace(", and 0 are undecided", "")]
 }

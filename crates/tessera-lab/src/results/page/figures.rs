@@ -236,7 +236,7 @@ pub(super) fn traffic(inputs: &Inputs) -> String {
         )
     });
     Figure {
-        title: "How many flows are told right".to_owned(),
+        title: "How many flows are classified correctly".to_owned(),
         unit: "%",
         note: "By what the observer looks at.",
         lanes: &["right", "by chance"],

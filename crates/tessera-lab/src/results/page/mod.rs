@@ -17,7 +17,7 @@ type Figures = fn(&Inputs) -> String;
 type Part = (&'static str, &'static str, Figures, &'static [&'static str]);
 
 const PARTS: [Part; 9] = [
-    ("setting", "What was to be reached", none, &["setting", "targets"]),
+    ("setting", "What was to be reached", none, &["answers", "setting", "targets"]),
     (
         "latency",
         "Sending and receiving (Table 5, Fig. 9)",

@@ -32,7 +32,7 @@ fn region(inputs: &Inputs, name: &str) -> Option<Table> {
     let mut table = Table::with_note(
         format!(
             "Medians in ms since before connect(), with their 95 % confidence intervals, at a round-trip time \
-             of {} ms; two processes and the kernel's TCP. The link's time is what the option has to wait for until \
+             of {} ms; two processes and the kernel's TCP. The link's time is what the option must wait for until \
              its first byte is accepted, known without measuring: a round trip of TCP, one of TLS where there is no \
              early data, and the half on which the request goes. What is beyond is the work of the ends and kernels, \
              and whatever else took time.",

@@ -82,9 +82,9 @@ pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     let memory = &inputs.load.as_ref()?.memory;
     let mut table = memory_of(memory).and(["paper, KB"]).note(
         "Bytes that were allocated for one connection, given back or not, each under the component that did; all \
-         is their sum. Beside it: the most that was held at once, and what the idle connection holds. What the \
+         is their sum. Next to it: the most that was held at once, and what the idle connection holds. What the \
          server's vault keeps stands apart. Where a report has a connection several times, \
-         the first counts. The paper doesn't say whose memory its number is: it stands beside both sides.",
+         the first counts. The paper doesn't state whose memory its number is: it is next to both sides'.",
     );
     for (row, memory) in table.rows.iter_mut().zip(memory) {
         row.cells.push(papers(memory).into());

@@ -1,5 +1,6 @@
 //! Every table of the page, by its name.
 
+mod answers;
 mod costs;
 mod latency;
 mod links;
@@ -16,7 +17,8 @@ use crate::table::Table;
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them with their titles, in the order of the page. A title begins with the word by which the text names the table.
-const TABLES: [(&str, &str, Make); 25] = [
+const TABLES: [(&str, &str, Make); 26] = [
+    ("answers", "Answers: our figures next to the paper's", answers::table),
     ("setting", "Setting: the runs", setting::runs),
     ("targets", "Targets", targets::table),
     ("table-5", "Table 5: sending and receiving", latency::table_5),
@@ -38,7 +40,7 @@ const TABLES: [(&str, &str, Make); 25] = [
     ("growth", "Growth of the server's work with the number of users", load::growth),
     ("storm", "Storms: all connections come back at once", load::storm),
     ("break-even", "Break-even: from where on an option pays", pays::table),
-    ("traffic", "Traffic: how many flows are told right", traffic::accuracy),
+    ("traffic", "Traffic: how many flows are classified correctly", traffic::accuracy),
     ("confusion", "Confusion: what flows were taken for", traffic::confusion),
     ("padding", "Padding: what it costs", traffic::padding),
     ("not-run", "Not run, and failed", setting::not_run),

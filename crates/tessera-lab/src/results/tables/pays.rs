@@ -27,7 +27,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
              the round-trip time from which on it gains anything; and from how many reconnections an hour on \
              it pays at {FAR_MS} ms, by the lifetime of tickets in hours."
         ),
-        "option beside baseline | gain, ms | from RTT, ms | lifetime 1: from, an hour | lifetime 24: from",
+        "option against baseline | gain, ms | from RTT, ms | lifetime 1: from, an hour | lifetime 24: from",
     );
     let variants = variants(inputs.plain(Setup::Endpoints));
     for baseline in [Letter::A, Letter::C] {
@@ -40,7 +40,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
             let Some(baseline) = variants.iter().find(alike) else { continue };
             if let Some(cells) = row(inputs, candidate, baseline) {
                 let (one, other) = (names::variant(candidate), names::variant(baseline));
-                table.row(format!("{one} beside {other}"), cells);
+                table.row(format!("{one} against {other}"), cells);
             }
         }
     }

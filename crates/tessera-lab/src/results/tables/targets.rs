@@ -53,13 +53,13 @@ enum Bound {
 /// Every target whose samples are there.
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(
-        "What each number is stands beside it, and in brackets its 95 % confidence interval, where it has one: a \
-         target is reached if all of it is within. It can't be told where the bound lies in the interval, of fewer than \
-         six samples, and where less than 99.9 % of the reconnections succeeded. A ratio of means of one run has no \
-         interval, and is judged by itself.",
+        "In brackets is the 95 % confidence interval of each number, where it has one: a target is reached if all of it is \
+         within the bound. It is undecided where the bound lies in the interval, where there are fewer than six samples, \
+         and where less than 99.9 % of the reconnections succeeded. A ratio of means of one run has no interval, and is \
+         judged by itself.",
         "what | measured | which is | success | to reach | reached",
     );
-    for target in storm(inputs).into_iter().chain(beside_d(inputs)).chain(growth(inputs)) {
+    for target in storm(inputs).into_iter().chain(compared_with_d(inputs)).chain(growth(inputs)) {
         let Target { measured, unit, .. } = target;
         let wanted = target.bound.as_ref().map(|bound| match bound {
             Bound::AtMost(most) => format!("at most {most}{unit}"),
@@ -98,9 +98,60 @@ impl Target {
         Some(match (self.success >= SUCCESS, is_within, is_beyond) {
             (true, true, _) => "yes",
             (true, _, true) => "no",
-            _ => "can't be told",
+            _ => "undecided",
         })
     }
+}
+
+/// What the targets of one kind came to.
+pub(super) struct Summary {
+    pub(super) question: String,
+    /// The lowest and the highest number.
+    pub(super) here: String,
+    pub(super) target: &'static str,
+    pub(super) reached: usize,
+    pub(super) all: usize,
+}
+
+/// Summarises the targets by kind.
+pub(super) fn summaries(inputs: &Inputs) -> Vec<Summary> {
+    let (sooner, work) = storm(inputs).into_iter().partition(|it: &Target| it.unit != "×");
+    let storm = format!("a storm of {} at {STORM_RTT_MS} ms", count(STORM));
+    let kinds: [(String, &'static str, Vec<Target>); 4] = [
+        (
+            format!("{storm}: round trips by which (e) psk_ke is accepted before (a) and (c)"),
+            "at least 0.95",
+            sooner,
+        ),
+        (
+            format!(
+                "{storm}: the server's TLS work for (e) psk_ke, as a share of that for (a) or (c)"
+            ),
+            "at most 0.6, 0.9 or 1",
+            work,
+        ),
+        (
+            "every distance: the response of (e), as a share of that of (d)".to_owned(),
+            "at most 1.05",
+            compared_with_d(inputs),
+        ),
+        (
+            "load: the exponent by which the server's work grows with the number of users"
+                .to_owned(),
+            "at most 1.05",
+            growth(inputs),
+        ),
+    ];
+    let summary = |(question, target, targets): (String, &'static str, Vec<Target>)| {
+        let targets: Vec<_> = targets.into_iter().filter(|it| it.bound.is_some()).collect();
+        let measured = || targets.iter().map(|it| it.measured);
+        let least = measured().reduce(f64::min)?;
+        let most = measured().reduce(f64::max)?;
+        let reached = targets.iter().filter(|it| it.reached() == Some("yes")).count();
+        let here = format!("{} to {}", number(least), number(most));
+        Some(Summary { question, here, target, reached, all: targets.len() })
+    };
+    kinds.into_iter().filter_map(summary).collect()
 }
 
 /// Returns the storm: a round trip less, and less work.
@@ -192,7 +243,7 @@ fn sooner(what: String, fast: &LoadCell, slow: &LoadCell) -> Option<Target> {
 }
 
 /// Compares (e) with (d), on each link with a distance.
-fn beside_d(inputs: &Inputs) -> Vec<Target> {
+fn compared_with_d(inputs: &Inputs) -> Vec<Target> {
     let cells: Vec<_> = inputs.plain(Setup::Endpoints).collect();
     let median = |cell: &RoamingCell| numbers::median(cell, RESPONSE_MS);
     let mut targets = Vec::new();
@@ -208,7 +259,7 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
         // Subtracts what both wait for.
         let target = |what: &str, kind, waited_ms: f64, bound| Target {
             what: format!(
-                "{}: the response of (e) beside (d), both X25519{what}",
+                "{}: the response of (e) compared with (d), both X25519{what}",
                 baseline.name.link
             ),
             kind,
@@ -291,11 +342,11 @@ mod tests {
         let (at_most, at_least) = (|| Bound::AtMost(1.05), || Bound::AtLeast(0.95));
         for (known, most, least) in [
             (Certainty::Between(0.99, 1.05), "yes", "yes"),
-            (Certainty::Between(0.99, 1.06), "can't be told", "yes"),
+            (Certainty::Between(0.99, 1.06), "undecided", "yes"),
             (Certainty::Between(1.06, 1.07), "no", "yes"),
-            (Certainty::Between(0.94, 1.01), "yes", "can't be told"),
+            (Certainty::Between(0.94, 1.01), "yes", "undecided"),
             (Certainty::Between(0.93, 0.94), "yes", "no"),
-            (Certainty::TooFew, "can't be told", "can't be told"),
+            (Certainty::TooFew, "undecided", "undecided"),
             (Certainty::OneRun, "yes", "yes"),
         ] {
             assert_eq!(
@@ -303,7 +354,7 @@ mod tests {
                 [most, least]
             );
             let failing = reached(known, 0.998, at_most());
-            assert_eq!(failing, "can't be told", "who fails does no work");
+            assert_eq!(failing, "undecided", "a connection that fails does no work");
         }
         assert_eq!(reached(Certainty::OneRun, 0.999, Bound::AtMost(0.9)), "no");
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use self::reports::{load, roaming, traffic, usual};
 use super::input::Inputs;
 use super::{page, tables};
+use crate::numbers::NOTHING;
 use crate::table::Table;
 
 fn inputs() -> Inputs {
@@ -38,7 +39,7 @@ fn every_table_is_made_of_whole_reports_and_none_of_nothing() {
 }
 
 #[test]
-fn table_5_has_the_papers_numbers_beside_the_medians_of_the_samples() {
+fn table_5_has_the_papers_numbers_next_to_the_medians_of_the_samples() {
     let table = table("table-5");
     assert_eq!(table.rows.len(), 15);
     // (a) is the first variant, so its work is 100; (d) with X25519 is the sixth: 150.
@@ -50,6 +51,27 @@ fn table_5_has_the_papers_numbers_beside_the_medians_of_the_samples() {
     let baseline = table.texts("(d) 0-RTT, no register, X25519");
     assert_eq!([&baseline[4], &baseline[8]], ["1.00×", "1.00×"]);
     assert_eq!(table.texts("(d') 0-RTT, single-use tickets, X25519")[5..], ["–"; 4]);
+}
+
+#[test]
+fn the_answers_have_our_figure_next_to_the_papers_and_count_the_targets_that_are_missed() {
+    let answers = table("answers");
+    let question = "Table 5: total in µs, and factor to (d): (a) full handshake, X25519";
+    assert_eq!(answers.texts(question), ["300.0±3.00; 0.67×", "1,403; 8.40×", "", ""]);
+    let question = "Fig. 10: bytes of a resumed connection: (b) PSK only";
+    assert_eq!(answers.texts(question)[1], "2.8 KB");
+    let targets = table("targets");
+    let reached: Vec<_> = targets.rows.iter().map(|row| row.cells[4].text()).collect();
+    let yes = reached.iter().filter(|it| *it == "yes").count();
+    let all = reached.iter().filter(|it| *it != NOTHING).count();
+    let mut sums = [0, 0];
+    for row in answers.rows.iter().filter(|row| !row.cells[3].text().is_empty()) {
+        let text = row.cells[3].text();
+        let counts: Vec<usize> = text.split(" of ").map(|it| it.parse().unwrap()).collect();
+        sums = [sums[0] + counts[0], sums[1] + counts[1]];
+        assert_eq!(row.cells[3].is_bad, counts[0] < counts[1], "{text}");
+    }
+    assert_eq!(sums, [yes, all]);
 }
 
 #[test]
@@ -92,7 +114,7 @@ fn what_is_missing_has_no_bar() {
 }
 
 #[test]
-fn loss_and_congestion_stand_beside_the_undisturbed_link() {
+fn loss_and_congestion_are_next_to_the_undisturbed_link() {
     let loss = table("loss");
     assert_eq!(columns(&loss), ["link, option", "no loss", "1 %", "1 % in bursts of 3"]);
     assert_eq!(loss.rows.len(), 3 * 15);
@@ -103,7 +125,7 @@ fn loss_and_congestion_stand_beside_the_undisturbed_link() {
 }
 
 #[test]
-fn the_memory_of_a_connection_stands_by_component_beside_the_papers() {
+fn the_memory_of_a_connection_by_component_is_next_to_the_papers() {
     let memory = table("memory");
     let full = memory.texts("(a) full handshake, X25519, new, client");
     assert_eq!(full, ["10", "20", "1", "2", "3", "30", "66", "50", "40", "5", "9.2"]);
@@ -191,9 +213,9 @@ fn no_target_is_reached_by_failing() {
     let targets = all.into_iter().find(|(name, _)| *name == "targets").unwrap().1.unwrap();
     let storms = judged(&targets, "storm");
     assert_eq!(storms.len(), 4 + 4 + 2);
-    assert!(storms.iter().all(|[_, reached]| reached == "can't be told"), "{storms:?}");
+    assert!(storms.iter().all(|[_, reached]| reached == "undecided"), "{storms:?}");
     for row in targets.rows.iter().filter(|row| row.names[0].text.contains("(e)")) {
-        assert_eq!([2, 4].map(|at: usize| row.cells[at].text()), ["1.00 %", "can't be told"]);
+        assert_eq!([2, 4].map(|at: usize| row.cells[at].text()), ["1.00 %", "undecided"]);
     }
 }
 
@@ -234,10 +256,10 @@ fn a_quantile_is_shown_where_there_are_samples_enough() {
 }
 
 #[test]
-fn an_option_pays_as_the_break_even_says() {
+fn an_option_pays_as_computed_by_the_break_even() {
     let table = table("break-even");
     // (e) psk_ke against (a): a round trip of 134 ms sooner; and each ticket costs 40 µs of work.
-    let cells = table.texts("(e) 0-RTT FS, X25519, psk_ke beside (a) full handshake, X25519");
+    let cells = table.texts("(e) 0-RTT FS, X25519, psk_ke against (a) full handshake, X25519");
     let gain: f64 = cells[0].parse().unwrap();
     assert!((133.0..134.0).contains(&gain), "{gain}");
     assert_ne!(cells[2], "never");
@@ -289,7 +311,7 @@ fn the_page_has_every_table_and_no_script_of_a_report() {
         "Through two SEPPs: seoul-tokyo",
         "Memory of a resumed connection (Fig. 10)",
         "A registration after coming back, by users",
-        "How many flows are told right",
+        "How many flows are classified correctly",
     ] {
         assert!(page.contains(figure), "{figure}");
     }
@@ -304,7 +326,7 @@ fn the_page_has_every_table_and_no_script_of_a_report() {
 
 /// Where a number follows from others of the report, it is made from them.
 #[test]
-fn what_a_report_says_of_its_own_numbers_does_not_count() {
+fn a_reports_claims_about_its_own_numbers_are_ignored() {
     let cells = table("load");
     assert_eq!(cells.texts("(a) full handshake, X25519: 10")[3], "1,300", "2,600 requests in 2 s");
     assert_eq!(table("growth").rows.len(), usual().len(), "the report has none");

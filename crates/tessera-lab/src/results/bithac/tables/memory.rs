@@ -56,7 +56,7 @@ pub(in crate::results::bithac) fn many(inputs: &Inputs) -> Option<Table> {
     let report = inputs.bithac.as_ref()?;
     Some(table_of(&report.many, report).note(
         "A server's cache with very many clients, whose chains are made up from one and have the same issuers: certificates \
-         are kept whole, beside their issuers once; of hashes, a verifier remembers the rest. Each client has been there \
+         are kept whole, and their issuers once; of hashes, a verifier remembers the rest. Each client has been there \
          twice. Bytes by the allocator's own count; at most: the same when most was held, but for 64 KiB that it may \
          miss. Beyond its own: what the allocator gives besides the certificate or the hash. Nanoseconds of this thread's \
          processor time: to learn a client, to take its ticket and learn new ones, and to look up the two tickets of a \
