@@ -30,7 +30,7 @@ mod tests {
     use super::SEEDED;
 
     #[test]
-    fn whoever_has_a_provider_has_a_seeded_generator() {
+    fn every_provider_has_a_seeded_generator() {
         let provider = crate::provider();
         assert!(SEEDED.is_completed());
         assert!(!provider.groups.is_empty());

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_body_of_a_handshakes_certificate_has_no_entries() {
+    fn a_body_of_no_handshake_certificate_has_no_entries() {
         for len in 0..BODY.len() {
             assert_eq!(certificate_entries(&BODY[..len]), None, "{len}");
         }

@@ -89,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn what_no_message_has_room_for_has_no_hash() {
+    fn a_chain_or_key_too_long_for_a_message_has_no_hash() {
         let too_long = alloc::vec![0x30; 1 << 24];
         assert_eq!(chain_hash(sha256(), &[&too_long]), None);
         assert_eq!(raw_public_key_hash(sha256(), &too_long[3..]), None);
     }
 
     #[test]
-    fn what_could_be_something_else_has_no_hash() {
+    fn an_empty_chain_and_an_ambiguous_key_have_no_hash() {
         assert_eq!(chain_hash::<&[u8]>(sha256(), &[]), None);
         for key in [&[][..], &[0, 0, 1, 7]] {
             assert_eq!(raw_public_key_hash(sha256(), key), None);

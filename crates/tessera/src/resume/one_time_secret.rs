@@ -126,7 +126,7 @@ mod tests {
         }
         let mut later = secret(KeyForm::Expanded, 2432, 32).encode();
         later[VERSION_2.len()] = 2;
-        assert!(OneTimeSecret::decode(&later).is_none(), "a form that nobody knows yet");
+        assert!(OneTimeSecret::decode(&later).is_none(), "an unknown form");
     }
 
     const KIND: NamedGroup = NamedGroup::X25519MLKEM768;

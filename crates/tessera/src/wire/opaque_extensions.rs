@@ -71,7 +71,7 @@ mod tests {
 
     /// In one extension or in several, the total is bounded.
     #[test]
-    fn what_is_kept_of_a_peers_opaque_extensions_is_bounded() {
+    fn the_kept_opaque_extensions_of_a_peer_are_bounded() {
         let types = [ExtensionType(57), ExtensionType(0xff77), ExtensionType(0xff78)];
         let own = types.map(|typ| OpaqueExtension { typ, contents: Vec::new() });
         for (lens, taken) in [

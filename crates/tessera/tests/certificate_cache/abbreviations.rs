@@ -16,7 +16,7 @@ fn alerts(pair: &Pair) -> [Option<AlertDescription>; 2] {
 }
 
 #[test]
-fn abbreviated_messages_stand_for_whole_ones_in_both_directions() {
+fn abbreviated_messages_replace_whole_ones_in_both_directions() {
     let whole = Stage::abbreviating(Mode::Mutual, |client, server| {
         (client.agreed, server.agreed) = Default::default();
     });
@@ -144,7 +144,7 @@ fn an_abbreviated_message_that_was_not_agreed_on_can_not_be_read() {
 }
 
 #[test]
-fn what_a_codec_refuses_of_an_abbreviated_certificate_ends_the_handshake() {
+fn an_abbreviated_certificate_refused_by_a_codec_ends_the_handshake() {
     for (refusal, alert) in [
         (CodecRefusal::Malformed("too short"), AlertDescription::DECODE_ERROR),
         (CodecRefusal::Illegal("not offered"), AlertDescription::ILLEGAL_PARAMETER),

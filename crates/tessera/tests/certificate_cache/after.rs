@@ -29,7 +29,7 @@ fn after(stage: &Stage) -> Vec<CodecCall> {
 
 /// In a full handshake and in a resumption.
 #[test]
-fn what_a_servers_codec_puts_into_each_ticket_reaches_the_clients() {
+fn ticket_extensions_of_a_servers_codec_reach_the_clients() {
     for mode in [Mode::Mutual, Mode::Retry, Mode::PskDhe, Mode::FsDhe] {
         let mut stage = stage(mode, ForTickets(true), Some(CACHED));
         stage.scene.server.policy.tickets.new_session_count = 3;
@@ -49,7 +49,7 @@ fn what_a_servers_codec_puts_into_each_ticket_reaches_the_clients() {
 }
 
 #[test]
-fn a_codec_hears_of_no_extension_of_another_type_in_a_ticket() {
+fn a_codec_gets_no_ticket_extension_of_another_type() {
     for typ in [None, Some(ExtensionType(0xff77))] {
         let stage = stage(Mode::Full, ForTickets(true), typ);
         let pair = stage.connected();
@@ -59,7 +59,7 @@ fn a_codec_hears_of_no_extension_of_another_type_in_a_ticket() {
 }
 
 #[test]
-fn a_clients_codec_without_an_extension_hears_of_none_in_a_ticket() {
+fn a_clients_codec_without_an_extension_gets_none_from_a_ticket() {
     let mut stage = stage(Mode::Full, ForTickets(true), Some(CACHED));
     stage.client =
         crate::script::Script::new(Play { stays: Some(ForTickets(true)), ..Play::default() });
@@ -133,7 +133,7 @@ fn of_nobody(stage: &mut Stage) {
 }
 
 #[test]
-fn a_clients_codec_hears_that_the_server_refused_its_last_flight() {
+fn a_clients_codec_learns_that_the_server_refused_its_last_flight() {
     for stays in [true, false] {
         let mut stage = stage(Mode::Mutual, ForTickets(stays), Some(CACHED));
         of_nobody(&mut stage);
@@ -148,7 +148,7 @@ fn a_clients_codec_hears_that_the_server_refused_its_last_flight() {
 
 /// A server's alert before the client's last flight is about the ClientHello; one after data, about the data.
 #[test]
-fn a_codec_hears_of_no_refusal_that_is_not_of_the_last_flight() {
+fn a_codec_learns_only_of_refusals_of_the_last_flight() {
     // What happens before the alert.
     type Before = fn(&mut Pair);
     let cases: [(Before, &[CodecCall]); 2] = [
@@ -186,7 +186,7 @@ fn a_codec_hears_of_no_refusal_that_is_not_of_the_last_flight() {
 
 /// The server sends the alert because it can't read what arrived: its codec distinguishes the two.
 #[test]
-fn a_clients_codec_hears_that_its_last_flight_was_changed_on_the_way() {
+fn a_clients_codec_learns_that_its_last_flight_was_changed_on_the_way() {
     let stage = stage(Mode::Mutual, ForTickets(true), Some(CACHED));
     let mut pair = stage.scene.pair();
     pair.client_to_server();
@@ -202,7 +202,7 @@ fn a_clients_codec_hears_that_its_last_flight_was_changed_on_the_way() {
 
 /// An attacker on the path can cut it.
 #[test]
-fn a_connection_that_ends_without_an_alert_tells_a_codec_nothing() {
+fn a_connection_that_ends_without_an_alert_reports_nothing_to_a_codec() {
     let mut stage = stage(Mode::Mutual, ForTickets(true), Some(CACHED));
     of_nobody(&mut stage);
     let mut pair = stage.scene.pair();

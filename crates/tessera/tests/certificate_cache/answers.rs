@@ -96,7 +96,7 @@ const REFUSALS: [(CodecRefusal, AlertDescription); 2] = [
 ];
 
 #[test]
-fn what_a_servers_codec_refuses_ends_the_handshake() {
+fn a_refusal_by_a_servers_codec_ends_the_handshake() {
     for mode in Mode::ALL {
         for (refusal, alert) in REFUSALS {
             let mut stage = Stage::new(mode, says(b"hello"), Play::default());
@@ -112,7 +112,7 @@ fn what_a_servers_codec_refuses_ends_the_handshake() {
 }
 
 #[test]
-fn what_a_clients_codec_refuses_ends_the_handshake() {
+fn a_refusal_by_a_clients_codec_ends_the_handshake() {
     for mode in Mode::ALL {
         for (refusal, alert) in REFUSALS {
             let mut stage = Stage::new(mode, says(b"hello"), answers(CACHED, b"answer"));
@@ -172,7 +172,7 @@ fn a_clients_codec_sees_where_the_connection_goes_and_under_what() {
 
 /// Once per connection, for the ClientHello that ServerHello answers.
 #[test]
-fn a_servers_codec_sees_what_the_client_said() {
+fn a_servers_codec_sees_the_clients_extension() {
     for mode in Mode::ALL {
         let mut stage = Stage::new(mode, says(b"hello"), Play::default());
         stage.scene.client.protocols = vec![b"h2".to_vec(), b"mqtt".to_vec()];

@@ -36,7 +36,7 @@ fn both_ends_derive_the_same_certificate_tickets() {
 }
 
 #[test]
-fn a_codec_hears_the_end_of_a_handshake_without_a_certificate_of_the_peer() {
+fn a_codec_learns_of_the_end_of_a_handshake_without_a_peer_certificate() {
     for mode in Mode::ALL {
         let stage = stage(mode);
         stage.connected();
@@ -49,7 +49,7 @@ fn a_codec_hears_the_end_of_a_handshake_without_a_certificate_of_the_peer() {
 
 /// In a resumption, the session's peer.
 #[test]
-fn a_codec_hears_at_the_end_who_the_peer_is() {
+fn a_codec_learns_the_peers_identity_at_the_end() {
     for mode in Mode::ALL {
         let stage = stage(mode);
         let pair = stage.connected();
@@ -66,7 +66,7 @@ fn a_codec_hears_at_the_end_who_the_peer_is() {
 
 /// Although it was asked, and answered with an empty chain.
 #[test]
-fn a_codec_hears_of_no_certificate_of_a_client_that_has_none() {
+fn a_codec_learns_of_no_certificate_of_a_client_that_has_none() {
     let mut stage = stage(Mode::Mutual);
     stage.scene.client.credentials.clear();
     stage.scene.server.client_authentication = tessera::handshake::ClientAuthentication::Optional(
@@ -79,7 +79,7 @@ fn a_codec_hears_of_no_certificate_of_a_client_that_has_none() {
 }
 
 #[test]
-fn a_servers_codec_with_a_psk_hears_of_nothing_but_the_end() {
+fn a_servers_codec_with_a_psk_learns_only_of_the_end() {
     for mode in Mode::ALL.into_iter().filter(|mode| mode.resumes()) {
         let stage = stage(mode);
         stage.connected();
@@ -120,7 +120,7 @@ fn transfers(facts: &Facts) -> [Option<CertificateTransfer>; 2] {
 
 /// With codecs and without.
 #[test]
-fn facts_tell_how_each_certificate_travelled() {
+fn facts_state_how_each_certificate_travelled() {
     for mode in Mode::ALL {
         let mut stage = stage(mode);
         for _ in 0..2 {
@@ -145,7 +145,7 @@ fn facts_tell_how_each_certificate_travelled() {
 
 /// Each end for the Certificates that were sent, and only once the handshake is complete.
 #[test]
-fn facts_tell_why_a_codec_did_not_encode_a_certificate() {
+fn facts_state_why_a_codec_did_not_encode_a_certificate() {
     let says = |missed| Play { missed, ..Play::default() };
     for mode in Mode::ALL {
         let (client, server) = ([Some("a"), Some("b")], [Some("c"), None]);
@@ -162,7 +162,7 @@ fn facts_tell_why_a_codec_did_not_encode_a_certificate() {
 }
 
 #[test]
-fn facts_do_not_tell_why_a_certificate_was_not_encoded_before_the_handshake_is_complete() {
+fn facts_do_not_state_why_a_certificate_was_not_encoded_before_the_handshake_is_complete() {
     let says = Play { missed: [Some("own"), Some("peer")], ..Play::default() };
     let stage = Stage::new(Mode::Mutual, says.clone(), says);
     let mut pair = stage.scene.start(None, tessera_harness::at(0));

@@ -116,7 +116,7 @@ fn a_verifier_is_asked_for_a_known_chain_with_its_hash_and_what_is_stapled() {
 
 /// As in a Certificate that is sent whole.
 #[test]
-fn what_is_stapled_to_a_known_chain_is_read_strictly() {
+fn staples_of_a_known_chain_are_read_strictly() {
     let sct = vec16(&[&[0, 18][..], &vec16(&vec16(&vec16(b"sct")))].concat());
     for (extensions, alert) in [
         (vec![0], AlertDescription::DECODE_ERROR),
@@ -200,7 +200,7 @@ fn a_codec_conceals_why_the_verifier_rejects() {
 /// An attacker who copied the name of a chain must not be able to evict it, and timing must not reveal whether the
 /// name was right.
 #[test]
-fn a_servers_codec_hears_that_a_peer_is_refused_only_if_it_is_that_peer() {
+fn a_servers_codec_learns_of_a_refusal_only_of_the_peer_it_named() {
     for (conceals, is_another, proof_is_right) in [
         (true, false, true),
         (true, false, false),

@@ -190,7 +190,7 @@ impl PeerVerifier for AnsweringVerifier {
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tests: nobody at once")
+        VerifierPolicy::new("tests: no peer at once")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

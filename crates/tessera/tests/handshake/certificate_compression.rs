@@ -311,7 +311,7 @@ fn after_request(extension: &[u8]) -> Option<AlertDescription> {
         }
     };
     let forged = rewrite(&flight, || scene.server_sealers(), edit);
-    assert!(seen, "the server says what it can decompress");
+    assert!(seen, "the server lists what it can decompress");
     pair.deliver_to_client(&forged);
     alert(&pair.to_client)
 }

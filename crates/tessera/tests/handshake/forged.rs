@@ -204,7 +204,7 @@ fn a_forged_binder_of_a_sealed_ticket_is_refused() {
             assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECRYPT_ERROR), "{mode:?}");
             assert_eq!(pair.to_server.early_data, b"");
         }
-        assert_eq!(scene.vault.len(), keys, "nobody's key was taken");
+        assert_eq!(scene.vault.len(), keys, "no key was taken");
     }
 }
 
@@ -260,7 +260,7 @@ fn verdict(server: &End<ServerHandshake>) -> Option<Verdict> {
 }
 
 #[test]
-fn a_forward_secret_ticket_beside_another_sealed_ticket_takes_nothing() {
+fn a_forward_secret_ticket_next_to_another_sealed_ticket_takes_nothing() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
         let mut sessions = scene.sessions();
@@ -288,7 +288,7 @@ fn a_forward_secret_ticket_beside_another_sealed_ticket_takes_nothing() {
 }
 
 #[test]
-fn a_forward_secret_identity_counts_only_first_and_beside_its_ticket() {
+fn a_forward_secret_identity_counts_only_first_and_next_to_its_ticket() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
         let suite = scene.suite();

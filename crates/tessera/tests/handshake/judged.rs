@@ -15,7 +15,7 @@ struct RecordingJudge(Mutex<Vec<AcceptResumption>>);
 
 impl ResumptionJudge for RecordingJudge {
     fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict> {
-        self.0.lock().expect("nobody panics").push(question.clone());
+        self.0.lock().expect("no thread panics").push(question.clone());
         Reply::Now(ResumptionVerdict::Accept)
     }
 }
@@ -56,7 +56,7 @@ impl ConfigChooser for EmptyChooser {
 
 /// RFC 8446 §9.2
 #[test]
-fn a_client_without_a_name_hears_that_it_is_missing() {
+fn a_client_without_a_name_learns_that_it_is_missing() {
     for (named, alert) in
         [(true, AlertDescription::UNRECOGNIZED_NAME), (false, AlertDescription::MISSING_EXTENSION)]
     {

@@ -139,7 +139,7 @@ fn early_data_and_its_padding_stay_within_the_tickets_limit() {
 
 /// The configuration chosen for a client counts.
 #[test]
-fn a_server_pads_as_the_chosen_configuration_says() {
+fn a_server_pads_as_its_chosen_configuration_sets() {
     use tessera::ServerConfig;
     use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 

@@ -43,7 +43,7 @@ fn a_server_asks_for_a_post_quantum_share_before_it_takes_a_classical_one() {
 }
 
 #[test]
-fn a_server_takes_the_share_that_is_there_where_no_post_quantum_group_is_in_common() {
+fn a_server_takes_the_offered_share_if_no_post_quantum_group_is_in_common() {
     let mut scene = scene(Mode::Full);
     scene.client.groups = vec![CLASSICAL];
     assert_eq!(exchange(&connected(scene.pair())), (Some(CLASSICAL), false));

@@ -12,7 +12,7 @@ const EARLY: ExtensionType = ExtensionType::FORWARD_SECRET_EARLY_DATA;
 const RECEIPTS: ExtensionType = ExtensionType::FORWARD_SECRET_RECEIPTS;
 
 /// Contents that are no list of code points or handles.
-const STRANGE: [&[u8]; 4] = [b"", b"\0\0", b"somebody's own", &[0xff; 300]];
+const STRANGE: [&[u8]; 4] = [b"", b"\0\0", b"an owner's own", &[0xff; 300]];
 
 /// A server that received this scene's ClientHello with an extension of this type and contents.
 fn after(scene: &Scene, typ: ExtensionType, contents: &[u8]) -> Pair {

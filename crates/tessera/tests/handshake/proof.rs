@@ -32,7 +32,7 @@ impl PeerVerifier for ProofSkipper {
 }
 
 #[test]
-fn a_peer_whose_proof_nobody_checked_is_not_accepted() {
+fn a_peer_with_an_unchecked_proof_is_not_accepted() {
     let mut scene = Scene::new(provider(), Mode::Full);
     scene.client.verifier = Arc::new(ProofSkipper);
     let mut pair = scene.pair();

@@ -219,7 +219,7 @@ fn sides_without_a_certificate_type_in_common_do_not_connect() {
     scene.server.client_authentication = ClientAuthentication::Optional(verifier);
     let mut pair = scene.pair();
     pair.run();
-    assert_eq!(alert(&pair.to_server), UNSUPPORTED, "the client lists what nobody takes");
+    assert_eq!(alert(&pair.to_server), UNSUPPORTED, "the client lists no acceptable type");
 }
 
 /// If client certificates are optional, a client that lists no types is not asked: it may have

@@ -188,7 +188,7 @@ fn connections_work_with_the_smallest_negotiated_records() {
 }
 
 #[test]
-fn a_record_size_limit_binds_only_clients_that_were_told() {
+fn a_record_size_limit_binds_only_clients_that_received_it() {
     // A client that doesn't know the extension (RFC 8449) may send whole records.
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::FsDhe);
     scene.server.record_size_limit = Some(64);

@@ -136,7 +136,7 @@ fn tickets_are_good_under_the_secret_of_their_psk_alone() {
     let renamed = connect(&first, 9, session());
     assert_eq!(renamed.server.facts().psk, None);
     let known = connect(&first, 7, session());
-    assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret), "nobody took its key");
+    assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret), "its key was not taken");
 }
 
 /// A client doesn't ask for more tickets in a row than it accepts.

@@ -173,7 +173,7 @@ impl PeerVerifier for RejectingVerifier {
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tests: nobody")
+        VerifierPolicy::new("tests: no peer")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

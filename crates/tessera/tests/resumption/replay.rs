@@ -162,7 +162,7 @@ fn resending_by_the_verdict_executes_once_at_most() {
                 let context = (mode, original_at, replay_at, replay_when, verdict);
                 assert!(times <= 1, "{context:?}");
                 if verdict == Some(Verdict::Used) {
-                    assert_eq!(times, 1, "used says that it was executed: {context:?}");
+                    assert_eq!(times, 1, "`used` means that it was executed: {context:?}");
                 }
                 if resent || verdict.is_none() {
                     assert_eq!(times, 1, "nothing is lost: {context:?}");
@@ -173,7 +173,7 @@ fn resending_by_the_verdict_executes_once_at_most() {
 }
 
 #[test]
-fn verdicts_tell_what_became_of_a_replayed_flight() {
+fn verdicts_state_what_became_of_a_replayed_flight() {
     let verdict_at = |index: usize, replay_at: Option<usize>| {
         let mut scene = Scene::new(null(), Mode::FsDhe);
         let session = scene.session();

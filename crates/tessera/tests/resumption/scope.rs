@@ -209,7 +209,7 @@ fn optional_and_required_listeners_of_one_verifier_share_their_tickets() {
 }
 
 #[test]
-fn a_ticket_of_nobody_is_good_where_nobody_is_required() {
+fn a_ticket_of_an_anonymous_client_resumes_wherever_such_clients_are_accepted() {
     let mut scene = scene(Mode::FsDhe, optional(LAX));
     scene.client.credentials.clear();
     for (there, resumes) in [
@@ -373,7 +373,7 @@ fn a_configuration_keeps_sessions_where_every_verifier_counts_in_the_same_epoch(
 }
 
 #[test]
-fn a_connection_of_nobody_rests_on_the_epoch_of_its_session_alone() {
+fn an_anonymous_connection_depends_only_on_its_sessions_epoch() {
     let scene = scene(Mode::FsDhe, ClientAuthentication::None);
     let mut full = scene.start(None, at(0));
     full.run();
@@ -386,7 +386,7 @@ fn a_connection_of_nobody_rests_on_the_epoch_of_its_session_alone() {
 }
 
 #[test]
-fn who_was_chosen_for_is_upheld_by_the_same_chooser_alone() {
+fn a_choice_is_upheld_only_by_the_same_chooser() {
     let scene = by_protocol(Mode::FsDhe, LAX, STRICT);
     let mut full = scene.start(None, at(0));
     full.run();

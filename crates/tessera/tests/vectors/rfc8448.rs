@@ -85,7 +85,7 @@ impl PeerVerifier for ScriptedVerifier {
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tests: nobody")
+        VerifierPolicy::new("tests: no peer")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

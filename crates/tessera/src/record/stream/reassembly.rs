@@ -39,7 +39,7 @@ impl Reassembly {
     /// The peer sent more: unexpected_message.
     pub fn flight_ended(&self) -> Result<(), Error> {
         if self.more_follows {
-            return Err(unexpected_message("a message where the peer has to wait"));
+            return Err(unexpected_message("a message where the peer must wait"));
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ fn hello(choosy: ChoosyVerifier) -> Hello {
 }
 
 #[test]
-fn a_client_sends_chain_schemes_and_authorities_only_where_they_say_more() {
+fn a_client_sends_chain_schemes_and_authorities_only_if_they_add_information() {
     let silent = hello(ChoosyVerifier::default());
     assert_eq!(silent.extension(ExtensionType::SIGNATURE_ALGORITHMS_CERT), None);
     assert_eq!(silent.extension(ExtensionType::CERTIFICATE_AUTHORITIES), None);

@@ -91,7 +91,7 @@ fn a_lost_key_is_burned_only_for_connections_begun_after_the_end_of_its_life() {
             assert!(pair.server.facts().early_data_key_lost);
             let asked = vault.asked.lock().expect("no panic");
             assert_eq!(asked[0].purpose, TakePurpose::Accept);
-            assert_eq!(asked[0].incarnation, Some(FIRST_LIFE), "as the ticket says");
+            assert_eq!(asked[0].incarnation, Some(FIRST_LIFE), "as in the ticket");
         }
     }
 }

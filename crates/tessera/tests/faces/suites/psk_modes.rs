@@ -106,7 +106,7 @@ fn external_psks_of_another_secret_or_hash_are_refused_or_passed_over() {
 }
 
 #[test]
-fn external_psks_are_offered_beside_a_session() {
+fn external_psks_are_offered_along_with_a_session() {
     let sha256 = CipherSuite::TLS_AES_128_GCM_SHA256;
     let mut scene = scene(Mode::FsDhe);
     scene.server.external_psks = vec![external("known", sha256)];

@@ -149,7 +149,7 @@ pub(crate) struct Owner {
 }
 
 fn rejected() -> PeerRejected {
-    PeerRejected { alert: AlertDescription::UNKNOWN_CA, reason: "as told".into() }
+    PeerRejected { alert: AlertDescription::UNKNOWN_CA, reason: "as configured".into() }
 }
 
 impl Owner {

@@ -49,7 +49,7 @@ fn ordinary(scene: &Scene) -> Option<ClientSession> {
 const FORWARD_SECRET: [Mode; 3] = [Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
 #[test]
-fn a_receipt_tells_whether_a_flight_whose_answer_was_lost_was_done() {
+fn a_receipt_reports_whether_a_flight_with_a_lost_answer_was_executed() {
     for mode in FORWARD_SECRET {
         let (scene, journal) = scene(mode);
         let mut pair = scene.pair();
@@ -112,7 +112,7 @@ fn a_flight_that_never_arrived_is_burned_by_asking() {
 }
 
 #[test]
-fn the_receipt_of_a_flight_that_nobody_knows_is_unknown() {
+fn the_receipt_of_an_unknown_flight_is_unknown() {
     let (scene, journal) = scene(Mode::FsDhe);
     let flight = FlightHandle([7; 32]);
     assert_eq!(ask(&scene, flight), Receipt::Unknown);
@@ -136,7 +136,7 @@ fn a_server_without_receipts_answers_no_request_for_them() {
 
 /// A client without a PSK has proved nothing, and learns and burns nothing.
 #[test]
-fn nobody_is_given_a_receipt_in_a_full_handshake() {
+fn a_full_handshake_yields_no_receipt() {
     let (scene, journal) = scene(Mode::FsDhe);
     let other = scene.session().expect("a session");
     let flight = other.forward_secret.as_ref().expect("a ticket").handle;
@@ -157,7 +157,7 @@ pub(crate) fn is_accepted(scene: &Scene, session: ClientSession) {
 }
 
 #[test]
-fn receipts_are_answered_beside_the_next_flight() {
+fn receipts_are_answered_along_with_the_next_flight() {
     for mode in FORWARD_SECRET {
         let (scene, _) = scene(mode);
         let mut sessions = scene.sessions();
