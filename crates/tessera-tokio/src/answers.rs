@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_answered_goes_to_the_others_and_is_refused_without_any() {
+    async fn an_unanswered_question_goes_to_the_others_and_is_refused_without_any() {
         let question = || TakeSecret::new(FlightHandle([7; 32]), TakePurpose::Burn, None);
         let taken = VaultAnswers(Some(Vault)).take_secret(question()).await;
         assert!(matches!(taken, TakeAnswer::Absent(Absence::Used)));

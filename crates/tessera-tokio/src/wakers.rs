@@ -95,7 +95,7 @@ mod tests {
         wakers.wake_other(Half::Read);
         assert_eq!(woken(), (0, 1));
         wakers.wake_other(Half::Read);
-        assert_eq!(woken(), (0, 1), "nobody waits twice");
+        assert_eq!(woken(), (0, 1), "no task waits twice");
         wakers.wake_other(Half::Write);
         assert_eq!(woken(), (1, 1));
     }

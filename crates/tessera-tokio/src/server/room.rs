@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_brings_others_has_no_limit_of_its_own_and_its_clients_have_theirs() {
+    async fn a_proxy_has_no_limit_of_its_own_and_its_clients_have_theirs() {
         let room = room();
         let client = Origin::from(IpAddr::from([192, 0, 2, 1]));
         let mut brought = Vec::new();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_vacancy_that_nobody_takes_is_given_back() {
+    async fn an_unused_vacancy_is_given_back() {
         let room = room();
         drop(room.vacancy().await);
         assert_empty(&room);

@@ -17,7 +17,7 @@ use crate::tracked::{StreamUse, TrackedStream, Tracker};
 /// [`Limits::write`](super::Limits::write). [`Gate::time`](super::Gate::time) makes it.
 pub type TimedSocket<IO = TcpStream> = TrackedStream<IO, IdleTimer>;
 
-/// What a [`TimedSocket`] has beside its stream: limits, and what has moved. It may hold a place.
+/// What a [`TimedSocket`] has besides its stream: limits, and what has moved. It may hold a place.
 pub struct IdleTimer<P = ()> {
     pub(super) place: P,
     /// Whose limits these are.
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_in_the_buffer_before_was_not_received() {
+    async fn earlier_contents_of_the_buffer_do_not_count_as_received() {
         let (near, mut far) = duplex(100);
         let mut socket = timed(near, SECOND, SECOND);
         far.write_all(b"abc").await.unwrap();

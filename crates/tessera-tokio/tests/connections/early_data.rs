@@ -84,7 +84,7 @@ async fn early_data_is_answered_before_the_handshake_is_complete() {
 }
 
 #[tokio::test]
-async fn a_watch_tells_that_the_handshake_was_never_completed() {
+async fn a_watch_reports_that_the_handshake_was_never_completed() {
     let (near, far) = duplex(64 * 1024);
     let ends = ends();
     let mut client = ends.connector().start(destination(), near).await.unwrap();

@@ -50,7 +50,7 @@ fn of_another_group(ends: &Ends) -> Acceptor {
 }
 
 #[tokio::test]
-async fn what_is_written_first_travels_as_early_data() {
+async fn the_first_writes_travel_as_early_data() {
     let ends = forward_secret();
     let (connector, _) = prepared(&ends).await;
     let (mut client, far) = first_flight(&connector).await;
@@ -79,7 +79,7 @@ async fn without_a_ticket_what_is_written_waits_for_the_handshake() {
 }
 
 #[tokio::test]
-async fn what_was_burned_is_sent_once_more() {
+async fn a_burned_flight_is_sent_once_more() {
     let ends = forward_secret();
     let (connector, _) = prepared(&ends).await;
     let (mut client, far) = first_flight(&connector).await;
@@ -111,7 +111,7 @@ async fn with_used_key(ends: &Ends) -> (FirstFlight<DuplexStream>, DuplexStream)
 }
 
 #[tokio::test]
-async fn what_was_used_is_not_sent_again_and_every_call_says_so() {
+async fn a_used_flight_is_not_sent_again_and_every_call_reports_that() {
     let ends = forward_secret();
     let (mut client, far) = with_used_key(&ends).await;
     let acceptor = ends.acceptor();
@@ -137,7 +137,7 @@ async fn what_was_used_is_not_sent_again_and_every_call_says_so() {
 }
 
 #[tokio::test]
-async fn what_its_owner_named_repeatable_is_sent_once_more_after_used() {
+async fn a_flight_named_repeatable_is_sent_once_more_after_used() {
     let ends = forward_secret();
     let (client, far) = with_used_key(&ends).await;
     let mut client = client.repeatable();
@@ -151,7 +151,7 @@ async fn what_its_owner_named_repeatable_is_sent_once_more_after_used() {
 
 /// The vault began a new life: a client that knows how long the flight was in transit reads that as `burned`.
 #[tokio::test]
-async fn what_was_lost_is_sent_once_more_by_who_has_a_clock() {
+async fn a_lost_flight_is_sent_once_more_by_a_client_with_a_clock() {
     let clocks: [Option<Arc<dyn Clock>>; 2] = [None, Some(Arc::new(NoClock))];
     for clock in clocks {
         let ends = forward_secret();

@@ -76,7 +76,7 @@ async fn a_server_that_never_answers_leaves_an_error() {
 
 /// Only a part of the ClientHello fits the pipe.
 #[tokio::test(start_paused = true)]
-async fn what_never_left_may_be_sent_elsewhere() {
+async fn a_flight_that_never_left_may_be_sent_elsewhere() {
     let ends = forward_secret();
     let connector = prepared(&ends).await.0;
     let (near, mut far) = duplex(10);
@@ -233,7 +233,7 @@ async fn received(acceptor: &Acceptor, far: DuplexStream) -> (Vec<u8>, usize) {
 
 /// More than early data may carry, through pipes of every size, accepted and burned.
 #[tokio::test]
-async fn what_is_more_than_early_data_may_be_follows_in_order() {
+async fn data_beyond_the_early_data_limit_follows_in_order() {
     for capacity in [100, 5_000, 64 * 1024] {
         for burned in [false, true] {
             let ends = forward_secret();
@@ -263,7 +263,7 @@ async fn what_is_more_than_early_data_may_be_follows_in_order() {
 
 /// The outcome is known while the stream lives; nothing is sent again.
 #[tokio::test]
-async fn what_is_dropped_between_flight_and_verdict_is_not_sent_again() {
+async fn a_call_dropped_between_flight_and_verdict_is_not_sent_again() {
     let ends = forward_secret();
     let connector = prepared(&ends).await.0;
     let (near, mut far) = duplex(64 * 1024);

@@ -276,7 +276,7 @@ impl AsyncWrite for OneWriteStream {
 
 /// The server's answer is verified; the client's own last flight isn't sent.
 #[tokio::test(start_paused = true)]
-async fn what_the_server_answered_is_known_though_the_connection_fails() {
+async fn the_servers_answer_is_known_although_the_connection_fails() {
     let (ends, connector) = prepared().await;
     let (near, far) = duplex(64 * 1024);
     let near = OneWriteStream { io: near, has_taken: false };

@@ -233,7 +233,7 @@ impl Answers for SlowSigner {
 
 /// An answer that arrived in time counts, even if its task is polled late.
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_polled_late_takes_an_answer_that_is_there() {
+async fn a_task_that_is_polled_late_takes_an_existing_answer() {
     let mut ends = ends();
     let schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
     let key =

@@ -102,7 +102,7 @@ async fn is_closed(socket: &mut TcpStream) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silent_clients_of_one_address_shut_nobody_else_out() {
+async fn silent_clients_of_one_address_shut_no_other_out() {
     let mut server = RunningServer::start(|_| ()).await;
     let mut silent = Vec::new();
     for _ in 0..40 {
@@ -130,7 +130,7 @@ async fn silent_clients_of_one_address_shut_nobody_else_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slow_handshakes_of_one_address_shut_nobody_else_out() {
+async fn slow_handshakes_of_one_address_shut_no_other_out() {
     let server = RunningServer::start(|limits| {
         limits.connections_per_address = 16;
         limits.handshakes_per_address = 2;
@@ -245,10 +245,10 @@ async fn a_server_that_ends_lets_its_clients_finish_and_drops_those_that_do_not(
     sleep(SECOND).await;
     let started = Instant::now();
     server.end.take().unwrap().send(()).unwrap();
-    assert_eq!(polite.read(&mut [0]).await.unwrap(), 0, "the server said goodbye");
+    assert_eq!(polite.read(&mut [0]).await.unwrap(), 0, "the server sent close_notify");
     server.task.await.unwrap();
     assert_eq!(started.elapsed(), 3 * SECOND);
-    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(server.address).await.is_err(), "the listener is closed");
 }
 
 #[tokio::test]

@@ -230,7 +230,7 @@ async fn a_handshake_that_takes_too_long_is_an_error() {
 
 /// A task polled late, on a busy machine, uses what arrived in time.
 #[tokio::test(start_paused = true)]
-async fn a_late_task_completes_the_handshake_with_what_is_there() {
+async fn a_late_task_completes_the_handshake_with_the_received_data() {
     let ends = ends();
     for is_whole in [true, false] {
         let (near, far) = duplex(64 * 1024);

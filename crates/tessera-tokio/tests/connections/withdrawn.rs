@@ -175,7 +175,7 @@ async fn early_data_of_a_client_that_is_withdrawn_between_take_and_answer_is_not
 /// It was decrypted under the old configuration and lies in the stream: kept for a task that waits for the
 /// handshake, or left over from a partial read.
 #[tokio::test(start_paused = true)]
-async fn early_data_that_nobody_has_read_when_its_client_is_withdrawn_is_not_executed() {
+async fn early_data_unread_when_its_client_is_withdrawn_is_not_executed() {
     for reads_first in [false, true] {
         let mutual = MutualEnds::new();
         let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
@@ -289,7 +289,7 @@ async fn a_connection_of_which_nothing_was_read_begins_under_the_new_trust() {
 }
 
 #[tokio::test]
-async fn connections_go_on_and_say_whether_what_they_rest_on_is_withdrawn() {
+async fn connections_continue_and_report_whether_their_basis_is_withdrawn() {
     let mutual = MutualEnds::new();
     let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
     let (mut client, mut server) = connect(&connector, &acceptor).await;

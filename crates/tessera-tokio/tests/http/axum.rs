@@ -159,7 +159,7 @@ async fn replayable_early_data_waits_unless_its_requests_are_checked() {
 }
 
 #[tokio::test]
-async fn handlers_know_who_the_client_is() {
+async fn handlers_know_the_clients_identity() {
     let mut ends = ends();
     ends.client.credentials = ends.server.credentials.clone();
     let verifier = ends.client.verifier.clone();
@@ -175,7 +175,7 @@ async fn handlers_know_who_the_client_is() {
 }
 
 #[tokio::test]
-async fn whoever_is_silent_or_sends_garbage_keeps_nobody_waiting() {
+async fn silent_clients_and_garbage_keep_no_other_client_waiting() {
     let ends = ends();
     let server = run(listener(&ends).await);
     let mut silent = Vec::new();

@@ -200,7 +200,7 @@ async fn a_flight_without_an_answer_is_an_error_with_its_name_and_executed_once(
 /// Several requests wait for one connection: each is executed at most once, and an unanswered one fails with
 /// an error.
 #[tokio::test]
-async fn requests_beside_a_flight_without_an_answer_are_executed_once_at_most() {
+async fn requests_next_to_an_unanswered_flight_are_executed_once_at_most() {
     for protocols in [H1, BOTH] {
         let site = Site::start(protocols).await;
         site.prepare().await;
@@ -315,7 +315,7 @@ async fn a_server_that_speaks_no_tls_or_leaves_is_an_error() {
         });
         let pool: Pool = Client::builder(TokioExecutor::new())
             .build(HttpsConnector::over(FixedConnector(address), site.connector()));
-        let error = ask(&pool, "/nobody").await.unwrap_err();
+        let error = ask(&pool, "/absent").await.unwrap_err();
         // It was sent, and may have been executed.
         let found = first_flight_error(&error).unwrap();
         assert_eq!(found.verdict(), Some(Verdict::Unknown), "{error:?}");

@@ -159,8 +159,8 @@ async fn sessions_of_a_server_that_is_gone_are_stored_before_the_shutdown_ends()
     let mut ending = pin!(client.shutdown());
     let waits = poll_fn(|cx| Poll::Ready(ending.as_mut().poll(cx).is_pending())).await;
     open.send(()).unwrap();
-    assert!(waits, "whoever ends the process now has no session");
-    assert!(ending.await.is_err(), "nobody takes the goodbye");
+    assert!(waits, "a process that ends now leaves no session");
+    assert!(ending.await.is_err(), "the peer does not read the goodbye");
     assert!(store.pop(SERVER_NAME).is_some());
 }
 
@@ -201,7 +201,7 @@ async fn a_ticket_leaves_the_disk_before_it_is_sent() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_but_the_owner_can_read_a_file_session_store() {
+async fn only_the_owner_can_read_a_file_session_store() {
     use std::os::unix::fs::PermissionsExt;
     let directory = Directory::new("modes");
     let store = FileSessionStore::open(&directory.0).unwrap();

@@ -88,7 +88,7 @@ fn without_the_consent_of_both_systems_connections_begin_as_usual() {
 }
 
 #[test]
-fn a_listener_says_what_the_system_lacks() {
+fn a_listener_reports_what_the_system_lacks() {
     let Some(link) = link() else { return };
     allow(&link, End::Server, 1);
     let address = SocketAddr::new(link.addresses().server, 0);
@@ -275,7 +275,7 @@ fn a_stream_that_was_never_written_to_opens_no_connection() {
 
 /// On Linux, a shutdown before the server's answer would drop the connection.
 #[test]
-fn what_was_written_arrives_although_the_stream_is_shut_down_at_once() {
+fn written_data_arrives_although_the_stream_is_shut_down_at_once() {
     let Some((link, mut address, ..)) = prepared(&small()) else { return };
     address.set_port(0);
     link.set(&slow()).unwrap();
