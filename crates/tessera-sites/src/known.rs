@@ -21,7 +21,7 @@ pub enum SiteProof {
     Identity(Vec<u8>),
 }
 
-/// A verifier that accepts only known sites, whoever signed their certificates.
+/// A verifier that accepts only known sites, whichever authority signed their certificates.
 ///
 /// A peer that the inner verifier accepts must also match a [`SiteProof`]; otherwise the handshake ends with
 /// `access_denied`. Names and proofs are part of the policy: when a site leaves the list, its tickets become invalid.

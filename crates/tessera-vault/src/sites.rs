@@ -94,7 +94,7 @@ pub struct NoIncarnation;
 impl fmt::Display for NoIncarnation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "the vault has no incarnation, and several sites need to tell their vaults apart",
+            "the vault has no incarnation, and several sites need to distinguish their vaults",
         )
     }
 }

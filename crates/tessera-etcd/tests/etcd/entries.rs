@@ -188,7 +188,7 @@ fn all_servers_of_a_ring_learn_changes_by_watching() {
     fleet.options.look_every = HOUR;
     let servers = [fleet.server(0), fleet.server(0)];
     let all_have = |count| {
-        until("all are told", || {
+        until("all have read it", || {
             servers.iter().all(|server| {
                 let status = server.status();
                 status.active.len() == count && status.waiting_for.is_empty()

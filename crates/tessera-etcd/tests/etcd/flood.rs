@@ -149,7 +149,7 @@ async fn first_flight(connector: &Connector, to: Destination) -> Vec<u8> {
         flight
     };
     tokio::select! {
-        _ = connecting => unreachable!("nobody answers"),
+        _ = connecting => unreachable!("there is no answer"),
         flight = reading => flight,
     }
 }

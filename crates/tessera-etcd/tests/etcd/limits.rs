@@ -220,7 +220,7 @@ fn etcd_witnesses_the_directories_of_memory_vaults() {
     let (vault, restored) = open();
     assert_eq!(restored, RestoreOutcome::RolledBack);
     assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
-    // A witness can't tell whether the owner is alive.
+    // A witness can't know whether the owner is alive.
     let first = vault.incarnation();
     drop(vault);
     let (vault, restored) = open();

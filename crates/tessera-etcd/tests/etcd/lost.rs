@@ -155,7 +155,7 @@ fn a_burn_whose_answer_is_lost_has_burned_the_secret() {
         scene.next(fate);
         let handle = handle(number);
         let burning = scene.far.vault().burn_now(&handle);
-        assert!(scene.runtime.block_on(burning).is_err(), "nobody knows");
+        assert!(scene.runtime.block_on(burning).is_err(), "the outcome is unknown");
     }
     assert_eq!(accept(&scene.near, 1), Err(Absence::Burned));
     assert_eq!(accept(&scene.near, 2), Ok(()));

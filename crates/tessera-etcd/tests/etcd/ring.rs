@@ -196,5 +196,5 @@ fn a_server_whose_clock_is_years_ahead_destroys_no_ticket_keys() {
     until("it rotates", || right.seal().unwrap()[1..17] != ticket[1..17]);
     assert!(right.opens(&ticket) && right.opens(&right.seal().unwrap()));
     thread::sleep(Duration::from_millis(500));
-    assert!(right.active().len() <= before + 3, "nobody makes keys all the time");
+    assert!(right.active().len() <= before + 3, "no server makes keys all the time");
 }

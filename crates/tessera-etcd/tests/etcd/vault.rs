@@ -288,7 +288,7 @@ fn an_etcd_vault_gives_each_secret_once_while_members_die_and_come_back() {
         fleet.cluster.kill(member).unwrap();
     }
     let began = Instant::now();
-    assert!(is_unavailable(&vault, 1), "nobody is there");
+    assert!(is_unavailable(&vault, 1), "etcd is not reachable");
     assert!(began.elapsed() < DEADLINE * 2);
     for member in 0..3 {
         fleet.cluster.restart(member).unwrap();

@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_an_answer_does_not_look_for_a_ping_all_the_time() {
+    fn waiting_for_an_answer_does_not_poll_for_a_ping() {
         let interval = Duration::from_secs(15);
         let mut balance = Balance::new();
         balance.asked(1, 1);

@@ -17,7 +17,7 @@ use tessera_vault::contract::handle;
 use tessera_vault::{Acknowledgement, BurnAtHome, MemoryVault, SiteChannel, SiteVault};
 
 #[tokio::test]
-async fn what_became_of_a_secret_comes_over_the_channel() {
+async fn the_fate_of_a_secret_comes_over_the_channel() {
     let authority = Authority::new();
     let home = Home::new(&authority).await;
     (1..=2).for_each(|number| home.put(number));
@@ -60,7 +60,7 @@ async fn only_the_site_that_has_the_vault_is_asked() {
     let sites = vec![home_at(home.address), misnamed];
     let channel = TlsSiteChannel::open(&connector, sites, patient());
     let of = |vault| BurnAtHome::new(handle(1), Incarnation { vault, number: 0 });
-    assert_eq!(channel.burn_at_home(&of([7; 16])).await, None, "nobody's");
+    assert_eq!(channel.burn_at_home(&of([7; 16])).await, None, "no site has it");
     assert_eq!(channel.burn_at_home(&of(other)).await, Some(Acknowledgement::Unknown));
     assert!(home.accepts(1));
     assert_eq!((channel.counts().refused, channel.counts().answered), (1, 1));
@@ -158,7 +158,7 @@ async fn a_site_that_is_gone_is_given_up_at_once_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn a_channel_that_is_dropped_answers_nobody_and_ends_its_connections() {
+async fn a_dropped_channel_answers_no_one_and_ends_its_connections() {
     let authority = Authority::new();
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let channel = channel(&authority, silent.local_addr().unwrap(), patient());

@@ -68,7 +68,7 @@ fn without_answer(channel: &TlsSiteChannel) -> u64 {
 }
 
 #[tokio::test]
-async fn nobody_is_there() {
+async fn a_home_that_is_unreachable_yields_no_answer() {
     let authority = Authority::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -229,7 +229,7 @@ async fn a_home_that_resets_every_connection_is_tried_again_and_gives_no_answer(
 /// A certificate for another name, one of another authority, one that has expired; and a server with the right name
 /// that uses another protocol, or none.
 #[tokio::test]
-async fn a_home_that_is_not_the_one_is_told_nothing() {
+async fn a_home_with_another_identity_receives_nothing() {
     let authority = Authority::new();
     let others = Authority::new();
     let known = || {

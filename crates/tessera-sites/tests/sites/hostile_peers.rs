@@ -56,7 +56,7 @@ async fn works(authority: &Authority, home: &Home, number: u32) {
 }
 
 #[tokio::test]
-async fn who_is_no_site_is_refused_whoever_signed_its_certificate() {
+async fn a_peer_that_is_no_site_is_refused_whichever_authority_signed_its_certificate() {
     let authority = Authority::new();
     let others = Authority::new();
     let home = Home::new(&authority).await;
@@ -150,7 +150,7 @@ async fn a_ticket_does_not_outlive_the_list_of_sites() {
 
 /// An acceptor that accepts any client doesn't make them sites.
 #[tokio::test]
-async fn a_configuration_that_knows_no_sites_lets_nobody_ask() {
+async fn a_configuration_without_sites_answers_no_one() {
     let authority = Authority::new();
     for authentication in [
         ClientAuthentication::None,
@@ -171,7 +171,7 @@ async fn a_configuration_that_knows_no_sites_lets_nobody_ask() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_ends_its_connection_and_no_other() {
+async fn a_malformed_request_ends_its_connection_and_no_other() {
     let authority = Authority::new();
     let home = Home::new(&authority).await;
     home.put(1);
@@ -195,7 +195,7 @@ async fn what_is_no_request_ends_its_connection_and_no_other() {
 
 /// Half a request, then nothing; no request at all; no byte of TLS.
 #[tokio::test]
-async fn a_silent_peer_loses_its_place_and_harms_nobody() {
+async fn a_silent_peer_loses_its_place_and_harms_no_other() {
     let authority = Authority::new();
     let mut limits = ServerLimits::default();
     limits.connections.idle = Duration::from_millis(300);

@@ -176,7 +176,7 @@ fn channel_to(authority: &Authority, home: &Home, limits: ChannelLimits) -> TlsS
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_home_in_another_process_is_killed_and_says_lost_when_it_is_back() {
+async fn a_killed_home_in_another_process_answers_lost_when_it_is_back() {
     let authority = Authority::new();
     let dir = Dir::new("killed", &authority);
     let mut home = Home::start(&dir.0, 0);
@@ -224,7 +224,7 @@ async fn a_home_is_killed_with_ten_thousand_requests_under_way() {
 }
 
 #[tokio::test]
-async fn a_home_that_is_stopped_is_given_up_and_heard_again_when_it_goes_on() {
+async fn a_stopped_home_is_given_up_and_answers_again_when_it_continues() {
     let authority = Authority::new();
     let dir = Dir::new("stopped", &authority);
     let home = Home::start(&dir.0, 0);

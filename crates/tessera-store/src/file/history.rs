@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_not_known_and_never_a_gap() {
+    fn a_revision_too_old_is_unknown_and_never_a_gap() {
         let mut history = History::after(10);
         assert_eq!(count(&history, 9), None, "what was before isn't known");
         assert_eq!(count(&history, 10), Some(0));

@@ -165,7 +165,7 @@ async fn a_full_disk_refuses_commits_until_there_is_room() {
 
 /// Each answer of a process that is killed was durable, and what it had not answered is there as a whole or not at all.
 #[tokio::test]
-async fn what_a_killed_process_has_answered_is_there() {
+async fn writes_confirmed_by_a_killed_process_persist() {
     let names: Vec<_> = (0..20).map(|number| format!("key {number}")).collect();
     if is_child() {
         let path = std::env::var_os("STORE_DIRECTORY").unwrap();
@@ -181,7 +181,7 @@ async fn what_a_killed_process_has_answered_is_there() {
     let directory = Directory::new();
     let mut last = 0;
     for round in 0..8 {
-        let mut child = this_test("file::what_a_killed_process_has_answered_is_there")
+        let mut child = this_test("file::writes_confirmed_by_a_killed_process_persist")
             .env("STORE_DIRECTORY", directory.store())
             .stdout(Stdio::piped())
             .spawn()

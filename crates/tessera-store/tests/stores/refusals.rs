@@ -38,7 +38,7 @@ async fn is_refused(directory: &Directory, path: &Path, mode: u32) {
 }
 
 #[tokio::test]
-async fn what_other_users_can_change_is_refused() {
+async fn a_store_that_other_users_can_change_is_refused() {
     let directory = used().await;
     let lock = directory.path().join("store.lock");
     for mode in [0o620, 0o602, 0o666] {
@@ -99,7 +99,7 @@ async fn a_foreign_file_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused() {
+async fn anything_but_a_file_is_refused() {
     let directory = used().await;
     let elsewhere = directory.path().join("elsewhere");
     fs::rename(directory.store(), &elsewhere).unwrap();
@@ -133,7 +133,7 @@ async fn a_store_whose_file_is_gone_is_not_begun_afresh() {
 
 /// A crash left the next content half written, with the permissions of an attacker's choice.
 #[tokio::test]
-async fn what_a_crash_left_is_replaced() {
+async fn leftovers_of_a_crash_are_replaced() {
     let directory = used().await;
     let new = directory.path().join("store.new");
     fs::write(&new, b"half").unwrap();

@@ -42,7 +42,7 @@ impl Dir {
                 opened => return opened.unwrap(),
             }
         }
-        unreachable!("somebody else owns the directory");
+        unreachable!("another vault owns the directory");
     }
 
     fn snapshot(&self) -> PathBuf {

@@ -63,7 +63,7 @@ fn rings_with_the_same_keys_open_each_others_tickets() {
 
 /// Neither for another purpose, nor as a ticket; nor does a ticket open for a purpose.
 #[test]
-fn what_a_ring_seals_for_one_purpose_opens_for_that_one_alone() {
+fn a_ring_opens_sealed_data_only_for_its_purpose() {
     let (shared, other) = (key(NOW), key(NOW));
     let (one, elsewhere) = (ring(&[&shared]), ring(&[&other, &shared]));
     let purposes: [&[u8]; 4] = [b"one", b"two", b"on", b"one "];

@@ -206,7 +206,7 @@ fn a_burn_request_for_another_vault_burns_nothing() {
 }
 
 #[test]
-fn home_tells_a_key_that_was_used_from_one_that_was_burned() {
+fn home_distinguishes_a_used_key_from_a_burned_one() {
     for (absent, expected) in [
         (Absence::Used, Acknowledgement::Used),
         (Absence::Burned, Acknowledgement::Burned),

@@ -151,7 +151,7 @@ fn clients_with_a_name_leave_room_for_those_without() {
     let left = (0..200).filter(|number| accept(&vault, *number).is_ok());
     assert_eq!(left.count(), 25);
     assert!((200..400).all(put_named));
-    assert_eq!(vault.len(), 100, "nobody else is there");
+    assert_eq!(vault.len(), 100, "there is no other client");
 }
 
 /// A secret that expired a moment ago by a wrong clock is neither returned nor destroyed.

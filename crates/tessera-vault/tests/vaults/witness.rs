@@ -128,7 +128,7 @@ fn a_witnessed_vault_goes_on_after_a_clean_shutdown_and_after_a_crash() {
 }
 
 #[test]
-fn a_vaults_directory_that_was_rolled_back_begins_anew() {
+fn a_vaults_directory_that_was_rolled_back_starts_afresh() {
     let scene = Scene::new("rolled-back");
     let first = closed(&scene);
     scene.copy("vault", "backup");
@@ -154,7 +154,7 @@ fn a_vaults_directory_that_was_rolled_back_begins_anew() {
 }
 
 #[test]
-fn a_copy_of_a_vaults_directory_begins_anew() {
+fn a_copy_of_a_vaults_directory_starts_afresh() {
     let scene = Scene::new("copied");
     let first = closed(&scene);
     scene.copy("vault", "copy");
@@ -228,7 +228,7 @@ impl Witness for RemoteWitness {
 }
 
 #[test]
-fn a_witness_that_can_not_tell_who_lives_lets_nobody_speak_for_an_earlier_life() {
+fn a_witness_that_cannot_identify_the_living_vault_lets_none_speak_for_an_earlier_life() {
     let scene = Scene::with("afar", RemoteWitness::default());
     let first = closed(&scene);
     let (vault, restored) = scene.open("vault");

@@ -390,7 +390,7 @@ fn a_state_on_a_full_disk_is_refused_and_kept() {
 }
 
 #[test]
-fn a_state_goes_on_where_its_disk_fills_up_and_says_so() {
+fn a_state_continues_on_a_full_disk_and_reports_it() {
     let dir = Dir::new("fills");
     let state = dir.open();
     symlink("/dev/full", dir.path("ring.new")).unwrap();
