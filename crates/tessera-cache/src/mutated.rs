@@ -168,7 +168,7 @@ fn read_files(rounds: usize) {
 }
 
 #[test]
-fn what_peers_say_is_read_or_refused_whatever_it_is() {
+fn any_message_of_a_peer_is_read_or_refused() {
     read_what_peers_say(ROUNDS);
 }
 

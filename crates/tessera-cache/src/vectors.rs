@@ -70,7 +70,7 @@ fn chain_hashes_are_those_of_the_vectors() {
 }
 
 #[test]
-fn what_has_no_chain_hash_is_no_chain() {
+fn an_input_without_a_chain_hash_is_no_chain() {
     let of = |typ, chain: &[&[u8]]| ChainHash::of_body(sha256(), typ, &certificate(chain));
     assert_eq!(of(CertificateType::X509, &[]), None);
     assert_eq!(of(CertificateType::RAW_PUBLIC_KEY, &[&[0x31; 91]]), None);
@@ -210,7 +210,7 @@ fn the_extension_of_a_fleet_ticket_is_that_of_the_vectors() {
 }
 
 #[test]
-fn what_the_vectors_refuse_is_refused() {
+fn inputs_that_the_vectors_refuse_are_refused() {
     let vectors = vectors();
     let mut checked = 0;
     for (name, value) in vectors.section("refused") {

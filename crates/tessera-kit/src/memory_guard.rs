@@ -110,7 +110,7 @@ mod tests {
     /// Other tests in this process aren't affected, except that a crash leaves no core dump.
     #[cfg(target_os = "linux")]
     #[test]
-    fn nobody_else_reads_the_memory_of_a_guarded_process() {
+    fn no_other_process_reads_the_memory_of_a_guarded_one() {
         setrlimit(Resource::RLIMIT_MEMLOCK, RLIM_INFINITY, RLIM_INFINITY).ok();
         let problem = raise();
         assert!(

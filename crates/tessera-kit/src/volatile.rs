@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_from_what_is_none() {
+    fn a_file_system_in_memory_is_recognised() {
         assert!(is_memory(Path::new("/dev/shm")).unwrap());
         assert!(!is_memory(Path::new("/proc")).unwrap());
         is_memory(Path::new("/no/such/path")).unwrap_err();

@@ -207,7 +207,7 @@ mod tests {
 
     /// A duplicate would have two places in the order of use, one of them permanently.
     #[test]
-    fn a_server_that_is_imported_twice_is_there_once() {
+    fn a_server_that_is_imported_twice_is_stored_once() {
         let limits = ClientLimits { servers: 2, ..ClientLimits::default() };
         let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
         let cache = cache.with_limits(limits);

@@ -171,7 +171,7 @@ fn a_store_stays_within_its_bounds_whatever_clients_do() {
 
 /// Clients of one authority send long lists in turn.
 #[test]
-fn what_is_written_is_hardly_longer_than_what_is_kept() {
+fn the_written_form_is_hardly_longer_than_the_kept_entries() {
     let limits = ServerLimits { clients: 1000, bytes: 1 << 20 };
     let mut store = Store::new(tessera_aws_lc::provider().random, limits).expect("a store");
     let mut numbers = Numbers(1);
@@ -205,7 +205,7 @@ fn written(store: &Store) -> Vec<u8> {
 
 /// A ticket with the id that means none would stay in the index, unreachable.
 #[test]
-fn a_ticket_that_stands_for_none_is_not_read() {
+fn a_ticket_with_the_id_of_none_is_not_read() {
     let mut store = Store::new(tessera_aws_lc::provider().random, LIMITS).expect("a store");
     let mut numbers = Numbers(2);
     let (_, peer) = numbers.peer(&mut store);

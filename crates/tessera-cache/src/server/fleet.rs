@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_is_opened_for_its_server_and_while_it_is_young() {
+    fn a_fleet_ticket_opens_only_for_its_server_and_while_it_is_young() {
         let (_, sealer) = sealers();
         let chain = (ChainHash([1; 32]), [2; 16]);
         let ticket = sealer.seal(chain, SERVER, NOW).expect("a ticket");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fleet_ticket_holds_is_that_of_the_vectors() {
+    fn the_contents_of_a_fleet_ticket_match_the_vectors() {
         let vectors = vectors();
         let get = |name| vectors.get("fleet ticket", name);
         let provider = tessera_aws_lc::provider();

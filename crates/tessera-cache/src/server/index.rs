@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_finds_what_is_there_and_nothing_else() {
+    fn an_index_finds_its_entries_and_nothing_else() {
         let mut index = Index::new();
         let mut there = HashMap::new();
         let mut state = 1u64;

@@ -78,7 +78,7 @@ mod tests {
 
     /// The largest numbers that occur on 32-bit systems, with a limit close to the maximum.
     #[test]
-    fn what_a_part_is_due_is_right_for_the_largest_numbers_too() {
+    fn the_share_of_a_part_is_right_for_the_largest_numbers_too() {
         let mut shares = Shares::default();
         for (name, bytes) in
             [(b"a", usize::MAX / 2), (b"b", usize::MAX / 3), (b"c", usize::MAX / 6)]

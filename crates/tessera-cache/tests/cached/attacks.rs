@@ -99,7 +99,7 @@ fn steal(
 /// Whether the hash is right, what accompanies it, why the verifier refuses, and which kind of ticket found
 /// the owner makes no difference: the answer is the same.
 #[test]
-fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
+fn an_attacker_with_a_copied_ticket_gets_the_same_answer_to_any_guess() {
     let right = owners_hash();
     let mut wrong = right.clone();
     wrong[31] ^= 1;

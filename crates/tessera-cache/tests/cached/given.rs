@@ -74,7 +74,7 @@ fn body(id: u16, sealed: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_fleet_ticket_is_ignored_and_the_others_are_shown_once() {
+fn malformed_fleet_tickets_are_ignored_and_the_others_are_shown_once() {
     let wrong = [
         vec![],
         vec![0xc0],
@@ -131,7 +131,7 @@ fn a_server_that_does_not_take_part_gives_no_fleet_tickets() {
 
 /// A session ticket on a connection older than that.
 #[test]
-fn what_a_client_has_forgotten_does_not_come_back_in_a_session_ticket() {
+fn a_forgotten_server_does_not_come_back_in_a_session_ticket() {
     let (ends, _) = giving(&[body(0xc000, b"late")], true);
     let mut pair = ends.start();
     pair.client_to_server();

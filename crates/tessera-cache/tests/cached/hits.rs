@@ -59,7 +59,7 @@ fn a_first_contact_costs_four_bytes_at_each_end_and_a_miss_forty_at_most() {
 }
 
 #[test]
-fn a_first_contact_says_that_the_client_takes_part() {
+fn a_first_contact_announces_that_the_client_takes_part() {
     let ends = Ends::new(Mode::Mutual);
     let typ = ExtensionType::CACHED_CERTIFICATES;
     assert_eq!(in_hello(&ends.connect(), typ), Some(Vec::new()));
@@ -145,7 +145,7 @@ fn raw_public_keys_are_cached_too() {
 }
 
 #[test]
-fn staples_come_live_beside_a_cached_chain() {
+fn staples_are_sent_live_with_a_cached_chain() {
     let mut ends = Ends::new(Mode::Mutual);
     ends.scene.client.verifier = Arc::new(crate::stapling::StapleVerifier);
     ends.connect();

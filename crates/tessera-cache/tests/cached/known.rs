@@ -186,7 +186,7 @@ impl CertificateCodec for Witness {
 }
 
 #[test]
-fn codecs_are_told_the_hash_that_the_verifier_has_computed() {
+fn codecs_receive_the_hash_that_the_verifier_has_computed() {
     let (mut ends, _) = ends();
     let witness = Witness::default();
     ends.scene.client.certificate_codecs = vec![Arc::new(witness.clone())];

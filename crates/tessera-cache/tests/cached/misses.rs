@@ -175,7 +175,7 @@ fn nothing_cached_is_offered_without_a_clock() {
 }
 
 #[test]
-fn under_another_policy_nobody_is_known() {
+fn under_another_policy_no_peer_is_known() {
     for mut ends in Ends::of_both_known() {
         ends.judge_clients_by(NamingVerifier::new("clients of a stricter server"));
         ends.scene.client.verifier = Arc::new(NamingVerifier::new("other servers"));

@@ -71,7 +71,7 @@ fn a_server_that_asks_for_something_else_sends_its_request_whole() {
 }
 
 #[test]
-fn on_paper_staples_travel_beside_the_hash() {
+fn on_paper_staples_travel_with_the_hash() {
     let mut ends = Ends::on_paper(Mode::Mutual);
     ends.scene.client.verifier = Arc::new(StapleVerifier);
     for staple in [&b"monday"[..], b"tuesday", b"tuesday"] {
@@ -208,7 +208,7 @@ fn a_client_without_tickets_is_served_by_rfc_7924() {
 }
 
 #[test]
-fn what_is_exported_on_paper_is_used_on_paper_alone() {
+fn entries_exported_on_paper_are_used_only_on_paper() {
     let mut ends = Ends::known_on_paper();
     let exported = ends.client.export();
     ends.client_uses(Carrier::PAPER);

@@ -40,7 +40,7 @@ fn steal(
 /// Whether the hash is right, what accompanies it, and why the verifier refuses makes no difference: the
 /// answer is the same.
 #[test]
-fn on_paper_who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
+fn on_paper_an_attacker_with_a_copied_ticket_gets_the_same_answer_to_any_guess() {
     let mut answers = BTreeSet::new();
     let verdicts = [
         None,

@@ -65,7 +65,7 @@ fn stock_peers_get_whole_chains_where_an_end_did_not_opt_in() {
 
 /// The chain is public, and with it the right answer to its id.
 #[test]
-fn who_copies_a_stock_clients_chain_costs_it_nothing() {
+fn copying_a_stock_clients_chain_costs_that_client_nothing() {
     let public = PublicIds::ObserversRecogniseChains;
     let mut ends = ends(public, public);
     ends.connect();

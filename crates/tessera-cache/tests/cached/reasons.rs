@@ -46,7 +46,7 @@ fn a_first_contact_has_nothing_cached_and_what_is_cached_needs_no_reason() {
 }
 
 #[test]
-fn a_server_that_knows_no_ticket_says_so_and_its_client_can_tell() {
+fn a_server_that_knows_no_ticket_reports_that_to_its_client() {
     for mut ends in Ends::of_both_known() {
         ends.restart_server();
         assert_told(&ends.connect(), [UNKNOWN, None], [UNKNOWN, None]);
@@ -125,7 +125,7 @@ fn a_server_that_is_offered_a_public_id_may_have_another_chain() {
 }
 
 #[test]
-fn a_client_without_a_ticket_says_so() {
+fn a_client_without_a_ticket_reports_that() {
     let mut ends = Ends::new(Mode::Mutual);
     let asking = ends.scene.server.client_authentication.clone();
     ends.scene.server.client_authentication = ClientAuthentication::None;
@@ -136,7 +136,7 @@ fn a_client_without_a_ticket_says_so() {
 
 /// In January 2027 both chains are valid; in 2030 both have expired, which this test's verifiers ignore.
 #[test]
-fn what_has_expired_is_named_at_both_ends() {
+fn an_expired_chain_is_named_at_both_ends() {
     let leaf = Authority::new("root")
         .issue_with(&["client"], |params| params.not_after = date_time_ymd(2029, 1, 1))
         .der();

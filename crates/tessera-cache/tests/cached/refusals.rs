@@ -217,7 +217,7 @@ fn a_server_conceals_why_it_refuses_a_cached_client() {
 }
 
 #[test]
-fn a_client_tells_a_cached_server_why_it_refuses_it() {
+fn a_client_sends_a_cached_server_the_reason_for_a_refusal() {
     let mut ends = known();
     let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
     ends.scene.client.verifier =
@@ -229,7 +229,7 @@ fn a_client_tells_a_cached_server_why_it_refuses_it() {
 
 /// A client with two certificates for one key: what stands for one is never taken for the other.
 #[test]
-fn two_certificates_over_one_key_are_told_apart() {
+fn two_certificates_over_one_key_are_distinguished() {
     let ends = known();
     // The null signature is valid under any certificate; so only the hash distinguishes the two.
     let mut other = ends.another_client(&[b'x'; 800]);
@@ -256,7 +256,7 @@ fn two_certificates_over_one_key_are_told_apart() {
 
 /// The verifier's verdict is then about the expected chain, not the one that was named.
 #[test]
-fn a_client_tells_nothing_else_of_a_server_that_names_another_chain() {
+fn a_client_reveals_nothing_else_to_a_server_that_names_another_chain() {
     let mut ends = known();
     let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
     ends.scene.client.verifier =

@@ -35,7 +35,7 @@ pub(crate) fn offers(ends: &Ends, pair: &Pair) -> (bool, bool) {
 
 /// At its very next connection, however many of its tickets the server still has.
 #[test]
-fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
+fn a_revoked_client_learns_why_at_its_next_connection() {
     for mut ends in Ends::of_both_known() {
         (0..3).for_each(|_| assert_eq!(ends.hits(), (true, true)));
         ends.judge_clients_by(NamingVerifier {
@@ -53,7 +53,7 @@ fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
             let (pair, alert) = connect(&ends);
             assert_eq!((alert, hits_of(&pair).1), (Some(REVOKED), false), "{:?}", ends.carrier);
         }
-        // Once it is accepted again, both learn anew.
+        // Once it is accepted again, both learn again.
         ends.judge_clients_by(NamingVerifier::new("clients"));
         ends.connect();
         assert_eq!(ends.hits(), (true, true), "{:?}", ends.carrier);
@@ -78,7 +78,7 @@ fn a_client_that_was_revoked_leaves_the_servers_cache_with_its_tickets() {
 
 /// Whether or not the chain it names is right, and whatever the verifier's verdict on it.
 #[test]
-fn who_copied_a_ticket_of_a_revoked_client_makes_no_server_forget_it() {
+fn a_copied_ticket_of_a_revoked_client_makes_no_server_forget_it() {
     for mut ends in Ends::of_both_known() {
         let mut thief = ends.scene.clone();
         for credential in &mut thief.client.credentials {
@@ -128,7 +128,7 @@ impl PeerVerifier for ProofCounter {
 
 /// For a valid client and an invalid one alike, so that it takes an attacker the same time.
 #[test]
-fn one_proof_is_checked_of_who_copied_a_ticket() {
+fn an_attacker_with_a_copied_ticket_gets_one_proof_checked() {
     for (refuses, expected) in [(None, 0), (Some(REVOKED), 1)] {
         for mut ends in Ends::of_both_known() {
             for credential in &mut ends.scene.client.credentials {
@@ -195,7 +195,7 @@ fn a_client_whose_data_are_refused_goes_on_offering() {
 /// An attacker on the path can provoke the server's own alerts this way. They cost the client no more than a
 /// lost flight.
 #[test]
-fn who_changes_a_clients_last_flight_makes_no_certificate_whole() {
+fn changing_a_clients_last_flight_makes_no_certificate_whole() {
     let changes: [fn(&mut Vec<u8>); 4] = [
         |flight| *flight.last_mut().expect("a flight") ^= 1,
         |flight| flight[0] = 22,
@@ -226,7 +226,7 @@ fn who_changes_a_clients_last_flight_makes_no_certificate_whole() {
 
 /// An attacker that cuts a connection causes no full certificate.
 #[test]
-fn a_client_that_hears_nothing_of_a_refusal_goes_on_offering() {
+fn a_client_that_does_not_learn_of_a_refusal_continues_to_offer() {
     for mut ends in Ends::of_both_known() {
         ends.judge_clients_by(NamingVerifier {
             refuses: Some(REVOKED),

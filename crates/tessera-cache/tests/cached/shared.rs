@@ -41,7 +41,7 @@ fn empty(ends: &Ends) -> ClientCache {
 }
 
 #[test]
-fn connections_side_by_side_share_the_tickets_that_nobody_has_sent() {
+fn concurrent_connections_share_the_unsent_tickets() {
     let ends = Ends::new(Mode::Mutual);
     assert_eq!(side_by_side([&ends; 8]), [false; 8]);
     for _ in 0..3 {
@@ -140,7 +140,11 @@ fn a_process_that_was_not_there_changes_nothing_but_tickets() {
     assert!(file.export() == after);
     let next = process(&ends, &file, 1);
     let offered = in_hello(&next.start(), ExtensionType::CACHED_CERTIFICATES);
-    assert_eq!(offered, Some(Vec::new()), "after a failure nothing is offered, whoever saves last");
+    assert_eq!(
+        offered,
+        Some(Vec::new()),
+        "after a failure nothing is offered, whichever saves last"
+    );
 }
 
 /// With the file's other tickets, later processes would get the reason in every second connection only.
@@ -172,7 +176,7 @@ fn a_process_that_is_refused_leaves_no_ticket_in_the_file() {
 
 /// A server's verdict on the client's last flight arrives after the client's handshake is complete.
 #[test]
-fn what_is_heard_after_a_cache_was_handed_on_is_handed_on_later() {
+fn a_verdict_learned_after_a_handover_is_handed_over_later() {
     for mut ends in Ends::of_both(Mode::Mutual) {
         side_by_side([&ends; 8]);
         let file = empty(&ends);

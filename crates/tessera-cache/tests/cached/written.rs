@@ -13,7 +13,7 @@ fn later(ends: &mut Ends) -> Ends {
 }
 
 #[test]
-fn what_was_exported_is_known_after_an_import() {
+fn exported_entries_are_known_after_an_import() {
     let mut ends = Ends::new(Mode::Mutual);
     ends.connect();
     for _ in 0..4 {
@@ -70,7 +70,7 @@ fn an_import_keeps_to_the_limits() {
 }
 
 #[test]
-fn what_an_import_evicts_is_counted() {
+fn evictions_by_an_import_are_counted() {
     let ends = Ends::new(Mode::Full);
     for name in ["one.example", "two.example", "three.example"] {
         let to = Destination { server_name: name.into(), ..to(None) };
@@ -136,7 +136,7 @@ fn exports(ends: &Ends) -> [(Vec<u8>, Import<'_>); 2] {
 type Import<'a> = Box<dyn Fn(&[u8]) -> Result<(), ImportError> + 'a>;
 
 #[test]
-fn what_was_cut_off_or_changed_is_refused_as_a_whole() {
+fn a_truncated_or_changed_export_is_refused_as_a_whole() {
     let ends = Ends::new(Mode::Mutual);
     for (exported, import) in exports(&ends) {
         for len in 0..exported.len() {

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn queued_lines_that_nobody_reads_are_left_out_and_counted() {
+    fn unread_queued_lines_are_left_out_and_counted() {
         let (queue, reader) = queue();
         let line = vec![7; 1000];
         // No caller waits, and memory is bounded. The writer may have taken one line.
@@ -235,7 +235,7 @@ mod tests {
         let (queue, reader) = queue();
         drop(reader);
         (0..5000).for_each(|_| queue.push(vec![7; 1000]));
-        assert_eq!(queue.finish(PATIENCE), None, "nobody wants them");
+        assert_eq!(queue.finish(PATIENCE), None, "no reader wants them");
         assert!(queue.0.lock().lines.is_empty());
         assert_eq!(queue.all_missed(), 5000);
     }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_on_when_a_full_disk_has_room_again_and_the_end_says_that_some_are_missing() {
+    fn writing_resumes_when_a_full_disk_has_room_and_the_end_reports_missing_lines() {
         let disk = Arc::new(Mutex::new((Vec::new(), true)));
         let missed = |count| format!("{count} missed\n").into_bytes();
         let queue = Queue::new("a test's".to_owned(), Disk(disk.clone()), missed).unwrap();

@@ -159,7 +159,7 @@ fn a_connector_is_reloaded_in_the_same_way() {
 }
 
 #[test]
-fn what_is_prepared_changes_nothing_before_it_is_exchanged() {
+fn a_prepared_change_has_no_effect_before_the_exchange() {
     let (files, servers) = (Files::new(), Authority::new("servers"));
     files.write("roots.pem", servers.pem());
     let path = files.path("roots.pem");
@@ -232,7 +232,7 @@ fn reloads_take_turns() {
 }
 
 #[test]
-fn a_certificate_that_nobody_would_accept_is_refused_with_the_reason() {
+fn a_certificate_that_no_peer_would_accept_is_refused_with_the_reason() {
     let (files, root) = (Files::new(), Authority::new("root"));
     let refused = |words: &str| {
         let error = files.load_credential().unwrap_err();
@@ -253,7 +253,7 @@ fn a_certificate_that_nobody_would_accept_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_chain_has_to_be_in_order() {
+fn a_chain_must_be_in_order() {
     let (files, root) = (Files::new(), Authority::new("root"));
     let intermediate = root.below("intermediate");
     let leaf = intermediate.issue("server.example");

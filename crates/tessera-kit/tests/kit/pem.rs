@@ -123,7 +123,7 @@ fn the_error_about_a_malformed_certificate_names_its_setting() {
 }
 
 #[test]
-fn the_error_about_a_file_without_a_key_says_what_to_do() {
+fn the_error_about_a_file_without_a_key_names_the_remedy() {
     for (content, words) in [
         ("", "tls.key takes PEM"),
         ("-----BEGIN PRIVATE KEY-----\nAAAA\n", "malformed PEM"),

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_fills_the_table_pushes_out_entries_of_his_own_authority_alone() {
+    fn filling_the_table_evicts_only_entries_of_the_same_authority() {
         let byte_bound = 4 * (Entries::OVERHEAD + record(0, b"").len());
         for bounds in [
             StoreBounds { entries: 4, bytes: usize::MAX },

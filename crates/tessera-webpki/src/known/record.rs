@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_tells_in_which_share_it_counts() {
+    fn a_record_names_the_share_in_which_it_counts() {
         let mut record = Record::new(&KEY, &FOUND).unwrap();
         let whole = |it: &Record| (it.key(), it.not_after(), it.list_len(), it.peer());
         let before = whole(&record);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chain_makes_no_record() {
+    fn anything_but_a_chain_makes_no_record() {
         assert!(Record::new(&KEY, &VerifiedChain { not_before: u64::MAX, ..FOUND }).is_none());
         assert!(Record::new(&KEY, &VerifiedChain { certificates: 256, ..FOUND }).is_none());
         assert!(Record::new(&KEY, &VerifiedChain { list_len: 1 << 24, ..FOUND }).is_none());

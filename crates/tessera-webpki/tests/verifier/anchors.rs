@@ -47,7 +47,7 @@ fn a_servers_certificate_that_is_trusted_vouches_for_itself() {
 }
 
 #[test]
-fn a_servers_certificate_that_is_trusted_vouches_for_nobody_else() {
+fn a_trusted_server_certificate_vouches_for_no_other() {
     for is_ca in [IsCa::ExplicitNoCa, IsCa::NoCa] {
         let (_, own) = own(as_ca(is_ca, snakeoil()));
         let others = Peer::new(&server_params(), &own);
@@ -73,7 +73,7 @@ fn a_certificate_that_is_not_trusted_but_has_a_trusted_ones_name_is_unknown() {
 }
 
 #[test]
-fn a_trusted_certificate_has_to_be_valid_and_for_this_name_and_use() {
+fn a_trusted_certificate_must_be_valid_and_for_this_name_and_use() {
     for is_ca in [IsCa::ExplicitNoCa, ca_params("it").is_ca] {
         let (peer, certificate) = own(as_ca(is_ca, snakeoil()));
         let verifier = trusting(&certificate);
@@ -106,7 +106,7 @@ fn a_trusted_certificate_has_to_be_valid_and_for_this_name_and_use() {
 }
 
 #[test]
-fn whoever_shows_a_trusted_certificate_needs_its_key() {
+fn a_peer_with_a_trusted_certificate_needs_its_key() {
     let (peer, certificate) = own(snakeoil());
     let thief = Peer { key: KeyPair::generate().unwrap(), chain: peer.chain };
     refused(&trusting(&certificate), &thief.as_server(), AlertDescription::DECRYPT_ERROR);

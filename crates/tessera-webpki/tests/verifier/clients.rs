@@ -53,7 +53,7 @@ fn a_client_without_alternative_names_is_known_by_its_subject() {
 }
 
 #[test]
-fn a_client_certificate_that_names_nobody_is_refused() {
+fn a_client_certificate_without_a_name_is_refused() {
     let root = root("root");
     let mut params = client_params(&[]);
     params.distinguished_name = DistinguishedName::new();

@@ -60,7 +60,7 @@ fn the_issuers_of_a_chain_are_the_authorities_that_verifiers_name() {
 fn a_verifier_lists_chain_schemes_where_they_are_fewer() {
     let root = root("root");
     let standard = WebPkiVerifier::new(&[root.der()]).unwrap();
-    assert!(standard.chain_schemes().is_empty(), "one list says it");
+    assert!(standard.chain_schemes().is_empty(), "one list suffices");
 
     const OWN: Algorithms = Algorithms {
         chain: &[

@@ -117,7 +117,7 @@ fn pinned_keys_sign_with_the_handshake_schemes_alone() {
 }
 
 #[test]
-fn a_pinned_key_verifier_refuses_a_key_of_which_only_a_hash_is_there() {
+fn a_pinned_key_verifier_refuses_a_key_known_only_by_its_hash() {
     let peer = peer();
     for known in [None, Some([7; 32])] {
         let raw = peer.raw(peer.as_server());

@@ -65,7 +65,7 @@ fn name_constraints_of_an_anchor_belong_to_a_verifiers_policy() {
 
 /// A resumption consults no list: a revoked peer's sessions end with the policy.
 #[test]
-fn whom_revocation_lists_revoke_belongs_to_a_verifiers_policy() {
+fn the_revoked_certificates_belong_to_a_verifiers_policy() {
     let [root, other] = ["root", "another"].map(root);
     let with = |lists: &[Vec<u8>], unknown| {
         let verifier = WebPkiVerifier::new(&[root.der()]).unwrap();
@@ -103,7 +103,7 @@ fn a_revocation_list_that_revokes_the_same_again_keeps_a_verifiers_policy() {
 }
 
 #[test]
-fn what_a_verifier_tells_peers_is_no_part_of_its_policy() {
+fn the_lists_that_a_verifier_sends_to_peers_are_no_part_of_its_policy() {
     let root = root("root");
     let naming = WebPkiVerifier::new(&[root.der()]).unwrap().naming_authorities();
     assert_eq!(naming.policy(), of(&[&root]));

@@ -29,7 +29,7 @@ fn a_revoked_certificate_is_refused() {
 }
 
 #[test]
-fn a_certificate_beside_a_revoked_one_is_accepted() {
+fn a_certificate_next_to_a_revoked_one_is_accepted() {
     let root = root("root");
     let verifier = checking(&root, &[crl(&root, &[8])], UnknownStatus::Reject);
     assert!(judge(&verifier, &Peer::new(&server_params(), &root).as_server()).is_ok());
@@ -62,7 +62,7 @@ fn a_certificate_of_unknown_status_is_judged_as_configured() {
 }
 
 #[test]
-fn an_old_revocation_list_still_revokes_and_says_nothing_else() {
+fn an_old_revocation_list_still_revokes_and_states_nothing_else() {
     let root = root("root");
     let question =
         with(Peer::new(&server_params(), &root).as_server(), |it| it.unix = Some(LISTS_ARE_OLD));
@@ -78,7 +78,7 @@ fn an_old_revocation_list_still_revokes_and_says_nothing_else() {
 
 /// An intermediate's key is known only once a peer presents its certificate.
 #[test]
-fn a_forged_revocation_list_accepts_nobody() {
+fn a_forged_revocation_list_accepts_no_one() {
     let root = root("root");
     let key = KeyPair::generate().unwrap();
     let issuer = CertifiedIssuer::signed_by(ca_params("intermediate"), key, &root).unwrap();

@@ -73,7 +73,7 @@ fn read_messages(mutator: &mut Mutator, chain: &Arc<Chain>, content: &[u8], read
     let CertificateContents::Body(body) = decoded.contents else { panic!("it is whole") };
     assert!(len <= chain.body().len() + said.len());
     let is_it = Chain::of_body(CertificateType::X509, &body).as_ref() == Some(&**chain);
-    assert!(is_it, "whatever was said, the expected chain is judged");
+    assert!(is_it, "whatever was received, the expected chain is judged");
     if decoded.is_what_was_sent {
         read[1] += 1;
         assert_eq!(Content::write(&expected, &body).as_deref(), Some(said));
@@ -98,7 +98,7 @@ fn attack(rounds: usize) {
 }
 
 #[test]
-fn what_peers_say_on_paper_is_read_or_refused_whatever_it_is() {
+fn any_message_of_a_peer_on_paper_is_read_or_refused() {
     attack(10_000);
 }
 

@@ -30,7 +30,7 @@ fn body(whole: &[u8]) -> &[u8] {
 }
 
 #[test]
-fn what_a_client_offers_on_paper_is_that_of_the_vectors() {
+fn a_clients_offer_on_paper_matches_the_vectors() {
     let vectors = vectors();
     for section in ALL {
         let get = |name| vectors.get(section, name);
@@ -55,7 +55,7 @@ fn what_a_client_offers_on_paper_is_that_of_the_vectors() {
 }
 
 #[test]
-fn what_a_server_answers_on_paper_is_that_of_the_vectors() {
+fn a_servers_answer_on_paper_matches_the_vectors() {
     let vectors = vectors();
     let both = CachedInfoAnswer { certificate: true, request: true };
     let info = CachedInfo { certificates: [ChainHash([0; 32])].into(), requests: [[0; 32]].into() };
@@ -154,7 +154,7 @@ fn tickets_on_paper_are_those_of_the_vectors() {
 }
 
 #[test]
-fn what_the_vectors_refuse_on_paper_is_refused() {
+fn inputs_that_the_vectors_refuse_on_paper_are_refused() {
     let info = CachedInfo { certificates: [ChainHash([0; 32])].into(), requests: [[0; 32]].into() };
     let mut checked = 0;
     for (name, value) in vectors().section("refused") {

@@ -153,7 +153,7 @@ mod tests {
     /// A client that sends other certificates after its leaf has another chain; under another name or policy
     /// no client is found or forgotten.
     #[test]
-    fn a_chain_is_found_by_what_a_fleet_ticket_says_of_it() {
+    fn a_chain_is_found_by_its_description_in_a_fleet_ticket() {
         const ONE: &[u8] = &[0, 0, 2, 1, 1];
         const OTHER: &[u8] = &[0, 0, 2, 2, 2];
         let mut store = store(100, 1 << 20);

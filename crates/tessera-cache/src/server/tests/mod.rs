@@ -79,7 +79,7 @@ fn is_known(store: &mut Store, ticket: Ticket, server: u8) -> bool {
 }
 
 #[test]
-fn a_client_that_is_forgotten_leaves_with_its_tickets_and_nobody_else() {
+fn forgetting_a_client_removes_its_tickets_and_no_one_elses() {
     let mut store = store(100, 1 << 20);
     let [ticket, spare] = learn(&mut store, 1, 1, b"issuers");
     let [at_another_server, _] = learn_at(&mut store, 1, 1, b"issuers", 2);
@@ -214,7 +214,7 @@ fn an_expired_certificate_is_not_offered() {
 
 /// Clients come and leave meanwhile, so that numbers of clients and lists are reused.
 #[test]
-fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
+fn a_cache_written_in_pieces_has_all_remaining_entries_and_can_be_read() {
     let limits = ServerLimits { clients: 10_000, bytes: 10 << 20 };
     let mut store = store(limits.clients, limits.bytes);
     let issuers = |client: u32| [[1; 40], [2; 40], [3; 40]][client as usize % 3];

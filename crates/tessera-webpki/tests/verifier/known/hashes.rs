@@ -123,7 +123,7 @@ fn a_chain_that_comes_as_its_hash_is_refused_after_its_revocation() {
 }
 
 #[test]
-fn a_pinned_chain_tells_how_long_its_certificate_is() {
+fn a_pinned_chain_returns_the_length_of_its_certificate() {
     let (root, store) = (root("root"), store());
     let verifier = trusting(&root, &store);
     let whole = server_below(&intermediate(&root)).as_server();
@@ -187,7 +187,7 @@ fn a_pinned_chain_that_expires_between_offer_and_use_is_refused() {
 
 /// More parallel connections than the store has room for: what each was promised stays, and nothing else.
 #[test]
-fn what_threads_have_pinned_stays_and_leaves_with_them() {
+fn pinned_entries_stay_as_long_as_the_threads_that_pinned_them() {
     let bounds = StoreBounds { entries: 3, ..StoreBounds::default() };
     let (root, store) = (root("root"), store_of(bounds));
     let peers: Vec<_> = (0..8).map(|_| Peer::new(&server_params(), &root).as_server()).collect();
