@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_is_missing_says_which_option_helps() {
+    fn the_error_about_a_missing_link_names_the_option_that_helps() {
         let source = || io::Error::from(io::ErrorKind::PermissionDenied);
         let unavailable =
             || LinkError::Unavailable { missing: Prerequisite::TunDevice, source: source() };
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_error_of_the_lab_is_told_in_words() {
+    fn a_system_error_of_the_lab_is_reported_in_words() {
         let full = io::Error::from_raw_os_error(Errno::ENOSPC as i32);
         let error = LabError::system("writing the report")(full);
         assert_eq!(error.to_string(), "writing the report: No space left on device");

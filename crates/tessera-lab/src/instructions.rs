@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_work_is_more_instructions_or_the_reason_is_told() {
+    fn more_work_is_more_instructions_unless_a_reason_is_reported() {
         assert_eq!(retired(), 0);
         match CountingGuard::begin() {
             Ok(_counting) => {

@@ -59,7 +59,7 @@ pub(crate) fn difference(one: &Median, other: &Median) -> Option<String> {
 /// The same in words, where the other is called so.
 pub(crate) fn compared(one: &Median, other: &Median, name: &str) -> String {
     difference(one, other).map_or_else(
-        || format!("as soon as {name}, as far as these samples tell"),
+        || format!("as soon as {name}, as far as these samples show"),
         |difference| format!("{difference} than {name}"),
     )
 }

@@ -69,7 +69,7 @@ mod tests {
 
     /// For few samples, for many, and where 0.5ⁿ is 0.
     #[test]
-    fn advice_says_the_same_of_the_same_samples() {
+    fn the_same_samples_give_the_same_advice() {
         for count in [1, 5, 6, 35, 1_000, 1_001, 1_100] {
             let samples = || (0..count).map(f64::from);
             let median = Median::of(samples()).unwrap();

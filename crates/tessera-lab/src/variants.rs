@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_variant_of_the_roaming_experiments_is_there_once() {
+    fn each_variant_of_the_roaming_experiments_occurs_once() {
         let variants = all();
         // (b) alone has no key exchange; (e) has three kinds of keys, two continuations, two stores.
         let classic = 2 + 1 + 2 + 2 + 2;

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_mesh_does_not_have_is_named() {
+    fn an_unknown_node_or_link_of_a_mesh_is_named() {
         let links = [("b", "a", LinkParameters::default())];
         let mesh = Mesh::open(LinkKind::Loopback, &["a", "b", "c"], &links).unwrap();
         let words = |error: LinkError| error.to_string();

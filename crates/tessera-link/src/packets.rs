@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_with_data_is_told_from_every_other_packet() {
+    fn a_syn_with_data_is_distinguished_from_every_other_packet() {
         assert!(is_syn_with_data(&packet(6, 0x02, 20, 1)));
         // With ECN (RFC 3168 §6.1.1).
         assert!(is_syn_with_data(&packet(6, 0xc2, 0, 1)));

@@ -130,7 +130,7 @@ fn an_automatic_link_emulates_where_it_can() {
 }
 
 #[test]
-fn an_unavailable_link_says_what_is_missing() {
+fn the_error_about_an_unavailable_link_names_what_is_missing() {
     for missing in
         [Prerequisite::UserNamespaces, Prerequisite::NetworkNamespaces, Prerequisite::TunDevice]
     {
@@ -223,7 +223,7 @@ fn tcp_gets_through_a_link_that_loses_packets() {
 }
 
 #[test]
-fn a_link_that_loses_everything_connects_nobody() {
+fn a_link_that_loses_everything_connects_no_one() {
     let Some(link) = emulated(&LinkParameters { loss: 1.0, ..LinkParameters::default() }) else {
         return;
     };

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_came_later_than_all_that_succeeded() {
+    fn a_failure_counts_as_later_than_every_success() {
         let beside =
             |count: u32, failed| Summary::beside_failed((1..=count).map(f64::from), failed);
         let none = beside(20, 0).unwrap();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_of_the_grid_is_there_once() {
+    fn every_cell_occurs_in_the_grid_once() {
         let ways = CertificateWay::ALL.iter().filter(|way| way.shows());
         let grid = ways.count() * Certificates::ALL.len() * 3;
         let losing = 2 * grid;
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_times_only_those_of_what_is_asked_for_are_there() {
+    fn only_the_requested_times_are_in_the_grid() {
         let cells = cells(&CellSelection {
             parts: &[Part::Times],
             ways: &[CertificateWay::Full],

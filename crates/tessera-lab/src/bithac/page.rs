@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_the_bithac_page_is_what_is_left_of_full_handshakes() {
+    fn the_answer_of_the_bithac_page_is_the_remaining_share_of_full_handshakes() {
         let full = samples::cell(Part::Bytes, 1);
         let mut cached = full.clone();
         cached.name.way = CertificateWay::Cached;

@@ -254,8 +254,8 @@ IP+TCP           whole IP packets of the whole connection: SYN, one message of 1
                  ticket where the way needs one for the next connection, and the end
 handshake        from connect() until the client's is complete; response: until it has the server's
                  message
-±                how far a median may be off (95 %); without it there is one connection, whose time says
-                 little
+±                how far a median may be off (95 %); without it there is one connection, whose time is
+                 weak evidence
 full             sends both chains whole
 zlib             compresses them (RFC 8879)
 known            sends them whole, and does not check them again
@@ -287,7 +287,7 @@ mod tests {
     use crate::table::terminal;
 
     #[test]
-    fn a_cell_stands_beside_the_full_handshake_over_its_link() {
+    fn a_cell_is_compared_with_the_full_handshake_over_its_link() {
         let full = samples::cell(Part::Bytes, 1);
         let mut cached = full.clone();
         cached.name.way = CertificateWay::Cached;
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_told_in_words() {
+    fn a_link_is_described_in_words() {
         let link = LinkName { rtt_ms: 20.0, rate_bps: Some(250_000), mtu: 127, loss: 0.01 };
         assert_eq!(link_words(&link), "250 kbit/s, 20 ms, MTU 127, loss 1 %");
         let link = LinkName { rtt_ms: 0.0, rate_bps: None, mtu: 576, loss: 0.0 };

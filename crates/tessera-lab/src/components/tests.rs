@@ -22,7 +22,7 @@ fn kilobyte() -> Vec<u8> {
 }
 
 #[test]
-fn an_allocation_is_its_makers_whoever_gives_it_back() {
+fn an_allocation_counts_for_its_maker_wherever_it_is_freed() {
     let kept = || -> io::Result<()> {
         heap::without_cache()?;
         let books = Books::open()?;
@@ -156,7 +156,7 @@ fn a_one_time_key_is_in_the_vault_between_two_connections() {
 }
 
 #[test]
-fn memory_is_not_measured_beside_etcd() {
+fn memory_is_not_measured_with_keys_in_etcd() {
     let etcd = variant(Mode::ZeroRttFs, |it| it.store == Store::Etcd);
     let error = measure(etcd).unwrap_err().to_string();
     assert!(error.contains("only stores in memory") && error.contains(Letter::E.letter()));

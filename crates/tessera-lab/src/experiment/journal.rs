@@ -306,9 +306,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_journal_is_left_as_it_is() {
+    fn a_file_that_is_no_journal_is_left_unchanged() {
         let file = Scratch::new("none");
-        for text in ["a letter\nto somebody\n", "no end of a line", "{\"experiment\": \"x\"}\n"] {
+        for text in ["a letter\nto a friend\n", "no end of a line", "{\"experiment\": \"x\"}\n"] {
             fs::write(&file.0, text).unwrap();
             assert!(open(&file.0, &run()).is_err(), "{text}");
             assert_eq!(fs::read_to_string(&file.0).unwrap(), text);
@@ -352,7 +352,7 @@ mod tests {
 
     /// A terminal would obey it.
     #[test]
-    fn what_a_journal_says_of_itself_is_printed_without_control_characters() {
+    fn a_journals_text_is_printed_without_control_characters() {
         let file = Scratch::new("control");
         let evil = "\u{1b}]0;evil\u{7}\u{9b}2J\u{202e}";
         let there = Run { revision: Some(evil.to_owned()), ..run() };

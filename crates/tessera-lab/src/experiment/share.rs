@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_share_is_refused_with_an_example() {
+    fn a_malformed_share_is_refused_with_an_example() {
         for text in ["", "1", "0/4", "5/4", "1/0", "/", "a/b", "1/2/3", "-1/4"] {
             let refusal = text.parse::<Share>().unwrap_err();
             assert!(refusal.contains("`1/4`"), "{text}: {refusal}");

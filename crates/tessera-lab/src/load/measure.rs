@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_of_which_more_than_half_failed_has_no_numbers_and_says_why() {
+    fn a_load_of_which_more_than_half_failed_has_a_reason_and_no_numbers() {
         let ran = |connections, few, many| ClientTotals {
             connections,
             failed: few + many,

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_say_which_they_are_and_since_when_they_are_wanted() {
+    fn requests_carry_their_number_and_when_they_were_wanted() {
         let wanted = Duration::new(12_345, 678_901_234);
         for exchange in 0..LOCAL_BREAKOUT.len() as u8 {
             let request = request(exchange, wanted);

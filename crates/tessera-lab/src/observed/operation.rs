@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_is_where_its_index_says() {
+    fn every_operation_is_at_its_index() {
         for (index, operation) in Operation::ALL.into_iter().enumerate() {
             assert_eq!(operation.index(), index);
         }

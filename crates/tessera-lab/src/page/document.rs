@@ -161,7 +161,7 @@ mod tests {
     use crate::experiment::link_report;
 
     #[test]
-    fn a_page_says_what_the_link_did_to_packets() {
+    fn a_page_states_what_the_link_did_to_packets() {
         let said = |parameters| {
             let link = link_report(LinkKind::Tun, &parameters);
             [loss(&link), congestion(&link)]

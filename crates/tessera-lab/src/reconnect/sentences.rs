@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sentences_of_the_reconnect_page_say_what_the_verdicts_say() {
+    fn the_sentences_of_the_reconnect_page_match_the_verdicts() {
         let verdicts = Verdicts {
             first_byte_fs: ForwardSecrecy::None,
             session_fs: ForwardSecrecy::Handshake,

@@ -119,7 +119,7 @@ fn fill(paths: &[PathBuf], tables: &[(&str, Option<Table>)]) -> Result<(), LabEr
 
 fn report_missing(names: impl Iterator<Item = &'static str>) {
     for name in names {
-        eprintln!("{name} is missing: its tables say that it is not recorded yet.");
+        eprintln!("{name} is missing: its tables read `not recorded yet`.");
     }
 }
 

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cell_of_the_grid_is_there_once() {
+    fn every_cell_occurs_in_the_grid_once() {
         let cells = cells();
         let keys: HashSet<_> = cells.iter().map(CellName::key).collect();
         assert_eq!(keys.len(), cells.len());

@@ -141,7 +141,7 @@ mod tests {
 
     /// Through two SEPPs the start of TLS is unknown.
     #[test]
-    fn a_figure_says_from_when_on_it_counts() {
+    fn a_figure_states_where_its_time_begins() {
         for (through, unit) in [
             (Setup::Engine, "µs since the client began"),
             (Setup::Endpoints, "ms since TLS began"),

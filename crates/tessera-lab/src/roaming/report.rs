@@ -35,7 +35,7 @@ mod tests {
     use crate::roaming::grid;
 
     #[test]
-    fn a_cell_without_numbers_says_why() {
+    fn a_cell_without_numbers_has_a_reason() {
         let name = grid::cells().into_iter().find(|name| name.link.name == "seoul-tokyo").unwrap();
         let not_run = SkippedCell { name, reason: "no link".to_owned() };
         let json: Value = serde_json::to_value(&not_run).unwrap();

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_sepp_does_is_said() {
+    fn an_option_that_no_sepp_has_is_reported() {
         let why = |mode| {
             let variants = variants::all().into_iter().filter(|variant| variant.mode == mode);
             let reasons = variants.filter_map(|variant| SeppOption::of(variant, None).err());

@@ -98,7 +98,7 @@ impl SeppProcess {
         let failed = |counts: &Counts| counts.of("sepp_reload_total", &[("result", "failed")]);
         let before = self.counts()?;
         kill(self.pid, Signal::SIGHUP).map_err(|errno| {
-            LabError::system(format!("telling the {} to reload", self.name))(errno.into())
+            LabError::system(format!("asking the {} to reload", self.name))(errno.into())
         })?;
         self.until("it does not reload", |sepp| {
             let now = sepp.counts()?;

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sentences_of_the_sites_page_say_what_was_counted() {
+    fn the_sentences_of_the_sites_page_match_the_counts() {
         let right = of(Some(EarlyDataOutcome::Burned), 1);
         assert!(right.contains("executed once") && right.contains("sent the request again"));
         let wrong = of(Some(EarlyDataOutcome::Burned), 2);

@@ -11,7 +11,7 @@ use crate::table::{Cell, Name, Row as TableRow, Table, cells};
 /// Returns the table of paths at one round-trip time to the sites, without rows.
 pub(super) fn paths(rtt_ms: f64) -> Table {
     let columns = "path:16 | distance:24 || TCP, ms:12 | first byte, ms:12 | verdict, ms:12 | handshake, ms:12 | \
-                   response, ms:12 | told:8 | executed:8";
+                   response, ms:12 | outcome:8 | executed:8";
     let rtt = plain(rtt_ms);
     let title = format!(
         "round-trip time {rtt} ms to each site; times since connect(), medians, and their 95 % intervals"
@@ -80,7 +80,7 @@ away-home-silent  the same, but home's process is stopped and does not answer: a
                   send again
 away-psk-dhe      at the other site without early data
 away-guess        (only on request) the other site reports `burned` without asking: wrong
-verdict           the client knows what became of its early data; told: what
+verdict           the client knows what became of its early data; outcome: what
 first byte        a server's application holds the first byte of the request; handshake: complete at the
                   client; response: its first byte is at the client
 executed          how often both sites together executed one request whose first flight was recorded and

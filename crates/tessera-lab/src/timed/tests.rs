@@ -112,7 +112,7 @@ fn the_operations_of_full_and_resumed_handshakes_are_counted_at_the_end_that_doe
 
 /// A session of one configuration is good under the same one, timed or not.
 #[test]
-fn what_is_timed_connects_as_what_is_not() {
+fn timed_and_untimed_configurations_connect_alike() {
     let plain = Scene::new(tessera_null_provider::provider(), Mode::PskDhe);
     let mut timed = plain.clone();
     let end = TimedEnd::new();

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_by_record_flight_and_side() {
+    fn sizes_are_described_by_record_flight_and_side() {
         let mut flow = samples::flow(Mode::Full, vec![(5, 0), (6, 1), (-7, 9), (8, 11)]);
         flow.plaintext = vec![0];
         let number = |features, name: &str| {

@@ -99,7 +99,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             flows.extend(cell.flows);
         }
     }
-    screen.now("telling apart");
+    screen.now("classifying");
     let confusion = evaluate::confusion(&flows, seed);
     let costs = evaluate::costs(&flows);
     screen.line(&terminal::table(&table::accuracies(&confusion)))?;

@@ -89,7 +89,7 @@ fn accuracy(table: &ConfusionTable) -> String {
 pub(super) const LEGEND: &str = "
 (a) to (e)        (a) full handshake, (b) psk_ke, (c) psk_dhe_ke, (d) replayable early data, (d') the
                   same with tickets of a single use, (e) forward-secret early data. (d) and (d') send
-                  the same: they can't be told apart. Key exchanges (X25519, X25519MLKEM768) and, in
+                  the same: they can't be distinguished. Key exchanges (X25519, X25519MLKEM768) and, in
                   (e), kinds of one-time keys take turns within an option
 sizes             of TLS records, with their sides
 protected-sizes   of the protected records alone: padding can't reach hellos

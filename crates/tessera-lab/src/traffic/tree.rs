@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_finds_the_number_that_tells_and_ignores_the_others() {
+    fn a_tree_finds_the_distinguishing_number_and_ignores_the_others() {
         let examples: Vec<_> = (0..20)
             .map(|n| example(&[f64::from(n % 3), f64::from(n), 5.0], usize::from(n >= 8)))
             .collect();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_asks_nothing_where_nothing_tells() {
+    fn a_tree_asks_nothing_where_no_number_distinguishes() {
         let same: Vec<_> = (0..9).map(|n| example(&[1.0], usize::from(n % 3 == 0))).collect();
         assert_eq!(grow(&same, 2), Tree::Answer(0));
         assert_eq!(grow(&[], 2), Tree::Answer(0));

@@ -81,7 +81,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_segment_is_not_read() {
+    fn malformed_segments_are_not_read() {
         let (from, to) = ("10.77.0.1:50000".parse().unwrap(), "10.77.0.2:443".parse().unwrap());
         let whole = packet(from, to, 1, 0x18, b"data");
         for length in 0..whole.len() {

@@ -37,7 +37,7 @@ fn cached(wired: &mut WiredPair) -> (Sample, SocketAddrV4) {
 }
 
 #[test]
-fn what_the_observer_counts_is_what_the_link_carries() {
+fn the_observer_counts_exactly_the_bytes_on_the_link() {
     let Some(mut wired) = wired() else { return };
     let (sample, _) = cached(&mut wired);
     let link = wired.link().statistics();
@@ -49,7 +49,7 @@ fn what_the_observer_counts_is_what_the_link_carries() {
 }
 
 #[test]
-fn what_the_observer_counts_is_what_tcpdump_counts() {
+fn the_observer_and_tcpdump_count_the_same() {
     let Some(mut wired) = wired() else { return };
     let mut tcpdump = Command::new("tcpdump");
     // With buffer slots for long packets it has few of them, and loses packets.

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reading_the_clock_takes_is_not_the_streams() {
+    fn the_time_to_read_the_clock_is_not_charged_to_the_stream() {
         let meter = Meter { clock_cost: Duration::from_nanos(200), ..Meter::new() };
         assert_eq!(meter.tls(), Duration::ZERO);
         for (sum, count, ns) in [(&meter.calls, 3, 10_000), (&meter.sockets, 2, 1_000)] {

@@ -131,7 +131,7 @@ fn the_answer_of_the_reconnect_page_is_that_of_the_medians() {
 }
 
 #[test]
-fn what_a_way_does_not_protect_looks_bad_on_the_reconnect_page() {
+fn unprotected_data_looks_bad_on_the_reconnect_page() {
     let mut report = report("CPU");
     report.rows.truncate(2);
     report.rows[0].verdicts.replay_executions = 2;

@@ -134,7 +134,7 @@ fn every_table_is_made_of_whole_reports_and_none_of_nothing() {
 }
 
 #[test]
-fn a_target_is_reached_by_what_the_samples_say() {
+fn a_target_is_reached_according_to_the_samples() {
     let table = table("targets");
     assert_eq!(table.texts("TLS, rsa-2048: cached"), ["0.250", "at most 0.270", "yes"]);
     assert_eq!(table.texts("TLS, rsa-4096: cached"), ["0.250", "at most 0.250", "yes"]);
@@ -203,7 +203,7 @@ fn both_ends_have_rows_of_their_own_and_the_server_its_many_clients() {
 }
 
 #[test]
-fn where_nothing_counts_instructions_the_rows_say_so() {
+fn rows_state_that_nothing_counts_instructions() {
     let mut report = report();
     let why = "the kernel counts no instructions: no such counter";
     report.work[0].instructions = Some(Instructions::Uncounted(why.to_owned()));
@@ -218,7 +218,7 @@ fn where_nothing_counts_instructions_the_rows_say_so() {
 }
 
 #[test]
-fn bytes_stand_with_their_share_of_the_full_handshake() {
+fn bytes_are_shown_with_their_share_of_the_full_handshake() {
     assert_eq!(
         table("tls").texts("p-256")[..4],
         ["3,000", "2,700 (0.900)", "1,920 (0.640)", "750 (0.250)"]

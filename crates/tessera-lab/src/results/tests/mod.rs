@@ -99,7 +99,7 @@ fn a_round_trip_too_many_is_not_the_links() {
 }
 
 #[test]
-fn what_is_missing_has_no_bar() {
+fn a_missing_number_has_no_bar() {
     let bars = |report: &Value| {
         let inputs = Inputs::of(None, Some(&report.to_string()), None).unwrap();
         let page = page::render(&inputs, &tables::all(&inputs), true);
@@ -133,7 +133,7 @@ fn the_memory_of_a_connection_by_component_is_next_to_the_papers() {
 
 /// A run at two round-trip times has measured it twice.
 #[test]
-fn memory_that_was_measured_again_stands_there_once() {
+fn memory_that_was_measured_again_is_shown_once() {
     let mut report = load();
     let rows = report["memory"].as_array_mut().unwrap();
     let count = rows.len();
@@ -281,7 +281,7 @@ fn the_confusion_of_options_is_made_from_the_flows() {
 }
 
 #[test]
-fn what_was_not_run_is_said_and_by_how_much() {
+fn cells_that_were_not_run_are_listed_and_counted() {
     let table = table("not-run");
     assert_eq!(table.texts("no program etcd | here"), ["1", ""]);
     let report = roaming();

@@ -25,7 +25,7 @@ fn a_report_that_is_none_is_named() {
 }
 
 #[test]
-fn what_no_run_of_roaming_writes_is_refused_with_the_cells_name() {
+fn an_impossible_roaming_report_is_refused_with_the_cells_name() {
     let first = "engine/a/full/x25519/none/none/memory/0x1302/none";
     let changes: [(Change, &str); 12] = [
         (|it| it["experiment"] = json!("reconnect"), "`reconnect`, not of `roaming`"),
@@ -62,7 +62,7 @@ fn what_no_run_of_roaming_writes_is_refused_with_the_cells_name() {
 }
 
 #[test]
-fn what_no_run_of_load_writes_is_refused_with_the_cells_name() {
+fn an_impossible_load_report_is_refused_with_the_cells_name() {
     let cell = "users/1/134ms/a/full/x25519/none/none/memory/0x1302";
     let changes: [(Change, &str); 14] = [
         (|it| it["cells"][0]["users"] = json!(0), "0 users with 20 reconnections"),
@@ -110,7 +110,7 @@ fn what_no_run_of_load_writes_is_refused_with_the_cells_name() {
 }
 
 #[test]
-fn what_no_run_of_traffic_writes_is_refused_with_the_flows_number() {
+fn an_impossible_traffic_report_is_refused_with_the_flows_number() {
     let changes: [(Change, &str); 7] = [
         (|it| it["rtt_ms"] = json!(1e308), "the round-trip time"),
         (|it| it["sizes_and_times"] = json!([]), "it has no record"),

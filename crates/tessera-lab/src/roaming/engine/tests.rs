@@ -78,7 +78,7 @@ fn a_ticket_with_a_hybrid_key_is_as_much_longer_as_its_key() {
 
 /// A cell that fails doesn't affect the others.
 #[test]
-fn cells_without_a_store_say_why_and_those_beside_them_are_measured() {
+fn cells_without_a_store_have_a_reason_and_the_others_are_measured() {
     let (pki, timers) = (Pki::new().unwrap(), Timers::new());
     let names = variants::all().into_iter().filter(|it| it.option == Letter::B).map(name);
     let names: Vec<_> = names.collect();

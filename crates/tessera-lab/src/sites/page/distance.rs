@@ -58,7 +58,7 @@ impl Distance {
     }
 
     fn difference(&self) -> String {
-        let same = "neither sooner nor later, as far as these samples tell".to_owned();
+        let same = "neither sooner nor later, as far as these samples show".to_owned();
         let difference = difference(&self.away, &self.without).unwrap_or(same);
         format!("{difference}, with {} ms between the sites", plain(self.ms))
     }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn early_data_that_costs_more_at_every_distance_is_said_to() {
+    fn early_data_that_costs_more_at_every_distance_is_reported_so() {
         let answer = answer(&[
             distance(5.0, 50.0, 88.0, 83.0),
             distance(20.0, 50.0, 103.0, 83.0),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn early_data_that_pays_up_to_a_distance_is_said_to() {
+    fn early_data_that_pays_up_to_a_distance_is_reported_so() {
         let (near, far) = (distance(10.0, 50.0, 80.0, 90.0), distance(40.0, 50.0, 110.0, 90.0));
         let both = answer(&[near, far]);
         assert!(both.starts_with("<strong>Up to about 20.0 ms between"), "{both}");
@@ -177,10 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_that_samples_cannot_tell_is_no_answer() {
+    fn a_difference_within_the_samples_uncertainty_is_no_answer() {
         let near = answer(&[distance(0.0, 50.0, 82.9, 83.0)]);
         assert!(near.starts_with("<strong>At none"), "{near}");
-        assert!(near.contains("neither sooner nor later, as far as these samples tell"), "{near}");
+        assert!(near.contains("neither sooner nor later, as far as these samples show"), "{near}");
         let mixed = answer(&[distance(1.0, 50.0, 90.0, 83.0), distance(9.0, 50.0, 70.0, 83.0)]);
         assert!(mixed.contains("give no limit"), "{mixed}");
         let slow_home = answer(&[distance(1.0, 84.0, 90.0, 83.0)]);

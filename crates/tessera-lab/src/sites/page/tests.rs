@@ -74,7 +74,7 @@ fn the_sites_page_has_every_row_of_the_report() {
 }
 
 #[test]
-fn what_never_happened_has_no_number_on_the_sites_page() {
+fn an_event_that_never_happened_has_no_number_on_the_sites_page() {
     let page = render(&report(&[5.0])).unwrap();
     let silent = page.split("data-row=\"away-home-silent@33/5\"").nth(1).unwrap();
     let silent = silent.split("</tr>").next().unwrap();

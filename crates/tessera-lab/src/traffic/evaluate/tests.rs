@@ -29,7 +29,7 @@ fn noise(n: usize, second: bool) -> usize {
 }
 
 #[test]
-fn options_of_different_sizes_are_told_by_sizes_and_not_by_times() {
+fn options_of_different_sizes_are_recognised_by_sizes_and_not_by_times() {
     let flows = flows(40, |n, second| {
         let size = if second { 700 } else { 500 };
         vec![(size + (n % 5) as i64, 0), (-900, noise(n, second) as u64)]
@@ -49,7 +49,7 @@ fn options_of_different_sizes_are_told_by_sizes_and_not_by_times() {
 }
 
 #[test]
-fn options_of_different_times_are_told_by_times_and_not_by_sizes() {
+fn options_of_different_times_are_recognised_by_times_and_not_by_sizes() {
     let flows = flows(40, |n, second| {
         let us = if second { 34_000 } else { 33_000 };
         vec![(500, 0), (-(noise(n, second) as i64), us + (n % 7) as u64)]
@@ -77,7 +77,7 @@ fn plaintext_records_are_no_protected_sizes() {
 
 /// A classifier tested on its training flows would find differences in noise.
 #[test]
-fn the_same_option_under_two_names_is_not_told_apart() {
+fn the_same_option_under_two_names_is_indistinguishable() {
     let flows = flows(100, |n, second| {
         vec![(500 + noise(n, second) as i64, noise(n + 1_000, second) as u64), (-900, 5)]
     });
