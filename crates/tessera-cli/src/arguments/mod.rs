@@ -141,7 +141,7 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
 Examples:
   tessera stek check FILE           what a configuration would do, and warnings
   tessera stek run FILE             the sidecar of this host
-  tessera stek status FILE          keys, members, and who is behind
+  tessera stek status FILE          keys, members, and which are behind
   tessera stek revoke FILE --now    after a theft
 
 docs/stek.md has an existing fleet in ten minutes, and every key and metric."

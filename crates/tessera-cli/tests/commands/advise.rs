@@ -44,7 +44,7 @@ fn facts_come_from_a_file_and_from_options_which_count_more() {
 }
 
 #[test]
-fn table_6_has_the_papers_judgement_beside_the_measured_one() {
+fn table_6_has_the_papers_judgement_next_to_the_measured_one() {
     let table = stdout(&["--table-6"]);
     assert!(table.contains("round-trip time of 134 ms"), "{table}");
     for row in ["\nPSK\n", "\n0-RTT FS\n", "\nPSK + 0-RTT\n", "\nfull handshake\n"] {
@@ -171,7 +171,7 @@ fn negative_numbers_are_refused_in_our_own_words() {
 }
 
 #[test]
-fn a_sepp_gets_its_settings_and_nobody_else_does() {
+fn only_a_sepp_gets_the_settings_of_a_sepp() {
     let directory = Directory::new();
     let file = directory.write("facts.toml", FACTS);
     let sepp = stdout(&[&file, "--application", "sepp"]);
@@ -184,7 +184,7 @@ fn a_sepp_gets_its_settings_and_nobody_else_does() {
 }
 
 #[test]
-fn the_help_says_what_it_does_not_know() {
+fn the_help_lists_what_the_advice_does_not_know() {
     let help = stdout(&["--help"]);
     assert!(help.contains("external PSKs and without certificates"), "{help}");
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/advise.md");

@@ -123,7 +123,7 @@ impl AsyncWrite for Abrupt {
 }
 
 #[test]
-fn connect_tells_the_alert_of_a_server_that_closes_while_it_writes() {
+fn connect_reports_the_alert_of_a_server_that_closes_during_a_write() {
     let pki = Pki::new(P256);
     let root = pki.path("root.pem");
     for _ in 0..10 {
@@ -186,7 +186,7 @@ pub(crate) fn ended_before_the_answer(address: &str, options: &[&str]) -> Output
 
 /// A user who ends the program while a flight is in transit must learn that it may be executed.
 #[test]
-fn connect_that_is_ended_before_the_answer_tells_what_may_have_been_executed() {
+fn connect_stopped_before_the_answer_reports_what_may_have_been_executed() {
     let directory = Directory::new();
     let [question, sessions] = ["question", "sessions"].map(|name| directory.path(name));
     std::fs::write(&question, "question").unwrap();

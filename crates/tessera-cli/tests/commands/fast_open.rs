@@ -83,7 +83,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn early_data_travels_in_the_syn_and_both_ends_say_so() {
+fn early_data_travels_in_the_syn_and_both_ends_report_it() {
     let Some(link) = link(2) else { return };
     let mut server = Server::start(&link);
     assert_eq!(server.listening["fast_open"], "on");

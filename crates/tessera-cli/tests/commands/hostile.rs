@@ -121,7 +121,7 @@ fn signals_end_serve_gracefully() {
 }
 
 #[test]
-fn serve_keeps_room_for_others_and_tells_what_it_refused() {
+fn serve_keeps_room_for_others_and_reports_what_it_refused() {
     let server = Server::start(&["--http", "--max-connections-per-address", "3"]);
     let mut silent: Vec<_> =
         (0..30).map(|_| TcpStream::connect(&server.address).unwrap()).collect();

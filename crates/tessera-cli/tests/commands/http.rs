@@ -93,7 +93,7 @@ fn curl_gets_the_facts_in_each_version_of_http() {
 }
 
 #[test]
-fn curl_is_told_in_h2_what_it_may_not() {
+fn curl_gets_the_status_of_each_refusal() {
     let (pki, server, url) = certified(&[]);
     let root = pki.path("root.pem");
     let status = |arguments: &[&str]| {
@@ -150,7 +150,7 @@ fn the_head_of_a_request_that_drips_ends_with_its_time() {
 
 /// Neither a preface nor a request: the connection ends, and the next client is served.
 #[test]
-fn what_is_no_http_ends_its_own_connection_alone() {
+fn input_that_is_no_http_ends_only_its_own_connection() {
     let server = Server::start(&["--http"]);
     let address = server.address.parse().unwrap();
     for (alpn, text) in [("h2", "no preface at all, and longer than it\n"), ("http/1.1", "\0\n\n")]

@@ -64,7 +64,7 @@ impl Drop for ReportingServer {
 const MANY: usize = 500;
 
 #[test]
-fn a_pipe_of_facts_that_nobody_reads_stops_no_connection() {
+fn an_unread_pipe_of_facts_stops_no_connection() {
     let mut server = ReportingServer::start();
     (0..MANY).for_each(|_| server.bother());
     server.serves();

@@ -167,7 +167,7 @@ fn psks_are_exchanged_and_sessions_of_those_that_are_gone_end() {
     let told = reload(&server);
     assert_failed(&told, 2, "psks", "16 bytes");
     assert_eq!(told["line"], 1);
-    fs::write(&psks, "\n# nobody\n").unwrap();
+    fs::write(&psks, "\n# empty\n").unwrap();
     assert_failed(&reload(&server), 2, "psks", "no PSK");
 
     // Another secret under the same name.

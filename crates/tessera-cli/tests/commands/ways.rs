@@ -98,7 +98,7 @@ fn connect_reaches_serve_with_external_and_imported_psks() {
     ];
     for (options, kind, identity) in cases {
         let server = Server::start(&[&["--psk-file", file.as_str()], options].concat());
-        assert_eq!(server.fingerprint, "", "no certificate is made beside PSKs");
+        assert_eq!(server.fingerprint, "", "no certificate is made if there are PSKs");
         let known = [&["--psk", KEY, "--json", "-"], options].concat();
         let told = facts(&server.connect(&known, "hello"));
         assert_eq!(told["psk"], kind);

@@ -95,7 +95,7 @@ fn check_sample(sample: &Value, part: &str, link: &Value) {
 }
 
 #[test]
-fn what_is_computed_needs_no_link() {
+fn computed_parts_need_no_link() {
     let counts = cfg!(feature = "heap");
     let parts = if counts { "work,hits,memory" } else { "work,hits" };
     let options = ["--parts", parts, "--certificates", "p-256", "--repetitions", "1"];

@@ -175,7 +175,7 @@ fn a_browser_shows_the_page_of_the_results_on_a_phone_too() {
     }
     // (d) is its own baseline.
     assert!(shown.dom.contains(">1.00×</td>"));
-    assert!(shown.dom.contains("data-table=\"storm\""), "what isn't recorded is said");
+    assert!(shown.dom.contains("data-table=\"storm\""), "a missing table is marked");
     assert!(shown.dom.contains("<caption>Engine: "), "a table has words for its caption");
     let html = fs::read_to_string(&page).expect("the page");
     for (window, room) in [(500, 340), (960, 920)] {

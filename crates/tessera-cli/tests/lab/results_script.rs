@@ -217,7 +217,7 @@ fn a_run_with_cells_without_numbers_is_not_complete() {
 }
 
 #[test]
-fn what_another_program_or_other_options_measured_is_measured_again() {
+fn measurements_of_another_program_or_other_options_are_repeated() {
     let place = Place::new();
     place.reports("roaming", &["the link failed"]);
     assert_eq!(place.ended(true).0, Some(1));
@@ -232,7 +232,7 @@ fn what_another_program_or_other_options_measured_is_measured_again() {
     assert_eq!(place.measured(), [1, 1, 1, 1], "nor is another program's");
     fs::write(place.directory.path("results/load.json"), "{}").expect("it is ours");
     assert_eq!(place.ended(false).0, Some(1));
-    assert_eq!(place.measured(), [1, 1, 0, 0], "nor a report that somebody changed");
+    assert_eq!(place.measured(), [1, 1, 0, 0], "nor a report that was changed");
 }
 
 #[test]

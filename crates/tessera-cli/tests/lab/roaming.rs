@@ -66,7 +66,7 @@ fn check_sample(cell: &Value, sample: &Value) {
 
 /// Three cells of the grid, one of each kind; checks everything that other programs may rely on.
 #[test]
-fn three_cells_of_the_roaming_grid_are_measured_or_say_why_not() {
+fn three_cells_of_the_roaming_grid_are_measured_or_have_a_reason() {
     let report = report(&["--sample", "3", "--seed", "10"]);
     assert_eq!(report["experiment"], "roaming");
     assert_eq!(report["seed"], 10);
@@ -126,7 +126,7 @@ fn over_a_link_early_data_saves_the_round_trip_that_it_should() {
 }
 
 #[test]
-fn a_roaming_cell_that_needs_a_link_says_so_on_loopback() {
+fn a_roaming_cell_that_needs_a_link_reports_that_on_loopback() {
     let cells = "option=b,suite=0x1301,through=endpoints,link=none|371ms";
     let report = report(&["--link", "loopback", "--cells", cells]);
     assert_eq!(list(&report, "cells").len(), 1);

@@ -66,7 +66,7 @@ const MANY: [&str; 4] =
     ["--cells", "through=endpoints,link=none,loss=0,store=memory", "--link-repetitions", "2000"];
 
 #[test]
-fn whoever_interrupts_a_run_is_told_how_it_goes_on() {
+fn an_interrupted_run_prints_how_to_resume_it() {
     let directory = Directory::new();
     let journal = directory.path("cells.jsonl");
     for (options, words) in [

@@ -48,7 +48,7 @@ fn a_registration_goes_through_two_sepps_on_connections_that_come_back() {
             assert!(us("response_us") < whole.as_f64().expect("µs"), "{cell}");
             assert!(us("client_cpu_us") > 0.0 && us("server_cpu_us") > 0.0, "{samples}");
             for within in ["send_us", "receive_us", "tcp_us", "handshake_us", "client_engine_us"] {
-                assert_eq!(samples[within], Value::Null, "nobody saw it");
+                assert_eq!(samples[within], Value::Null, "a SEPP does not show it");
             }
         }
         for side in ["client", "server"] {

@@ -31,7 +31,7 @@ fn the_sites_report_has_what_each_path_costs_and_what_the_adversary_gets() {
 
 /// Over a link: two processes in two namespaces, whose messages take its time.
 #[test]
-fn what_the_sites_say_to_each_other_takes_the_time_of_their_link() {
+fn messages_between_sites_take_the_time_of_their_link() {
     let site_rtt_us = 20_000.0;
     let probe = ["--link", "tun", "--rtt", "0", "--site-rtt", "0", "--repetitions", "1"];
     if !tessera_test_peers::has_link(&sites(&probe)) {
@@ -41,11 +41,11 @@ fn what_the_sites_say_to_each_other_takes_the_time_of_their_link() {
     assert!(report["between_sites"].as_str().expect("text").contains("emulated"));
     let by_path = by_path(&report, 20.0);
     let fastest = |path: &str, field: &str| fastest(&by_path, path, field);
-    assert!(fastest("home", "first_byte_us") < Some(site_rtt_us), "it asks nobody");
+    assert!(fastest("home", "first_byte_us") < Some(site_rtt_us), "it asks no other site");
     assert!(fastest("away", "verdict_us") > Some(site_rtt_us), "no verdict before home answered");
     assert!(fastest("away", "first_byte_us") > Some(site_rtt_us), "nothing is sent again before");
     assert!(fastest("away-home-silent", "verdict_us") > Some(3.0 * site_rtt_us));
-    assert!(fastest("away-psk-dhe", "first_byte_us") < Some(site_rtt_us), "it asks nobody");
+    assert!(fastest("away-psk-dhe", "first_byte_us") < Some(site_rtt_us), "it asks no other site");
 }
 
 /// Returns a report with all paths, after checking its form.

@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_tries_again_knows_what_may_have_been_executed() {
+    fn a_retry_knows_what_may_have_been_executed() {
         let mut outcome = EarlyDataOutcome::default();
         assert_eq!(maybe_executed(outcome), None, "nothing was sent");
         (outcome.sent, outcome.verdict) = (7, Some(Verdict::Burned));

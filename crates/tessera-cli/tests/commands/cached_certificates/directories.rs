@@ -105,7 +105,7 @@ fn a_file_that_others_can_read_or_own_is_refused() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn anything_but_a_file_is_refused() {
     let ends = Ends::new();
     ends.serve().end();
     let file = ends.file("server");

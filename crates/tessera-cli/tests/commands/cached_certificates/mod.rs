@@ -188,7 +188,7 @@ fn certificates_are_known_again_after_the_server_was_restarted() {
 /// Both ends report why: the server doesn't know the ticket, or accepted the client under other authorities. The client
 /// sees one reason.
 #[test]
-fn a_server_that_does_not_know_a_client_any_more_says_why() {
+fn a_server_that_no_longer_knows_a_client_reports_why() {
     let ends = Ends::new();
     let server = ends.serve();
     ends.connect(&server);
@@ -207,7 +207,7 @@ fn a_server_that_does_not_know_a_client_any_more_says_why() {
 
 /// The client has met the server, which did not ask it for a certificate.
 #[test]
-fn a_client_that_has_no_ticket_says_so() {
+fn a_client_that_has_no_ticket_reports_that() {
     let ends = Ends::new();
     let server = ends.serve_asking_nobody();
     assert_eq!(ends.connect(&server)["own_certificate"], Value::Null);

@@ -48,7 +48,7 @@ const ELSEWHERE: [&str; 5] = [
 
 /// Produces every fact, in scenes as short as possible.
 #[test]
-fn every_documented_fact_is_told_as_documented() {
+fn every_documented_fact_is_reported_as_documented() {
     let stage = Stage::default();
     stage.full_and_resumed();
     stage.early_data_that_is_accepted_or_used();

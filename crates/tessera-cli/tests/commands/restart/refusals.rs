@@ -158,7 +158,7 @@ fn a_state_without_its_key_is_begun_afresh_only_after_the_power_was_off() {
 }
 
 #[test]
-fn the_key_of_a_state_is_taken_from_where_it_is_said_to_be() {
+fn the_key_of_a_state_is_read_from_its_configured_place() {
     let place = Place::new();
     let key = place.files.path("key");
     fs::write(&key, [7; 32]).unwrap();

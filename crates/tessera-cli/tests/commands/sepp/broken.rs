@@ -4,7 +4,7 @@ use super::world::World;
 use crate::program::{stderr, tessera};
 
 #[test]
-fn what_can_not_be_is_told_and_ends_with_2() {
+fn an_impossible_configuration_is_reported_with_exit_code_2() {
     let world = World::new();
     let good = world.text(&world.home, &world.visited, "");
     for (old, new, line, told) in [

@@ -6,7 +6,7 @@ use crate::program::tessera;
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_processes_agree_relay_tell_and_part() {
+async fn two_processes_agree_relay_report_and_part() {
     let world = World::new();
     let [home, visited] = world.start(udm().await);
     let answer = world.request(&world.visited, "GET", UDM, AM_DATA);

@@ -31,11 +31,11 @@ async fn a_reload_takes_all_of_the_files_or_none() {
     visited.signal("-HUP");
     assert!(visited.says("not reloaded")["message"].as_str().unwrap().contains("visited.toml:1: "));
     works();
-    world.write(&world.visited, &good.replace("anchor = \"home\"", "anchor = \"nobody\""));
+    world.write(&world.visited, &good.replace("anchor = \"home\"", "anchor = \"absent\""));
     visited.signal("-HUP");
     let told = visited.says("not reloaded");
     assert!(
-        told["message"].as_str().unwrap().contains("[peer.home] anchor: no [trust.nobody]"),
+        told["message"].as_str().unwrap().contains("[peer.home] anchor: no [trust.absent]"),
         "{told}"
     );
     assert_eq!(told["file"], file);

@@ -12,7 +12,7 @@ fn refused(file: &str) -> String {
         let error = told.lines().find(|line| line.starts_with("error: "));
         error.unwrap_or_else(|| panic!("{command}: {told}")).to_owned()
     });
-    assert_eq!(checked, ran, "both say the same");
+    assert_eq!(checked, ran, "both report the same");
     checked
 }
 

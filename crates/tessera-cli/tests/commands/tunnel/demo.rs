@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::program::{run, stderr, tessera};
 
 #[test]
-fn the_demonstration_ends_by_itself_and_says_what_happened() {
+fn the_demonstration_ends_by_itself_and_reports_what_happened() {
     let output = run(tessera().args(["tunnel", "demo"]), "");
     let told = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(output.status.code(), Some(0), "{told}{}", stderr(&output));

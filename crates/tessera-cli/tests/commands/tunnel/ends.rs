@@ -110,7 +110,7 @@ fn a_process_that_ends_lets_connections_end_and_cuts_the_rest() {
 }
 
 #[test]
-fn a_supervisor_hears_when_a_process_is_ready_reloads_and_ends() {
+fn a_supervisor_is_notified_when_a_process_is_ready_reloads_and_ends() {
     let stage = Stage::new();
     let path = stage.files.path("notify");
     let supervisor = UnixDatagram::bind(&path).unwrap();

@@ -73,7 +73,7 @@ fn a_clean_restart_with_an_inherited_socket_costs_no_program_anything() {
 }
 
 #[test]
-fn a_state_is_there_again_after_a_start_that_failed() {
+fn a_state_survives_a_start_that_failed() {
     let stage = Stage::new();
     let key = stage.files.write("state.key", "5e".repeat(32));
     assert!(Command::new("chmod").args(["600", &key]).status().unwrap().success());
