@@ -63,11 +63,7 @@ fn main() {
         let vault = vault_for(handles.len());
         handles.iter().for_each(|handle| put_one(&vault, handle, key, None));
         let bytes = (allocated() - before) as f64 / vault.len() as f64;
-        println!(
-            "memory of {} {}, of nobody in particular: {bytes:.0} bytes each",
-            vault.len(),
-            key.name
-        );
+        println!("memory of {} {}, without an owner: {bytes:.0} bytes each", vault.len(), key.name);
     }
 }
 

@@ -37,7 +37,7 @@ async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box
     println!("{count} idle connections: {each} bytes of resident memory each (limit 16,384)");
 
     let calm = load(program, &server)?;
-    println!("handshakes beside them: {calm}");
+    println!("handshakes meanwhile: {calm}");
     for kind in [flood::Kind::SlowLoris, flood::Kind::Garbage, flood::Kind::Records] {
         let flood = flood::Flood::start(kind, server.address.parse()?, flooders);
         tokio::time::sleep(Duration::from_secs(2)).await;

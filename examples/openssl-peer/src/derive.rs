@@ -100,7 +100,7 @@ mod tests {
 
     /// The vectors of docs/0rtt-fs.md, without any of Tessera's own derivations.
     #[test]
-    fn the_vectors_of_forward_secret_0rtt_are_derived_anew() {
+    fn the_vectors_of_forward_secret_0rtt_are_derived_again() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/0rtt-fs-vectors.txt");
         let vectors = Trace::read(&std::fs::read_to_string(path).expect("the file is there"));
         let get = |name: &str| vectors.get("x25519", name);

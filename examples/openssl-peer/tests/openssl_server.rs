@@ -229,7 +229,7 @@ fn an_openssl_server_takes_no_replayable_early_data() {
     let server = world.server("X25519");
     let mut session = world.first(&server).pop().expect("a session");
     session.forward_secret = None;
-    assert!(session.state.max_early_data_size > 0, "OpenSSL says that it would");
+    assert!(session.state.max_early_data_size > 0, "OpenSSL would send early data");
     world.client.policy.early_data.replayable_without_forward_secrecy = true;
     let mut client = world.connect(Some(session));
     let mut openssl = server.accept().expect("a connection");

@@ -58,7 +58,7 @@ fn a_content_of_another_chain_or_length_is_refused() {
 }
 
 #[test]
-fn what_is_no_certificate_message_of_a_handshake_is_not_abbreviated() {
+fn anything_but_a_handshakes_certificate_message_is_not_abbreviated() {
     let body = body("server chain");
     assert!(abbreviate(&body).is_some());
     for len in 0..body.len() {

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_vectors_are_told_from_all_else() {
+    fn private_vectors_are_distinguished_from_all_else() {
         let provider = tessera_aws_lc::provider();
         let keys = provider.one_time(NamedGroup::X25519MLKEM768).expect("it has them");
         for _ in 0..20 {

@@ -35,7 +35,7 @@ impl Process {
         stdout.read_line(&mut line)?;
         let told: Value =
             serde_json::from_str(&line).map_err(|error| format!("the server: {error}: {line}"))?;
-        let address = told["address"].as_str().ok_or("the server tells no address")?.parse()?;
+        let address = told["address"].as_str().ok_or("the server reports no address")?.parse()?;
         // A full pipe would burden the server.
         thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
         Ok((process, address))
@@ -53,7 +53,7 @@ impl Process {
         let stdout = self.child.stdout.as_mut().ok_or("no standard output")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        if line == "ended\n" { Ok(()) } else { Err(format!("the client says {line:?}").into()) }
+        if line == "ended\n" { Ok(()) } else { Err(format!("the client printed {line:?}").into()) }
     }
 
     /// Reads its memory, while it is stopped.

@@ -17,6 +17,6 @@ fn nothing_that_opens_a_connection_is_in_memory_after_it() {
 }
 
 #[test]
-fn what_is_kept_too_long_is_found() {
+fn a_secret_that_is_kept_too_long_is_found() {
     attack(&["--slips"]);
 }

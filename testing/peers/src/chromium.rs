@@ -56,7 +56,7 @@ mod tests {
     use super::is_of_a_page;
 
     #[test]
-    fn what_the_browsers_own_pages_say_is_not_taken_for_the_pages_words() {
+    fn text_of_the_browsers_own_pages_is_not_taken_for_the_pages() {
         assert!(is_of_a_page("[1:1:1122/0:INFO:CONSOLE:2] \"x\", source: file:///report.html (2)"));
         assert!(!is_of_a_page(
             "[1:1:1122/0:INFO:CONSOLE:5] \"Slow network\", source: chrome://a/b.js (5)"

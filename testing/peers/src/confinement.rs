@@ -23,7 +23,7 @@ pub(crate) fn user() -> Option<&'static User> {
     static USER: LazyLock<Option<User>> = LazyLock::new(|| {
         geteuid().is_root().then(|| {
             let nobody = User::from_name("nobody").expect("users can be looked up");
-            nobody.expect("tests that run as root need the user nobody")
+            nobody.expect("tests that run as root need the user `nobody`")
         })
     });
     USER.as_ref()

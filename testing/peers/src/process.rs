@@ -140,7 +140,7 @@ impl Process {
     /// Waits until it has printed this text this many times.
     #[track_caller]
     pub fn says_times(&self, text: &str, times: usize) -> &Self {
-        let what = format!("to say {text:?} {times} time(s)");
+        let what = format!("to print {text:?} {times} time(s)");
         self.wait_for(&what, PATIENCE, || {
             (self.output().matches(text).count() >= times).then_some(())
         });

@@ -106,11 +106,11 @@ fn a_peer_dies_with_a_test_that_is_killed() {
 }
 
 #[test]
-#[should_panic(expected = "openssl was expected to say more, but wrote:\nOpenSSL 3.")]
+#[should_panic(expected = "openssl was expected to print more, but wrote:\nOpenSSL 3.")]
 fn a_peer_that_does_not_answer_fails_the_test_with_what_it_wrote() {
     let version = Process::start("openssl", Network::None, ["version"]);
     version.says("OpenSSL 3.");
-    version.wait_for("to say more", Duration::ZERO, || None)
+    version.wait_for("to print more", Duration::ZERO, || None)
 }
 
 fn proc(process: &Process, file: &str) -> String {

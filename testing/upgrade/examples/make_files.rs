@@ -1,6 +1,6 @@
 //! Makes the files of this version: `cargo run -p tessera-upgrade --example make_files -- FOLDER`.
 //! It needs `etcd` in the PATH.
-#![allow(clippy::unwrap_used, reason = "whoever runs it sees what went wrong")]
+#![allow(clippy::unwrap_used, reason = "the developer who runs it sees what went wrong")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -193,7 +193,7 @@ fn a_server_that_was_restarted_is_sent_the_chain_again() {
 }
 
 #[test]
-fn what_is_known_of_one_destination_is_offered_at_no_other() {
+fn entries_of_one_destination_are_offered_at_no_other() {
     let world = World::new();
     world.meet();
     let config = world.certificates.client().unwrap();

@@ -6,7 +6,7 @@ use tessera_test_peers::gnutls;
 use crate::{World, assert_no_hash};
 
 #[test]
-fn gnutls_serv_ignores_what_the_client_says_of_its_cache() {
+fn gnutls_serv_ignores_the_clients_cache_extension() {
     let world = World::new();
     let (chain, key) = (world.server.chain_file(), world.server.key_pem());
     let own = ["--x509certfile", &chain, "--x509keyfile", &key];
@@ -24,7 +24,7 @@ fn gnutls_serv_ignores_what_the_client_says_of_its_cache() {
 }
 
 #[test]
-fn gnutls_cli_ignores_what_the_server_says_of_its_cache() {
+fn gnutls_cli_ignores_the_servers_cache_extension() {
     let world = World::new();
     let listener = Listener::new();
     let key = world.client.key_pem();

@@ -6,7 +6,7 @@ use tessera_test_peers::nss;
 use crate::{World, assert_no_hash};
 
 #[test]
-fn selfserv_ignores_what_the_client_says_of_its_cache() {
+fn selfserv_ignores_the_clients_cache_extension() {
     let world = World::new();
     let database = nss::Database::new(&world.pki.ca_file);
     database.add("server", &world.server.chain_file(), &world.server.key_pem());
@@ -22,7 +22,7 @@ fn selfserv_ignores_what_the_client_says_of_its_cache() {
 }
 
 #[test]
-fn tstclnt_ignores_what_the_server_says_of_its_cache() {
+fn tstclnt_ignores_the_servers_cache_extension() {
     let world = World::new();
     let listener = Listener::new();
     let database = nss::Database::new(&world.pki.ca_file);

@@ -9,7 +9,7 @@ use crate::{World, assert_no_hash};
 const EXTENSION: &str = "extension_type=UNKNOWN(65372)";
 
 #[test]
-fn s_server_ignores_what_the_client_says_of_its_cache() {
+fn s_server_ignores_the_clients_cache_extension() {
     let world = World::new();
     let chain = ["-cert_chain", &world.server.intermediate_file, "-trace"];
     let strict = ["-Verify", "1", "-verify_return_error", "-CAfile", &world.pki.ca_file];
@@ -50,7 +50,7 @@ fn s_server_ignores_tickets_of_a_client_that_met_tessera_before() {
 }
 
 #[test]
-fn s_client_ignores_what_the_server_says_of_its_cache() {
+fn s_client_ignores_the_servers_cache_extension() {
     let world = World::new();
     let listener = Listener::new();
     let trust = ["-CAfile", &world.pki.ca_file, "-verify_return_error", "-trace"];
@@ -67,6 +67,6 @@ fn s_client_ignores_what_the_server_says_of_its_cache() {
         client.tell("Q\n");
         end.closed().close();
         assert!(client.ends(), "{}", client.output());
-        assert!(!client.output().contains(EXTENSION), "nobody asked for it");
+        assert!(!client.output().contains(EXTENSION), "the client did not offer it");
     }
 }

@@ -51,7 +51,7 @@ fn chains_of_ml_dsa_travel_once_over_tcp_also_after_a_hello_retry_request() {
 
 #[test]
 #[ignore = "needs OpenSSL 3.5 or later: make newer-peers"]
-fn s_server_with_a_chain_of_ml_dsa_ignores_what_the_client_says_of_its_cache() {
+fn s_server_with_a_chain_of_ml_dsa_ignores_the_clients_cache_extension() {
     let world = world();
     let above = [&world.server.intermediate_file, &world.pki.ca_file];
     let above = above.map(|file| fs::read_to_string(file).unwrap()).concat();

@@ -6,7 +6,7 @@ use tessera_interop::{KeyKind, Pki};
 use crate::{World, talk_and_close};
 
 #[test]
-fn s_client_hears_the_servers_authorities_if_the_server_names_them() {
+fn s_client_receives_the_servers_authorities_if_the_server_names_them() {
     let world = World::new();
     let identity = world.pki.client(KeyKind::P256);
     for naming in [true, false] {

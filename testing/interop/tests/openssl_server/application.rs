@@ -31,7 +31,7 @@ fn s_server_without_alpn_leaves_the_protocol_open() {
 }
 
 #[test]
-fn s_server_hears_the_server_name() {
+fn s_server_receives_the_server_name() {
     let world = World::new();
     let same = ["-cert2", &world.identity.certificate_file, "-key2", &world.identity.key_file];
     let arguments = [&["-servername", SERVER_NAME, "-servername_fatal"][..], &same].concat();

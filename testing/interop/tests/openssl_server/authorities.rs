@@ -19,7 +19,7 @@ fn the_client_chooses_a_certificate_of_the_authority_that_s_server_names() {
 }
 
 #[test]
-fn s_server_hears_the_authority_that_the_client_names() {
+fn s_server_receives_the_authority_that_the_client_names() {
     let world = World::new();
     let (mut server, address) = world.server(&["-trace"]);
     let mut config = client(&world.pki);

@@ -16,7 +16,7 @@ use tessera_rustls_cached::{CachedChains, Destination};
 use crate::peer::{Plan, connect, connect_and, serve, talk_and_close};
 use crate::{World, identity};
 
-const OCSP: &[u8] = b"whatever the authority says";
+const OCSP: &[u8] = b"a response of the authority";
 
 #[test]
 fn the_client_gets_the_ocsp_response_of_a_rustls_server() {

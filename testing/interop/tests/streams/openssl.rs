@@ -10,7 +10,7 @@ use crate::World;
 
 /// Waiting for the program blocks: Tessera's end runs on another thread.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn s_client_resumes_and_hears_much_data() {
+async fn s_client_resumes_and_receives_much_data() {
     let world = World::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -47,7 +47,7 @@ async fn s_client_resumes_and_hears_much_data() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn s_server_is_resumed_and_hears_much_data() {
+async fn s_server_is_resumed_and_receives_much_data() {
     let world = World::new();
     let (mut program, address) = openssl::s_server(&world.identity.arguments());
     for (times, psk) in [(1, None), (2, Some(PskKind::Resumption))] {

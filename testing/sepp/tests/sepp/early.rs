@@ -184,7 +184,7 @@ fn many_at_once_are_each_processed_once() {
 
 /// A request lost with its connection is repeated only if it is repeatable.
 #[test]
-fn what_is_lost_under_way_is_not_sent_again() {
+fn a_request_lost_on_the_way_is_not_sent_again() {
     let world = World::start(SEPP, Words::EARLY);
     warm_up(&world);
     for method in [Method::GET, Method::POST] {

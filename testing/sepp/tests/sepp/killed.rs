@@ -92,7 +92,7 @@ fn a_partition_ends_and_service_goes_on() {
 
 /// T5: connections that send nothing, or little, and one that never reads.
 #[test]
-fn silent_connections_stall_nobody() {
+fn silent_connections_stall_no_one() {
     let world = World::start(SEPP, Words::default());
     let places = world.home().places;
     let mut silent = Vec::new();

@@ -190,7 +190,7 @@ async fn the_streams_end_with_the_sidecar_and_the_next_one_answers_there() {
 }
 
 #[tokio::test]
-async fn what_is_not_offered_is_refused_with_the_reason() {
+async fn unsupported_subscriptions_and_keys_are_refused_with_the_reason() {
     let sidecar = Sidecar::start();
     let status = client(&sidecar.socket).await.fetch_secrets(DiscoveryRequest::default()).await;
     assert!(status.unwrap_err().message().contains("`api_type: GRPC`"));

@@ -106,7 +106,7 @@ fn after_a_kill_nothing_is_executed_again_and_only_verdicts_are_errors() {
 }
 
 #[test]
-fn a_kill_costs_no_error_where_the_server_can_tell_that_its_keys_are_lost() {
+fn a_kill_costs_no_error_if_the_server_knows_that_its_keys_are_lost() {
     let mut stage = Stage::start(Persistence::State);
     stage.warm_up();
     let recorded = record(&stage);
@@ -145,7 +145,7 @@ fn a_full_disk_loses_the_state_and_nothing_is_executed_again() {
     let recorded = record(&stage);
     stage.server.end();
     let told = stage.server.process().stderr();
-    assert!(told.contains("state"), "it says what could not be written: {told}");
+    assert!(told.contains("state"), "it names what could not be written: {told}");
     stage.server.start();
     replay_all(&recorded, &stage);
     for _ in 0..REQUESTS {
@@ -194,7 +194,7 @@ fn a_flight_whose_answer_is_cut_off_is_not_sent_again() {
         stage.between.treat(treatment);
         let resets = stage.ended("reset_by_verdict");
         let (name, answer) = stage.ask();
-        assert!(answer.is_err(), "{treatment:?}: nobody knows of an answer");
+        assert!(answer.is_err(), "{treatment:?}: there is no known answer");
         stage.client.counts(
             "tessera_tunnel_connections_total",
             &[r#"role="client""#, r#"outcome="reset_by_verdict""#],
@@ -264,7 +264,7 @@ fn race(requests: usize) {
 }
 
 #[test]
-fn replays_disturb_no_connection_that_is_there() {
+fn replays_disturb_no_open_connection() {
     let stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     let mut long = Client::connect(stage.client_address, "long").unwrap();

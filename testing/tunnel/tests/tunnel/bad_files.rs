@@ -71,16 +71,16 @@ fn flaws(pki: &Pki) -> Vec<Flaw> {
         flaw("an expired certificate", &server.both, read(&expired.both)),
         flaw("another's certificate", &server.certificate, read(&stranger.server.certificate)),
         flaw("the key in the certificate's place", &server.certificate, read(&server.key)),
-        flaw("a certificate nobody may read", &server.certificate, Content::Unreadable),
+        flaw("an unreadable certificate", &server.certificate, Content::Unreadable),
         flaw("no key", &server.key, Content::Missing),
         flaw("half a key", &server.key, half(&server.key)),
         flaw("another's key", &server.key, read(&stranger.server.key)),
         flaw("the certificate in the key's place", &server.key, read(&server.certificate)),
-        flaw("a key nobody may read", &server.key, Content::Unreadable),
+        flaw("an unreadable key", &server.key, Content::Unreadable),
         flaw("no authority", ca, Content::Missing),
         flaw("an empty authority", ca, Content::Of(Vec::new())),
         flaw("a broken authority", ca, broken()),
-        flaw("an authority nobody may read", ca, Content::Unreadable),
+        flaw("an unreadable authority", ca, Content::Unreadable),
     ]
 }
 
@@ -142,7 +142,7 @@ fn flawed_files_at_a_reload_change_nothing() {
 }
 
 #[test]
-fn a_flawed_configuration_ends_with_2_and_says_where() {
+fn a_flawed_configuration_ends_with_2_and_the_place_of_the_flaw() {
     let (pki, backend) = (Pki::new(), CountingBackend::start());
     let (server, to) = (free_address().to_string(), backend.address());
     let good = server_section(&pki, "db", &server, to, "");
@@ -170,7 +170,7 @@ fn a_flawed_configuration_ends_with_2_and_says_where() {
 }
 
 #[test]
-fn a_taken_port_ends_the_program_and_says_which() {
+fn a_taken_port_ends_the_program_with_an_error_that_names_it() {
     let (pki, backend) = (Pki::new(), CountingBackend::start());
     let taken = backend.address();
     let section = server_section(&pki, "db", &taken.to_string(), free_address(), "");

@@ -101,7 +101,7 @@ fn whatever_is_no_handshake_is_put_out_and_counted() {
         sent("garbage", &[0xa5; 3000], false),
         sent("zeros", &[0; 20_000], false),
         sent("plaintext HTTP", b"GET / HTTP/1.1\r\nHost: server.example\r\n\r\n", false),
-        sent("a PROXY header that nobody asked for", &header(33, &[]), false),
+        sent("an unexpected PROXY header", &header(33, &[]), false),
         sent("silence", b"", false),
         sent("an end at once", b"", true),
         sent("half of a hello", &beginning_of_a_hello(), false),
@@ -192,7 +192,7 @@ fn other_versions_and_other_people_are_refused_with_an_alert() {
     let arguments = ["-tls1_3", "-quiet", "-CAfile", &pki.ca, "-cert", &certificate, "-key", &key];
     let mut client = openssl::s_client(server, &arguments);
     client.tell("openssl 1\n").says("openssl 1 1");
-    assert_eq!(bothered.backend.executions(), 1, "nobody else came through");
+    assert_eq!(bothered.backend.executions(), 1, "no one else came through");
     assert_eq!(bothered.backend.connections(), 1, "nor to the backend");
 }
 
@@ -255,13 +255,13 @@ fn broken_proxy_headers_are_put_out_and_counted() {
 }
 
 #[test]
-fn half_open_connections_delay_nobody_and_are_put_out() {
+fn half_open_connections_delay_no_one_and_are_put_out() {
     hold_half_open(&ExposedTunnel::start(), 500);
 }
 
 #[test]
 #[ignore = "10,000 sockets of the test, and as many of the server: make tunnel"]
-fn ten_thousand_half_open_connections_delay_nobody_and_are_put_out() {
+fn ten_thousand_half_open_connections_delay_no_one_and_are_put_out() {
     tessera_kit::open_files::raise();
     let bothered = ExposedTunnel::start();
     hold_half_open(&bothered, 10_000);
@@ -332,7 +332,7 @@ fn a_server_without_files_left_goes_on_when_there_are_some() {
 }
 
 #[test]
-fn a_program_that_says_nothing_or_goes_away_is_no_error_of_others() {
+fn a_program_that_is_silent_or_goes_away_is_no_error_of_others() {
     let bothered = ExposedTunnel::start();
     // It never sends anything, and stays.
     let silent = TcpStream::connect(bothered.client).unwrap();

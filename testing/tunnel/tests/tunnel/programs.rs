@@ -25,7 +25,7 @@ const PAIRS: [(Program, Program); 8] = [
 ];
 
 #[test]
-fn what_programs_do_straight_they_do_through_every_pair_of_ends() {
+fn programs_behave_the_same_directly_and_through_every_pair_of_ends() {
     let applications = Applications::start();
     applications.exercise(&applications.backends());
     let pki = Pki::new();

@@ -14,7 +14,7 @@ use tessera_tunnel_tests::{CLIENT_NAME, Pki, serve};
 use crate::TESSERA;
 
 #[test]
-fn haproxy_before_and_behind_the_server_end_agree_on_who_the_client_is() {
+fn haproxy_before_and_behind_the_server_end_agree_on_the_clients_identity() {
     let (pki, backend) = (Pki::new(), CountingBackend::start());
     let [before, server, behind, client] = [(); 4].map(|()| free_address());
     // The address that one logs for a connection is the one that the other receives.
@@ -53,7 +53,7 @@ fn haproxy_before_and_behind_the_server_end_agree_on_who_the_client_is() {
 type Values = BTreeMap<u8, Vec<u8>>;
 
 #[test]
-fn a_backend_is_told_who_the_client_is_and_the_name_of_its_flight() {
+fn a_backend_receives_the_clients_identity_and_the_name_of_its_flight() {
     let pki = Pki::new();
     let told: Arc<Mutex<Vec<Values>>> = Arc::default();
     let of_all = told.clone();
@@ -133,6 +133,6 @@ fn health_checks_of_haproxy_are_no_errors() {
     let (refused, begun) = ("tessera_tunnel_refused_connections_total", connections());
     wait_until("HAProxy looks whether it is there", || (connections() > begun + 3).then_some(()));
     assert_eq!(tunnels.metric(refused, &["reason=\"proxy_header\""]), 0);
-    assert_eq!(backend.connections(), 0, "nobody came for the backend");
+    assert_eq!(backend.connections(), 0, "no connection reached the backend");
     assert!(!proxy.output().contains("DOWN"), "{}", proxy.output());
 }

@@ -107,7 +107,7 @@ fn a_program_that_resets_ends_its_backend_with_an_error_too() {
 }
 
 #[test]
-fn who_does_not_read_delays_nobody_else_and_is_put_out() {
+fn a_client_that_does_not_read_delays_no_other_and_is_put_out() {
     let flood = serve(|mut stream: TcpStream| {
         let piece = [9; 64 * 1024];
         while stream.write_all(&piece).is_ok() {}
@@ -137,7 +137,7 @@ fn who_does_not_read_delays_nobody_else_and_is_put_out() {
 }
 
 #[test]
-fn spare_connections_of_a_server_that_was_killed_are_given_to_nobody() {
+fn spare_connections_of_a_killed_server_are_given_to_no_client() {
     let (pki, backend) = (Pki::new(), CountingBackend::start());
     let [server_address, client_address] = [(); 2].map(|()| free_address());
     let (listen, to) = (server_address.to_string(), backend.address());

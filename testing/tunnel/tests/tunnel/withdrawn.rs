@@ -7,7 +7,7 @@ use tessera_tunnel_tests::tessera::server_section;
 use crate::stage::{Persistence, Stage};
 
 #[test]
-fn a_client_that_is_withdrawn_hears_so_and_that_nobody_executed_its_flight() {
+fn a_withdrawn_client_learns_that_it_is_and_that_its_flight_was_not_executed() {
     let stage = Stage::start(Persistence::Nothing);
     stage.warm_up();
     let listen = stage.server_address.to_string();
