@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_told_what_is_one() {
+    fn the_error_about_a_wrong_address_shows_a_right_one() {
         for (text, what) in [
             ("", "the port is missing"),
             ("127.0.0.1", "the port is missing"),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_left_after_the_limit_is_cut_and_told() {
+    async fn connections_left_after_the_limit_are_cut_and_reported() {
         let (mut connections, started) = (connections([1, 31, 1000]), Instant::now());
         let drained = drain(&mut connections, LIMIT).await;
         assert_eq!(drained, DrainSummary { ended: 1, cut: 2 });

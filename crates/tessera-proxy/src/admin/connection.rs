@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_says_nothing_is_let_go_without_a_word() {
+    async fn a_silent_client_is_disconnected_without_an_answer() {
         let (mut peer, _places) = connect(1024).await;
         let started = Instant::now();
         assert_eq!(rest(&mut peer).await, "");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_doesnt_read_is_let_go() {
+    async fn a_client_that_does_not_read_is_disconnected() {
         let (mut peer, _places) = connect(16).await;
         peer.write_all(b"GET /met").await.unwrap();
         peer.write_all(b"rics HTTP/1.0\r\n").await.unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_connection_takes_the_place_of_who_waited_longest() {
+    async fn a_new_connection_takes_the_place_of_the_longest_waiting_one() {
         let mut places = Places::new(3);
         let mut peers = Vec::new();
         for _ in 0..3 {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_request_is_refused() {
+    fn malformed_and_foreign_requests_are_refused() {
         for (text, refusal) in [
             ("\x16\x03\x01\x02\0", Refusal::Malformed),
             ("SSH-2.0-OpenSSH\r\n", Refusal::Malformed),

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_adversary_cuts_the_connections_that_are_there_and_no_later_one() {
+    async fn an_adversary_cuts_the_open_connections_and_no_later_one() {
         let delay = Duration::from_millis(1);
         let adversary = Adversary::stand_before(server().await, delay).await.unwrap();
         for _ in 0..2 {

@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_found_is_used_while_it_is_looked_up_again() {
+    async fn a_result_is_used_while_it_is_looked_up_again() {
         let resolver = counting();
         let found = async || resolver.addresses().await.unwrap();
         assert_eq!(found().await, [address(1)]);
         advance(4 * SECOND).await;
         assert_eq!(found().await, [address(1)]);
         advance(2 * SECOND).await;
-        assert_eq!(found().await, [address(1)], "nobody waits");
+        assert_eq!(found().await, [address(1)], "no caller waits");
         settle(&resolver).await;
         assert_eq!(found().await, [address(2)]);
         advance(61 * SECOND).await;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_who_wait_wait_for_one_look_up() {
+    async fn all_waiting_callers_share_one_look_up() {
         let (answer, answers) = mpsc::channel();
         let answers = Mutex::new(answers);
         // It would block forever on a second answer.

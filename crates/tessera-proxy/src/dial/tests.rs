@@ -118,8 +118,8 @@ async fn names_are_looked_up() {
     let Socket::Tcp(socket) = socket else { panic!("it is TCP") };
     assert!(socket.nodelay().unwrap());
     // Resolvers never query the network for such names (RFC 6761 §6.4).
-    let error = dialler("nobody.invalid:1").dial().await.unwrap_err().to_string();
-    assert!(error.starts_with("nobody.invalid:1: ") && error.len() > 20, "{error}");
+    let error = dialler("absent.invalid:1").dial().await.unwrap_err().to_string();
+    assert!(error.starts_with("absent.invalid:1: ") && error.len() > 20, "{error}");
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn a_unix_socket_whose_queue_is_full_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_unix_socket_of_nobody_is_an_error_that_names_it() {
+async fn a_unix_socket_without_a_listener_is_an_error_that_names_it() {
     let error = dialler("unix:/nowhere/x.sock").dial().await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
     assert!(error.to_string().starts_with("unix:/nowhere/x.sock: "), "{error}");

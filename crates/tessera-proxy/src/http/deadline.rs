@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_ready_wins_over_a_deadline_that_is_over() {
+    async fn a_ready_result_wins_over_an_expired_deadline() {
         let deadline = Deadline::after(Duration::ZERO);
         assert!(deadline.is_over());
         assert_eq!(deadline.limit(ready(7)).await, Ok(7));

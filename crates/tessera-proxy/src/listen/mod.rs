@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_cannot_listen_is_told_why() {
+    async fn the_error_of_a_failed_listen_names_the_reason() {
         let listener = bind("127.0.0.1:0").unwrap();
         let taken = listener.local_addrs().unwrap()[0];
         let error = bind(&taken.to_string()).unwrap_err().to_string();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_at_which_somebody_listens_is_left_alone() {
+    fn a_socket_with_a_listener_is_left_alone() {
         let directory = Directory::new("busy");
         let path = directory.0.join("socket");
         let first = bound(&path).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_may_connect_unless_that_is_asked_for() {
+    fn no_other_user_may_connect_by_default() {
         let directory = Directory::new("mode");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let path = directory.0.join("own");

@@ -133,7 +133,7 @@ fn too_many_lines_of_one_place_are_left_out_and_counted_and_those_of_others_are_
 }
 
 #[test]
-fn where_lines_go_on_the_log_says_how_many_were_left_out() {
+fn when_writing_resumes_the_log_states_how_many_lines_were_left_out() {
     for format in [TEXT, JSON] {
         let memory = Memory::default();
         let quota = Quota::with_period(Duration::from_millis(1)).unwrap();
@@ -171,7 +171,7 @@ fn where_lines_go_on_the_log_says_how_many_were_left_out() {
 }
 
 #[test]
-fn of_lines_that_are_left_out_one_line_a_second_tells() {
+fn left_out_lines_are_reported_once_a_second() {
     let memory = Memory::default();
     let limits = Limits::with_quota(Quota::with_period(Duration::from_millis(1)).unwrap());
     let (log, subscriber) = log_within(memory.clone(), LogOptions::new(TEXT), limits).unwrap();
@@ -210,7 +210,7 @@ fn slow(format: LogFormat) -> (Log, impl Subscriber + Send + Sync, Receiver<Vec<
 }
 
 #[test]
-fn a_reader_that_does_not_read_delays_nobody_and_what_it_misses_is_counted() {
+fn a_reader_that_stops_reading_delays_no_one_and_its_missed_lines_are_counted() {
     for (format, name) in [(TEXT, "lost="), (JSON, "\"lost\":")] {
         let (log, subscriber, reader) = slow(format);
         let value = "x".repeat(1000);

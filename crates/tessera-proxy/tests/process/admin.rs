@@ -120,7 +120,7 @@ async fn pipelined_requests_are_answered_in_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_request_is_refused_with_words() {
+async fn malformed_requests_are_refused_with_a_message() {
     let address = start(&Health::new()).await;
     let huge_field = format!("GET / HTTP/1.1\r\nHost: a\r\nA: {}\r\n\r\n", "a".repeat(1 << 20));
     let many_fields = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "a: b\r\n".repeat(100_000));
@@ -146,7 +146,7 @@ async fn what_is_no_request_is_refused_with_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_who_say_nothing_keep_nobody_out_and_are_few() {
+async fn a_thousand_silent_clients_keep_no_other_out_and_hold_few_places() {
     let address = start(&Health::new()).await;
     let mut silent = Vec::new();
     for number in 0..1000 {
@@ -171,7 +171,7 @@ async fn a_thousand_who_say_nothing_keep_nobody_out_and_are_few() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_never_read_their_answers_keep_nobody_out() {
+async fn clients_that_never_read_their_answers_keep_no_other_out() {
     let metrics = Metrics::new();
     let family: Family<[(&'static str, String); 1], Counter> = Family::default();
     for number in 0..50 {

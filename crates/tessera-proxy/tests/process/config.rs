@@ -146,7 +146,7 @@ fn relative_paths_start_at_the_directory_of_the_file() {
 }
 
 #[test]
-fn an_unknown_key_is_told_with_its_line_and_the_nearest_that_is_known() {
+fn an_unknown_key_is_reported_with_its_line_and_the_nearest_known_one() {
     for (text, expected) in [
         ("sever.a = {}", "a.toml:1: there is no section [sever]; did you mean `server`?"),
         // A key is missing in a section whose name sorts first.
@@ -199,7 +199,7 @@ fn an_unknown_key_is_told_with_its_line_and_the_nearest_that_is_known() {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_its_key_its_line_and_what_is_taken() {
+fn a_wrong_value_is_reported_with_its_key_its_line_and_the_accepted_values() {
     for (text, expected) in [
         (
             "[server.a]\nlisten = ':1'\nearly = 'fss'",
@@ -254,7 +254,7 @@ fn a_wrong_value_is_told_with_its_key_its_line_and_what_is_taken() {
 }
 
 #[test]
-fn what_is_no_toml_is_told_with_its_line() {
+fn invalid_toml_is_reported_with_its_line() {
     for (text, expected) in [
         (
             "[process]\nadmin = 'a'\nadmin = 'b'",
@@ -278,7 +278,7 @@ fn what_is_no_toml_is_told_with_its_line() {
 }
 
 #[test]
-fn a_file_that_says_nothing_is_no_configuration() {
+fn an_empty_file_is_no_configuration() {
     for (name, content) in [("empty.toml", ""), ("comment.toml", "# later\n\n")] {
         let path = file(name, content.as_bytes());
         assert_eq!(load_error::<Configuration>(&path), ": there is no key in this file");
@@ -307,7 +307,7 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_file_that_nobody_may_read_says_so() {
+fn an_unreadable_file_is_reported_as_such() {
     child::run("config::child_may_not_read", &[]);
 }
 
@@ -325,7 +325,7 @@ fn child_may_not_read() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_told_with_its_line() {
+fn invalid_utf_8_is_reported_with_its_line() {
     let path = file("latin1.toml", b"# a\n[process]\nadmin = 'M\xfcller'\n");
     assert!(load_error::<Configuration>(&path).starts_with(":3: this is not UTF-8"));
     let utf_16: Vec<u8> = "[process]".encode_utf16().flat_map(u16::to_le_bytes).collect();

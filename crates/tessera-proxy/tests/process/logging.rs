@@ -36,7 +36,7 @@ fn child_logs() {
 }
 
 #[test]
-fn a_process_whose_standard_error_nobody_reads_ends_even_so() {
+fn a_process_with_an_unread_standard_error_still_ends() {
     let mut command = child::command("logging::child_talks", &[]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     // The pipe is full long before.

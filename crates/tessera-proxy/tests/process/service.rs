@@ -28,7 +28,7 @@ fn next(socket: &UnixDatagram) -> String {
 }
 
 #[test]
-fn a_supervisor_hears_the_life_of_its_service() {
+fn a_supervisor_is_notified_of_its_services_states() {
     let (socket, path) = socket("life");
     child::run("service::child_lives", &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
     assert_eq!(next(&socket), "READY=1\nSTATUS=3 tunnels\n");
@@ -58,7 +58,7 @@ fn child_lives() {
 }
 
 #[test]
-fn a_watchdog_hears_that_the_process_lives() {
+fn a_watchdog_is_notified_that_the_process_lives() {
     let (socket, path) = socket("watchdog");
     let path = path.to_str().unwrap();
     let environment = [("NOTIFY_SOCKET", path), ("WATCHDOG_USEC", "2000")];
@@ -85,7 +85,7 @@ fn child_keeps_alive() -> Infallible {
 }
 
 #[test]
-fn a_supervisor_that_does_not_listen_delays_nobody() {
+fn a_supervisor_that_does_not_listen_delays_no_one() {
     let (_socket, path) = socket("deaf");
     // The socket isn't read: its queue is full after a few messages, and the child ends nevertheless.
     child::run("service::child_talks", &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
@@ -93,13 +93,13 @@ fn a_supervisor_that_does_not_listen_delays_nobody() {
 }
 
 #[test]
-fn a_supervisor_that_listens_late_hears_each_step_and_the_newest_status() {
+fn a_supervisor_that_listens_late_gets_each_step_and_the_newest_status() {
     let (socket, path) = socket("late");
     let environment = [("NOTIFY_SOCKET", path.to_str().unwrap())];
     let mut command = child::command("service::child_talks", &environment);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stdout.take().unwrap());
-    assert!(said.by_ref().lines().any(|line| line.unwrap().contains("it has said everything")));
+    assert!(said.by_ref().lines().any(|line| line.unwrap().contains("it has sent everything")));
     let mut heard = Vec::new();
     while heard.last().is_none_or(|last: &String| !last.starts_with("STATUS=the last")) {
         heard.push(next(&socket));
@@ -133,7 +133,7 @@ fn child_talks() {
     supervisor.ready("a");
     supervisor.stopping("b", Duration::ZERO);
     supervisor.status("the last");
-    println!("it has said everything");
+    println!("it has sent everything");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     supervisor.finish();
 }

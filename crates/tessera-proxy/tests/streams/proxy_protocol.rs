@@ -64,7 +64,7 @@ fn full() -> Header {
 }
 
 #[tokio::test]
-async fn what_is_written_is_read_again() {
+async fn a_written_form_is_read_back() {
     let (mapped, unix) = ("[::ffff:192.0.2.7]:1", b"\0abstract".to_vec());
     let headers = [
         Header::default(),
@@ -95,7 +95,7 @@ async fn what_is_written_is_read_again() {
 async fn the_bytes_are_those_of_the_specification() {
     assert_eq!(of_ipv4().write().unwrap(), header(0x21, 0x11, IPV4));
     let local = Header { command: Command::Local, ..full() };
-    assert_eq!(local.write().unwrap(), header(0x20, 0, &[]), "it says nothing else");
+    assert_eq!(local.write().unwrap(), header(0x20, 0, &[]), "it contains nothing else");
     assert_eq!(Header::default().write().unwrap(), header(0x21, 0, &[]));
     let ipv6 =
         [vec![0x20, 1, 0xd, 0xb8], vec![0; 11], vec![7], vec![0; 15], vec![1], vec![0, 1, 0, 2]];
@@ -173,7 +173,7 @@ async fn a_flipped_bit_in_a_header_gives_a_result_and_no_panic() {
 }
 
 #[tokio::test]
-async fn what_comes_instead_of_a_header_is_told() {
+async fn the_protocol_that_comes_instead_of_a_header_is_named() {
     let cases: [(&[u8], DetectedProtocol); 6] = [
         (b"PROXY TCP4 192.0.2.7 198.51.100.1 1 2\r\n", DetectedProtocol::Version1),
         (b"PROXY UNKNOWN\r\n", DetectedProtocol::Version1),
@@ -270,7 +270,7 @@ async fn a_header_of_haproxy_is_understood() {
 #[tokio::test]
 async fn of_a_local_header_nothing_else_counts() {
     let local = Header { command: Command::Local, ..Header::default() };
-    for (family, rest) in [(0x11, IPV4), (0xff, &[]), (0x11, &[1, 2, 3]), (0, b"whatever it says")]
+    for (family, rest) in [(0x11, IPV4), (0xff, &[]), (0x11, &[1, 2, 3]), (0, b"any other text !")]
     {
         assert_eq!(read(&header(0x20, family, rest)).await.unwrap(), local);
     }
@@ -392,7 +392,7 @@ fn a_header_with_a_value_too_long_is_not_written() {
 }
 
 #[test]
-fn headers_are_required_of_trusted_networks_and_taken_from_nobody_else() {
+fn headers_are_required_from_trusted_networks_and_accepted_from_no_others() {
     let networks = ["10.0.0.0/8", "192.0.2.7", "2001:db8::/32", "0.0.0.0/32"];
     let networks = networks.map(|text| text.parse::<Network>().unwrap());
     assert_eq!(networks[1].to_string(), "192.0.2.7/32");

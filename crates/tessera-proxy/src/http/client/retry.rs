@@ -98,7 +98,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_may_have_been_executed_is_sent_once_more_at_most_and_only_if_repeatable() {
+    fn a_possibly_executed_request_is_resent_at_most_once_and_only_if_repeatable() {
         for kind in ALL {
             let error = CallError::new(kind, Delivery::Maybe);
             assert!(!tries(false).again_after(&error), "{error}");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_executed_is_sent_again_whatever_it_is_and_not_for_ever() {
+    fn an_unexecuted_request_is_sent_again_whatever_its_method_but_not_forever() {
         for repeatable in [false, true] {
             let mut tries = tries(repeatable);
             let error = CallError::unsent(CallErrorKind::ConnectionLost);

@@ -27,7 +27,7 @@ fn port(answer: &tessera_proxy::http::client::Answer) -> u16 {
 }
 
 #[tokio::test]
-async fn the_next_address_answers_where_nobody_listens_at_the_first() {
+async fn the_next_address_answers_if_the_first_has_no_listener() {
     let server = answering().await;
     let pool = pool_to(&[closed().await, server.address], PoolOptions::default());
     for _ in 0..3 {
@@ -68,7 +68,7 @@ async fn an_address_that_hangs_stalls_no_call_that_another_can_answer() {
 }
 
 #[tokio::test]
-async fn without_any_address_that_listens_calls_fail_and_say_why() {
+async fn without_any_listening_address_calls_fail_with_the_reason() {
     let pool = pool_to(&[closed().await, closed().await], PoolOptions::default());
     for _ in 0..2 {
         let error = pool.call(get(), call().repeatable()).await.unwrap_err();
@@ -147,7 +147,7 @@ async fn calls_leave_an_address_that_is_taken_away() {
 
 /// A server dies with open calls: a PING detects it, and the calls move elsewhere.
 #[tokio::test]
-async fn a_connection_whose_server_says_nothing_is_given_up() {
+async fn a_connection_to_a_silent_server_is_given_up() {
     let silent = RawServer::start(|_| ServerStep::silence()).await;
     let second = answering().await;
     let options = PoolOptions {

@@ -55,7 +55,7 @@ async fn preface_settings_and_request_are_one_flight() {
 /// In any order and number of calls: before its answer gets through, the server executes a single request, one that
 /// may be early.
 #[tokio::test]
-async fn a_call_that_must_not_be_early_never_is_whoever_else_calls() {
+async fn a_call_that_must_not_be_early_never_is_whatever_other_calls_do() {
     for protocols in [H1, H2] {
         for order in ["N", "NA", "AN", "NNA", "ANNN", "AA", "NAA"] {
             let site = Site::visited(protocols).await;
@@ -211,7 +211,7 @@ async fn after_used_and_unknown_only_a_repeatable_call_is_sent_once_more() {
 }
 
 #[tokio::test]
-async fn what_was_burned_is_sent_again_on_the_same_connection() {
+async fn a_burned_request_is_sent_again_on_the_same_connection() {
     for protocols in [H1, H2] {
         let site = Site::visited(protocols).await;
         *site.fate.lock().unwrap() = Fate::Absent(Absence::Burned);
@@ -252,7 +252,7 @@ async fn a_refused_flight_takes_no_other_call_with_it() {
 
 /// The first address reads the flight and never answers. Calls outside the flight are answered by the second.
 #[tokio::test]
-async fn a_flight_that_nobody_answers_stalls_no_other_call() {
+async fn an_unanswered_flight_stalls_no_other_call() {
     let site = Site::visited(H2).await;
     site.holds.send_replace(true);
     let pool = site.pool_to(&[site.address, site.server], PoolOptions::default());
@@ -276,7 +276,7 @@ async fn a_flight_that_nobody_answers_stalls_no_other_call() {
 }
 
 #[tokio::test]
-async fn a_deadline_in_flight_says_that_nobody_knows_and_names_the_flight() {
+async fn a_deadline_in_flight_reports_an_unknown_outcome_and_names_the_flight() {
     for protocols in [H1, H2] {
         let site = Site::visited(protocols).await;
         site.holds.send_replace(true);
@@ -291,7 +291,7 @@ async fn a_deadline_in_flight_says_that_nobody_knows_and_names_the_flight() {
 }
 
 #[tokio::test]
-async fn what_came_too_early_is_sent_after_the_handshake() {
+async fn a_request_refused_as_too_early_is_sent_after_the_handshake() {
     for protocols in [H1, H2] {
         let site = Site::visited(protocols).await;
         let pool = site.pool(PoolOptions::default());

@@ -62,7 +62,7 @@ async fn a_connection_is_used_again_when_the_response_was_read() {
 }
 
 #[tokio::test]
-async fn a_response_that_nobody_reads_costs_its_connection_alone() {
+async fn an_unread_response_costs_only_its_connection() {
     let (pool, mut told) =
         answering(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok", false).await;
     for nth in 0..3 {
@@ -106,7 +106,7 @@ async fn a_connection_that_ends_with_its_response_is_not_used_again() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_wrongly_is_an_error_and_no_second_try() {
+async fn a_malformed_response_is_an_error_and_is_not_retried() {
     for answer in [&b"HTTP/1.1 200"[..], b"SSH-2.0-server\r\n\r\n"] {
         let (pool, mut told) = answering(answer, true).await;
         let error = pool.call(post(b"x"), call()).await.unwrap_err();

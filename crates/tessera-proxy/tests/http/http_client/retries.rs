@@ -19,7 +19,7 @@ async fn a_refused_stream_is_sent_again() {
     let pool = pool_to(&[server.address], PoolOptions::default());
     let answer = pool.call(post(b"once"), call()).await.unwrap();
     assert_eq!(answer.response.status(), 200);
-    assert!(!answer.resent, "nobody executed the first");
+    assert!(!answer.resent, "the first was not executed");
     assert_eq!(server.requests(), 2);
     assert_eq!(pool.status().counts.retried, 1);
 }
@@ -63,7 +63,7 @@ async fn a_call_below_the_last_stream_of_a_goaway_gets_its_answer_and_the_next_g
 }
 
 #[tokio::test]
-async fn what_may_have_been_executed_is_sent_again_only_where_it_is_repeatable() {
+async fn a_possibly_executed_request_is_sent_again_only_if_repeatable() {
     // The connection ends: without a GOAWAY, and after one that covers the stream.
     for with_go_away in [false, true] {
         for repeatable in [false, true] {
@@ -115,7 +115,7 @@ async fn a_reset_with_another_code_is_an_error_even_where_it_is_repeatable() {
 
 /// After the refusal the only address is gone: the error still reports that the first attempt may have been executed.
 #[tokio::test]
-async fn the_error_of_a_second_try_tells_what_the_first_may_have_done() {
+async fn the_error_of_a_second_try_states_what_the_first_may_have_done() {
     let server = RawServer::start(|seen| match seen.connection {
         0 => ServerStep::close(Vec::new()),
         _ => ServerStep::nothing(),
@@ -143,7 +143,7 @@ async fn a_body_that_is_still_coming_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_sent_is_an_error_of_the_caller() {
+async fn an_unsendable_request_is_the_callers_error() {
     let server = RawServer::start(|seen| ServerStep::write(ok(seen.stream))).await;
     let pool = pool_to(&[server.address], PoolOptions::default());
     let nameless = Request::get("/x").body(Body::empty()).unwrap();

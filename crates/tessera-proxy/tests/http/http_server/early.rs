@@ -128,7 +128,7 @@ async fn answers(
 }
 
 #[tokio::test]
-async fn what_may_be_a_replay_and_is_not_safe_is_too_early() {
+async fn a_possible_replay_that_is_not_safe_is_too_early() {
     let ends = replayable(b"h2").await;
     let early = [preface(&[]), asks(1, Method::GET), asks(3, Method::POST)].concat();
     let (io, served) = ends.begin(&early, ServerOptions::default()).await;
@@ -145,7 +145,7 @@ async fn what_may_be_a_replay_and_is_not_safe_is_too_early() {
 }
 
 #[tokio::test]
-async fn what_is_accepted_once_is_processed() {
+async fn a_request_accepted_once_is_processed() {
     let ends = forward_secret(b"h2").await;
     let early = [preface(&[]), asks(1, Method::POST)].concat();
     let (io, _served) = ends.begin(&early, ServerOptions::default()).await;
@@ -154,7 +154,7 @@ async fn what_is_accepted_once_is_processed() {
 }
 
 #[tokio::test]
-async fn a_product_says_what_may_be_early() {
+async fn a_product_decides_what_may_be_early() {
     let ends = forward_secret(b"h2").await;
     let early = Arc::new(|request: &Request<Body>| match *request.method() {
         Method::GET => Early::Process,

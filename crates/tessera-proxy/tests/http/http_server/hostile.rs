@@ -178,7 +178,7 @@ async fn too_many_fields_are_answered_by_431() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_nobody_takes_is_cut() {
+async fn an_answer_that_no_one_reads_is_cut() {
     let (io, served) = ServedConnection::start(ServerOptions::default(), large(1 << 20));
     let started = tokio::time::Instant::now();
     // SETTINGS_INITIAL_WINDOW_SIZE.
@@ -286,7 +286,7 @@ async fn more_requests_at_once_than_allowed_are_refused_and_no_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_preface_is_answered_as_http1_or_ends() {
+async fn input_other_than_the_preface_is_answered_as_http1_or_ends() {
     let garbage: [&[u8]; 4] = [
         b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01",
@@ -358,7 +358,7 @@ async fn malformed_requests_end_their_streams_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pings_and_settings_that_nobody_reads_stop_the_reading() {
+async fn unread_pings_and_settings_stop_the_reading() {
     for flood in [frame(PING, 0, 0, &[0; 8]), frame(SETTINGS, 0, 0, &[])] {
         let (io, served) = ServedConnection::start(ServerOptions::default(), echo);
         let mut client = Raw::begin(io, &[]).await;

@@ -182,7 +182,7 @@ async fn chunks_that_lie_end_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn heads_that_are_too_large_are_told_so() {
+async fn heads_that_are_too_large_get_431() {
     let long = "v".repeat(70 * 1024);
     for (asked, status) in [
         (format!("GET / HTTP/1.1\r\nhost: a\r\nx: {long}\r\n\r\n"), "431"),
@@ -196,7 +196,7 @@ async fn heads_that_are_too_large_are_told_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_is_too_long_is_told_so_before_it_comes() {
+async fn a_body_that_is_too_long_is_refused_before_it_arrives() {
     let asked = format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\nxxx", 1_u64 << 40);
     let seen = send(asked.as_bytes()).await;
     assert_eq!(statuses(&seen.answers), ["413"]);
@@ -227,7 +227,7 @@ async fn trailers_come_through() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_expects_it_is_told_to_go_on() {
+async fn a_client_that_expects_it_gets_100_continue() {
     let (mut io, _served) = ServedConnection::start(ServerOptions::default(), echo);
     io.write_all(
         b"POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n",
@@ -278,7 +278,7 @@ async fn drain_and_wait(request: Request<Body>) -> Response<Body> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_nobody_takes_is_cut() {
+async fn an_answer_that_no_one_reads_is_cut() {
     let (mut io, served) = ServedConnection::start(ServerOptions::default(), large(10 << 20));
     let started = Instant::now();
     io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();

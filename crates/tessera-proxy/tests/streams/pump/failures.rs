@@ -77,7 +77,7 @@ async fn the_last_words_of_a_side_that_takes_no_more_arrive() {
         assert_eq!((ended, error.kind()), (side, ErrorKind::BrokenPipe));
         assert_eq!(text(refusing), "que");
         assert_eq!(text(other), "FATAL: too many");
-        assert!(is_shut_down(other), "it was told the end");
+        assert!(is_shut_down(other), "it received the end");
     })
     .await;
 }
@@ -113,7 +113,7 @@ async fn last_words_arrive_however_many_reads_they_take() {
 }
 
 #[tokio::test]
-async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
+async fn a_side_that_neither_reads_nor_writes_has_failed() {
     for then in [Turn::Never, Turn::Error(ErrorKind::ConnectionReset)] {
         let failing = ScriptedStream::reading([bytes("so far"), then])
             .taking(0, Turn::Error(ErrorKind::BrokenPipe));
@@ -159,7 +159,7 @@ async fn a_side_that_still_sends_is_read_to_its_end_and_not_reset() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_never_ends_is_heard_out_for_a_second() {
+async fn a_side_that_never_ends_is_read_for_a_second() {
     let refusing = ScriptedStream::reading([bytes("FATAL"), Turn::End])
         .taking(0, Turn::Error(ErrorKind::BrokenPipe));
     let (mut client, socket) = duplex(100);
@@ -195,7 +195,7 @@ async fn a_stream_that_takes_nothing_without_an_error_has_failed() {
 }
 
 #[tokio::test]
-async fn when_both_sides_fail_the_first_failure_is_told() {
+async fn when_both_sides_fail_the_first_failure_is_reported() {
     let failing = ScriptedStream::reading([bytes("words"), Turn::End])
         .taking(0, Turn::Error(ErrorKind::BrokenPipe));
     let other = ScriptedStream::reading([bytes("question"), Turn::Never])
@@ -235,7 +235,7 @@ async fn a_reset_goes_through() {
 
 /// A server that sends a reason and closes while its client still sends, as PostgreSQL does.
 #[tokio::test]
-async fn what_a_server_says_before_it_closes_arrives_while_the_client_sends() {
+async fn a_servers_last_words_arrive_while_the_client_sends() {
     let (mut client, a) = tcp_pair().await;
     let (b, mut server) = tcp_pair().await;
     let pumped = tokio::spawn(pump(a, b));

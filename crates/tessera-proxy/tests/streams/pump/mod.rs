@@ -99,7 +99,7 @@ async fn a_side_that_does_not_read_stops_its_direction_alone() {
 }
 
 #[tokio::test]
-async fn what_was_written_leaves_when_nothing_more_is_to_read() {
+async fn written_bytes_leave_when_nothing_more_is_to_read() {
     let three = ["one", ", two", " and three"].map(|text| Turn::Bytes(text.into()));
     let mut a = ScriptedStream::reading(three.into_iter().chain([Turn::Never]));
     let mut b = ScriptedStream::reading([Turn::Never]);
@@ -160,7 +160,7 @@ impl Wake for WakeFlag {
 }
 
 #[test]
-fn a_pump_that_never_has_to_wait_gives_others_their_turn() {
+fn a_pump_that_never_waits_gives_others_their_turn() {
     let (mut a, mut b) = (EndlessStream::default(), EndlessStream::default());
     let woken = Arc::new(WakeFlag::default());
     let waker = woken.clone().into();

@@ -92,7 +92,7 @@ async fn an_address_that_is_being_connected_to_is_taken_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_known_of_an_address_stays_when_others_come() {
+async fn the_history_of_an_address_stays_when_others_are_added() {
     let mut places = places(&[(1, 0, 1), (2, 0, 1)]);
     let now = Instant::now();
     fail(&mut places, 1, now);

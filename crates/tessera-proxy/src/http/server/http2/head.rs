@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_told_where_it_is_known_and_no_body_goes_where_none_may() {
+    fn a_known_length_is_sent_and_no_body_where_none_may_be() {
         let (head, body) = prepare(response(200, "hello"), &Method::GET, None);
         assert_eq!(head.headers()[CONTENT_LENGTH], "5");
         assert!(body.is_some());
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_a_connection_alone_does_not_go_out() {
+    fn connection_specific_headers_are_not_sent() {
         let mut response = response(101, "");
         for name in OF_A_CONNECTION {
             response.headers_mut().insert(name, HeaderValue::from_static("x"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_that_is_there_stays() {
+    fn an_existing_date_stays() {
         let mut date = DateField::default();
         let (head, _) = prepare(response(200, ""), &Method::GET, Some(&mut date));
         assert!(head.headers()[DATE].to_str().unwrap().ends_with(" GMT"));
