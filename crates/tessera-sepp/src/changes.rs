@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_wait_is_named_and_stays_as_it_is() {
+    fn settings_that_need_a_restart_are_named_and_stay_unchanged() {
         let old = configuration("");
         assert!(keep(&old, &mut old.clone()).0.is_empty());
         let mut new = configuration(

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_written_form_is_read_back() {
         let found = parts(BODY, "b").unwrap();
         let (boundary, body) = write(found.clone().into_iter());
         let again = parts(&body, &boundary).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_take_differently_is_malformed() {
+    fn a_body_that_readers_parse_differently_is_malformed() {
         for body in [
             &b""[..],
             b"--b\r\n\r\n{}",

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_what_is_below_and_not_for_the_domain() {
+    fn a_star_matches_subdomains_and_not_the_domain() {
         let [all, one]: [TargetPattern; 2] =
             ["*.example.org", "udm.example.org"].map(|text| text.parse().unwrap());
         let [below, domain, other]: [Fqdn; 3] =

@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_stands_there_once() {
+    fn every_name_occurs_once() {
         for field in FIELDS {
             let Key::Known(found) = Key::of(field.name) else { panic!("{}", field.name) };
             assert_eq!(found.name, field.name, "it stands there twice");

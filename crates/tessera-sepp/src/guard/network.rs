@@ -248,11 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn two_digits_and_three_are_told_apart_where_they_can_be() {
+    fn two_and_three_digits_are_distinguished_where_possible() {
         let long = set(&["001-001"]);
         assert!(!NetworkName::parse("001-01").unwrap().is_in(&long));
         assert!(!NetworkName::parse("00101").unwrap().is_in(&long));
-        assert!(NetworkName::parse("mnc001.mcc001").unwrap().is_in(&long), "a name can't tell");
+        assert!(
+            NetworkName::parse("mnc001.mcc001").unwrap().is_in(&long),
+            "a name doesn't show it"
+        );
     }
 
     /// TS 23.003 §28.2: the home domain is the end of a name; an operator may choose the labels before it.
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_told_apart() {
+    fn sides_are_distinguished() {
         let (sender, receiver) = (set(&["001-01"]), set(&["999-70"]));
         let sides = Sides { sender: &sender, receiver: &receiver };
         let third = NetworkName::parse("208-93").unwrap();

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn encoding_and_decoding_are_inverse() {
         for text in ["", "a-b c", "{\"a\":[1,\"\u{e4}\"]}", "%2f&=;+/?#'"] {
             let mut encoded = String::new();
             encode(&mut encoded, text, Letters::UNRESERVED);

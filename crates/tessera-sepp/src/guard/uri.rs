@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_programs_read_differently_is_unclear() {
+    fn a_uri_that_programs_read_differently_is_unclear() {
         for text in [
             "http://",
             "http:///a",

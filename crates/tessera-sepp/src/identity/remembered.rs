@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn encoding_and_decoding_are_inverse() {
         for networks in [0, 1, 60] {
             let identity = identity(networks);
             assert_eq!(Identity::decode(&identity.encode().unwrap()), Some(identity));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_never_cut() {
+    fn an_identity_that_does_not_fit_is_never_cut() {
         assert_eq!(identity(100).encode(), Err(IdentityTooLong));
         let mut named = identity(1);
         named.certificate.anchor = "a".repeat(256).into();

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_put_is_unknown_and_burning_is_not_counted() {
+    fn a_key_that_was_never_put_is_unknown_and_burning_is_not_counted() {
         let registry = admin::Metrics::new();
         let metrics = Metrics::register(&registry);
         let vault = Arc::new(CountedVault::new(Arc::new(MemoryVault::new(4)), metrics.clone()));

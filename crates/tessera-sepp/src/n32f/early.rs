@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn early_is_what_the_configuration_names_and_never_post() {
+    fn only_configured_requests_are_early_and_never_post() {
         assert!(!may_be_early(&Method::GET, &Reconnection::default()));
         let replayable =
             Reconnection { risky_replayable_early_data: true, ..Reconnection::default() };

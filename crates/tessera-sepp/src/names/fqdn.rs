@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn malformed_names_are_refused() {
         let long = format!("{}.org", "a".repeat(64));
         for text in [
             "",

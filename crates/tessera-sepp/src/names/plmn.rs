@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plmn_id_is_refused() {
+    fn malformed_plmn_ids_are_refused() {
         for text in
             ["", "999", "999-7", "99-70", "999-0700", "9a9-70", "999-7x", "999-70-1", "９99-70"]
         {

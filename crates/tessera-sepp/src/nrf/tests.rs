@@ -29,7 +29,7 @@ impl Nrf for Stub {
         let path = parts.uri.path().to_owned();
         self.0.asked.lock().unwrap().push((parts.method.clone(), path, body));
         if self.0.refuses.load(Ordering::Relaxed) {
-            return Err("nobody is there".to_owned());
+            return Err("the NRF is unreachable".to_owned());
         }
         let mut response = Response::new(Body::empty());
         let knows = &self.0.knows;
@@ -129,7 +129,7 @@ async fn an_nrf_that_is_not_there_is_asked_again_more_and_more_seldom() {
 }
 
 #[test]
-fn a_profile_says_where_the_sepp_is_and_whom_it_reaches() {
+fn a_profile_states_where_the_sepp_is_and_which_networks_it_reaches() {
     let text = "[local]\nfqdn = \"sepp.example.org\"\nplmns = [\"999-70\"]\ncertificate = \"a.pem\"\n\
                 [listen]\nsbi = \"127.0.0.1:7777\"\nn32c = \":2\"\nn32f = \":3\"\n\
                 [trust.v]\nplmns = [\"001-01\"]\nroots = \"v.pem\"\n\

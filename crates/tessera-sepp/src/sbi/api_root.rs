@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_hidden_may_be_an_address() {
+    fn a_hidden_name_may_be_an_address() {
         for (text, host, port) in [
             ("http://10.0.0.5:7777/a", "10.0.0.5", Some(7777)),
             ("http://10.0.0.5", "10.0.0.5", None),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_api_root_is_refused() {
+    fn malformed_api_roots_are_refused() {
         for text in [
             "",
             "nrf.example",

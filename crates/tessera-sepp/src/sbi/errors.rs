@@ -203,21 +203,22 @@ mod tests {
     #[tokio::test]
     async fn own_functions_learn_why_and_peers_do_not() {
         let server = HeaderValue::from_static("SEPP-a.b");
-        let problem = Problem::with_detail(StatusCode::BAD_GATEWAY, "X", "10.0.0.1 said \"no\"\n");
+        let problem =
+            Problem::with_detail(StatusCode::BAD_GATEWAY, "X", "10.0.0.1 answered \"no\"\n");
         let own = problem.to_own(&server);
         assert_eq!(own.status(), StatusCode::BAD_GATEWAY);
         assert_eq!(own.headers()[CONTENT_TYPE], "application/problem+json");
         assert_eq!(own.headers()[SERVER], "SEPP-a.b");
         assert_eq!(
             text(own).await,
-            r#"{"title":"Bad Gateway","status":502,"cause":"X","detail":"10.0.0.1 said \"no\"\n"}"#
+            r#"{"title":"Bad Gateway","status":502,"cause":"X","detail":"10.0.0.1 answered \"no\"\n"}"#
         );
         let peer = text(problem.to_peer(&server)).await;
         assert_eq!(peer, r#"{"title":"Bad Gateway","status":502,"cause":"X"}"#);
     }
 
     #[test]
-    fn a_limit_says_when_to_come_again() {
+    fn a_limit_states_when_to_retry() {
         let problem = Problem { retry_after: Some(3), ..problems::TOO_LONG };
         let response = problem.to_peer(&HeaderValue::from_static("x"));
         assert_eq!(response.headers()[RETRY_AFTER], "3");

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_connection_is_not_passed_on() {
+    fn connection_headers_are_not_passed_on() {
         let mut headers = headers(&[
             ("connection", "close, x-mine, 3gpp-sbi-target-apiroot"),
             ("x-mine", "1"),

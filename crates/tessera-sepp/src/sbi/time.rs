@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_changes_nothing() {
+    fn an_unreadable_time_changes_nothing() {
         for waits in ["", "x", "-1", "100000", "5 s"] {
             assert_eq!(left_after(waits, SENT, 0), Ok(10_000), "{waits}");
         }

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn n32f_is_where_it_is_configured_else_where_n32c_says_else_where_n32c_is() {
+    fn n32f_is_where_configured_or_where_n32c_announces_or_where_n32c_is() {
         let two = "address = [\"192.0.2.1:7443\", \"192.0.2.2:7443\"]\n";
         let at = |list: &[&str]| -> Vec<(u16, String)> {
             (0..).zip(list.iter().map(|text| (*text).to_owned())).collect()
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_of_which_nothing_says_where_it_is_is_not_dialled() {
+    fn a_peer_without_a_known_address_is_not_dialled() {
         let has = |lines: &str, name: &str, ports: &[u16]| {
             has_n32f(&peer(lines), &name.parse().unwrap(), ports)
         };

@@ -68,7 +68,7 @@ mod tests {
             drop(of_one);
             assert!(shares.take(&other).is_none() && shares.take(&one).is_some());
             drop(of_other);
-            assert!(shares.taken.lock().unwrap().is_empty(), "nobody is remembered");
+            assert!(shares.taken.lock().unwrap().is_empty(), "no peer is remembered");
         }
     }
 }

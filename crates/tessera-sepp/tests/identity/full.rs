@@ -15,7 +15,7 @@ use crate::world::{HOME, NAMED, THIRD, VISITED, World, fqdn, meet};
 use tessera_pki::Leaf;
 
 #[tokio::test]
-async fn both_ends_know_who_the_other_is() {
+async fn both_ends_know_the_others_identity() {
     let world = World::associated("").await;
     let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
     assert_eq!(met.mode(), Mode::Full);
@@ -40,7 +40,7 @@ async fn both_ends_know_who_the_other_is() {
 
 /// A peer without an association gets an answer over HTTP, which reports that.
 #[tokio::test]
-async fn without_an_association_the_identity_says_so() {
+async fn without_an_association_the_identity_states_that() {
     let world = World::new("");
     let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
     assert_eq!(world.home.identify(&met.server.unwrap()).identity.association, None);
@@ -92,13 +92,13 @@ fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
             AlertDescription::ACCESS_DENIED,
         ),
         ("of no network", visited.issue("sepp.example.org"), AlertDescription::UNKNOWN_CA),
-        ("of nobody", visited.issue(other), AlertDescription::ACCESS_DENIED),
+        ("of an unknown name", visited.issue(other), AlertDescription::ACCESS_DENIED),
     ]
 }
 
 /// Returns the alert of a server that knows the peer by another name than the dialled one.
 fn as_server(name: &str, alert: AlertDescription) -> AlertDescription {
-    if name == "of nobody" { AlertDescription::BAD_CERTIFICATE } else { alert }
+    if name == "of an unknown name" { AlertDescription::BAD_CERTIFICATE } else { alert }
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn a_certificate_of_two_peers_is_refused() {
 
 /// S10, over a full handshake: N32-f proves no more than N32-c did.
 #[tokio::test]
-async fn n32f_says_no_more_than_n32c() {
+async fn n32f_names_no_more_than_n32c() {
     let world = World::associated("").await;
     let also = "sepp2.5gc.mnc003.mcc001.3gppnetwork.org";
     let larger = world.visited_ca.issue_with(&[VISITED, also], |_| ());

@@ -42,7 +42,7 @@ fn is_known(world: &World, leaf: &Leaf) -> bool {
 }
 
 #[tokio::test]
-async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_list() {
+async fn a_known_chain_is_judged_again_after_a_reload_with_another_list() {
     let world = World::new("");
     let leaf = world.visited_ca.issue_numbered(VISITED, 7);
     assert!(!is_known(&world, &leaf));
@@ -71,7 +71,7 @@ async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_list()
 }
 
 #[tokio::test]
-async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_root() {
+async fn a_known_chain_is_judged_again_after_a_reload_with_another_root() {
     let world = World::new("");
     let leaf = world.visited_ca.issue_numbered(VISITED, 7);
     let met = meet(&client(&world, &leaf), HOME, world.home.n32f(), b"").await;

@@ -48,7 +48,7 @@ async fn a_shared_listener_carries_n32c_over_full_handshakes_alone() {
 }
 
 #[tokio::test]
-async fn a_client_says_the_name_of_this_sepp() {
+async fn a_client_sends_the_name_of_this_sepp() {
     let mut world = World::new("");
     let client = world.visited.careless(HOME, |it| it.verifier = accepting(&world));
     for (name, alert) in

@@ -43,7 +43,7 @@ async fn a_peer_may_send_early_and_another_one_may_not() {
 }
 
 #[tokio::test]
-async fn what_can_be_replayed_is_taken_of_a_peer_whose_risk_is_named_and_of_no_other() {
+async fn replayable_early_data_is_accepted_only_from_a_peer_whose_risk_is_named() {
     let world = World::associated("risky-replayable-early-data = true").await;
     // A SEPP sends none.
     let met = twice(&world.visited.to(HOME), &world).await;

@@ -59,7 +59,7 @@ async fn a_connection_that_goes_on_is_looked_at_again() {
 
 /// Each server remembers replayable early data on its own.
 #[tokio::test]
-async fn what_can_be_replayed_is_not_for_a_fleet() {
+async fn replayable_early_data_is_not_for_a_fleet() {
     let world = World::new("risky-replayable-early-data = true");
     let mut words = world.home_words.clone();
     words.more = "[tickets.fleet]\nring-key = \"ring.key\"\nvault = \"etcd\"\nepoch-keys = \"epochs\"\n\
@@ -72,7 +72,7 @@ async fn what_can_be_replayed_is_not_for_a_fleet() {
 }
 
 #[tokio::test]
-async fn the_ages_of_certificates_are_told() {
+async fn the_ages_of_certificates_are_reported() {
     let world = World::new("");
     let ages = world.home.tls.ages();
     assert_eq!(ages[0].anchor, None);

@@ -30,7 +30,7 @@ fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
             Some(AlertDescription::ACCESS_DENIED),
         ),
         (
-            "somebody else was revoked",
+            "another certificate was revoked",
             |world, end| {
                 end.write(&format!("{}.crl", end.anchor()), end.authority(world).revoking(&[99]));
                 end.reload(end.words(world));

@@ -39,7 +39,7 @@ fn first_column(heading: &str) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn every_key_of_the_configuration_is_there_and_no_other() {
+fn every_key_of_the_configuration_is_documented_and_no_other() {
     for (heading, keys) in [
         ("### `[process]`", keys_of::<Process>()),
         ("### `[local]`", keys_of::<Local>()),
@@ -79,7 +79,7 @@ fn every_key_of_the_configuration_is_there_and_no_other() {
 }
 
 #[test]
-fn every_rule_is_there_with_its_answer() {
+fn every_rule_is_documented_with_its_answer() {
     let rules: BTreeSet<_> = Rule::ALL.iter().map(|rule| rule.name()).collect();
     assert_eq!(first_column("## Rules"), rules);
     for rule in Rule::ALL {
@@ -95,7 +95,7 @@ fn every_rule_is_there_with_its_answer() {
 }
 
 #[test]
-fn every_cause_and_every_event_is_there() {
+fn every_cause_and_every_event_is_documented() {
     let causes = include_str!("../../src/sbi/errors.rs").split("#[cfg(test)]").next().unwrap();
     let causes = [causes, include_str!("../../src/sepp/failure.rs")].map(|text| text.split('"'));
     let is_cause = |text: &&str| {
@@ -117,7 +117,7 @@ fn every_cause_and_every_event_is_there() {
 }
 
 #[test]
-fn every_metric_is_there() {
+fn every_metric_is_documented() {
     let page = first_column("## Metrics and alarms");
     let source = include_str!("../../src/metrics/mod.rs");
     let rows = source.lines().filter_map(|line| line.strip_prefix("/// | `sepp_"));

@@ -44,7 +44,7 @@ async fn fifty_megabytes_both_ways_are_never_held() {
         stream.send_data(chunk.slice(..count), sent + count == LENGTH).unwrap();
         sent += count;
     }
-    assert!(sent < HELD, "{sent} bytes went before anybody read one");
+    assert!(sent < HELD, "{sent} bytes went before the receiver read one");
     let reads = tokio::spawn(async move {
         let mut body = response.await.unwrap().into_body();
         let mut received = 0;

@@ -87,7 +87,7 @@ async fn a_peer_that_does_not_answer_holds_half_of_all_requests() {
 
 /// A peer that was restarted, and doesn't initiate, answers that it has no association.
 #[tokio::test]
-async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
+async fn an_association_that_the_peer_forgot_is_agreed_again() {
     let world = World::new(Words::default()).await;
     let peer = forget(&world, false);
     let response = world.ask(empty(request(Method::GET, AM_DATA))).await;

@@ -99,7 +99,7 @@ async fn a_sepp_is_no_open_relay() {
 /// A body with the coding `identity` is judged like one without the header; headers that servers trust from a reverse
 /// proxy, and anything after the body, are removed.
 #[tokio::test]
-async fn what_functions_could_read_otherwise_is_judged_or_stays_behind() {
+async fn parts_that_functions_could_read_differently_are_judged_or_removed() {
     let world = World::new(Words::default()).await;
     let path = "/nausf-auth/v1/ue-authentications/echo";
     let posted = |network: &str| {
@@ -211,7 +211,7 @@ async fn each_kind_of_connection_carries_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_refused_before_it_is_judged_uses_the_rate_too() {
+async fn a_refusal_before_judgement_uses_the_rate_too() {
     let visited_peer = "[peer.visited.guard]\nrate = { requests = 5 }";
     let world = World::new(Words { visited_peer, ..Words::default() }).await;
     let mut limited = 0;

@@ -62,7 +62,7 @@ async fn discovered_names_lead_through_this_sepp() {
 }
 
 #[tokio::test]
-async fn what_was_created_is_found_through_this_sepp_and_named_as_it_is_there() {
+async fn a_created_resource_is_found_through_this_sepp_under_its_name_there() {
     let world = world().await;
     let port = world.visited.sbi_address.port();
     let through = format!("http://udm-n999070-p8000-h.{DOMAIN}:{port}");

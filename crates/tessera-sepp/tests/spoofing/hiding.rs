@@ -152,7 +152,7 @@ fn a_hidden_name_in_an_answer_leads_to_no_own_function() {
 }
 
 #[test]
-fn headers_tell_nothing_of_the_inside() {
+fn headers_reveal_nothing_of_the_inside() {
     let (parts, _) = outgoing(
         "GET /nnrf-disc/v1/nf-instances\nvia: 2.0 scp1.internal\nuser-agent: AMF-7c1ad2c4 amf1.internal\n\
          3gpp-sbi-nf-peer-info: srcinst=7c1ad2c4\nx-forwarded-for: 10.0.0.1\naccept-encoding: gzip\naccept: application/json",

@@ -73,11 +73,11 @@ fn long_members_and_many_of_them_are_read_to_their_end() {
     let digits = format!("POST /nudm-uecm/v1/x\n\n[\"imsi-{}\"]", "9".repeat(10_000_000));
     let refusal = incoming(&guard, &digits).unwrap_err();
     assert_eq!(refusal.rule, Rule::UeIdentity);
-    assert!(refusal.claimed.len() <= 120, "what is told is short");
+    assert!(refusal.claimed.len() <= 120, "what is reported is short");
 }
 
 #[test]
-fn what_is_logged_is_bounded() {
+fn log_lines_are_bounded() {
     let guard = guard("[guard]\nlog-only = [\"plmn-in-json\"]");
     let lies = r#"{"mcc":"208","mnc":"93"},"#.repeat(1000);
     let Verdict { logged, .. } =

@@ -352,7 +352,7 @@ fn the_callback_roots_of_a_local_function_are_hidden() {
 
 /// A function may quote what it refuses.
 #[test]
-fn a_peer_does_not_learn_what_a_hidden_name_stands_for() {
+fn a_peer_does_not_learn_the_meaning_of_a_hidden_name() {
     let guard = guard("");
     let inner = "http://smf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org:7777/x";
     let body = format!(r#"{{"callbackReference":"{inner}"}}"#);

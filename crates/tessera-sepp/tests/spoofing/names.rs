@@ -210,7 +210,7 @@ fn a_number_alone_is_an_identifier_and_before_a_path_a_host() {
 }
 
 #[test]
-fn what_begins_with_the_codes_of_an_end_passes() {
+fn a_reference_beginning_with_the_codes_of_an_end_passes() {
     for begun in ["00101-abcdef", "99970-abcdef"] {
         let text = format!(
             "POST /namf-comm/v1/ue-contexts/x/relocate\n\n{{\"traceData\":{{\"traceRef\":\"{begun}\"}}}}"

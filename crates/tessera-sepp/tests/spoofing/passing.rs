@@ -79,7 +79,7 @@ fn a_refusal_names_the_networks_that_are_allowed() {
 }
 
 #[test]
-fn a_token_says_where_its_keys_are_in_the_senders_network_alone() {
+fn a_token_may_name_a_place_for_its_keys_only_in_the_senders_network() {
     let asked = |header: &str| {
         let [header, claims] = [header, "{}"].map(|part| URL_SAFE_NO_PAD.encode(part));
         let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");

@@ -376,7 +376,7 @@ fn a_pointer_has_few_tokens() {
 
 /// What a log-only rule lets pass is still judged by the others.
 #[test]
-fn what_only_logs_hides_nothing_from_other_rules() {
+fn a_rule_that_only_logs_hides_nothing_from_other_rules() {
     let lie = "{\"guami\":{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}";
     let judged = |log_only: &str, text: &str| {
         let guard = guard(&format!("[guard]\nlog-only = [\"unknown-member\", \"{log_only}\"]"));

@@ -102,7 +102,7 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn an_own_function_may_say_what_a_peer_may_not() {
+fn an_own_function_may_send_what_a_peer_may_not() {
     let guard = guard("[peer.visited.guard]\nhide-topology = false");
     passes(outgoing(
         &guard,

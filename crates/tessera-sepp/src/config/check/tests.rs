@@ -48,7 +48,7 @@ fn little_is_needed_and_the_rest_is_the_safe_choice() {
 }
 
 #[test]
-fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
+fn every_contradiction_is_reported_with_file_line_key_and_remedy() {
     let more = |text: &str| format!("{LEAST}{text}");
     let instead = |old: &str, new: &str| {
         assert!(LEAST.contains(old), "{old}");
@@ -181,7 +181,7 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
 }
 
 #[test]
-fn wrong_values_are_told_with_their_place() {
+fn wrong_values_are_reported_with_their_place() {
     for (text, told) in [
         ("plmns = []", "must have at least one network"),
         ("plmns = [\"99970\"]", "`99970`: a PLMN ID is MCC-MNC"),
@@ -209,7 +209,7 @@ fn the_example_of_the_package_is_a_configuration() {
 }
 
 #[test]
-fn what_is_probably_a_mistake_is_a_warning() {
+fn a_probable_mistake_is_a_warning() {
     let of_peer = |text: &str| {
         let warnings = checked(text).unwrap().warnings().into_iter();
         warnings.filter(|it| it.starts_with("[peer.visited] ")).collect::<Vec<_>>()

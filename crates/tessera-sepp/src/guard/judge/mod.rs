@@ -153,7 +153,7 @@ impl Judge<'_> {
         let widens = matches!(side, Some(Side::Anyone | Side::Either));
         let is_data = around.maps > 0 && (around.side.is_some() || widens);
         let side = if is_data { around.side } else { side };
-        // In a map the name is data: what a member of that name holds elsewhere says nothing of the value here.
+        // In a map the name is data: what a member of that name holds elsewhere has no bearing on the value here.
         let maps = around.maps.checked_sub(1).unwrap_or(member.maps);
         // The name of an application or a gateway (TS 29.517, `AddrFqdn`), which no network function connects to.
         let is_application = matches!(around.name, "appServerAddrs" | "upfAddr");

@@ -8,7 +8,7 @@ macro_rules! extensible {
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$value_doc])* #[doc = concat!("`", $text, "`")] $value,)+
-            /// A value of a later release or of a vendor, shortened: it is told in logs and answers.
+            /// A value of a later release or of a vendor, shortened for logs and answers.
             Other(Box<str>),
         }
 

@@ -88,7 +88,7 @@ fn capabilities_are_exchanged() {
 }
 
 #[test]
-fn who_is_no_peer_learns_nothing() {
+fn a_client_that_is_no_peer_learns_nothing() {
     let (visited, notes) = visited();
     for path in PATHS {
         for body in ["", "{", "{}", &negotiation(HOME, &["TLS"]).to_string()] {
@@ -110,7 +110,7 @@ fn who_is_no_peer_learns_nothing() {
 }
 
 #[test]
-fn a_third_operator_changes_nobody_s_association() {
+fn a_third_operator_changes_no_ones_association() {
     let (visited, notes) = associated();
     let before = visited.established(&HOME.fqdn()).unwrap();
     let context = json!({"n32fContextId": "0123456789abcdef"});
@@ -179,7 +179,7 @@ fn capabilities_that_are_not_served_are_refused_cleanly() {
 }
 
 #[test]
-fn none_ends_and_may_be_said_twice() {
+fn none_ends_and_may_be_sent_twice() {
     let (visited, notes) = associated();
     for _ in 0..2 {
         let request = negotiation(HOME, &["NONE"]);

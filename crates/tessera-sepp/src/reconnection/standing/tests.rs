@@ -117,7 +117,7 @@ fn without_the_association_nothing_resumes_and_what_runs_goes_on() {
 
 /// Different roots have different epochs; reloading the same files keeps the epoch.
 #[test]
-fn an_epoch_follows_from_what_was_said() {
+fn an_epoch_follows_from_the_configured_trust() {
     let (standing, _, identity) = good();
     let same = standing.known();
     standing.replace(same);

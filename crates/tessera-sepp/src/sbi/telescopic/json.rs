@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_ends_it() {
+    fn malformed_json_ends_it() {
         for text in ["", "\"", "\"\\", "{\"u\":\"\\", "{\"u\":\"x", "{\"u\":\"\\x\"}", "\\\"u\\\""]
         {
             assert_eq!(changed(text), None, "{text}");

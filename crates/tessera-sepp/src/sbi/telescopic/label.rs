@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_label_has_none() {
+    fn a_foreign_or_too_long_name_has_no_label() {
         let domain = domain();
         for name in ["nrf.example.org", "127.0.0.1", "5gc.mnc001.mcc001.3gppnetwork.org"] {
             assert_eq!(domain.name(name), None, "{name}");

@@ -199,7 +199,7 @@ pub const CASES: &[Case] = &[
          {\"servingNetworkName\":\"5G:mnc093.mcc208.3gppnetwork.org\"}",
     ),
     case(
-        "JSON in UTF-16, as it says",
+        "JSON in UTF-16, as declared",
         Rule::ContentType,
         "POST /nausf-auth/v1/ue-authentications\ncontent-type: application/json; charset=utf-16\n\n{}",
     ),

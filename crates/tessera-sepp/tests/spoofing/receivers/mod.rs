@@ -23,13 +23,13 @@ use crate::grammar::{self, HostileMessage, Kind, Lie, Message};
 use crate::message::{guard, with};
 
 #[test]
-fn what_passes_shows_a_reader_in_c_nothing_hostile() {
+fn accepted_input_shows_a_reader_in_c_nothing_hostile() {
     judge(&[Program::c()], 1);
 }
 
 #[test]
 #[ignore = "needs Go and Node.js: make evidence-sepp-receivers"]
-fn what_passes_shows_readers_in_c_go_and_javascript_nothing_hostile() {
+fn accepted_input_shows_readers_in_c_go_and_javascript_nothing_hostile() {
     let programs = [Program::c(), Program::go(), Program::node()];
     judge(&programs, SEEDS);
 }

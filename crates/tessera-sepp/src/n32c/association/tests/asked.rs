@@ -115,7 +115,7 @@ fn refused_requests_change_nothing() {
 }
 
 #[test]
-fn nobody_else_s_certificate_touches_an_association() {
+fn no_other_certificate_touches_an_association() {
     for capability in [SecurityCapability::None, SecurityCapability::Tls] {
         let (mut machine, before, now) = established();
         let mut request = VISITED.machine(HOME.peer(), now).begin(now).unwrap().request;
@@ -201,7 +201,7 @@ fn the_same_agreed_again_is_the_same_association() {
 }
 
 #[test]
-fn who_does_not_begin_waits_but_answers() {
+fn a_side_that_does_not_begin_waits_but_answers() {
     let now = Instant::now();
     let settings = PeerSettings { initiate: false, ..VISITED.peer() };
     let mut machine = HOME.machine(settings, now);
@@ -214,7 +214,7 @@ fn who_does_not_begin_waits_but_answers() {
 }
 
 #[test]
-fn a_forgotten_association_is_agreed_anew_and_fails_if_that_does() {
+fn a_forgotten_association_is_agreed_again_and_fails_if_that_does() {
     let (mut machine, association, now) = established();
     machine.lost(now, &association);
     machine.lost(now, &association);

@@ -159,7 +159,7 @@ fn both_begin_at_once_and_have_one_association_in_every_order() {
 }
 
 #[test]
-fn an_end_while_both_begin_leaves_nobody_behind() {
+fn an_end_while_both_begin_leaves_neither_behind() {
     for end in [0, 1] {
         for mut world in ends_of(&[Act::Begin(0), Act::Begin(1), Act::End(end)]) {
             world.settle();
@@ -170,7 +170,7 @@ fn an_end_while_both_begin_leaves_nobody_behind() {
 }
 
 #[test]
-fn both_end_at_once_and_agree_anew() {
+fn both_end_at_once_and_agree_again() {
     let mut world = World::new();
     world.settle();
     let before = world.ids();

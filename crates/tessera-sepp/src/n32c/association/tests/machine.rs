@@ -33,7 +33,7 @@ fn refused(reply: impl FnOnce(&Order) -> Reply) -> Rule {
 }
 
 #[test]
-fn what_is_asked_is_in_the_shape_of_ts_29_573() {
+fn requests_have_the_shape_of_ts_29_573() {
     let (_, order, _) = begun();
     let mut request = serde_json::to_value(&order.request).unwrap();
     let id = request.as_object_mut().unwrap().remove("n32HandshakeId").unwrap();
@@ -56,7 +56,7 @@ fn what_is_asked_is_in_the_shape_of_ts_29_573() {
 }
 
 #[test]
-fn an_answer_establishes_what_both_said() {
+fn an_answer_establishes_what_both_offered() {
     let (mut machine, order, now) = begun();
     let reply = changed(&order, |answer| {
         answer.n32_keepalive_timer = Some(7);
@@ -76,7 +76,7 @@ fn an_answer_establishes_what_both_said() {
 }
 
 #[test]
-fn a_peer_of_release_18_says_little_and_is_understood() {
+fn a_peer_of_release_18_sends_little_and_is_understood() {
     let (mut machine, order, now) = begun();
     let body = json!({
         "sender": VISITED.name,
@@ -203,7 +203,7 @@ fn another_capability_than_tls_is_a_clean_failure() {
 }
 
 #[test]
-fn what_is_no_answer_is_a_clean_failure() {
+fn a_malformed_answer_is_a_clean_failure() {
     let long = vec![b'['; 1 << 20];
     for body in [&b""[..], b"{", b"[]", b"{\"sender\":1}", &long] {
         let (mut machine, order, now) = begun();
@@ -215,7 +215,7 @@ fn what_is_no_answer_is_a_clean_failure() {
 }
 
 #[test]
-fn a_refusal_tells_why_in_a_line_and_when_to_come_again() {
+fn a_refusal_states_the_reason_in_a_line_and_when_to_retry() {
     let (mut machine, order, now) = begun();
     let body = json!({"title": "a\nb", "cause": "NF_CONGESTION", "detail": "x".repeat(1 << 20)});
     let mut reply = VISITED.reply(StatusCode::SERVICE_UNAVAILABLE, body.to_string().into());

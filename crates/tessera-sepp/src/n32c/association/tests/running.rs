@@ -50,7 +50,7 @@ async fn nothing_begins_before_the_start_and_answers_do_not_wait_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_silent_peer_waits_no_longer_than_the_deadline() {
+async fn waiting_for_a_silent_peer_ends_at_the_deadline() {
     let (network, [home, _]) = two();
     network.fault(VISITED, Some(Fault::Silent));
     network.start(HOME);
@@ -96,7 +96,7 @@ async fn lost_answers_are_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_is_told_and_a_new_begin_is_another_association() {
+async fn an_end_is_reported_and_a_new_begin_is_another_association() {
     let (network, [home, visited]) = two();
     network.start(HOME);
     network.start(VISITED);
@@ -119,7 +119,7 @@ async fn an_end_is_told_and_a_new_begin_is_another_association() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_all_waits_for_no_silent_peer_and_tells_the_others() {
+async fn ending_all_waits_for_no_silent_peer_and_notifies_the_others() {
     let network = Arc::new(Network::default());
     let home = network.add(HOME, vec![VISITED.peer(), THIRD.peer()]);
     let visited = network.add(VISITED, vec![passive(HOME)]);
@@ -137,7 +137,7 @@ async fn the_end_of_all_waits_for_no_silent_peer_and_tells_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_restarted_peer_is_agreed_with_anew() {
+async fn an_association_with_a_restarted_peer_is_agreed_again() {
     let (network, [home, visited]) = two();
     network.start(HOME);
     let before = home.ensure(&VISITED.fqdn(), in_time()).await.unwrap();
@@ -230,7 +230,7 @@ async fn changes_are_seen_and_noted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_report_that_nobody_takes_is_an_error() {
+async fn a_report_that_no_peer_accepts_is_an_error() {
     let (network, [home, _]) = two();
     let error: N32fErrorInfo =
         serde_json::from_str(r#"{"n32fMessageId":"1","n32fErrorType":"X"}"#).unwrap();

@@ -51,7 +51,7 @@ fn a_message_with_all_members_or_with_the_required_ones_alone_is_read() {
 }
 
 #[test]
-fn what_is_read_is_written_as_it_was() {
+fn a_message_is_written_as_it_was_read() {
     fn check<T: Message + serde::Serialize>(table: &[Member]) {
         let message = schema::example(table);
         let again = serde_json::to_value(read::<T>(&message).unwrap()).unwrap();
@@ -211,7 +211,7 @@ fn members_of_later_releases_and_of_vendors_are_passed_over() {
 }
 
 #[test]
-fn what_is_no_json_or_no_object_is_no_message() {
+fn anything_but_a_json_object_is_no_message() {
     fn check<T: Message>(_: &[Member]) {
         let deep = "[".repeat(100_000);
         let nested = format!("{{\"a\":{}", "{\"a\":".repeat(100_000));
