@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_wait_is_named_and_stays_as_it_is() {
+    fn settings_that_need_a_restart_are_named_and_stay_unchanged() {
         let old = tunnels(":1");
         assert!(keep(&old, &mut old.clone()).0.is_empty());
         let mut new = tunnels(":2");

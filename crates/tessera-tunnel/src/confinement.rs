@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_that_is_named_relatively_is_not_said_to_need_a_restart() {
+    fn a_broken_file_named_relatively_is_not_reported_to_need_a_restart() {
         let mut section =
             ServerSection::new("127.0.0.1:8443".parse().unwrap(), "127.0.0.1:1".parse().unwrap());
         section.certificate = Some("db.pem".into());

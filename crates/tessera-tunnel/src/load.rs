@@ -94,13 +94,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_about_keys_are_told_by_their_options_on_a_command_line() {
+    fn errors_about_keys_name_their_options_on_a_command_line() {
         let loaded = LoadedTunnels { tunnels: Tunnels::default(), document: None };
         for (what, told) in [
             ("[server.a] state-key: it is wrong", "--state-key: it is wrong"),
             ("[server.a] limits.connect: it is wrong", "--limit-connect: it is wrong"),
             ("[server.a] peers.names: it is wrong", "--names: it is wrong"),
-            ("[client.a] peers: nobody is named", "--ca: nobody is named"),
+            ("[client.a] peers: no peer is named", "--ca: no peer is named"),
         ] {
             assert_eq!(loaded.locate(ProgramError::settings(what)).to_string(), told);
         }

@@ -76,7 +76,7 @@ impl Drop for Files {
 }
 
 #[test]
-fn a_file_in_which_all_is_meant_has_no_warning() {
+fn a_sound_file_has_no_warning() {
     let files = Files::new("meant", 200);
     for admin in ["127.0.0.1:9464", "[::1]:9464", "192.0.2.1:9464", "unix:/run/x.sock"] {
         files.warns(&format!("admin = \"{admin}\""), "ca.pem", &[]);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_listens_to_others_in_plain_text_is_warned() {
+    fn a_plain_text_listener_open_to_others_gets_a_warning() {
         for (listen, warnings) in [
             ("127.0.0.1:5432", 0),
             ("[::1]:5432", 0),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_section_can_not_say_is_told_by_its_key() {
+    fn an_impossible_section_is_reported_by_its_key() {
         let (listen, connect) = ("127.0.0.1:5432", "db.example:8443");
         let mut unnamed = section(listen, "unix:/run/tls.sock");
         assert!(

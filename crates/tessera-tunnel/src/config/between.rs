@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_would_listen_at_the_same_address_are_told() {
+    fn two_tunnels_with_the_same_listening_address_are_reported() {
         let mut tunnels = Tunnels::default();
         tunnels.server.insert("a".into(), tests::server());
         tunnels.server.insert("b".into(), tests::server());

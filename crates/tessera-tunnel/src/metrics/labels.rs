@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_tells_a_lost_key_from_an_unknown_one() {
+    fn a_server_distinguishes_a_lost_key_from_an_unknown_one() {
         let mut facts = Facts::default();
         assert_eq!(EarlyDataVerdict::answered(&facts), None);
         facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);

@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_series_is_there_before_anything_happened() {
+    fn each_series_exists_before_anything_happened() {
         let registry = admin::Metrics::new();
         let metrics = Metrics::register(&registry);
         let tunnel = metrics.tunnel("pg", Role::Client);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_gate_counts_is_told_once_for_each_tunnel() {
+    fn what_a_gate_counts_is_reported_once_for_each_tunnel() {
         let registry = admin::Metrics::new();
         let metrics = Metrics::register(&registry);
         let tunnel = metrics.tunnel("pg", Role::Server);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_that_looks_like_a_list_names_nobody() {
+    fn a_subject_that_looks_like_a_list_names_no_one() {
         let all = |blob: &'static [u8]| listed(blob).collect::<Vec<_>>();
         assert_eq!(
             all(b"dns:a.example uri:spiffe://x/y"),
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_names_has_no_space_for_a_backend_either() {
+    fn a_name_that_is_no_list_has_no_space_for_a_backend_either() {
         let names = b"dns:a.example uri:spiffe://x/it's";
         assert_eq!(identity_for_backend(names.to_vec()), names);
         for (blob, text) in [

@@ -149,7 +149,7 @@ impl ConnectionEnd {
     }
 }
 
-/// Says what happened, in a sentence.
+/// Describes what happened, in a sentence.
 impl fmt::Display for ConnectionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_certificate_that_no_authority_helps_is_told_at_the_start() {
+    fn a_certificate_that_no_authority_can_make_valid_is_reported_at_the_start() {
         let issuer = Authority::new("an authority");
         let path = std::env::temp_dir().join(format!("tessera-warning-{}.pem", std::process::id()));
         let of = |change: fn(&mut CertificateParams), role| {

@@ -63,7 +63,7 @@ async fn where_early_data_is_not_wanted_none_is_sent() {
 }
 
 #[tokio::test]
-async fn what_was_burned_is_sent_again_once_and_its_program_notices_nothing() {
+async fn a_burned_flight_is_sent_again_once_and_its_program_notices_nothing() {
     let ends = Ends::new(Application::Echo).await;
     let client = ends.start(&ends.section());
     client.ask(b"question 1").await.unwrap();

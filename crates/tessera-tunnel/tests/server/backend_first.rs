@@ -214,7 +214,7 @@ async fn a_flight_that_is_replayed_reaches_the_backend_without_a_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_taken_stays_taken_and_what_was_burned_is_burned() {
+async fn taken_flights_stay_taken_and_burned_ones_burned() {
     let (files, mut echo) = (Files::new(), Echo::start().await);
     let server = RunningServer::start(&files.server(&echo.forward()));
     let client = Client::new(&files.client());

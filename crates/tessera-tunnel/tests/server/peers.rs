@@ -143,7 +143,7 @@ async fn peers_are_allowed_by_external_psk_alone() {
     server.peers = psks(&files.path("psks"), &format!("# ours\napp:{secret}\n"));
     client.peers = psks(&files.path("psk"), &format!("app:{secret}\n"));
     is_allowed(&server, &client).await.unwrap();
-    client.peers = psks(&files.path("psk"), &format!("nobody:{secret}\n"));
+    client.peers = psks(&files.path("psk"), &format!("stranger:{secret}\n"));
     assert_eq!(alert(is_allowed(&server, &client).await), AlertDescription::HANDSHAKE_FAILURE);
 }
 

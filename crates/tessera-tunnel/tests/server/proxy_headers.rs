@@ -18,7 +18,7 @@ async fn one(listener: &TcpListener) -> (Header, Vec<u8>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backend_is_told_who_the_client_is_and_the_name_of_its_flight() {
+async fn a_backend_receives_the_clients_identity_and_the_name_of_its_flight() {
     let files = Files::new();
     let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut section = files.server(&backend.local_addr().unwrap().to_string());

@@ -83,7 +83,7 @@ async fn a_connection_ends_when_its_peer_is_not_allowed_any_more() {
 
 /// The server, already authenticated, answers the early data before it checks the client's certificate.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_is_not_allowed_any_more_learns_that_nobody_executed_its_flight() {
+async fn a_client_no_longer_allowed_learns_that_its_flight_was_not_executed() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
     let server = RunningServer::start(&section);

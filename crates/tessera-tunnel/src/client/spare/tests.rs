@@ -98,7 +98,7 @@ async fn the_newest_is_given_out_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_says_first_comes_along() {
+async fn a_servers_first_bytes_come_along() {
     let pool = Pool::filled(2).await;
     let mut far = pool.pipes.far(1);
     // More than the pipe holds: the keeper must read it.
@@ -111,7 +111,7 @@ async fn what_the_server_says_first_comes_along() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_much_is_not_read_to_the_end() {
+async fn a_server_that_sends_much_is_not_read_to_the_end() {
     let pool = Pool::filled(1).await;
     let mut far = pool.pipes.far(0);
     let writing = timeout(Duration::from_secs(1), far.write_all(&[7; 2 * MAX_RECEIVED]));
@@ -137,7 +137,7 @@ async fn a_connection_that_the_server_ended_is_not_given_out_but_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reload_replaces_all_and_tells_the_server() {
+async fn a_reload_replaces_all_and_notifies_the_server() {
     let pool = Pool::filled(2).await;
     pool.pipes.0.generation.fetch_add(1, Ordering::Relaxed);
     assert!(pool.pool.take().is_none(), "of an earlier configuration");

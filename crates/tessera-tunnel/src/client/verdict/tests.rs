@@ -36,7 +36,7 @@ fn a_connection_that_ends_in_order_is_not_reset_whatever_became_of_early_data() 
 }
 
 #[test]
-fn what_may_have_been_executed_is_named_whoever_failed() {
+fn what_may_have_been_executed_is_named_whichever_side_failed() {
     for verdict in [Verdict::Used, Verdict::Unknown] {
         for ended in [ConnectionEnd::Server, ConnectionEnd::Local] {
             let judged = judge(ended, io::ErrorKind::ConnectionReset, early(Some(verdict)));
@@ -54,7 +54,7 @@ fn what_may_have_been_executed_is_named_whoever_failed() {
 
 /// The end of the process is no answer either.
 #[test]
-fn a_process_that_ends_with_early_data_open_says_what_may_have_been_executed() {
+fn a_process_that_ends_with_early_data_open_reports_what_may_have_been_executed() {
     for verdict in [Verdict::Used, Verdict::Unknown] {
         let judged = Judgement::of(ConnectionEnd::Cut, early(Some(verdict)));
         assert_eq!(judged.outcome, Outcome::ResetByVerdict);
@@ -69,7 +69,7 @@ fn a_process_that_ends_with_early_data_open_says_what_may_have_been_executed() {
 
 /// It can't have been executed, whatever failed then.
 #[test]
-fn what_was_burned_is_no_flight_to_look_for() {
+fn a_burned_flight_is_not_looked_for() {
     for (ended, outcome) in [
         (ConnectionEnd::Server as fn(_) -> _, Outcome::PeerFailed),
         (ConnectionEnd::Local, Outcome::LocalFailed),
@@ -164,7 +164,7 @@ fn a_server_that_cannot_serve_is_a_warning_with_what_to_do() {
 }
 
 #[test]
-fn the_causes_of_an_error_stand_once() {
+fn the_causes_of_an_error_are_printed_once() {
     let inner = io::Error::other("the name has no address");
     let outer = io::Error::other(Outer(inner));
     assert_eq!(Causes(&outer).to_string(), "no connection: the name has no address");
@@ -273,7 +273,7 @@ fn the_line_of_a_connection_that_ended_in_order_names_no_flight() {
 
 /// A server rejects this end's certificate after the handshake, which is complete here by then.
 #[test]
-fn a_server_that_refuses_this_end_is_told_from_one_that_fails() {
+fn a_server_that_refuses_this_end_is_distinguished_from_one_that_fails() {
     let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };
     let alert = |alert| {
         let error = io::Error::other(Error::AlertReceived(alert));

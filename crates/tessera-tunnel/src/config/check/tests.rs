@@ -30,7 +30,7 @@ fn refused(change: impl FnOnce(&mut ServerSection), key: &str) {
 }
 
 #[test]
-fn what_a_server_can_not_mean_is_told_by_its_key() {
+fn an_impossible_server_setting_is_reported_by_its_key() {
     server().check("pg").unwrap();
     refused(|it| it.peers = Peers::default(), "peers");
     refused(|it| it.peers.names.clear(), "peers.ca");
@@ -76,7 +76,7 @@ fn names_that_no_certificate_has_are_refused() {
 }
 
 #[test]
-fn a_client_says_which_server_is_right() {
+fn a_client_states_which_server_is_right() {
     let section = client;
     section().check("pg").unwrap();
     let (mut nobody, mut any, mut lists) = (section(), section(), section());
