@@ -245,7 +245,7 @@ pub(crate) fn rough(time: Duration) -> String {
     )
 }
 
-/// The first digits of an id: enough to tell keys apart.
+/// The first digits of an id: enough to distinguish keys.
 fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_shows_who_is_behind() {
+    fn the_state_shows_which_members_are_behind() {
         let at = Duration::from_secs;
         let status = RingStatus {
             read_at: Some(at(1000)),

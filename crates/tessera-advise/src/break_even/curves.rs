@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_round_trip_time_says_nothing_about_others() {
+    fn one_round_trip_time_is_no_evidence_about_others() {
         assert_eq!(ResponseCurve::new(vec![(33.0, 67_710.0)]), None);
         assert_eq!(ResponseCurve::new(vec![(33.0, 67_710.0), (33.0, 67_720.0)]), None);
         assert_eq!(ResponseCurve::new(Vec::new()), None);

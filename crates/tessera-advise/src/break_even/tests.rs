@@ -99,7 +99,7 @@ fn a_connection_that_never_breaks_only_pays_for_its_tickets() {
 }
 
 #[test]
-fn what_costs_more_and_saves_nothing_never_pays_and_what_costs_nothing_always() {
+fn a_cost_without_a_saving_never_pays_and_a_free_saving_always() {
     let (candidate, baseline) = pair();
     let here = Conditions { round_trip_ms: 0.0, ..FAR };
     assert_eq!(reconnections_per_hour(&candidate, &baseline, &here), BreakEven::Never);
@@ -146,7 +146,7 @@ fn without_a_round_trip_less_it_pays_everywhere_or_nowhere() {
 
 /// Of four servers with separate keys, one in four reconnections finds its key.
 #[test]
-fn what_comes_elsewhere_gains_nothing_and_its_ticket_was_for_nothing() {
+fn a_reconnection_elsewhere_gains_nothing_and_wastes_its_ticket() {
     let (candidate, baseline) = pair();
     let one_of_four = Conditions { at_home: 0.25, ..FAR };
     let here = gain_us(&candidate, &baseline, &FAR);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_along_says_what_it_was_used_for() {
+    fn embedded_evidence_is_labelled_with_its_use() {
         let embedded = Evidence::embedded().unwrap();
         assert!(embedded.sources.iter().all(|source| !source.protections_only));
         let own = Evidence { sources: embedded.sources.clone(), ..Evidence::default() };

@@ -65,7 +65,7 @@ fn an_option_counts_more_than_the_file() {
 }
 
 #[test]
-fn facts_that_can_not_be_are_refused_where_they_stand() {
+fn impossible_facts_are_refused_with_their_place() {
     let cases = [
         ("", "facts.toml: round-trip: this fact is required"),
         ("round-trip = ", "facts.toml:1: "),

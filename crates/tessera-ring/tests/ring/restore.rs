@@ -70,7 +70,7 @@ async fn a_store_that_loses_everything_costs_no_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_no_member_wrote_is_left_alone_and_counted() {
+async fn foreign_entries_are_left_alone_and_counted() {
     let world = World::new();
     let a = world.join("a");
     settled(&[&a]).await;

@@ -231,7 +231,7 @@ pub async fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Waits until all members hold the same keys, one of which seals, and nobody is waited for.
+/// Waits until all members hold the same keys, one of which seals, and no member is waited for.
 pub async fn settled(members: &[&Member]) {
     until("the ring settles", || {
         members.iter().all(|member| {

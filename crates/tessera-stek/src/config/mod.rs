@@ -93,7 +93,7 @@ pub struct ServeSection {
     /// Its private key. Default: in the file of the certificate.
     #[serde(default, deserialize_with = "de::some_path")]
     pub key: Option<PathBuf>,
-    /// The roots for the certificates of the other sidecars, PEM. Whoever they admit can change the ring.
+    /// The roots for the certificates of the other sidecars, PEM. Any holder of such a certificate can change the ring.
     #[serde(deserialize_with = "de::path")]
     pub ca: PathBuf,
 }

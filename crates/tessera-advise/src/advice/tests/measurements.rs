@@ -49,7 +49,7 @@ fn one_round_trip_time_answers_for_itself_alone() {
 }
 
 #[test]
-fn what_was_measured_in_memory_says_nothing_about_a_distance() {
+fn measurements_in_memory_are_no_evidence_about_a_distance() {
     let mut engine = at(&[0.0]);
     engine.cells.iter_mut().for_each(|cell| cell.through = Setup::Engine);
     assert_eq!(engine.through(0.0), Some(Setup::Engine));
@@ -198,7 +198,7 @@ fn two_samples_are_no_reason_for_full_handshakes() {
 
 /// A report's median is of the connections that succeeded, which means little if others failed.
 #[test]
-fn what_failed_is_told_and_makes_numbers_less_sure() {
+fn failures_are_reported_and_make_numbers_less_certain() {
     let with_failures = |failed: usize, interval_of: fn(&mut Summary)| {
         let mut some = evidence();
         for cell in some.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
@@ -276,7 +276,7 @@ fn a_storm_that_failed_costs_nothing_and_does_not_count() {
 
 /// The built-in evidence has no cell with etcd.
 #[test]
-fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
+fn numbers_with_keys_in_memory_are_not_presented_as_those_of_etcd() {
     const MARK: &str = "measured with keys in memory; etcd's own work not measured";
     let etcd = given(&format!(
         "round-trip=134ms {FACTS} servers=3 shared-store=etcd store-round-trip=0.5ms"

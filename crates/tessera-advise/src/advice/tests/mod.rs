@@ -106,7 +106,7 @@ fn a_peer_without_tickets_makes_full_handshakes() {
 
 /// 4. An auditor requires certificates in each connection.
 #[test]
-fn who_needs_fresh_certificates_resumes_nothing() {
+fn an_owner_that_needs_fresh_certificates_resumes_nothing() {
     let advice = advice(
         "round-trip=134ms reconnections-per-hour=60 fresh-certificates=true peer-tls=tessera",
     );
@@ -116,7 +116,7 @@ fn who_needs_fresh_certificates_resumes_nothing() {
     assert_eq!(
         line(&advice, "all at once").cost.len(),
         1,
-        "a full handshake beside itself says nothing"
+        "a full handshake is not compared with itself"
     );
     assert!(reason.starts_with("fresh-certificates rules resumption out"), "{reason}");
 }
@@ -163,7 +163,7 @@ fn where_quantum_computers_do_not_matter_the_cheaper_keys_are_taken() {
 
 /// 8. No request waits for the connection: a keep-alive restores it in the background.
 #[test]
-fn where_nobody_waits_the_saved_round_trip_is_worth_nothing() {
+fn a_saved_round_trip_is_worth_nothing_if_no_one_waits() {
     let advice = advice(
         "round-trip=33ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once waiting-requests=0",
     );
@@ -236,7 +236,7 @@ fn each_server_has_a_register_of_used_tickets_of_its_own() {
 
 /// 11. Sessions whose content is worthless tomorrow, and hardly any processor time.
 #[test]
-fn psk_only_is_for_those_who_gave_up_forward_secrecy_by_name() {
+fn psk_only_is_advised_only_after_giving_up_forward_secrecy_by_name() {
     let facts =
         "application=sepp round-trip=1ms reconnections-per-hour=60 forward-secrecy=not-needed";
     assert_eq!(advice(facts).way, Way::plain(Letter::C, HYBRID));
@@ -369,7 +369,7 @@ fn advice_reads_as_text_and_as_json() {
 
 /// 11. Four servers with separate one-time keys: one in four reconnections finds its key.
 #[test]
-fn what_comes_home_seldom_saves_seldom() {
+fn a_client_that_seldom_comes_home_seldom_saves() {
     let facts =
         "round-trip=33ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once";
     let saved = |facts: &str| {

@@ -187,7 +187,7 @@ fn a_report_of_load_is_evidence_of_storms() {
 }
 
 #[test]
-fn what_no_ticket_holds_is_not_known() {
+fn without_tickets_the_bytes_of_one_are_unknown() {
     let mut report = load();
     report["cells"][0]["tickets"] = json!(0);
     assert_eq!(Evidence::read(&report.to_string()).unwrap().loads[0].held_bytes, None);
@@ -209,7 +209,7 @@ fn newer_evidence_about_a_way_takes_the_place_of_older() {
 }
 
 #[test]
-fn what_is_no_evidence_is_refused_with_the_member() {
+fn malformed_evidence_is_refused_with_the_member() {
     let refused = |report: &Value| Evidence::read(&report.to_string()).unwrap_err().to_string();
     assert!(Evidence::read("").unwrap_err().to_string().contains("EOF"));
     assert!(refused(&json!({})).contains("experiment"));
@@ -231,7 +231,7 @@ fn what_is_no_evidence_is_refused_with_the_member() {
 
 /// Each of these is a number from manual editing or a broken program.
 #[test]
-fn what_no_run_writes_is_refused_with_the_cell() {
+fn an_impossible_report_is_refused_with_the_cell() {
     type Report = fn() -> Value;
     let cases: [(Report, &str, Value, &str); 20] = [
         (reconnect, "/rows/1/samples/2/response_us", json!(-5.0), "rows[1], (d) 0-RTT"),

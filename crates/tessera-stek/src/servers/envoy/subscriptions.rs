@@ -31,12 +31,12 @@ pub(super) struct Answer {
     pub(super) refusal: Option<String>,
 }
 
-/// What all Envoys say of a version.
+/// What all Envoys answered about a version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Each has confirmed it.
     Accepted,
-    /// Nobody asks.
+    /// No Envoy is subscribed.
     Nobody,
     /// One has refused it.
     Refused { node: String, reason: String },

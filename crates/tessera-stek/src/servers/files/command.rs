@@ -119,7 +119,7 @@ impl Group {
 
     fn kill(&mut self) {
         if let Some(group) = self.0.take() {
-            // It fails only if nobody is left in it.
+            // It fails only if no process is left in it.
             let _ = killpg(group, Signal::SIGKILL);
         }
     }
@@ -199,7 +199,7 @@ mod tests {
         );
         assert!(start.elapsed() < Duration::from_secs(5));
         until_gone(&seconds).await;
-        // So is one that nobody waits for any more.
+        // So is one that no caller waits for any more.
         drop(timeout(Duration::from_millis(300), run(&shell(&script), AMPLE)).await);
         until_gone(&seconds).await;
     }

@@ -82,7 +82,7 @@ struct State {
 /// The fewest files with one key each: the issuing key, the next one, and an earlier one.
 const FEWEST: usize = 3;
 
-/// The least time between two files that are told apart by whole seconds, with some for a reload.
+/// The least time between two files that are distinguished by whole seconds, with some for a reload.
 const ANOTHER_SECOND: Duration = Duration::from_secs(2);
 
 impl KeyFiles {

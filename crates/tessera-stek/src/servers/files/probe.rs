@@ -35,7 +35,7 @@ impl Probe {
         let asked = timeout_at(Instant::now() + GLANCE, self.canary.ticket(self.address)).await;
         match asked {
             Ok(Ok(ticket)) => ticket.key_name() == Some(name),
-            // It serves nobody. It reads the files when it starts, if not earlier.
+            // It serves no client. It reads the files when it starts, if not earlier.
             Ok(Err(_)) => false,
             Err(_) => true,
         }
