@@ -98,15 +98,15 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              instructions of the protocol code; needs valgrind; see bench/README.md
-## throughput         bulk transfers beside tokio-rustls; see bench/README.md
-## connect-rate       connections a second beside rustls; see bench/README.md
+## throughput         bulk transfers, compared with tokio-rustls; see bench/README.md
+## connect-rate       connections a second, compared with rustls; see bench/README.md
 ## idle-connections   what idle and hostile connections cost; see bench/README.md
-## tunnel-cost        tunnels beside stunnel and HAProxy; needs root; see bench/README.md
+## tunnel-cost        tunnels, compared with stunnel and HAProxy; needs root; see bench/README.md
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
-## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
+## sepp-relay         SEPPs, compared with Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 ## stek               ticket keys of Envoy, and rotations under load; needs ENVOY, the program
-## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
+## captures           bytes that the lab counts, compared with those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants
 $(EVIDENCE):

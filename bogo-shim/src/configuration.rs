@@ -71,7 +71,7 @@ pub fn server(
     suites(options, &mut config.suites);
     groups(options, &mut config.groups);
     config.protocols = match &options.select_alpn {
-        _ if options.reject_alpn => vec![b"a protocol of nobody".to_vec()],
+        _ if options.reject_alpn => vec![b"a protocol of no one".to_vec()],
         Some(protocol) => vec![protocol.clone()],
         None => Vec::new(),
     };

@@ -93,7 +93,7 @@ impl AnyChain {
             return Err(rejected(AlertDescription::INTERNAL_ERROR, "another chain was expected"));
         }
         if let Some(alert) = self.reject {
-            return Err(rejected(alert, "nobody is welcome"));
+            return Err(rejected(alert, "no peer is welcome"));
         }
         let hash = tessera_aws_lc::provider().suites[0].hash;
         let end_entity = question.chain.first().map(Vec::as_slice).unwrap_or_default();

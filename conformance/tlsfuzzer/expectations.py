@@ -48,8 +48,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """How a run went: how many probes passed, how many deviated as noted, by reason, and what nobody
-    expects. A probe that is repeated counts once."""
+    """How a run went: how many probes passed, how many deviated as noted, by reason, and what was
+    not expected. A probe that is repeated counts once."""
 
     run: Run
     passed: int

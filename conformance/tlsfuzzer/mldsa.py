@@ -31,7 +31,7 @@ def main():
 
 
 def with_key(directory, original, public_key):
-    """The certificate with another SubjectPublicKeyInfo (RFC 5280 §4.1), issued anew."""
+    """The certificate with another SubjectPublicKeyInfo (RFC 5280 §4.1), issued again."""
     text = (directory / original).read_text()
     der = base64.b64decode("".join(line for line in text.splitlines() if "-----" not in line))
     to_be_signed, algorithm, _ = elements(elements(der)[0], inside=True)

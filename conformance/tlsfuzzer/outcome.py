@@ -1,4 +1,4 @@
-"""What one of tlsfuzzer's scripts says of each of its probes."""
+"""What one of tlsfuzzer's scripts prints about each of its probes."""
 
 import re
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def read(output):
             error = []
     totals = {name: int(count) for name, count in TOTAL.findall(summary)}
     if (len(passed), len(failures)) != (totals.get("PASS"), totals.get("FAIL")):
-        raise Unreadable(f"{len(passed)} passed, {len(failures)} failed; the script says {totals}")
+        raise Unreadable(f"{len(passed)} passed, {len(failures)} failed; the script reports {totals}")
     return Outcome(passed, failures)
 
 

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-# What `openssl req` is told to make a key of each kind.
+# The arguments of `openssl req` for a key of each kind.
 KEYS = {
     "rsa": ["rsa:2048"],
     "rsa-pss": ["rsa-pss", "-pkeyopt", "rsa_keygen_bits:2048"],

@@ -47,7 +47,7 @@ HASHES = {
     0x1301: hashlib.sha256, 0x1302: hashlib.sha384, 0xC02F: hashlib.sha256, 0xC030: hashlib.sha384,
 }
 
-# What the vector of RFC 7924, appendix A, has to give.
+# What the vector of RFC 7924, appendix A, must give.
 RFC_7924 = bytes.fromhex("086eefb4859adfe977defac494fff6b73033b4ce1f86b8f2a9fc0c6bf98605af")
 
 

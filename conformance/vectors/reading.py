@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 class Values(dict):
-    """The values of a section; it knows which nobody has looked at."""
+    """The values of a section; it knows which have not been read."""
 
     def __init__(self):
         super().__init__()

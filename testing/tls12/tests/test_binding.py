@@ -1,7 +1,8 @@
-"""Two certificates over one key, and what the paper's form can't tell apart.
+"""Two certificates over one key, and what the paper's form can't distinguish.
 
 The server's entry for a ticket is exchanged for another certificate over the client's key, as by a collision of 64-bit
-tickets, or by whoever can write the server's cache. Nobody forges a signature: CertificateVerify is the client's own.
+tickets, or by an attacker who can write the server's cache. No signature is forged: CertificateVerify is the
+client's own.
 """
 
 import unittest
@@ -39,7 +40,7 @@ class Misbinding(unittest.TestCase):
         self.assertEqual((client.number, server.number), (DECRYPT_ERROR,) * 2)
         self.assertRegex(str(server), "another certificate than its ticket")
 
-    def test_the_refusal_says_no_more_than_a_wrong_signature(self):
+    def test_the_refusal_reveals_no_more_than_a_wrong_signature(self):
         """It comes after the proof, so a thief of tickets can't try out whose they are."""
         pair = self.exchanged(BITHAC_BOUND)
         server_saw = []

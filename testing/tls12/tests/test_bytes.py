@@ -35,7 +35,7 @@ class Bytes(unittest.TestCase):
         difference = second.size_of("ServerHello", "received") - vanilla.size_of("ServerHello", "received")
         self.assertEqual(difference, 8 + 9)
 
-    def test_rfc_7924_says_nothing_in_the_first_handshake(self):
+    def test_rfc_7924_sends_nothing_in_the_first_handshake(self):
         vanilla, first, second = self.sizes(RFC7924)
         self.assertEqual(hellos(first), hellos(vanilla))
         self.assertEqual(hellos(second) - hellos(vanilla), 74 + 8)

@@ -1,4 +1,4 @@
-"""RFC 7924: the appendix's vector, every refusal with its alert, and the oracle beside the reader."""
+"""RFC 7924: the appendix's vector, every refusal with its alert, and the oracle next to the reader."""
 
 import json
 import random

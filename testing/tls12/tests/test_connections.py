@@ -53,7 +53,7 @@ class Connections(unittest.TestCase):
             self.meets(pair, set())
 
     def test_without_an_extended_master_secret(self):
-        """Every arm runs but the bound one, which says why not."""
+        """Every arm runs but the bound one, which reports why not."""
         for arm in (VANILLA, BITHAC, SESSION_ID):
             pair = Pair(arm, extended=False)
             pair.must_meet()

@@ -76,7 +76,7 @@ class Program(unittest.TestCase):
             status = measure.main()
         return status, out.getvalue(), err.getvalue()
 
-    def test_without_root_it_says_so_and_fails(self):
+    def test_without_root_it_reports_that_and_fails(self):
         with mock.patch("os.geteuid", return_value=1000):
             status, _, said = self.run_with("--runs", "1")
         self.assertEqual(status, 2)

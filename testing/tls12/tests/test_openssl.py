@@ -1,4 +1,4 @@
-"""The vanilla arm beside OpenSSL's s_server and s_client, with RSA and ECDSA chains, mutually authenticated."""
+"""The vanilla arm against OpenSSL's s_server and s_client, with RSA and ECDSA chains, mutually authenticated."""
 
 import os
 import re
@@ -51,7 +51,7 @@ class OpenSsl(unittest.TestCase):
         return process
 
     def start_server(self, *arguments):
-        """The process, its port, and what it has said."""
+        """The process, its port, and what it has printed."""
         arguments = "-accept", "127.0.0.1:0", "-naccept", "1", "-Verify", "3", *arguments
         process, said = self.start("s_server", *arguments), b""
         while not re.search(rb"ACCEPT 127.0.0.1:\d+", said):

@@ -122,7 +122,7 @@ class Refusals(unittest.TestCase):
         self.refused(pair, alerts.ILLEGAL_PARAMETER)
 
     def test_a_selection_in_a_resumed_session(self):
-        """TLS 1.2's counterpart of a selection beside an accepted PSK."""
+        """TLS 1.2's counterpart of a selection together with an accepted PSK."""
         both = Arm("both", cached_info=True, tickets=True, session_id=True)
         for answers in ({"CACHED_INFO": b"\0\x01\x01"}, {"BITHAC": bithac.selection(0)}):
             pair = self.known(both)

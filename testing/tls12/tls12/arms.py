@@ -1,4 +1,4 @@
-"""What is compared. An arm says what a hello offers and how the client's Certificate is abbreviated."""
+"""What is compared. An arm defines what a hello offers and how the client's Certificate is abbreviated."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 """BiTHaC's extension, ticket and abbreviated client Certificate, re-derived from the paper (its section IV-B).
 
-The paper's form ends in an empty Certificate, so nothing in the transcript says which certificate the ticket stands
+The paper's form ends in an empty Certificate, so nothing in the transcript names the certificate that the ticket stands
 for. The bound form writes its fingerprint there; see `arms.py`.
 """
 
@@ -29,7 +29,7 @@ def tickets(master_secret: bytes, fingerprint: bytes, count: int) -> list:
 
 
 def offer(values: list) -> bytes:
-    """Nothing at all says: supported, and no ticket."""
+    """An empty body means: supported, and no ticket."""
     if not values:
         return b""
     return vector(2, b"".join(bytes([CERT]) + vector(1, ticket) for ticket in values))
@@ -47,7 +47,7 @@ def read_offer(data: bytes) -> list:
             raise Alert(DECODE_ERROR, f"a ticket of {len(ticket)} bytes")
         offered.append(Offered(kind, ticket))
     if not offered:
-        raise Alert(DECODE_ERROR, "an empty list of tickets: an empty extension says that there are none")
+        raise Alert(DECODE_ERROR, "an empty list of tickets: an empty extension means that there are none")
     if len(offered) > MOST_TICKETS:
         raise Alert(DECODE_ERROR, f"{len(offered)} tickets")
     if len(set(offered)) < len(offered):

@@ -85,7 +85,7 @@ class Client(Handshake):
         return {one: value for one, value in known.items() if not value.accepted or is_in_time(value.accepted, now)}
 
     def tickets_to_offer(self) -> list:
-        """Those of the chain that this client would send. The bound form always sends two: the list tells nothing."""
+        """Those of the chain that this client would send. The bound form always sends two: the list reveals nothing."""
         if not self.arm.is_bound:
             ticket = self.cache.newest_ticket(self.peer, self.own_fingerprint)
             return [ticket] if ticket else []

@@ -1,4 +1,4 @@
-"""Measures each arm, beside OpenSSL and wolfSSL: bytes by message and layer, over links of three MTUs. Needs root.
+"""Measures each arm, next to OpenSSL and wolfSSL: bytes by message and layer, over links of three MTUs. Needs root.
 
 testing/tls12/run -m tls12.measure [--json FILE] [--runs 10] [--mtu 1500,576,127] [--keys rsa2048,rsa4096,p256]
 testing/tls12/run -m tls12.measure --show FILE      the tables of an earlier run; measures nothing

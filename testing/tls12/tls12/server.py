@@ -150,7 +150,7 @@ class Server(Handshake):
         if self.known:
             self.facts.cached.add("client Certificate")
             told = bithac.read_abbreviated(body, self.arm.is_bound)
-            # Said only with the proof's verdict: a thief of tickets learns nothing about whose they are.
+            # Sent only with the proof's verdict: a thief of tickets learns nothing about whose they are.
             self.is_misbound = told is not None and told != self.known.fingerprint
             self.fingerprint, self.accepted = self.known.fingerprint, self.known.accepted
             try:

@@ -1,4 +1,4 @@
-"""Streams of TLS 1.2 taken apart: bytes by message and direction, whoever the ends are.
+"""Streams of TLS 1.2 taken apart: bytes by message and direction, whichever programs the ends are.
 
 A message has the header of its record with it: the paper counts so. Where a record holds several messages, the first
 has the header. Behind ChangeCipherSpec a handshake record is the Finished.

@@ -152,7 +152,7 @@ class WolfSsl:
         self._must(lib.wolfSSL_CTX_load_verify_locations(context, root, None), "root")
         self._must(lib.wolfSSL_CTX_set_cipher_list(context, keys.suite.encode()), "suite")
         lib.wolfSSL_CTX_set_verify(context, 1 | 2, None)  # the peer must have a certificate
-        # Debian's build gathers a flight by itself; others must be told.
+        # Debian's build gathers a flight by itself; others must be asked to.
         self._must(lib.wolfSSL_CTX_set_group_messages(context), "one write a flight")
         return context
 

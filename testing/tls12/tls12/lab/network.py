@@ -54,7 +54,7 @@ class Network:
             subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
 
     def run_at(self, end: str, function, *arguments):
-        """What `function` returns, run by a thread at that end. Its sockets stay there, whoever uses them later."""
+        """What `function` returns, run by a thread at that end. Its sockets stay there, wherever they are used."""
         return Thread(function, *arguments, at=self.names[end]).result()
 
     def start_at(self, end: str, function, *arguments) -> "Thread":
@@ -74,7 +74,7 @@ class Thread(threading.Thread):
         try:
             _enter(self.at)
             self.returned = self.function(*self.arguments)
-        except BaseException as error:  # whoever asks for the result gets it
+        except BaseException as error:  # raised where the result is read
             self.raised = error
 
     def result(self):

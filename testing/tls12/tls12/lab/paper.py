@@ -1,8 +1,8 @@
-"""The paper's figures beside ours (Bodenhausen, Mangel, Vogt, Henze).
+"""The paper's figures next to ours (Bodenhausen, Mangel, Vogt, Henze).
 
-Its text says that BiTHaC reduces usage "to between 43.25% and 38.86%" of vanilla, which is by 56.75 to 61.14 %; and
+Its text states that BiTHaC reduces usage "to between 43.25% and 38.86%" of vanilla, which is by 56.75 to 61.14 %; and
 that the hellos of a second handshake grow by 111 B, where the fields that it describes make 107. wolfSSL writes each
-message by itself unless it is told to gather. Where we do so too, headers of IP and TCP are a larger part of all, and
+message by itself unless it is asked to gather. Where we do so too, headers of IP and TCP are a larger part of all, and
 our shares come close to the paper's.
 """
 

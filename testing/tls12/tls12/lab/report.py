@@ -31,7 +31,7 @@ def _span(values) -> list:
 
 
 def json_text(result: dict) -> str:
-    """One line a cell, so that a diff says which cells have changed."""
+    """One line a cell, so that a diff shows which cells have changed."""
     rest = {name: value for name, value in result.items() if name != "cells"}
     head = json.dumps({**rest, "paper": comparison(result["cells"])}, indent=2)
     lines = ",\n".join("    " + json.dumps(one) for one in result["cells"])
@@ -93,7 +93,7 @@ def _ip_tcp(one: dict, full: dict) -> str:
 
 
 def _paper(rows: list) -> str:
-    lines = [f"{'':<5}{'beside the paper':<58}{'paper':>24}{'here':>30}"]
+    lines = [f"{'':<5}{'next to the paper':<58}{'paper':>24}{'here':>30}"]
     lines += [f"{row['id']:<5}{row['what']:<58}{row['paper']:>24}{row['here']:>30}" for row in rows]
     return "\n".join(lines)
 
