@@ -62,7 +62,7 @@ impl AssociationLookup for NoAssociations {
 fn of_this(configuration: &Configuration, tls: &N32Tls) -> Table {
     let (local, listen, sbi) = (&configuration.local, &configuration.listen, &configuration.sbi);
     let mut table = Table::new(format!("{} for {}", local.fqdn, local.plmns));
-    let own = tls.ages().into_iter().find(|age| age.anchor.is_none());
+    let own = tls.ages().iter().find(|age| age.anchor.is_none());
     let days = own.map_or(0, |own| days_left(own.expires_at, clock::unix().as_secs()));
     table.row("certificate", format_args!("{}, {days} days left", local.certificate.display()));
     match listen.is_shared() {

@@ -112,7 +112,7 @@ type SampleRequest = (&'static str, &'static str, &'static str);
 impl ThirdParty {
     fn new(stage: &Stage) -> Result<Self, ProgramError> {
         let home: Fqdn = HOME.fqdn.parse().map_err(stage_failed)?;
-        let connectors = stage.third.sepp.tls().to(&home);
+        let connectors = stage.third.sepp.sepp().to(&home);
         let connectors = connectors.ok_or_else(|| stage_failed("310-410 has no TLS"))?;
         let pool = |connector: Connector, listener| {
             let address = DialAddress::Tcp(stage.home.address(listener)?);

@@ -59,10 +59,10 @@ enum RegistrationState {
 impl<N: Nrf> Registration<N> {
     /// Registers, and stays registered until shutdown; then it deregisters. `changes` is notified when the profile may
     /// have changed.
-    pub(crate) async fn keep(
+    pub(crate) async fn keep<C>(
         self,
         mut ending: watch::Receiver<bool>,
-        mut changes: watch::Receiver<()>,
+        mut changes: watch::Receiver<C>,
     ) {
         let mut backoff = Backoff::new(Rng::new());
         let mut known = RegistrationState::Nothing;

@@ -11,7 +11,7 @@ use super::modes::Ticket;
 use super::standing::{Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 
-/// Judges the tickets presented to a listener, by what is valid now.
+/// Judges the tickets presented to a listener, by what is valid under its configuration.
 pub struct PeerJudge {
     standing: Arc<Standing>,
     listener: Listener,
@@ -37,8 +37,8 @@ impl PeerJudge {
             without_key_exchange: question.without_key_exchange,
             replayable_early_data: question.replayable_early_data,
         };
-        let known = self.standing.known();
-        known.get(&peer.peer).ok_or(IdentityRefusal::UnknownPeer)?.modes.allow(&ticket)
+        let known = self.standing.known().get(&peer.peer);
+        known.ok_or(IdentityRefusal::UnknownPeer)?.modes.allow(&ticket)
     }
 }
 

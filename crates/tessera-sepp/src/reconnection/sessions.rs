@@ -17,13 +17,18 @@ use crate::names::Fqdn;
 pub struct PeerSessions {
     standing: Arc<Standing>,
     peer: Fqdn,
-    kept: MemorySessionStore,
+    kept: Arc<MemorySessionStore>,
 }
 
 impl PeerSessions {
     /// Creates an empty store.
     pub fn new(standing: Arc<Standing>, peer: Fqdn) -> Self {
-        Self { standing, peer, kept: MemorySessionStore::new(KEPT, NAMES) }
+        Self { standing, peer, kept: Arc::new(MemorySessionStore::new(KEPT, NAMES)) }
+    }
+
+    /// Returns the same sessions, as another configuration judges them.
+    pub fn under(&self, standing: Arc<Standing>) -> Self {
+        Self { standing, peer: self.peer.clone(), kept: self.kept.clone() }
     }
 
     fn judge(&self, session: &ClientSession) -> Result<(), IdentityRefusal> {
@@ -35,8 +40,7 @@ impl PeerSessions {
         let purpose = Purpose { direction: Direction::Outgoing, listener: Listener::N32f };
         let now = unix();
         self.standing.resumes(&identity, purpose, now)?;
-        let known = self.standing.known();
-        let peer = known.get(&self.peer).ok_or(IdentityRefusal::UnknownPeer)?;
+        let peer = self.standing.known().get(&self.peer).ok_or(IdentityRefusal::UnknownPeer)?;
         let ticket = Ticket {
             age: Some(Duration::from_millis(session.state.age_millis(now))),
             // The configuration of the connection enforces these modes too.

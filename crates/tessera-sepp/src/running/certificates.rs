@@ -10,21 +10,21 @@ use crate::tls::CertificateAge;
 /// Returns those of the configuration; `functions` is when the certificate for local network functions expires.
 pub(crate) fn of_files(
     configuration: &Configuration,
-    ages: Vec<CertificateAge>,
+    ages: &[CertificateAge],
     functions: Option<u64>,
 ) -> Vec<CertificateEnd> {
-    let of = |CertificateAge { anchor, expires_at }: CertificateAge| match anchor {
+    let of = |CertificateAge { anchor, expires_at }: &CertificateAge| match anchor {
         None => CertificateEnd {
             whose: "this SEPP's certificate".to_owned(),
-            expires_at,
+            expires_at: *expires_at,
             series: vec![series("", CertificateKind::Own)],
         },
         Some(anchor) => {
-            let peers = configuration.peer.values().filter(|peer| peer.anchor == anchor);
+            let peers = configuration.peer.values().filter(|peer| peer.anchor == *anchor);
             let of_peer = |fqdn| series(fqdn, CertificateKind::Root);
             CertificateEnd {
                 whose: format!("a root of [trust.{anchor}]"),
-                expires_at,
+                expires_at: *expires_at,
                 series: peers.map(|peer| of_peer(peer.fqdn.as_str())).collect(),
             }
         }
@@ -34,7 +34,7 @@ pub(crate) fn of_files(
         expires_at,
         series: vec![series("", CertificateKind::Sbi)],
     });
-    ages.into_iter().map(of).chain(functions).collect()
+    ages.iter().map(of).chain(functions).collect()
 }
 
 /// Returns those that peers have shown.
@@ -65,9 +65,9 @@ mod tests {
     fn the_certificate_for_local_functions_is_watched() {
         let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/sepp.toml");
         let configuration = Document::read(Path::new(example)).unwrap().parse().unwrap();
-        let [end] = &of_files(&configuration, Vec::new(), Some(0))[..] else { panic!("one") };
+        let [end] = &of_files(&configuration, &[], Some(0))[..] else { panic!("one") };
         assert_eq!(end.warning().unwrap(), "the certificate of [sbi] has expired");
         assert_eq!(end.series, [[("peer", String::new()), ("cert", "sbi".to_owned())]]);
-        assert!(of_files(&configuration, Vec::new(), None).is_empty());
+        assert!(of_files(&configuration, &[], None).is_empty());
     }
 }

@@ -19,6 +19,7 @@ use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, Origin, ServerStream};
 
 use super::shared::Shared;
+use crate::config;
 use crate::names::Fqdn;
 use crate::reconnection::Connected;
 
@@ -118,8 +119,8 @@ impl ListenerContext {
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);
-        let guard = self.shared.sepp.guard();
-        if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
+        let live = self.shared.sepp.live();
+        if live.guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
             return Err(ConnectionRefusal::Limit(format!(
                 "{peer} exceeds its rate of new connections"
@@ -134,7 +135,8 @@ impl ListenerContext {
         metrics.handshake(stream.facts(), began.elapsed());
         // The peer is authenticated.
         drop(place);
-        let options = self.options_for(&peer);
+        let options = self.options_for(live.configured(&peer));
+        drop(live);
         let shared = &self.shared;
         let (identity, connected) = (&*connected.identity, &connected);
         let service = async |request: Request<Body>| {
@@ -161,19 +163,16 @@ impl ListenerContext {
         if stream.facts().early_data != EarlyDataStatus::Accepted {
             stream.handshake().await.map_err(ConnectionRefusal::Handshake)?;
         }
-        let connected = self.shared.tls.standing().identify(stream.facts());
+        let connected = self.shared.sepp.identify(stream.facts());
         connected.map_err(|why| {
             ConnectionRefusal::Peer(format!("the peer is no longer accepted: {why}"))
         })
     }
 
     /// Returns the options with the peer's keep-alive.
-    fn options_for(&self, peer: &Fqdn) -> Arc<ServerOptions> {
+    fn options_for(&self, peer: Option<&config::Peer>) -> Arc<ServerOptions> {
         let options = self.shared.options();
-        let configuration = self.shared.sepp.configuration();
-        let Some(peer) = configuration.peer.values().find(|it| it.fqdn == *peer) else {
-            return options;
-        };
+        let Some(peer) = peer else { return options };
         let keep_alive = KeepAlive { interval: peer.keep_alive, timeout: PONG };
         Arc::new(ServerOptions { keep_alive: Some(keep_alive), ..(*options).clone() })
     }
@@ -202,16 +201,18 @@ impl Shared {
     /// itself left the configuration, its certificate expired, or an operator drains it.
     async fn until_gone(&self, connected: &Connected) {
         let identity = &connected.identity;
-        let mut changes = self.tls.standing().changes();
+        let mut live = self.sepp.watch();
         let mut drained = self.drained.subscribe();
         let gone = async {
             loop {
-                if self.tls.standing().stands(identity, unix()).is_err() {
+                let now = live.borrow_and_update().clone();
+                if now.tls.standing().stands(identity, unix()).is_err() {
                     return;
                 }
+                drop(now);
                 let left = identity.certificate.expires_at.saturating_sub(unix().as_secs());
                 tokio::select! {
-                    changed = changes.changed() => if changed.is_err() { return },
+                    changed = live.changed() => if changed.is_err() { return },
                     // A timer holds at most two years.
                     () = tokio::time::sleep(Duration::from_secs(left.clamp(1, 86_400))) => {}
                 }

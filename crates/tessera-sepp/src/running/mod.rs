@@ -25,7 +25,6 @@ use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{RunningProduct, StartContext};
 use tessera_proxy::stores::Stores;
-use tessera_tokio::Acceptor;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -41,18 +40,13 @@ use crate::load::LoadedConfiguration;
 use crate::metrics::{self, CountedVault, Metrics};
 use crate::n32c::State;
 use crate::n32f::reach::Reach;
-use crate::sbi;
-use crate::sepp::Shares;
-use crate::sepp::assembly::Assembly;
+use crate::sepp::{Sepp, Shares};
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
     shared: Arc<Shared>,
     file: PathBuf,
     stores: Stores,
-    assembled: Assembly,
-    /// TLS for local network functions.
-    functions: Option<Acceptor>,
     /// The key that hides names if the configuration has none.
     own_key: FileKey,
     bound: BoundAddresses,
@@ -99,24 +93,21 @@ impl RunningSepp {
             tracing::warn!("{warning}");
         }
         let events = Events::new(metrics.clone());
-        let functions = sbi::tls::listener(&configuration.sbi)?.map(Acceptor::new);
         let own_key = random_key()?;
         let guard = Arc::new(guard(configuration, &own_key)?);
         let listeners = Listeners::bind(configuration, beginning.inherited)?;
         let told = Arc::new(events.clone());
         let bound = listeners.bound();
         let effective = bound.fill(configuration);
-        let assembled = Assembly::open(&effective, &stores, guard, told.clone(), told)?;
+        let sepp = Sepp::open(&effective, &stores, guard, told.clone(), told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
         let shared = Arc::new(Shared {
-            sepp: assembled.sepp.clone(),
-            tls: assembled.tls.clone(),
+            sepp: Arc::new(sepp),
             metrics,
             events,
             ending: watch::Sender::new(false),
             drained: watch::Sender::new(HashMap::new()),
-            reloads: watch::Sender::new(()),
             load: LoadShed::new(configuration.limits.requests),
             connections: Shares::of(configuration.limits.connections),
             options: Arc::new(shared::options(configuration, server.clone())),
@@ -130,13 +121,11 @@ impl RunningSepp {
             tokio::spawn(drop_never(keep_reaching(shared.clone()))),
         ];
         let nrf = registration::begin(&effective, &shared);
-        let listeners = listeners.run(&shared, functions.as_ref(), configuration);
+        let listeners = listeners.run(&shared, configuration);
         Ok(Self {
             shared,
             file: file.to_owned(),
             stores,
-            assembled,
-            functions,
             own_key,
             bound,
             listeners: Mutex::new(listeners.into_iter().chain(nrf).collect()),
@@ -149,25 +138,18 @@ impl RunningSepp {
     fn load_again(&self) -> Result<(), ProgramError> {
         let _lock = self.reload_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let _runtime = self.runtime.enter();
-        let shared = &self.shared;
+        let sepp = &self.shared.sepp;
         let mut loaded = LoadedConfiguration::read(&self.file)?;
         loaded.configuration = self.bound.fill(&loaded.configuration);
-        let waiting = changes::keep(&shared.sepp.configuration(), &mut loaded.configuration);
+        let waiting = changes::keep(&sepp.live().configuration, &mut loaded.configuration);
         // Neither the file as written nor the configuration that results from it may contradict itself.
         loaded.configuration.check().map_err(|error| loaded.locate(error))?;
         let configuration = &loaded.configuration;
-        let prepare = || {
-            let functions = sbi::tls::listener(&configuration.sbi)?;
+        let reload = || {
             let guard = Arc::new(guard(configuration, &self.own_key)?);
-            // The last step that can fail: it takes effect at once.
-            let changed = self.assembled.reload(configuration, guard)?;
-            Ok((functions, changed))
+            sepp.reload(configuration, guard)
         };
-        let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error));
-        let (functions, changed) = prepared?;
-        if let (Some(acceptor), Some(functions)) = (&self.functions, functions) {
-            acceptor.replace(functions);
-        }
+        let changed = reload().map_err(|error| loaded.locate(error))?;
         for warning in configuration.warnings() {
             tracing::warn!("{warning}");
         }
@@ -177,7 +159,6 @@ impl RunningSepp {
             true => tracing::info!("reloaded"),
             false => tracing::info!(peers_changed = changed.join(" "), "reloaded"),
         }
-        shared.reloads.send_replace(());
         Ok(())
     }
 }
@@ -213,7 +194,7 @@ impl RunningProduct for RunningSepp {
     }
 
     async fn end(&self) -> Result<(), ProgramError> {
-        let farewell = self.shared.sepp.configuration().process.farewell();
+        let farewell = self.shared.sepp.live().configuration.process.farewell();
         // GOAWAY: requests in progress finish. Then peers are notified that this SEPP leaves (NONE).
         self.shared.ending.send_replace(true);
         let listeners =
@@ -223,7 +204,7 @@ impl RunningProduct for RunningSepp {
             let _ = listener.await;
         }
         // Not for one instance of several: their associations remain valid.
-        if self.shared.sepp.configuration().tickets.fleet.is_none() {
+        if self.shared.sepp.live().configuration.tickets.fleet.is_none() {
             self.shared.sepp.associations().terminate_all(Deadline::after(farewell)).await;
         }
         self.background_tasks.iter().for_each(JoinHandle::abort);
@@ -261,18 +242,13 @@ impl Listeners {
         BoundAddresses(self.0.iter().map(of).collect())
     }
 
-    fn run(
-        self,
-        shared: &Arc<Shared>,
-        functions: Option<&Acceptor>,
-        configuration: &Configuration,
-    ) -> Vec<JoinHandle<()>> {
+    fn run(self, shared: &Arc<Shared>, configuration: &Configuration) -> Vec<JoinHandle<()>> {
         let limit = configuration.process.requests_end();
         let run = |(name, listener): (&'static str, Listener)| {
             let service = match name {
-                "sbi" => Some(Service::Functions(functions.cloned())),
-                "n32f" => shared.tls.n32f().cloned().map(Service::Peers),
-                _ => shared.tls.n32c().cloned().map(Service::Peers),
+                "sbi" => Some(Service::Functions(shared.sepp.functions_acceptor().cloned())),
+                "n32f" => shared.sepp.n32f_acceptor().cloned().map(Service::Peers),
+                _ => shared.sepp.n32c_acceptor().cloned().map(Service::Peers),
             };
             let gate = Gate::new(configuration.limits.gate().into());
             shared.metrics.watch(name, &gate);
@@ -329,18 +305,18 @@ async fn keep_looking(
 ) -> Infallible {
     let mut warnings = ExpiryWarnings::default();
     let mut changes = shared.sepp.associations().watch();
-    let mut reloads = shared.reloads.subscribe();
+    let mut reloads = shared.sepp.watch();
     let mut ways = shared.sepp.watch_ways();
     loop {
-        let configuration = shared.sepp.configuration();
+        let live = reloads.borrow_and_update().clone();
         let associations = shared.sepp.associations();
-        let ages = shared.tls.ages();
+        let (configuration, ages) = (&live.configuration, live.tls.ages());
         let own = ages.iter().find(|age| age.anchor.is_none());
         match own.is_none_or(|own| own.expires_at > clock::unix().as_secs()) {
             true => certificate.holds(),
             false => certificate.fails("this SEPP's certificate has expired"),
         }
-        let mut ends = certificates::of_files(&configuration, ages, shared.sepp.functions_end());
+        let mut ends = certificates::of_files(configuration, ages, live.functions_end);
         ends.extend(certificates::of_peers(associations));
         shared.metrics.certificates(&ends);
         warnings.look(&ends);
@@ -358,6 +334,7 @@ async fn keep_looking(
                 _ => "no peer can be reached on N32-f",
             });
         }
+        drop(live);
         tokio::select! {
             _ = changes.changed() => shared.sepp.close_ended(),
             _ = reloads.changed() => {}

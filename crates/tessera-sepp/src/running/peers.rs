@@ -65,13 +65,12 @@ fn text(value: &Value) -> String {
 
 impl Shared {
     fn configured(&self, name: &str) -> Option<Peer> {
-        let name = name.parse::<Fqdn>().ok()?;
-        self.sepp.configuration().peer.values().find(|peer| peer.fqdn == name).cloned()
+        self.sepp.live().configured(&name.parse().ok()?).cloned()
     }
 
     /// Returns all peers, or the one with this FQDN.
     fn peers(&self, only: Option<&str>) -> Vec<Value> {
-        let configuration = self.sepp.configuration();
+        let configuration = self.sepp.live().configuration.clone();
         let only = only.map(str::parse::<Fqdn>);
         let states = self.sepp.associations().peers();
         let shown = configuration.peer.iter().filter(|(_, peer)| match &only {

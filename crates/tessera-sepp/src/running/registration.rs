@@ -28,7 +28,7 @@ pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Opti
         },
     };
     shared.metrics.registered(false);
-    Some(tokio::spawn(registration.keep(shared.ending.subscribe(), shared.reloads.subscribe())))
+    Some(tokio::spawn(registration.keep(shared.ending.subscribe(), shared.sepp.watch())))
 }
 
 /// The NRF, reached like other local network functions.
@@ -50,7 +50,7 @@ impl Nrf for SbiNrf {
     }
 
     fn profile(&self) -> Value {
-        profile(&self.shared.sepp.configuration(), &self.sbi)
+        profile(&self.shared.sepp.live().configuration, &self.sbi)
     }
 
     fn is_registered(&self, is_registered: bool) {

@@ -18,20 +18,16 @@ use crate::n32f::early;
 use crate::names::Fqdn;
 use crate::sbi::errors::Problem;
 use crate::sepp::{Sepp, Share, Shares};
-use crate::tls::N32Tls;
 
 /// State shared by all connections.
 pub(super) struct Shared {
     pub(super) sepp: Arc<Sepp>,
-    pub(super) tls: Arc<N32Tls>,
     pub(super) metrics: Metrics,
     pub(super) events: Events,
     /// Whether the process is shutting down.
     pub(super) ending: watch::Sender<bool>,
     /// How many times the connections of each peer were asked to end.
     pub(super) drained: watch::Sender<HashMap<Fqdn, u64>>,
-    /// Notified on each reload.
-    pub(super) reloads: watch::Sender<()>,
     pub(super) load: LoadShed,
     /// Shares of a listener's connections, counted over both N32 listeners together.
     pub(super) connections: Shares,

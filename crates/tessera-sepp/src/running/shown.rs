@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::RunningSepp;
 use crate::sepp::Sepp;
-use crate::tls::N32Tls;
 
 impl RunningSepp {
     /// Returns the address of this listener: `sbi`, `n32c`, `n32f` or `n32`.
@@ -17,10 +16,5 @@ impl RunningSepp {
     /// Returns the SEPP that answers.
     pub(crate) fn sepp(&self) -> &Arc<Sepp> {
         &self.shared.sepp
-    }
-
-    /// Returns its TLS.
-    pub(crate) fn tls(&self) -> &Arc<N32Tls> {
-        &self.shared.tls
     }
 }

@@ -26,6 +26,15 @@ pub fn connector(sbi: &Sbi) -> Result<Option<Checked<ClientConfig>>, ProgramErro
     Ok(Some(config.checked()?))
 }
 
+/// Returns whether connections that began under one of these configurations may go on under the other.
+pub fn is_same(one: &Option<Checked<ClientConfig>>, other: &Option<Checked<ClientConfig>>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else { return one.is_none() && other.is_none() };
+    let own = |config: &Checked<ClientConfig>| {
+        config.credentials.iter().map(|own| own.chain.clone()).collect::<Vec<_>>()
+    };
+    own(one) == own(other) && one.keeps_sessions_of(other)
+}
+
 /// Returns the configuration of the listener for functions; `None` without a certificate. With `ca` they must show a
 /// certificate, unless that is switched off.
 ///

@@ -7,9 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use http::uri::{Authority, Scheme as UriScheme};
 use tessera_proxy::address::HostPort;
-use tessera_proxy::http::client::{Pool, PoolOptions};
+use tessera_proxy::http::client::{Connect, Pool, PoolOptions};
 
-use super::connects::ConnectorFactory;
 use crate::config::DialAddress;
 use crate::names::Fqdn;
 use crate::sbi::api_root::{ApiRoot, Scheme};
@@ -19,7 +18,6 @@ use crate::sbi::errors::{Problem, problems};
 /// peer alone can't evict what others use; the least recently used one is evicted.
 pub(super) struct Functions {
     hosts: BTreeMap<Fqdn, DialAddress>,
-    connects: Arc<dyn ConnectorFactory>,
     options: PoolOptions,
     pools: RwLock<HashMap<Box<str>, Function>>,
     uses: AtomicU64,
@@ -41,12 +39,8 @@ pub(super) struct FunctionRoute {
 }
 
 impl Functions {
-    pub(super) fn new(
-        hosts: BTreeMap<Fqdn, DialAddress>,
-        connects: Arc<dyn ConnectorFactory>,
-        options: PoolOptions,
-    ) -> Self {
-        Self { hosts, connects, options, pools: RwLock::default(), uses: AtomicU64::new(0) }
+    pub(super) fn new(hosts: BTreeMap<Fqdn, DialAddress>, options: PoolOptions) -> Self {
+        Self { hosts, options, pools: RwLock::default(), uses: AtomicU64::new(0) }
     }
 
     /// Returns whether another configuration locates the functions at the same addresses.
@@ -54,11 +48,12 @@ impl Functions {
         self.hosts == *hosts
     }
 
-    /// Returns the connections to a target, for a request of this peer or of this SEPP.
+    /// Returns the connections to a target, for a request of this peer or of this SEPP; `connect` opens them.
     pub(super) fn of(
         &self,
         target: &ApiRoot<'_>,
         peer: Option<&Fqdn>,
+        connect: impl FnOnce(Scheme, &str) -> Arc<dyn Connect>,
     ) -> Result<FunctionRoute, Problem> {
         let host = target.host.strip_suffix('.').unwrap_or(target.host).to_ascii_lowercase();
         let port = target.port.unwrap_or(target.scheme.default_port());
@@ -77,11 +72,7 @@ impl Functions {
         let pool = match self.find(&key) {
             Some(pool) => pool,
             None => {
-                let connect = self.connects.function(target.scheme, &host);
-                let connect = connect.ok_or(match target.scheme {
-                    Scheme::Https => NO_TLS,
-                    Scheme::Http => problems::UNREACHABLE,
-                })?;
+                let connect = connect(target.scheme, &host);
                 let address = known.cloned().unwrap_or_else(address);
                 self.put(key, Pool::new(connect, address, self.options.clone()), peer)
             }
@@ -138,42 +129,21 @@ const MAX_FUNCTIONS: usize = 1024;
 /// The maximum number of them that one peer was the first to ask for: a home network has fewer that partners ask.
 const FUNCTIONS_OF_PEER: usize = 64;
 
-const NO_TLS: Problem = Problem::new(
-    http::StatusCode::GATEWAY_TIMEOUT,
-    "TARGET_NF_NOT_REACHABLE",
-    "the target uses https, but [sbi] ca is not configured",
-);
-
 #[cfg(test)]
 mod tests {
-    use tessera_proxy::http::client::{Connect, Plaintext, Protocol};
+    use tessera_proxy::http::client::{Plaintext, Protocol};
 
     use super::*;
-
-    struct Unencrypted;
-
-    impl ConnectorFactory for Unencrypted {
-        fn n32c(&self, _: &Fqdn, _: &Fqdn) -> Option<Arc<dyn Connect>> {
-            None
-        }
-
-        fn n32f(&self, _: &Fqdn, _: &Fqdn) -> Option<Arc<dyn Connect>> {
-            None
-        }
-
-        fn function(&self, _: Scheme, _: &str) -> Option<Arc<dyn Connect>> {
-            Some(Arc::new(Plaintext(Protocol::Http2)))
-        }
-    }
 
     #[tokio::test]
     async fn no_peer_takes_the_place_of_others() {
         let known: Fqdn = "udm.example.org".parse().unwrap();
         let hosts = [(known, DialAddress::Tcp(([127, 0, 0, 1], 1).into()))].into();
-        let functions = Functions::new(hosts, Arc::new(Unencrypted), PoolOptions::default());
+        let functions = Functions::new(hosts, PoolOptions::default());
         let ask = |target: &str, peer: &str| {
             let target = ApiRoot::parse(target).unwrap();
-            let route = functions.of(&target, Some(&peer.parse().unwrap())).unwrap();
+            let plain = |_, _: &str| Arc::new(Plaintext(Protocol::Http2)) as Arc<dyn Connect>;
+            let route = functions.of(&target, Some(&peer.parse().unwrap()), plain).unwrap();
             assert_eq!(route.authority.as_str(), target.authority);
             functions.pools.read().unwrap().len()
         };

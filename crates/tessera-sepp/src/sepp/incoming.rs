@@ -116,7 +116,7 @@ impl Sepp {
         if !was_hidden && !live.policy.targets.allow(&target) {
             return Err(refuse_target(&parts.headers, problems::NOT_ALLOWED_TARGET));
         }
-        let function = live.functions.of(&target, Some(&identity.peer))?;
+        let function = self.connects.route(live, &target, Some(&identity.peer))?;
         let prefix = target.prefix.to_owned();
         headers::remove_routing(&mut parts.headers);
         passing::address(&mut parts, &function.scheme, &function.authority, &prefix)?;

@@ -4,20 +4,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::uri::Authority;
-use tessera_proxy::http::client::{Pool, PoolOptions};
+use tessera_proxy::http::client::{Connect, Pool, PoolOptions};
 use tokio::time::Instant;
 
-use super::connects::ConnectorFactory;
 use super::places;
 use crate::config::Peer;
 use crate::n32c::{Association, AssociationId, Associations};
 use crate::n32f::reach::Reachability;
 use crate::names::Fqdn;
 
-/// The connections of N32-f to a peer under one association. The next association gets new ones, so that each
-/// connection is judged by the association whose requests it carries.
+/// The connections of N32-f to a peer under one association and one epoch of its settings. The next ones get new
+/// connections, so that each is judged by the association and the configuration whose requests it carries.
 pub(super) struct Link {
     association: AssociationId,
+    epoch: Option<u64>,
     pub(super) pool: Pool,
     /// The value of `:authority`.
     pub(super) authority: Authority,
@@ -67,13 +67,13 @@ impl Slot {
         &self.peer.fqdn
     }
 
-    /// Returns the link under this association; `None` if it can't be created.
+    /// Returns the link under this association and this epoch; `None` if it can't be created.
     pub(super) fn link(
         &self,
-        association: &Association,
-        connects: &dyn ConnectorFactory,
+        under: (&Association, Option<u64>),
+        connect: impl FnOnce(&Fqdn, &Fqdn) -> Arc<dyn Connect>,
     ) -> Option<Arc<Link>> {
-        let fits = |link: &Arc<Link>| link.association == association.id;
+        let fits = |link: &Arc<Link>| (link.association, link.epoch) == (under.0.id, under.1);
         let known = self.link.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(link) = known.as_ref().filter(|link| fits(link)) {
             return Some(link.clone());
@@ -83,18 +83,22 @@ impl Slot {
         if let Some(link) = known.as_ref().filter(|link| fits(link)) {
             return Some(link.clone());
         }
-        let made = Arc::new(self.make(association, connects)?);
+        let made = Arc::new(self.make(under, connect)?);
         // Requests in progress on the earlier link finish on its connections.
         *known = Some(made.clone());
         Some(made)
     }
 
-    fn make(&self, association: &Association, connects: &dyn ConnectorFactory) -> Option<Link> {
+    fn make(
+        &self,
+        (association, epoch): (&Association, Option<u64>),
+        connect: impl FnOnce(&Fqdn, &Fqdn) -> Arc<dyn Connect>,
+    ) -> Option<Link> {
         let (name, ports) = (&association.n32f_fqdn, association.n32f_ports.as_slice());
         let addresses = places::n32f(&self.peer, name, ports);
         let addresses =
             addresses.inspect_err(|error| tracing::warn!(peer = %name, %error, "N32-f"));
-        let connect = connects.n32f(&self.peer.fqdn, name)?;
+        let connect = connect(&self.peer.fqdn, name);
         // A quiet connection is checked at a third of the rate of one with calls, so it still is as often as both sides
         // agreed.
         let mut options = self.options.clone();
@@ -103,6 +107,7 @@ impl Slot {
         options.back_off.1 = BACK_OFF;
         Some(Link {
             association: association.id,
+            epoch,
             pool: Pool::new(connect, addresses.ok()?, options),
             authority: places::n32f_authority(&self.peer, name, ports)?,
         })

@@ -3,7 +3,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`policy`] | the configuration, prepared for lookups on each request |
-//! | `live` | everything that handles a request, replaced on reload |
+//! | `live` | everything that a reload replaces, as one value |
 //! | `control` | N32-c |
 //! | `outgoing`, `incoming` | the path of a request, in both directions |
 //! | `border` | what a request and its answer pass: rules, and telescopic names |
@@ -13,14 +13,12 @@
 //! | `link`, `functions`, `places` | connections to peers and to local network functions |
 //! | `shares` | fair shares of what all peers use |
 //! | `reaching` | whether peers can be reached on N32-f |
-//! | [`connects`] | opens connections: with TLS in a program, as they like in tests |
+//! | `connects` | opens and accepts connections with the TLS in effect |
 //! | [`observer`] | receives events, for metrics and the security log |
-//! | [`transport`] | carries N32-c to peers |
-//! | [`assembly`] | all of it with TLS, at startup and on reload |
+//! | `transport` | carries N32-c to peers |
 
-pub mod assembly;
 mod border;
-pub mod connects;
+mod connects;
 mod control;
 mod exchange;
 mod failure;
@@ -28,7 +26,7 @@ mod forgotten;
 mod functions;
 mod incoming;
 mod link;
-mod live;
+pub(crate) mod live;
 mod look;
 pub mod observer;
 mod outgoing;
@@ -37,34 +35,43 @@ pub mod policy;
 mod reaching;
 mod route;
 mod shares;
-pub mod transport;
+mod transport;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Weak};
 
 use http::{Request, Response};
+use tessera::Facts;
 use tessera_kit::ProgramError;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
+use tessera_proxy::stores::Stores;
+use tessera_tokio::Acceptor;
 use tokio::sync::watch;
 
-use self::connects::ConnectorFactory;
-use self::live::ActiveConfig;
+use self::connects::{Acceptors, Connects};
+use self::live::{ActiveConfig, Live};
 use self::observer::Observer;
 pub(crate) use self::shares::{Share, Shares};
+use self::transport::HttpTransport;
 use crate::config::Configuration;
 use crate::guard::Guard;
-use crate::n32c::Associations;
+use crate::identity::{AssociationId, AssociationLookup, CertificateIdentity};
+use crate::n32c::{self, Associations, Settings};
 use crate::names::Fqdn;
+use crate::reconnection::{Connected, IdentityRefusal};
 use crate::sbi::api_root::ApiRoot;
 use crate::sbi::request as passing;
+use crate::tls::{N32Tls, PeerConnectors};
 
 /// A Security Edge Protection Proxy, without its listeners: [`sbi`](Self::sbi) answers local network functions,
 /// [`n32`](Self::n32) answers peers.
 pub struct Sepp {
-    live: RwLock<Arc<ActiveConfig>>,
+    live: Arc<Live>,
+    connects: Connects,
+    acceptors: Acceptors,
+    stores: Stores,
     associations: Arc<Associations>,
-    connects: Arc<dyn ConnectorFactory>,
     observer: Arc<dyn Observer>,
     /// Notified when a peer becomes reachable or unreachable.
     ways: watch::Sender<()>,
@@ -73,38 +80,69 @@ pub struct Sepp {
 }
 
 impl Sepp {
-    /// Creates a SEPP from a checked configuration.
+    /// Creates a SEPP from a checked configuration and the files that it names. Where it initiates, it starts N32-c
+    /// exchanges immediately.
     ///
     /// # Errors
-    /// If the configuration contradicts itself.
-    pub fn new(
+    /// If a file can't be read or is invalid, the files don't fit together, or the configuration contradicts itself.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open(
+        config: &Configuration,
+        stores: &Stores,
+        guard: Arc<Guard>,
+        observer: Arc<dyn Observer>,
+        of_n32c: Arc<dyn n32c::Observer>,
+    ) -> Result<Self, ProgramError> {
+        let associations = Arc::new(Associations::new(&Settings::of(config), of_n32c));
+        // Weak: the associations reach peers through the TLS that queries them.
+        let known = Arc::new(WeakAssociations(Arc::downgrade(&associations)));
+        let tls = N32Tls::open(config, stores, known)?;
+        let live = Arc::new(Live::new(Arc::new(ActiveConfig::new(config, guard, tls, None)?)));
+        let connects = Connects(Arc::downgrade(&live));
+        let acceptors = connects.acceptors(&live.borrow(), stores)?;
+        // Nothing after this can fail.
+        associations.start(Arc::new(HttpTransport(connects.clone())));
+        let (stores, ways) = (stores.clone(), watch::Sender::new(()));
+        let requests = Shares::of(usize::try_from(config.limits.requests).unwrap_or(usize::MAX));
+        Ok(Self { live, connects, acceptors, stores, associations, observer, ways, requests })
+    }
+
+    /// Loads the files of another checked configuration, and applies it to requests and connections that begin from now
+    /// on. It blocks while it reads them, within a tokio runtime. Listeners and stores stay: the caller checks whether
+    /// the configuration has others.
+    ///
+    /// Returns the peers that were added, removed or changed. Their connections end: those that this SEPP opened are
+    /// closed already, holders of others check [`Standing::stands`](crate::reconnection::Standing::stands) when
+    /// [`watch`](Self::watch) notifies them.
+    ///
+    /// # Errors
+    /// If anything can't be loaded, or contradicts itself; nothing has changed then.
+    pub fn reload(
+        &self,
         config: &Configuration,
         guard: Arc<Guard>,
-        associations: Arc<Associations>,
-        connects: Arc<dyn ConnectorFactory>,
-        observer: Arc<dyn Observer>,
-    ) -> Result<Self, ProgramError> {
-        let live = ActiveConfig::new(config, guard, connects.clone(), None)?;
-        let (live, ways) = (RwLock::new(Arc::new(live)), watch::Sender::new(()));
-        let requests = Shares::of(usize::try_from(config.limits.requests).unwrap_or(usize::MAX));
-        Ok(Self { live, associations, connects, observer, ways, requests })
+    ) -> Result<Vec<Fqdn>, ProgramError> {
+        let earlier = self.live();
+        let keys = self.stores.load_again()?;
+        let tls = earlier.tls.reloaded(config)?;
+        let changed = tls.changed_since(&earlier.tls);
+        let next = Arc::new(ActiveConfig::new(config, guard, tls, Some(&earlier))?);
+        // Nothing after this can fail.
+        self.stores.exchange(keys);
+        self.live.send_replace(next.clone());
+        next.tls.supersede(&earlier.tls, &changed);
+        // After the exchange: an added peer needs its TLS for N32-c.
+        self.associations.set(&Settings::of(config));
+        self.forget_ways(&earlier);
+        changed.iter().for_each(|peer| self.close(peer));
+        Ok(changed)
     }
 
     /// Returns the shares of the concurrent requests.
     pub(crate) fn requests(&self) -> &Shares {
         &self.requests
-    }
-
-    /// Applies another configuration to requests that begin from now on. Associations aren't touched.
-    ///
-    /// # Errors
-    /// If it contradicts itself; nothing has changed then.
-    pub fn reload(&self, config: &Configuration, guard: Arc<Guard>) -> Result<(), ProgramError> {
-        let earlier = self.live();
-        let live = ActiveConfig::new(config, guard, self.connects.clone(), Some(&earlier))?;
-        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
-        self.forget_ways(&earlier);
-        Ok(())
     }
 
     /// Sends a request of this SEPP itself to a local network function; its URI is only a path.
@@ -117,7 +155,7 @@ impl Sepp {
         request: Request<Body>,
         deadline: Deadline,
     ) -> Result<Response<Body>, String> {
-        let function = self.live().functions.of(root, None);
+        let function = self.connects.route(&self.live(), root, None);
         let function = function.map_err(|problem| problem.detail.into_owned())?;
         let (mut parts, body) = request.into_parts();
         passing::address(&mut parts, &function.scheme, &function.authority, root.prefix)
@@ -142,19 +180,36 @@ impl Sepp {
         self.live().close_ended(&self.associations);
     }
 
-    /// Returns the configuration in effect.
-    pub(crate) fn configuration(&self) -> Arc<Configuration> {
-        self.live().configuration.clone()
+    /// Identifies the peer of a connection, as [`Standing::identify`](crate::reconnection::Standing::identify) does.
+    ///
+    /// # Errors
+    /// If it isn't accepted now. The caller must end the connection.
+    pub fn identify(&self, facts: &Facts) -> Result<Connected, IdentityRefusal> {
+        self.live().tls.standing().identify(facts)
     }
 
-    /// Returns the rules in effect.
-    pub(crate) fn guard(&self) -> Arc<Guard> {
-        self.live().guard.clone()
+    /// Returns the connectors to a configured peer.
+    #[must_use]
+    pub fn to(&self, peer: &Fqdn) -> Option<PeerConnectors> {
+        self.live().tls.to(peer)
     }
 
-    /// Returns when the certificate for local network functions expires, in seconds since the Unix epoch.
-    pub(crate) fn functions_end(&self) -> Option<u64> {
-        self.live().functions_end
+    /// Returns the acceptor of N32-c; the same as N32-f's if they share an address.
+    #[must_use]
+    pub fn n32c_acceptor(&self) -> Option<&Acceptor> {
+        self.acceptors.of_peers.first()
+    }
+
+    /// Returns the acceptor of N32-f.
+    #[must_use]
+    pub fn n32f_acceptor(&self) -> Option<&Acceptor> {
+        self.acceptors.of_peers.last()
+    }
+
+    /// Returns the acceptor for local network functions; `None` without TLS.
+    #[must_use]
+    pub fn functions_acceptor(&self) -> Option<&Acceptor> {
+        self.acceptors.of_functions.as_ref()
     }
 
     /// Returns the associations with peers.
@@ -162,12 +217,26 @@ impl Sepp {
         &self.associations
     }
 
-    /// Returns the current state.
-    fn live(&self) -> Arc<ActiveConfig> {
-        self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the configuration in effect.
+    pub(crate) fn live(&self) -> Arc<ActiveConfig> {
+        self.live.borrow().clone()
+    }
+
+    /// Returns a receiver of configurations, which is notified on each reload.
+    pub(crate) fn watch(&self) -> watch::Receiver<Arc<ActiveConfig>> {
+        self.live.subscribe()
     }
 
     fn observer(&self) -> &dyn Observer {
         &*self.observer
+    }
+}
+
+/// The associations, for TLS.
+struct WeakAssociations(Weak<Associations>);
+
+impl AssociationLookup for WeakAssociations {
+    fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
+        AssociationLookup::established(&*self.0.upgrade()?, peer)
     }
 }

@@ -73,7 +73,7 @@ impl Sepp {
             deadline,
         };
         let body = border.request(exchange, &mut parts, body).await?;
-        let link = live.link(peer, &association).ok_or(problems::UNREACHABLE)?;
+        let link = self.connects.link(live, peer, &association).ok_or(problems::UNREACHABLE)?;
         passing::address(&mut parts, &UriScheme::HTTPS, &link.authority, "")?;
         let reconnection = &of_peer.reconnection;
         let mut call = Call::until(deadline);

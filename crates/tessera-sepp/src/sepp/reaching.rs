@@ -35,7 +35,7 @@ impl Sepp {
             if !slot.is_dialled(&association) {
                 continue;
             }
-            let Some(link) = live.link(peer, &association) else { continue };
+            let Some(link) = self.connects.link(&live, peer, &association) else { continue };
             let status = link.pool.status();
             if status.ready > 0 {
                 self.note(slot, &policy.fqdn, Reach::Reachable);

@@ -1,11 +1,9 @@
 //! Transports N32-c requests to peers.
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -14,9 +12,8 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, CallError, CallErrorKind, Pool, PoolOptions};
 use tessera_proxy::http::deadline::Deadline;
 
-use super::connects::ConnectorFactory;
+use super::connects::Connects;
 use super::places;
-use crate::config::{Configuration, Peer};
 use crate::identity::{CertificateIdentity, Identity};
 use crate::n32c::responder::MAX_BODY;
 use crate::n32c::{Reply, Target, Transport, TransportError};
@@ -24,22 +21,9 @@ use crate::names::Fqdn;
 
 /// N32-c over HTTP. Each request has its own connection, which is closed after its answer: where TLS is chosen, N32-c
 /// is torn down (TS 33.501 §13.1.2).
-pub struct HttpTransport {
-    peers: RwLock<HashMap<Fqdn, Peer>>,
-    connects: Arc<dyn ConnectorFactory>,
-}
+pub(super) struct HttpTransport(pub(super) Connects);
 
 impl HttpTransport {
-    /// Creates a transport to the peers of a configuration.
-    pub fn new(config: &Configuration, connects: Arc<dyn ConnectorFactory>) -> Self {
-        Self { peers: RwLock::new(peers(config)), connects }
-    }
-
-    /// Replaces the configuration whose peers it reaches.
-    pub fn set(&self, config: &Configuration) {
-        *self.peers.write().unwrap_or_else(PoisonError::into_inner) = peers(config);
-    }
-
     async fn post(
         &self,
         peer: &Fqdn,
@@ -48,14 +32,13 @@ impl HttpTransport {
         body: Bytes,
         deadline: Deadline,
     ) -> Result<Reply, TransportError> {
-        let known = self.peers.read().unwrap_or_else(PoisonError::into_inner).get(peer).cloned();
+        let live = self.0.0.upgrade().map(|live| live.borrow().clone());
         let nowhere = |why: &str| TransportError::Connect(why.to_owned());
+        let known = live.as_ref().and_then(|live| live.configured(peer));
         let known = known.ok_or_else(|| nowhere("the peer isn't configured"))?;
-        let addresses = places::n32c(&known, &to.fqdn, to.port);
+        let addresses = places::n32c(known, &to.fqdn, to.port);
         let addresses = addresses.map_err(|error| nowhere(&error.to_string()))?;
-        let connect = self.connects.n32c(peer, &to.fqdn);
-        let connect = connect.ok_or_else(|| nowhere("no TLS is configured for it"))?;
-        let authority = places::n32c_authority(&known, &to.fqdn, to.port);
+        let authority = places::n32c_authority(known, &to.fqdn, to.port);
         let authority = authority.ok_or_else(|| nowhere("its name is not an authority"))?;
         let request = Request::builder()
             .method(Method::POST)
@@ -65,7 +48,7 @@ impl HttpTransport {
             .body(Body::full(body))
             .map_err(|error| nowhere(&error.to_string()))?;
         let options = PoolOptions { connections: 1, ..PoolOptions::default() };
-        let pool = Pool::new(connect, addresses, options);
+        let pool = Pool::new(self.0.n32c(peer, &to.fqdn), addresses, options);
         let answer = pool.call(request, Call::until(deadline)).await.map_err(|why| failed(&why))?;
         let identity = identity(answer.facts().and_then(|facts| facts.peer.as_ref()));
         let identity = identity.ok_or_else(|| nowhere("the peer showed no certificate"))?;
@@ -93,10 +76,6 @@ impl Transport for HttpTransport {
     ) -> Pin<Box<dyn Future<Output = Result<Reply, TransportError>> + Send + 'a>> {
         Box::pin(HttpTransport::post(self, peer, to, path, body, deadline))
     }
-}
-
-fn peers(config: &Configuration) -> HashMap<Fqdn, Peer> {
-    config.peer.values().map(|peer| (peer.fqdn.clone(), peer.clone())).collect()
 }
 
 fn identity(peer: Option<&tessera::auth::PeerIdentity>) -> Option<CertificateIdentity> {
@@ -135,6 +114,7 @@ fn why_unreachable(error: &CallError) -> String {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::sync::Arc;
 
     use tessera_proxy::http::client::{Addresses, Plaintext, Protocol, Target};
 

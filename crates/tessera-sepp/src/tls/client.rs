@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use tessera::ClientConfig;
-use tessera::handshake::Checked;
 use tessera::resume::Continuation;
 use tessera_kit::ProgramError;
 use tessera_tokio::Connector;
 
 use super::server::{Parts, TICKETS, groups};
 use crate::identity::{KnownPeer, Listener, SeppVerifier};
-use crate::names::Fqdn;
-use crate::reconnection::{PeerSessions, Standing};
+use crate::reconnection::PeerSessions;
 
-/// The two connectors to a peer.
+/// The two connectors to a peer, under one configuration.
 #[derive(Clone)]
 pub struct PeerConnectors {
     /// To its N32-c: a full handshake each time, and no early data.
@@ -22,31 +20,13 @@ pub struct PeerConnectors {
     pub n32f: Connector,
 }
 
-/// Their configurations.
-pub(super) struct PeerConfigs {
-    n32c: Checked<ClientConfig>,
-    n32f: Checked<ClientConfig>,
-}
-
-impl PeerConfigs {
-    pub(super) fn connectors(self, standing: &Arc<Standing>, peer: &Fqdn) -> PeerConnectors {
-        let sessions = PeerSessions::new(standing.clone(), peer.clone());
-        PeerConnectors {
-            n32c: Connector::new(self.n32c),
-            n32f: Connector::new(self.n32f).with_sessions(Arc::new(sessions)),
-        }
-    }
-
-    /// Applies them to connections that begin from now on, including those of clones.
-    pub(super) fn replace(self, connectors: &PeerConnectors) {
-        connectors.n32c.replace(self.n32c);
-        connectors.n32f.replace(self.n32f);
-    }
-}
-
 impl Parts<'_> {
-    /// Builds the configurations for a peer.
-    pub(super) fn to(&self, peer: &KnownPeer) -> Result<PeerConfigs, ProgramError> {
+    /// Builds the connectors to a peer, which resumes these sessions.
+    pub(super) fn to(
+        &self,
+        peer: &KnownPeer,
+        sessions: Arc<PeerSessions>,
+    ) -> Result<PeerConnectors, ProgramError> {
         let n32c = self.client(peer, Listener::N32c);
         let mut n32f = self.client(peer, Listener::N32f);
         let modes = &peer.modes;
@@ -57,14 +37,17 @@ impl Parts<'_> {
         if modes.resume && modes.forward_secret_early_data {
             n32f.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         }
-        Ok(PeerConfigs { n32c: n32c.checked()?, n32f: n32f.checked()? })
+        Ok(PeerConnectors {
+            n32c: Connector::new(n32c.checked()?),
+            n32f: Connector::new(n32f.checked()?).with_sessions(sessions),
+        })
     }
 
     /// Builds a configuration with only full handshakes.
     fn client(&self, peer: &KnownPeer, listener: Listener) -> ClientConfig {
-        let associations = self.standing.associations().clone();
+        let (known, associations) = (self.standing.known(), self.standing.associations());
         let name = peer.fqdn.clone();
-        let verifier = SeppVerifier::of_server(self.known.clone(), listener, associations, name);
+        let verifier = SeppVerifier::of_server(known.clone(), listener, associations.clone(), name);
         let provider = tessera_aws_lc::provider();
         let groups = groups(&provider);
         let mut config = ClientConfig::new(provider, Arc::new(verifier));

@@ -1,4 +1,4 @@
-//! TLS of N32: acceptors and connectors, from the files that a configuration names, at startup and at each reload.
+//! TLS of N32 in both roles, from the files that a configuration names, at startup and at each reload.
 //!
 //! Both ends show certificates. N32-c is a full handshake each time; N32-f resumes as each peer's `reconnection`
 //! allows, and only while everything that its first connection was based on is still valid ([`Standing`]).
@@ -10,35 +10,40 @@ mod own;
 mod server;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use tessera::ServerConfig;
+use tessera::handshake::{Checked, ChooseConfig};
 use tessera::resume::SingleUseRegister;
 use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, trust};
-use tessera_proxy::changes::PreparedReload;
 use tessera_proxy::stores::Stores;
-use tessera_tokio::Acceptor;
 use tessera_vault::MemoryRegister;
 
-use self::chooser::{Choices, NameChooser};
-use self::client::PeerConfigs;
+use self::chooser::Choices;
 use self::own::OwnCertificate;
 use self::server::{Parts, TicketStores, check_replays};
 use crate::config::Configuration;
-use crate::identity::{AssociationLookup, KnownPeers, Listener};
+use crate::identity::{AssociationLookup, Listener};
 use crate::names::Fqdn;
-use crate::reconnection::Standing;
+use crate::reconnection::{PeerSessions, Standing};
 
 pub use self::client::PeerConnectors;
 
-/// TLS of all listeners and to all peers.
+/// TLS of all listeners and to all peers, under one configuration. A reload creates [another](Self::reloaded).
 pub struct N32Tls {
     standing: Arc<Standing>,
     stores: Stores,
     register: Arc<dyn SingleUseRegister>,
-    listeners: Vec<ListenerTls>,
-    connectors: RwLock<HashMap<Fqdn, PeerConnectors>>,
-    ages: RwLock<Vec<CertificateAge>>,
+    listeners: Vec<(Listener, Choices)>,
+    peers: HashMap<Fqdn, PeerTls>,
+    ages: Vec<CertificateAge>,
+}
+
+/// TLS to a peer.
+struct PeerTls {
+    connectors: PeerConnectors,
+    sessions: Arc<PeerSessions>,
 }
 
 impl N32Tls {
@@ -51,127 +56,105 @@ impl N32Tls {
         stores: &Stores,
         associations: Arc<dyn AssociationLookup>,
     ) -> Result<Self, ProgramError> {
-        let files = Files::load(configuration)?;
-        let standing = Arc::new(Standing::new(files.known.clone(), associations));
-        let register: Arc<dyn SingleUseRegister> =
-            Arc::new(MemoryRegister::new(USED_TICKETS, unix()));
-        let reconnecting = TicketStores { stores, register: &register };
-        let parts = files.parts(configuration, &standing);
+        let register = Arc::new(MemoryRegister::new(USED_TICKETS, unix()));
+        Self::load(configuration, stores, register, associations, &|_, _| None)
+    }
+
+    /// Loads the files of another configuration. The stores stay, and sessions with peers whose settings are the same:
+    /// tickets of other peers no longer resume. It blocks while it reads files.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn reloaded(&self, configuration: &Configuration) -> Result<Self, ProgramError> {
+        let (register, associations) = (self.register.clone(), self.standing.associations());
+        let sessions = |standing: &Arc<Standing>, peer: &Fqdn| {
+            let is_same = self.epoch_of(peer) == standing.known().epoch_of(peer);
+            let earlier = self.peers.get(peer).filter(|_| is_same)?;
+            Some(earlier.sessions.under(standing.clone()))
+        };
+        Self::load(configuration, &self.stores, register, associations.clone(), &sessions)
+    }
+
+    fn load(
+        configuration: &Configuration,
+        stores: &Stores,
+        register: Arc<dyn SingleUseRegister>,
+        associations: Arc<dyn AssociationLookup>,
+        earlier: &dyn Fn(&Arc<Standing>, &Fqdn) -> Option<PeerSessions>,
+    ) -> Result<Self, ProgramError> {
+        check_replays(configuration)?;
+        let own = OwnCertificate::load(&configuration.local)?;
+        let known = Arc::new(known::load(configuration, &own)?);
+        let ages = ages(configuration, &own)?;
+        let standing = Arc::new(Standing::new(known, associations));
+        let parts = Parts { own: &own, standing: &standing, limits: &configuration.limits };
         let kinds: &[_] = match configuration.listen.is_shared() {
             true => &[Listener::Shared],
             false => &[Listener::N32c, Listener::N32f],
         };
-        let mut listeners = Vec::new();
-        for listener in kinds {
-            let choices = parts.choices(*listener, &reconnecting)?;
-            let chooser = Arc::new(NameChooser::new(choices));
-            let config = parts.listening(chooser.clone())?;
-            let mut acceptor = Acceptor::new(config);
-            if let Some(answers) = &stores.answers {
-                acceptor = acceptor.with_answers(answers.clone());
-            }
-            listeners.push(ListenerTls { listener: *listener, chooser, acceptor });
-        }
-        let mut connectors = HashMap::new();
-        for peer in files.known.iter() {
-            let made = parts.to(peer)?.connectors(&standing, &peer.fqdn);
-            connectors.insert(peer.fqdn.clone(), made);
-        }
-        Ok(Self {
-            stores: stores.clone(),
-            register,
-            listeners,
-            connectors: RwLock::new(connectors),
-            ages: RwLock::new(files.ages),
-            standing,
-        })
-    }
-
-    /// Loads the files of a configuration, including the epoch keys of a fleet, without applying them. The listeners
-    /// and the stores stay: the caller checks whether the configuration has others. It blocks while it reads files.
-    ///
-    /// Once exchanged, tickets of changed peers no longer resume, and [`Standing::changes`] notifies holders of
-    /// connections. Returns the peers that were added, removed or changed.
-    ///
-    /// # Errors
-    /// If anything can't be loaded.
-    pub fn prepare(
-        &self,
-        configuration: &Configuration,
-    ) -> Result<PreparedReload<'_, Vec<Fqdn>>, ProgramError> {
-        let files = Files::load(configuration)?;
-        let stores = self.stores.load_again()?;
-        let reconnecting = TicketStores { stores: &self.stores, register: &self.register };
-        let parts = files.parts(configuration, &self.standing);
-        let choices: Result<_, _> =
-            self.listeners.iter().map(|it| parts.choices(it.listener, &reconnecting)).collect();
-        let choices = choices?;
+        let reconnecting = TicketStores { stores, register: &register };
+        let choices = |kind: &Listener| Ok((*kind, parts.choices(*kind, &reconnecting)?));
+        let listeners = kinds.iter().map(choices).collect::<Result<_, ProgramError>>()?;
         let mut peers = HashMap::new();
-        for peer in files.known.iter() {
-            peers.insert(peer.fqdn.clone(), parts.to(peer)?);
+        for peer in standing.known().iter() {
+            let new = || PeerSessions::new(standing.clone(), peer.fqdn.clone());
+            let sessions = Arc::new(earlier(&standing, &peer.fqdn).unwrap_or_else(new));
+            let connectors = parts.to(peer, sessions.clone())?;
+            peers.insert(peer.fqdn.clone(), PeerTls { connectors, sessions });
         }
-        Ok(PreparedReload::new(move || {
-            self.stores.exchange(stores);
-            self.exchange(choices, peers, files)
-        }))
+        Ok(Self { stores: stores.clone(), register, listeners, peers, ages, standing })
     }
 
-    fn exchange(
-        &self,
-        choices: Vec<Choices>,
-        peers: HashMap<Fqdn, PeerConfigs>,
-        files: Files,
-    ) -> Vec<Fqdn> {
-        let known = files.known;
-        let earlier = self.standing.known();
-        let names: BTreeSet<Fqdn> =
-            earlier.iter().chain(known.iter()).map(|peer| peer.fqdn.clone()).collect();
-        let changed = |name: &Fqdn| earlier.epoch_of(name) != known.epoch_of(name);
-        let changed = names.into_iter().filter(changed).collect();
-        // Before any configuration: connections accepted by an earlier one are already judged by this.
-        self.standing.replace(known);
-        for (it, choices) in self.listeners.iter().zip(choices) {
-            it.chooser.replace(choices);
-        }
-        let mut connectors = self.connectors.write().unwrap_or_else(PoisonError::into_inner);
-        connectors.retain(|peer, _| peers.contains_key(peer));
-        for (peer, configs) in peers {
-            match connectors.get(&peer) {
-                Some(connectors) => configs.replace(connectors),
-                None => {
-                    let made = configs.connectors(&self.standing, &peer);
-                    connectors.insert(peer, made);
-                }
+    /// Returns the peers that an earlier configuration doesn't have, or has with other settings, and those that only
+    /// the earlier one has.
+    #[must_use]
+    pub fn changed_since(&self, earlier: &Self) -> Vec<Fqdn> {
+        let names: BTreeSet<&Fqdn> = earlier.peers.keys().chain(self.peers.keys()).collect();
+        let changed = |name: &&Fqdn| earlier.epoch_of(name) != self.epoch_of(name);
+        names.into_iter().filter(changed).cloned().collect()
+    }
+
+    /// Withdraws from handshakes in progress with these peers what they began with under an earlier configuration,
+    /// unless this one has it too: they fail.
+    pub fn supersede(&self, earlier: &Self, peers: &[Fqdn]) {
+        for peer in peers {
+            if let (Some(earlier), Some(now)) = (earlier.to(peer), self.to(peer)) {
+                earlier.n32c.replace(now.n32c.config());
+                earlier.n32f.replace(now.n32f.config());
             }
         }
-        *self.ages.write().unwrap_or_else(PoisonError::into_inner) = files.ages;
-        changed
-    }
-    /// Returns the acceptor of N32-c; the same as N32-f's if they share an address.
-    #[must_use]
-    pub fn n32c(&self) -> Option<&Acceptor> {
-        self.acceptor(Listener::N32c)
     }
 
-    /// Returns the acceptor of N32-f.
+    /// Returns the epoch of a peer's settings.
     #[must_use]
-    pub fn n32f(&self) -> Option<&Acceptor> {
-        self.acceptor(Listener::N32f)
+    pub fn epoch_of(&self, peer: &Fqdn) -> Option<u64> {
+        self.standing.known().epoch_of(peer)
     }
 
-    fn acceptor(&self, wanted: Listener) -> Option<&Acceptor> {
-        let fits = |it: &&ListenerTls| it.listener == wanted || it.listener == Listener::Shared;
-        self.listeners.iter().find(fits).map(|it| &it.acceptor)
+    /// Returns the listeners: one for N32-c and N32-f together if they share an address.
+    pub fn listeners(&self) -> impl Iterator<Item = Listener> {
+        self.listeners.iter().map(|(listener, _)| *listener)
+    }
+
+    /// Returns the configuration for a connection of a listener; `None` if its client must send another server name.
+    #[must_use]
+    pub fn choose(
+        &self,
+        listener: Listener,
+        question: &ChooseConfig,
+    ) -> Option<&Checked<ServerConfig>> {
+        let (_, choices) = self.listeners.iter().find(|(kind, _)| *kind == listener)?;
+        choices.choose(question)
     }
 
     /// Returns the connectors to a configured peer.
     #[must_use]
     pub fn to(&self, peer: &Fqdn) -> Option<PeerConnectors> {
-        self.connectors.read().unwrap_or_else(PoisonError::into_inner).get(peer).cloned()
+        self.peers.get(peer).map(|peer| peer.connectors.clone())
     }
 
-    /// Returns what is valid now: it identifies the peer of a connection ([`Standing::identify`]), and checks whether
-    /// it still is accepted.
+    /// Returns what is valid: it identifies the peer of a connection ([`Standing::identify`]), and checks whether it
+    /// still is accepted.
     #[must_use]
     pub fn standing(&self) -> &Arc<Standing> {
         &self.standing
@@ -179,16 +162,9 @@ impl N32Tls {
 
     /// Returns when the certificates of the configuration end.
     #[must_use]
-    pub fn ages(&self) -> Vec<CertificateAge> {
-        self.ages.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn ages(&self) -> &[CertificateAge] {
+        &self.ages
     }
-}
-
-/// One listener.
-struct ListenerTls {
-    listener: Listener,
-    chooser: Arc<NameChooser>,
-    acceptor: Acceptor,
 }
 
 /// The end of validity of a certificate in the configuration.
@@ -200,36 +176,18 @@ pub struct CertificateAge {
     pub expires_at: u64,
 }
 
-/// Loaded files.
-struct Files {
-    own: OwnCertificate,
-    known: Arc<KnownPeers>,
-    ages: Vec<CertificateAge>,
-}
-
-impl Files {
-    fn load(configuration: &Configuration) -> Result<Self, ProgramError> {
-        check_replays(configuration)?;
-        let own = OwnCertificate::load(&configuration.local)?;
-        let known = Arc::new(known::load(configuration, &own)?);
-        let mut ages = vec![CertificateAge { anchor: None, expires_at: own.expires_at }];
-        for (name, anchor) in &configuration.trust {
-            let setting = &format!("[trust.{name}] roots");
-            let first = trust::first_end(SettingFile { setting, path: &anchor.roots })?;
-            let anchor = Some(name.clone());
-            ages.extend(first.map(|expires_at| CertificateAge { anchor, expires_at }));
-        }
-        Ok(Self { own, known, ages })
+fn ages(
+    configuration: &Configuration,
+    own: &OwnCertificate,
+) -> Result<Vec<CertificateAge>, ProgramError> {
+    let mut ages = vec![CertificateAge { anchor: None, expires_at: own.expires_at }];
+    for (name, anchor) in &configuration.trust {
+        let setting = &format!("[trust.{name}] roots");
+        let first = trust::first_end(SettingFile { setting, path: &anchor.roots })?;
+        let anchor = Some(name.clone());
+        ages.extend(first.map(|expires_at| CertificateAge { anchor, expires_at }));
     }
-
-    fn parts<'p>(
-        &'p self,
-        configuration: &'p Configuration,
-        standing: &'p Arc<Standing>,
-    ) -> Parts<'p> {
-        let Self { own, known, .. } = self;
-        Parts { own, known, standing, limits: &configuration.limits }
-    }
+    Ok(ages)
 }
 
 /// How many tickets with replayable early data are remembered until they expire.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tessera::ServerConfig;
 use tessera::crypto::Provider;
-use tessera::handshake::{Checked, ClientAuthentication, ConfigChooser};
+use tessera::handshake::ClientAuthentication;
 use tessera::resume::{OneTimeKeyGuard, ReplayGuard, SingleUseRegister};
 use tessera::wire::{NamedGroup, TicketRequest};
 use tessera_kit::ProgramError;
@@ -13,13 +13,12 @@ use tessera_proxy::stores::Stores;
 use super::chooser::Choices;
 use super::own::OwnCertificate;
 use crate::config::{Configuration, Limits};
-use crate::identity::{KnownPeers, Listener, SeppVerifier};
+use crate::identity::{Listener, SeppVerifier};
 use crate::reconnection::{Modes, PeerJudge, Standing};
 
 /// The common parts of the configurations for both roles.
 pub(super) struct Parts<'p> {
     pub(super) own: &'p OwnCertificate,
-    pub(super) known: &'p Arc<KnownPeers>,
     pub(super) standing: &'p Arc<Standing>,
     pub(super) limits: &'p Limits,
 }
@@ -38,31 +37,20 @@ impl Parts<'_> {
         reconnecting: &TicketStores<'_>,
     ) -> Result<Choices, ProgramError> {
         let verifier = || {
-            let associations = self.standing.associations().clone();
-            SeppVerifier::of_clients(self.known.clone(), listener, associations)
+            let (known, associations) = (self.standing.known(), self.standing.associations());
+            SeppVerifier::of_clients(known.clone(), listener, associations.clone())
         };
         let mut named = self.server(verifier());
         if listener != Listener::N32c {
             self.resume(&mut named, listener, reconnecting);
         }
-        let may_be_unnamed = self.known.iter().any(|peer| peer.without_server_name);
+        let may_be_unnamed = self.standing.known().iter().any(|peer| peer.without_server_name);
         let unnamed = may_be_unnamed.then(|| self.server(verifier().without_server_name()));
         Ok(Choices {
             names: self.own.names.clone(),
             named: named.checked()?,
             unnamed: unnamed.map(ServerConfig::checked).transpose()?,
         })
-    }
-
-    /// Builds the configuration that asks the chooser, before anything is known about the client.
-    pub(super) fn listening(
-        &self,
-        chooser: Arc<dyn ConfigChooser>,
-    ) -> Result<Checked<ServerConfig>, ProgramError> {
-        let mut config = ServerConfig::new(tessera_aws_lc::provider(), Vec::new());
-        config.chooser = Some(chooser);
-        config.handshake_timeout = self.limits.handshake;
-        Ok(config.checked()?)
     }
 
     /// Builds a configuration with only full handshakes, with certificates of both sides.
@@ -87,7 +75,8 @@ impl Parts<'_> {
         reconnecting: &TicketStores<'_>,
     ) {
         let TicketStores { stores, register } = reconnecting;
-        let modes = || self.known.iter().map(|peer| &peer.modes).filter(|modes| modes.resume);
+        let modes =
+            || self.standing.known().iter().map(|peer| &peer.modes).filter(|modes| modes.resume);
         let any = |may: fn(&Modes) -> bool| modes().any(may);
         config.policy.resumption = any(|_| true);
         config.policy.psk_only_without_forward_secrecy = any(|modes| modes.risky_psk_ke);

@@ -227,7 +227,7 @@ async fn a_connection_that_another_verifier_accepted_is_nobodys() {
     config.protocols = vec![b"h2".to_vec()];
     let server = Acceptor::new(config.checked().unwrap());
     let met = meet(&world.visited.to(HOME), HOME, &server, b"").await;
-    let read = world.home.tls.standing().identify(&met.server.unwrap());
+    let read = world.home.tls().standing().identify(&met.server.unwrap());
     assert_eq!(read.err(), Some(IdentityRefusal::Unreadable));
 }
 

@@ -32,7 +32,8 @@ fn named(leaf: &Leaf) -> VerifyPeer {
 
 /// Returns whether the home network's SEPP knows the chain under its current configuration.
 fn is_known(world: &World, leaf: &Leaf) -> bool {
-    let known = world.home.tls.standing().known();
+    let tls = world.home.tls();
+    let known = tls.standing().known();
     let anchor = known.anchors().get("visited").unwrap();
     match anchor.verifier.verify_without_names(&named(leaf)) {
         Ok(_) => true,
@@ -95,7 +96,7 @@ async fn a_chain_that_is_known_is_refused_where_it_is_not_shown() {
     assert_eq!(met.mode(), Mode::Full);
     assert!(is_known(&world, &leaf));
     let (known, associations) =
-        (world.home.tls.standing().known(), world.home.associations.clone());
+        (world.home.tls().standing().known().clone(), world.home.associations.clone());
     let verifier = SeppVerifier::of_clients(known, Listener::N32f, associations);
     let Reply::Now(Err(refused)) = verifier.verify(&named(&leaf)) else {
         panic!("it was accepted")

@@ -15,7 +15,7 @@ async fn n32c_is_a_full_handshake_each_time_and_takes_nothing_early() {
         let met = meet(&client, HOME, server, b"early").await;
         assert_eq!((met.mode(), &met.read[..]), (Mode::Full, &b""[..]));
     }
-    let own = world.visited.tls.to(&crate::world::fqdn(HOME)).unwrap().n32c;
+    let own = world.visited.tls().to(&crate::world::fqdn(HOME)).unwrap().n32c;
     for _ in 0..2 {
         let met = meet(&own, HOME, world.home.n32c(), b"early").await;
         assert_eq!((met.mode(), &met.read[..]), (Mode::Full, &b""[..]));

@@ -5,14 +5,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
+use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 use tessera::wire::AlertDescription;
-use tessera::{ClientConfig, Destination, Error, Facts};
+use tessera::{ClientConfig, Destination, Error, Facts, ServerConfig};
 use tessera_proxy::config::Document;
 use tessera_proxy::stores::Stores;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::identity::{AssociationId, AssociationLookup, CertificateIdentity};
+use tessera_sepp::identity::{AssociationId, AssociationLookup, CertificateIdentity, Listener};
 use tessera_sepp::names::Fqdn;
 use tessera_sepp::reconnection::Mode;
 use tessera_sepp::tls::N32Tls;
@@ -36,7 +37,9 @@ pub fn fqdn(name: &str) -> Fqdn {
 pub struct Sepp {
     files: PathBuf,
     own: &'static str,
-    pub tls: N32Tls,
+    live: Arc<RwLock<Arc<N32Tls>>>,
+    n32c: Acceptor,
+    n32f: Acceptor,
     pub associations: Arc<Associations>,
 }
 
@@ -109,7 +112,20 @@ impl Sepp {
         let (stores, _) = Stores::open(&configuration.tickets.stores()).unwrap();
         let associations = Arc::new(Associations::default());
         let tls = N32Tls::open(&configuration, &stores, associations.clone()).unwrap();
-        Self { files, own: words.own, tls, associations }
+        let listeners: Vec<_> = tls.listeners().collect();
+        let live = Arc::new(RwLock::new(Arc::new(tls)));
+        let accept = |listener: &Listener| {
+            let mut config = ServerConfig::new(tessera_aws_lc::provider(), Vec::new());
+            config.chooser = Some(Arc::new(LiveChooser(live.clone(), *listener)));
+            Acceptor::new(config.checked().unwrap())
+        };
+        let (n32c, n32f) = (accept(&listeners[0]), accept(listeners.last().unwrap()));
+        Self { files, own: words.own, live, n32c, n32f, associations }
+    }
+
+    /// Returns what it loaded last.
+    pub fn tls(&self) -> Arc<N32Tls> {
+        self.live.read().unwrap().clone()
     }
 
     /// Replaces a file.
@@ -123,27 +139,32 @@ impl Sepp {
 
     /// Reloads everything, and returns the changed peers.
     pub fn reload(&self, words: &Words) -> Vec<Fqdn> {
-        self.tls.prepare(&words.parse(&self.files)).unwrap().exchange()
+        let earlier = self.tls();
+        let tls = Arc::new(earlier.reloaded(&words.parse(&self.files)).unwrap());
+        *self.live.write().unwrap() = tls.clone();
+        let changed = tls.changed_since(&earlier);
+        tls.supersede(&earlier, &changed);
+        changed
     }
 
     /// Returns the error of a reload that must fail.
     pub fn fail_to_reload(&self, words: &Words) -> String {
-        match self.tls.prepare(&words.parse(&self.files)) {
+        match self.tls().reloaded(&words.parse(&self.files)) {
             Ok(_) => panic!("it was loaded"),
             Err(error) => error.to_string(),
         }
     }
 
     pub fn n32c(&self) -> &Acceptor {
-        self.tls.n32c().unwrap()
+        &self.n32c
     }
 
     pub fn n32f(&self) -> &Acceptor {
-        self.tls.n32f().unwrap()
+        &self.n32f
     }
 
     pub fn to(&self, peer: &str) -> Connector {
-        self.tls.to(&fqdn(peer)).unwrap().n32f
+        self.tls().to(&fqdn(peer)).unwrap().n32f
     }
 
     /// Creates a client of this SEPP that checks nothing on resumption, and misbehaves.
@@ -156,7 +177,7 @@ impl Sepp {
 
     /// Returns a peer's identity, as this SEPP's handlers see it.
     pub fn identify(&self, facts: &Facts) -> tessera_sepp::reconnection::Connected {
-        self.tls.standing().identify(facts).unwrap()
+        self.tls().standing().identify(facts).unwrap()
     }
 
     /// Returns its own name.
@@ -196,6 +217,16 @@ impl Sepp {
 impl Drop for Sepp {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.files);
+    }
+}
+
+/// Chooses by what was loaded last, as a SEPP does.
+struct LiveChooser(Arc<RwLock<Arc<N32Tls>>>, Listener);
+
+impl ConfigChooser for LiveChooser {
+    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
+        let tls = self.0.read().unwrap();
+        Reply::Now(tls.choose(self.1, question).cloned().ok_or(NoConfig))
     }
 }
 
@@ -266,7 +297,7 @@ impl World {
     pub async fn associated(reconnection: &str) -> Self {
         let world = Self::new(reconnection);
         for (other, name) in [(&world.visited, VISITED), (&world.third, THIRD)] {
-            let n32c = other.tls.to(&fqdn(HOME)).unwrap().n32c;
+            let n32c = other.tls().to(&fqdn(HOME)).unwrap().n32c;
             let met = meet(&n32c, HOME, world.home.n32c(), b"").await;
             let peer = other.identify(&met.client.unwrap()).identity.certificate.clone();
             other.associations.establish(HOME, 1, peer);

@@ -69,7 +69,7 @@ async fn a_method_that_may_not_be_early_is_425_until_the_handshake_is_complete()
     };
     let connected = Connected { identity: Arc::new(identity), mode: Mode::Full };
     let (socket, _client) = tokio::io::duplex(1024);
-    let mut begun = world.home.tls.n32f().unwrap().start(socket).unwrap();
+    let mut begun = world.home.relay.n32f_acceptor().unwrap().start(socket).unwrap();
     let watch = begun.handshake_watch();
     let ask = async |method: Method, is_early: bool| {
         let mut asked = empty(request(method, "/nudm-sdm/v2/imsi-999700000000001/created"));

@@ -5,6 +5,7 @@ mod bodies;
 mod early;
 mod failures;
 mod refused;
+mod reloads;
 mod telescopic;
 mod ways;
 mod whole;

@@ -24,7 +24,7 @@ fn to(target: &str) -> Request<Body> {
 
 /// The peer's SEPP sends these over N32-f itself, regardless of its own routing.
 async fn over_n32f(world: &World, request: Request<Body>) -> Response<Body> {
-    let tls = world.visited.tls.to(&HOME.parse().unwrap()).unwrap();
+    let tls = world.visited.relay.to(&HOME.parse().unwrap()).unwrap();
     call(&pool(tls.n32f, world.home.n32f_address), request).await
 }
 
@@ -227,7 +227,7 @@ async fn a_refusal_before_judgement_uses_the_rate_too() {
 async fn n32c_uses_the_rate_too() {
     let visited_peer = "[peer.visited.guard]\nrate = { requests = 1 }";
     let world = World::new(Words { visited_peer, ..Words::default() }).await;
-    let tls = world.visited.tls.to(&HOME.parse().unwrap()).unwrap();
+    let tls = world.visited.relay.to(&HOME.parse().unwrap()).unwrap();
     let pool = pool(tls.n32c, world.home.n32c_address);
     let mut statuses = Vec::new();
     for _ in 0..20 {
@@ -245,7 +245,7 @@ async fn n32c_uses_the_rate_too() {
 async fn a_rate_refuses_before_a_body_is_waited_for() {
     let visited_peer = "[peer.visited.guard]\nrate = { requests = 1 }";
     let world = World::new(Words { visited_peer, ..Words::default() }).await;
-    let connector = world.visited.tls.to(&HOME.parse().unwrap()).unwrap().n32f;
+    let connector = world.visited.relay.to(&HOME.parse().unwrap()).unwrap().n32f;
     let socket = tokio::net::TcpStream::connect(world.home.n32f_address).await.unwrap();
     let to = tessera::Destination { server_name: HOME.to_owned(), ..Default::default() };
     let stream = connector.connect(to, socket).await.unwrap();

@@ -21,9 +21,7 @@ use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
 use tessera_sepp::n32f::reach::Reach;
 use tessera_sepp::names::Fqdn;
-use tessera_sepp::sepp::assembly::Assembly;
 use tessera_sepp::sepp::observer::{Observer, Offence, RejectedMessage, RelayedRequest};
-use tessera_sepp::tls::N32Tls;
 use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -66,7 +64,6 @@ pub struct World {
 pub struct Sepp {
     pub relay: Arc<tessera_sepp::sepp::Sepp>,
     pub config: Configuration,
-    pub tls: Arc<N32Tls>,
     pub seen: Arc<RecordedReports>,
     /// Local network functions send requests through it.
     pub sbi: Pool,
@@ -203,8 +200,8 @@ impl Sepp {
         let guard = Arc::new(Guard::new(&config, &[7; 32]).unwrap());
         let seen = Arc::new(RecordedReports::default());
         let told = seen.clone();
-        let Assembly { sepp: relay, tls, .. } =
-            Assembly::open(&config, &stores, guard, told, Arc::new(())).unwrap();
+        let relay = tessera_sepp::sepp::Sepp::open(&config, &stores, guard, told, Arc::new(()));
+        let relay = Arc::new(relay.unwrap());
         let [sbi, n32c, n32f] = listeners;
         let [sbi_address, n32c_address, n32f_address] =
             [&sbi, &n32c, &n32f].map(|listener| listener.local_addr().unwrap());
@@ -224,13 +221,13 @@ impl Sepp {
                     .await;
                 }
             })),
-            tokio::spawn(terminate(n32c, tls.n32c().unwrap().clone(), &relay, &tls)),
-            tokio::spawn(terminate(n32f, tls.n32f().unwrap().clone(), &relay, &tls)),
+            tokio::spawn(terminate(n32c, relay.n32c_acceptor(), &relay)),
+            tokio::spawn(terminate(n32f, relay.n32f_acceptor(), &relay)),
         ];
         let address = DialAddress::Tcp(sbi_address);
         let plain = Arc::new(Plaintext(Protocol::Http2));
         let sbi = Pool::new(plain, address, PoolOptions::default());
-        Self { relay, config, tls, seen, sbi, sbi_address, n32c_address, n32f_address, tasks }
+        Self { relay, config, seen, sbi, sbi_address, n32c_address, n32f_address, tasks }
     }
 
     async fn associated(&self, peer: &str) {
@@ -261,20 +258,19 @@ impl Drop for Function {
 /// Accepts TLS connections of one N32 listener.
 fn terminate(
     listener: TcpListener,
-    acceptor: Acceptor,
+    acceptor: Option<&Acceptor>,
     relay: &Arc<tessera_sepp::sepp::Sepp>,
-    tls: &Arc<N32Tls>,
 ) -> impl Future<Output = ()> + use<> {
-    let (sepp, tls) = (relay.clone(), tls.clone());
+    let (sepp, acceptor) = (relay.clone(), acceptor.unwrap().clone());
     listen(listener, move |socket| {
-        let (sepp, tls, acceptor) = (sepp.clone(), tls.clone(), acceptor.clone());
+        let (sepp, acceptor) = (sepp.clone(), acceptor.clone());
         async move {
             let Ok(mut stream) = acceptor.accept_early(socket).await else { return };
             // A client with early data resumes, so it is authenticated; all others show certificates.
             if !stream.is_early() && stream.handshake().await.is_err() {
                 return;
             }
-            let Ok(connected) = tls.standing().identify(stream.facts()) else { return };
+            let Ok(connected) = sepp.identify(stream.facts()) else { return };
             let service = |request| sepp.n32(&connected, request);
             let options = Arc::new(ServerOptions::default());
             serve(AcceptedConnection::tls(stream), options, service, std::future::pending()).await;
@@ -308,7 +304,7 @@ fn directory() -> PathBuf {
 }
 
 impl Function {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let listener = bind().await;
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));

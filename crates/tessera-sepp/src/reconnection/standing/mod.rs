@@ -1,21 +1,19 @@
 //! Whether an earlier identity is still valid.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::Facts;
 use tessera_kit::clock::unix;
-use tokio::sync::watch;
 
 use super::Mode;
 use super::identity_refusal::IdentityRefusal;
 use crate::identity::{AssociationLookup, Direction, Identity, KnownPeers, Listener};
 
-/// What is valid now: the configuration that was loaded last, and the associations.
+/// What is valid under a configuration, with the associations of now.
 pub struct Standing {
-    known: RwLock<Arc<KnownPeers>>,
+    known: Arc<KnownPeers>,
     associations: Arc<dyn AssociationLookup>,
-    changes: watch::Sender<u64>,
 }
 
 /// A connection, as seen by handlers of its requests.
@@ -58,14 +56,13 @@ pub struct Purpose {
 impl Standing {
     /// Judges by this configuration.
     pub fn new(known: Arc<KnownPeers>, associations: Arc<dyn AssociationLookup>) -> Self {
-        let changes = watch::Sender::new(0);
-        Self { known: RwLock::new(known), associations, changes }
+        Self { known, associations }
     }
 
-    /// Returns the current configuration.
+    /// Returns the peers of this configuration.
     #[must_use]
-    pub fn known(&self) -> Arc<KnownPeers> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn known(&self) -> &Arc<KnownPeers> {
+        &self.known
     }
 
     /// Returns the associations.
@@ -74,25 +71,12 @@ impl Standing {
         &self.associations
     }
 
-    /// Replaces the configuration.
-    pub fn replace(&self, known: Arc<KnownPeers>) {
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
-        self.changes.send_modify(|count| *count += 1);
-    }
-
-    /// Returns a counter of configurations: on a change, holders of connections check each with
-    /// [`stands`](Self::stands).
-    #[must_use]
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
-    }
-
     /// Identifies the other end of a connection, resumed or not: at a server as soon as early data can be read, at a
     /// client when the handshake is complete. [`TlsStream::facts`](tessera_tokio::TlsStream::facts) has the facts.
     ///
     /// # Errors
-    /// If the peer would not be accepted now, because the configuration was replaced meanwhile. The caller must end the
-    /// connection.
+    /// If the peer would not be accepted under this configuration, because another one accepted it. The caller must end
+    /// the connection.
     pub fn identify(&self, facts: &Facts) -> Result<Connected, IdentityRefusal> {
         let identity = facts.peer.as_ref().and_then(Identity::decode);
         let identity = identity.ok_or(IdentityRefusal::Unreadable)?;
@@ -107,7 +91,7 @@ impl Standing {
     /// # Errors
     /// Why it would not.
     pub fn stands(&self, identity: &Identity, unix: Duration) -> Result<(), IdentityRefusal> {
-        let known = self.known();
+        let known = &self.known;
         let Some(epoch) = known.epoch_of(&identity.peer) else {
             return Err(IdentityRefusal::UnknownPeer);
         };

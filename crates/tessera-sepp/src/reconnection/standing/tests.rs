@@ -118,13 +118,13 @@ fn without_the_association_nothing_resumes_and_what_runs_goes_on() {
 /// Different roots have different epochs; reloading the same files keeps the epoch.
 #[test]
 fn an_epoch_follows_from_the_configured_trust() {
-    let (standing, _, identity) = good();
-    let same = standing.known();
-    standing.replace(same);
-    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Ok(()));
-    standing.replace(known(PEER));
-    assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(IdentityRefusal::OtherEpoch));
-    standing.replace(known("sepp9.5gc.mnc001.mcc001.3gppnetwork.org"));
+    let (standing, associations, identity) = good();
+    let under = |known| Standing::new(known, associations.clone());
+    let same = under(standing.known().clone());
+    assert_eq!(same.resumes(&identity, FOR_N32F, NOW), Ok(()));
+    let other = under(known(PEER));
+    assert_eq!(other.resumes(&identity, FOR_N32F, NOW), Err(IdentityRefusal::OtherEpoch));
+    let standing = under(known("sepp9.5gc.mnc001.mcc001.3gppnetwork.org"));
     assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(IdentityRefusal::UnknownPeer));
     assert_eq!(standing.stands(&identity, NOW), Err(IdentityRefusal::UnknownPeer));
 }
