@@ -13,7 +13,7 @@ use crate::n32c::association::{self, Event};
 use crate::n32c::{AssociationId, State};
 use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
-use crate::sepp::observer::{self, Offence, RejectedMessage, RelayedRequest};
+use crate::sepp::observer::{self, MessageRefusal, RefusalReason, RelayedRequest};
 
 /// The target of security events.
 pub const SECURITY: &str = "tessera::security";
@@ -61,28 +61,28 @@ impl observer::Observer for Events {
         self.reached(peer, reach);
     }
 
-    fn rejected(&self, rejected: &RejectedMessage<'_>) {
-        let rule = rejected.offence.rule();
-        let metrics = self.metrics.peer(rejected.peer);
-        if rejected.is_enforced {
-            metrics.rejected(rule);
+    fn refused(&self, refused: &MessageRefusal<'_>) {
+        let rule = refused.reason.rule();
+        let metrics = self.metrics.peer(refused.peer);
+        if refused.is_enforced {
+            metrics.refused(rule);
         } else {
             metrics.logged(rule);
         }
-        if rejected.is_enforced && matches!(rule, "rate" | "rate-of-service") {
+        if refused.is_enforced && matches!(rule, "rate" | "rate-of-service") {
             metrics.rate_limited();
         }
-        let (field, claimed, allowed) = match &rejected.offence {
-            Offence::Guard(refusal) => {
+        let (field, claimed, allowed) = match &refused.reason {
+            RefusalReason::Guard(refusal) => {
                 let allowed = (!refusal.allowed.is_empty()).then(|| refusal.allowed.to_string());
                 (Some(refusal.field), Some(MaskedText(&refusal.claimed).to_string()), allowed)
             }
-            Offence::Association => (None, None, None),
+            RefusalReason::Association => (None, None, None),
         };
-        let (peer, association) = (rejected.peer.as_str(), name_of(rejected.association));
-        let direction = rejected.direction.as_str();
-        let message = if rejected.is_response { "response" } else { "request" };
-        if rejected.is_enforced {
+        let (peer, association) = (refused.peer.as_str(), name_of(refused.association));
+        let direction = refused.direction.as_str();
+        let message = if refused.is_response { "response" } else { "request" };
+        if refused.is_enforced {
             tracing::warn!(
                 target: SECURITY,
                 event = "refused",
@@ -164,7 +164,7 @@ impl association::Observer for Events {
                 if let Some(peer) = peer {
                     let metrics = self.metrics.peer(peer);
                     metrics.n32c_handshake(Role::Responder, metrics::Result::Failed, rule);
-                    metrics.rejected(rule);
+                    metrics.refused(rule);
                 }
                 let certificate = tessera_kit::hex::encode(&identity.fingerprint);
                 tracing::warn!(

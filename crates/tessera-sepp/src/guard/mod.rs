@@ -76,7 +76,7 @@ use self::judge::{Changes, Judge};
 use self::network::Sides;
 pub use self::rates::RateLimits;
 pub(crate) use self::refusal::is_shown;
-pub use self::refusal::{Refusal, Verdict};
+pub use self::refusal::{Passage, Refusal};
 pub use self::rule::{Rule, RuleSet, UnknownRule};
 pub use self::shed::{InFlightRequest, LoadShed};
 use self::target::Targets;
@@ -168,7 +168,7 @@ impl Guard {
         context: &Context<'_>,
         parts: &mut request::Parts,
         body: Option<&mut Bytes>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
         let service = Service::of(parts.uri.path());
         let mut judge = self.judge(context, Direction::Outgoing, service, true);
@@ -185,12 +185,12 @@ impl Guard {
     ///
     /// # Errors
     /// If it exceeds the limit.
-    pub fn admit(&self, context: &Context<'_>, asked: RequestSummary) -> Result<Verdict, Refusal> {
+    pub fn admit(&self, context: &Context<'_>, asked: RequestSummary) -> Result<Passage, Refusal> {
         let rates = &self.of_peer(context)?.rates;
         let mut judge = self.judge(context, Direction::Incoming, asked.service, true);
-        rates.of_service(asked.service).or_else(|refusal| judge.offence(refusal))?;
-        rates.of_peer(asked.service).or_else(|refusal| judge.offence(refusal))?;
-        Ok(judge.verdict())
+        rates.of_service(asked.service).or_else(|refusal| judge.refuse(refusal))?;
+        rates.of_peer(asked.service).or_else(|refusal| judge.refuse(refusal))?;
+        Ok(judge.passage())
     }
 
     /// Judges a request of the peer that was [admitted](Self::admit), before it goes to a local network function.
@@ -206,7 +206,7 @@ impl Guard {
         context: &Context<'_>,
         parts: &mut request::Parts,
         body: Option<&mut Bytes>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
         let service = Service::at_start(parts.uri.path());
         let mut judge = self.judge(context, Direction::Incoming, service, true);
@@ -238,7 +238,7 @@ impl Guard {
         asked: RequestSummary,
         parts: &mut response::Parts,
         body: Option<&mut Bytes>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
         let mut judge = self.judge(context, Direction::Outgoing, asked.service, false);
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Hide));
@@ -260,7 +260,7 @@ impl Guard {
         asked: RequestSummary,
         parts: &mut response::Parts,
         body: Option<&mut Bytes>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
         let mut judge = self.judge(context, Direction::Incoming, asked.service, false);
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
@@ -333,14 +333,14 @@ impl Guard {
     ///
     /// # Errors
     /// If it is refused.
-    pub fn body_is_too_long(&self) -> Result<Verdict, Refusal> {
+    pub fn body_is_too_long(&self) -> Result<Passage, Refusal> {
         let refusal = Refusal::new(
             Rule::BodyLength,
             "content",
             &format!("more than {} bytes", self.inspected_body),
         );
         if self.log_only.contains(Rule::BodyLength) {
-            return Ok(Verdict { logged: vec![refusal] });
+            return Ok(Passage { logged: vec![refusal] });
         }
         Err(refusal)
     }
@@ -368,7 +368,7 @@ fn response(
     mut judge: Judge<'_>,
     parts: &mut response::Parts,
     body: Option<&mut Bytes>,
-) -> Result<Verdict, Refusal> {
+) -> Result<Passage, Refusal> {
     let is_error = parts.status.is_client_error() || parts.status.is_server_error();
     judge.knows_members &= !is_error;
     headers::judge_response(&mut judge, &mut parts.headers)?;
@@ -386,10 +386,10 @@ fn finish(
     headers: &mut HeaderMap,
     body: Option<&mut Bytes>,
     is_error: bool,
-) -> Result<Verdict, Refusal> {
+) -> Result<Passage, Refusal> {
     judge.rule = Rule::PlmnInJson;
     body::judge(&mut judge, headers, body, is_error)?;
-    Ok(judge.verdict())
+    Ok(judge.passage())
 }
 
 impl std::fmt::Display for NoGuard {

@@ -12,7 +12,7 @@ use crate::names::PlmnSet;
 /// A message that may be forwarded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use]
-pub struct Verdict {
+pub struct Passage {
     /// What log-only rules would have refused, 16 at most; usually empty.
     pub logged: Vec<Refusal>,
 }

@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(of_each, [75, 81, 81, 92, 100]);
         let refusal = admit("0").unwrap_err();
         assert_eq!((refusal.status.as_u16(), refusal.retry_after), (503, Some(second)));
-        assert_eq!(shed.under_way(), 100, "a refused request is not counted");
+        assert_eq!(shed.under_way(), 100, "refused requests are not counted");
         drop(passed);
         assert_eq!(shed.under_way(), 0);
         assert_eq!(Refusal::share(second).retry_after, Some(second));

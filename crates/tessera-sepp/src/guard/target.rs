@@ -82,5 +82,5 @@ pub(super) fn judge(
     }
     let refusal = Refusal::new(Rule::Target, TARGET, text);
     let allowed = judge.sides.of(Side::Receiver);
-    judge.offence(Refusal { allowed, ..refusal }).map(|()| false)
+    judge.refuse(Refusal { allowed, ..refusal }).map(|()| false)
 }

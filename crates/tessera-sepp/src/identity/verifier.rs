@@ -86,35 +86,35 @@ impl SeppVerifier {
                 (self.server(peer, &certificate, question)?, Direction::Outgoing)
             }
             _ => {
-                return Err(rejected(
+                return Err(refused_with(
                     AlertDescription::INTERNAL_ERROR,
                     "a verifier for the other role",
                 ));
             }
         };
         if peer.anchor != certificate.anchor {
-            return Err(denied(format!(
+            return Err(refused(format!(
                 "{}: the certificate belongs to the trust anchor {:?}, not to {:?}",
                 peer.fqdn, certificate.anchor, peer.anchor
             )));
         }
         if !peer.plmns.iter().any(|plmn| certificate.plmns.contains(&plmn)) {
-            return Err(denied(format!(
+            return Err(refused(format!(
                 "{}: the certificate names none of its networks",
                 peer.fqdn
             )));
         }
         if !peer.pins.is_empty() && !peer.pins.contains(&certificate.fingerprint) {
-            return Err(denied(format!("{}: the certificate is not in `pins`", peer.fqdn)));
+            return Err(refused(format!("{}: the certificate is not in `pins`", peer.fqdn)));
         }
         if self.is_unnamed && !peer.without_server_name {
-            return Err(denied(format!("{}: it sent no server name", peer.fqdn)));
+            return Err(refused(format!("{}: it sent no server name", peer.fqdn)));
         }
         let association = self.associations.established(&peer.fqdn);
         if let (Listener::N32f, Some((_, n32c))) = (self.listener, &association)
             && !certificate.is_within(n32c)
         {
-            return Err(denied(format!(
+            return Err(refused(format!(
                 "{}: the certificate names networks ({}) that the N32-c certificate does not ({})",
                 peer.fqdn, certificate.plmns, n32c.plmns
             )));
@@ -140,11 +140,11 @@ impl SeppVerifier {
         let mut named = certificate.fqdns.iter().filter_map(|name| self.known.get(name));
         match (named.next(), named.next()) {
             (Some(peer), None) => Ok(peer),
-            (None, _) => Err(denied(format!(
+            (None, _) => Err(refused(format!(
                 "the certificate names no configured peer: {:?}",
                 certificate.fqdns
             ))),
-            (Some(one), Some(other)) => Err(denied(format!(
+            (Some(one), Some(other)) => Err(refused(format!(
                 "the certificate names two peers, {} and {}: it must name one",
                 one.fqdn, other.fqdn
             ))),
@@ -160,12 +160,12 @@ impl SeppVerifier {
     ) -> Result<&KnownPeer, PeerRejected> {
         let name = question.server_name.as_deref().and_then(|name| name.parse::<Fqdn>().ok());
         if !name.is_some_and(|name| certificate.fqdns.contains(&name)) {
-            return Err(rejected(
+            return Err(refused_with(
                 AlertDescription::BAD_CERTIFICATE,
                 format!("{peer}: the certificate is for other names: {:?}", certificate.fqdns),
             ));
         }
-        self.known.get(peer).ok_or_else(|| denied(format!("{peer} is not a configured peer")))
+        self.known.get(peer).ok_or_else(|| refused(format!("{peer} is not a configured peer")))
     }
 }
 
@@ -196,10 +196,10 @@ impl PeerVerifier for SeppVerifier {
     }
 }
 
-fn denied(reason: String) -> PeerRejected {
-    rejected(AlertDescription::ACCESS_DENIED, reason)
+fn refused(reason: String) -> PeerRejected {
+    refused_with(AlertDescription::ACCESS_DENIED, reason)
 }
 
-fn rejected(alert: AlertDescription, reason: impl Into<String>) -> PeerRejected {
+fn refused_with(alert: AlertDescription, reason: impl Into<String>) -> PeerRejected {
     PeerRejected { alert, reason: reason.into() }
 }

@@ -69,7 +69,7 @@ struct Inner {
     tickets: CounterFamily<TicketResult>,
     requests: Counters,
     request_durations: Vec<Durations>,
-    rejects: Counters,
+    refusals: Counters,
     logged: Counters,
     rate_limited: Counters,
     certificates: CertificateGauges,
@@ -135,7 +135,7 @@ impl Metrics {
                     of_directions.get_or_create_owned(&labels)
                 })
                 .collect(),
-            rejects: counters("policy_rejects", "Messages that were refused, by rule"),
+            refusals: counters("policy_rejects", "Messages that were refused, by rule"),
             logged: counters("policy_logged", "Messages that broke a rule that only logs"),
             rate_limited: counters("ratelimited", "Requests and connections beyond a rate"),
             certificates: CertificateGauges::register(&families),
@@ -294,8 +294,8 @@ impl PeerMetrics {
     }
 
     /// Counts a message that was refused.
-    pub fn rejected(&self, rule: &'static str) {
-        self.by_rule(&self.all.rejects, rule);
+    pub fn refused(&self, rule: &'static str) {
+        self.by_rule(&self.all.refusals, rule);
     }
 
     /// Counts a message that a log-only rule would have refused.
@@ -345,7 +345,7 @@ mod tests {
         peer.request(Direction::Outgoing, "nudm-sdm", StatusCode::OK, second);
         peer.request(Direction::Outgoing, "nudm-sdm", StatusCode::OK, second);
         peer.request(Direction::Incoming, "x", StatusCode::from_u16(299).unwrap(), second);
-        peer.rejected("plmn-in-json");
+        peer.refused("plmn-in-json");
         peer.rate_limited();
         peer.early();
         metrics.ticket(TicketResult::Replay);

@@ -56,7 +56,7 @@ impl Shared {
         };
         admit().map_err(|refusal: guard::Refusal| {
             if let Some(peer) = peer {
-                self.metrics.peer(peer).rejected(refusal.rule.name());
+                self.metrics.peer(peer).refused(refusal.rule.name());
             }
             let problem = Problem::new(refusal.status, refusal.cause, refusal.rule.detail());
             let mut response = match peer {

@@ -8,8 +8,8 @@ use tessera_proxy::http::deadline::Deadline;
 
 use super::exchange::{Exchange, Outcome};
 use super::live::ActiveConfig;
-use super::look::{InspectedBody, Stop};
-use super::observer::{Direction, Observer, Offence, RejectedMessage};
+use super::look::{ForwardRefusal, InspectedBody};
+use super::observer::{Direction, MessageRefusal, Observer, RefusalReason};
 use super::policy::PeerIndex;
 use crate::guard::{Context, Refusal};
 use crate::n32c::Association;
@@ -42,7 +42,7 @@ impl Border<'_> {
         body: Body,
     ) -> Result<Body, Problem> {
         let judged = self.judge(exchange, Head::Request(parts), body).await;
-        judged.map_err(|stop| stop.to_request())
+        judged.map_err(|refusal| refusal.to_request())
     }
 
     /// Judges the answer, and returns it as it is forwarded.
@@ -51,7 +51,7 @@ impl Border<'_> {
         exchange.strip(&mut parts);
         match self.judge(exchange, Head::Response(&mut parts), body).await {
             Ok(body) => Ok(Response::from_parts(parts, body)),
-            Err(stop) => Err(stop.to_response()),
+            Err(refusal) => Err(refusal.to_response()),
         }
     }
 
@@ -60,22 +60,22 @@ impl Border<'_> {
         exchange: &Exchange,
         mut head: Head<'_>,
         body: Body,
-    ) -> Result<Body, Stop> {
+    ) -> Result<Body, ForwardRefusal> {
         let mut logged = Vec::new();
         let passed = self.pass(exchange, &mut head, body, &mut logged).await;
-        let rejected = |refusal, is_enforced| {
-            self.observer.rejected(&RejectedMessage {
+        let refused = |refusal, is_enforced| {
+            self.observer.refused(&MessageRefusal {
                 peer: self.context.peer,
                 association: Some(self.association.id),
                 direction: exchange.direction,
                 is_response: !head.is_request(),
-                offence: Offence::Guard(refusal),
+                reason: RefusalReason::Guard(refusal),
                 is_enforced,
             });
         };
-        logged.iter().for_each(|refusal| rejected(refusal, false));
-        if let Err(Stop::Refused(refusal)) = &passed {
-            rejected(refusal, true);
+        logged.iter().for_each(|refusal| refused(refusal, false));
+        if let Err(ForwardRefusal::Rule(refusal)) = &passed {
+            refused(refusal, true);
         }
         passed
     }
@@ -87,7 +87,7 @@ impl Border<'_> {
         head: &mut Head<'_>,
         body: Body,
         logged: &mut Vec<Refusal>,
-    ) -> Result<Body, Stop> {
+    ) -> Result<Body, ForwardRefusal> {
         let Self { live, context, deadline, .. } = self;
         let guard = &live.guard;
         let telescopic = live.policy.telescopic.as_ref();
@@ -100,7 +100,7 @@ impl Border<'_> {
             head.rewrite(&Rewriter::outwards(domain), &mut body);
         }
         let data = body.data();
-        let verdict = match (&mut *head, is_of_peer) {
+        let judged = match (&mut *head, is_of_peer) {
             (Head::Request(parts), true) => guard.incoming_request(context, parts, data),
             (Head::Request(parts), false) => guard.outgoing_request(context, parts, data),
             (Head::Response(parts), true) => {
@@ -110,7 +110,7 @@ impl Border<'_> {
                 guard.outgoing_response(context, exchange.asked, parts, data)
             }
         };
-        logged.extend(verdict?.logged);
+        logged.extend(judged?.logged);
         // Callbacks pass this SEPP, so that local functions that know nothing of it can send them.
         if let (Some(domain), true) = (telescopic, is_of_peer) {
             let is_foreign = |network: &NetworkDomain| live.policy.is_of(self.peer, network);

@@ -12,9 +12,9 @@ use super::Sepp;
 use super::border::Border;
 use super::exchange::{Exchange, Outcome};
 use super::live::ActiveConfig;
-use super::look::Stop;
-use super::observer::{Direction, Offence, RejectedMessage};
-use crate::guard::{Context, Refusal, RequestSummary, RevealedTarget, Verdict};
+use super::look::ForwardRefusal;
+use super::observer::{Direction, MessageRefusal, RefusalReason};
+use crate::guard::{Context, Passage, Refusal, RequestSummary, RevealedTarget};
 use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
@@ -49,13 +49,13 @@ impl Sepp {
         body: Body,
     ) -> Outcome {
         // TS 33.501 §13.1.2: without N32-c, or beyond what N32-c proved, nothing passes.
-        let reject = |association: Option<&Association>, offence: Offence<'_>| {
-            self.observer().rejected(&RejectedMessage {
+        let refuse = |association: Option<&Association>, reason: RefusalReason<'_>| {
+            self.observer().refused(&MessageRefusal {
                 peer: &identity.peer,
                 association: association.map(|association| association.id),
                 direction: Direction::Incoming,
                 is_response: false,
-                offence,
+                reason,
                 is_enforced: true,
             });
         };
@@ -67,7 +67,7 @@ impl Sepp {
             .await
             .filter(|association| identity.certificate.is_within(&association.certificate));
         let (Some(peer), Some(association)) = (peer, association) else {
-            reject(None, Offence::Association);
+            refuse(None, RefusalReason::Association);
             return Err(problems::NO_CONTEXT);
         };
         // N32-f's certificate may have fewer networks than N32-c's (TS 33.501 §13.1.2); it doesn't represent the
@@ -86,7 +86,7 @@ impl Sepp {
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
         passing::pass_on(&mut parts)?;
         let refuse_target = |headers: &HeaderMap, problem| -> Problem {
-            reject(Some(&association), Offence::Guard(&Refusal::of_target(headers)));
+            refuse(Some(&association), RefusalReason::Guard(&Refusal::of_target(headers)));
             problem
         };
         ApiRoot::of_headers(&parts.headers)
@@ -134,24 +134,24 @@ impl Sepp {
         association: Option<&Association>,
         context: &Context<'_>,
     ) -> Result<(), Problem> {
-        let rejected = |refusal: &Refusal, is_enforced| {
-            self.observer().rejected(&RejectedMessage {
+        let refused = |refusal: &Refusal, is_enforced| {
+            self.observer().refused(&MessageRefusal {
                 peer: context.peer,
                 association: association.map(|association| association.id),
                 direction: Direction::Incoming,
                 is_response: false,
-                offence: Offence::Guard(refusal),
+                reason: RefusalReason::Guard(refusal),
                 is_enforced,
             });
         };
         match live.guard.admit(context, asked) {
-            Ok(Verdict { logged }) => {
-                logged.iter().for_each(|refusal| rejected(refusal, false));
+            Ok(Passage { logged }) => {
+                logged.iter().for_each(|refusal| refused(refusal, false));
                 Ok(())
             }
             Err(refusal) => {
-                rejected(&refusal, true);
-                Err(Stop::from(refusal).to_request())
+                refused(&refusal, true);
+                Err(ForwardRefusal::from(refusal).to_request())
             }
         }
     }

@@ -7,7 +7,7 @@ use http_body::Body as _;
 use tessera_proxy::http::body::{Body, BodyError, Collected};
 use tessera_proxy::http::deadline::Deadline;
 
-use crate::guard::{Guard, Refusal, Verdict};
+use crate::guard::{Guard, Passage, Refusal};
 use crate::sbi::errors::{Problem, problems};
 use crate::sbi::telescopic::{self, Rewriter, is_json};
 
@@ -19,13 +19,13 @@ pub(crate) enum InspectedBody {
     Passing(Body),
 }
 
-/// Why a message is stopped.
+/// Why a message isn't forwarded.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum ForwardRefusal {
     /// A rule of the guard.
-    Refused(Box<Refusal>),
+    Rule(Box<Refusal>),
     /// Anything else.
-    Problem(Problem),
+    Other(Problem),
 }
 
 impl InspectedBody {
@@ -38,16 +38,16 @@ impl InspectedBody {
         rewrites: bool,
         deadline: Deadline,
         logged: &mut Vec<Refusal>,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, ForwardRefusal> {
         let body = body.without_trailers();
         let rewrites = rewrites && is_json(headers) && !headers.contains_key(CONTENT_ENCODING);
         if body.is_end() || !(rewrites || guard.inspects(headers)) {
             return Ok(Self::Passing(body));
         }
         let limit = guard.inspected_body();
-        let too_long = || guard.body_is_too_long().map_err(Stop::from);
+        let too_long = || guard.body_is_too_long().map_err(ForwardRefusal::from);
         if body.size_hint().lower() > limit as u64 {
-            let Verdict { logged: passed } = too_long()?;
+            let Passage { logged: passed } = too_long()?;
             logged.extend(passed);
             return Ok(Self::Passing(body));
         }
@@ -56,7 +56,7 @@ impl InspectedBody {
             // The bytes read so far are lost, so it can't pass any more. A log-only rule lets bodies with an announced
             // length pass.
             Ok(Err(BodyError::TooLong)) => Err(match too_long() {
-                Err(stop) => stop,
+                Err(refusal) => refusal,
                 Ok(_) => problems::TOO_LONG.into(),
             }),
             Ok(Err(error)) => Err(of_body(&error).into()),
@@ -104,24 +104,24 @@ pub(crate) fn of_body(error: &BodyError) -> Problem {
     }
 }
 
-impl From<Problem> for Stop {
+impl From<Problem> for ForwardRefusal {
     fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
+        Self::Other(problem)
     }
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for ForwardRefusal {
     fn from(refusal: Refusal) -> Self {
-        Self::Refused(Box::new(refusal))
+        Self::Rule(Box::new(refusal))
     }
 }
 
-impl Stop {
-    /// Returns the answer to a stopped request.
+impl ForwardRefusal {
+    /// Returns the answer to a refused request.
     pub(crate) fn to_request(&self) -> Problem {
         match self {
-            Self::Problem(problem) => problem.clone(),
-            Self::Refused(refusal) => Problem {
+            Self::Other(problem) => problem.clone(),
+            Self::Rule(refusal) => Problem {
                 retry_after: refusal
                     .retry_after_seconds()
                     .map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX)),
@@ -130,10 +130,10 @@ impl Stop {
         }
     }
 
-    /// Returns the answer to a request whose answer was stopped: the client isn't at fault.
+    /// Returns the answer to a request whose answer was refused: the client isn't at fault.
     pub(crate) fn to_response(&self) -> Problem {
         match self {
-            Self::Problem(problem) if *problem == problems::SLOW_BODY => problems::TIMED_OUT,
+            Self::Other(problem) if *problem == problems::SLOW_BODY => problems::TIMED_OUT,
             _ => Problem::new(
                 StatusCode::BAD_GATEWAY,
                 "INBOUND_SERVER_ERROR",

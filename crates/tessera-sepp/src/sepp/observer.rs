@@ -18,8 +18,8 @@ pub trait Observer: Send + Sync {
     }
 
     /// A request or a response was refused, or would have been by a log-only rule.
-    fn rejected(&self, rejected: &RejectedMessage<'_>) {
-        let _ = rejected;
+    fn refused(&self, refused: &MessageRefusal<'_>) {
+        let _ = refused;
     }
 
     /// A peer became reachable or unreachable on N32-f.
@@ -73,7 +73,7 @@ impl Direction {
 
 /// A message that was refused, or would have been.
 #[derive(Debug, Clone, Copy)]
-pub struct RejectedMessage<'r> {
+pub struct MessageRefusal<'r> {
     /// The peer, by its verified name.
     pub peer: &'r Fqdn,
     /// The association, if there is one.
@@ -82,22 +82,22 @@ pub struct RejectedMessage<'r> {
     pub direction: Direction,
     /// Whether it is the answer to that request.
     pub is_response: bool,
-    /// The offence.
-    pub offence: Offence<'r>,
+    /// Why it was refused.
+    pub reason: RefusalReason<'r>,
     /// Whether it was refused; otherwise a log-only rule let it pass.
     pub is_enforced: bool,
 }
 
-/// What a message offends against.
+/// Why a message is refused.
 #[derive(Debug, Clone, Copy)]
-pub enum Offence<'r> {
+pub enum RefusalReason<'r> {
     /// A rule of the guard.
     Guard(&'r Refusal),
     /// N32-f of a peer without an established association, or beyond what its certificate proved on N32-c.
     Association,
 }
 
-impl Offence<'_> {
+impl RefusalReason<'_> {
     /// Returns its name in logs and metrics.
     pub fn rule(&self) -> &'static str {
         match self {

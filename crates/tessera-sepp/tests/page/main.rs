@@ -132,7 +132,7 @@ fn every_metric_is_documented() {
     peer.association_state(1);
     peer.handshake(&Facts::default(), Duration::from_millis(3));
     peer.request(Direction::Outgoing, "nudm-sdm", StatusCode::OK, Duration::from_secs(1));
-    peer.rejected("plmn-in-json");
+    peer.refused("plmn-in-json");
     peer.logged("plmn-in-json");
     peer.rate_limited();
     let series = vec![vec![("peer", String::new()), ("cert", "own".to_owned())]];

@@ -46,8 +46,8 @@ async fn without_an_association_nothing_is_forwarded() {
     let text = text(response).await;
     assert_eq!(text, r#"{"title":"Forbidden","status":403,"cause":"CONTEXT_NOT_FOUND"}"#);
     assert_eq!(world.udm.count(), 0);
-    let rejected = world.home.seen.rejected.lock().unwrap().clone();
-    assert_eq!(rejected, [(VISITED.parse().unwrap(), "association")]);
+    let refused = world.home.seen.refused.lock().unwrap().clone();
+    assert_eq!(refused, [(VISITED.parse().unwrap(), "association")]);
 }
 
 /// A function that allows 300 ms gets its answer then, not after the 10 s of `response-time`.
@@ -237,7 +237,7 @@ async fn n32c_uses_the_rate_too() {
         statuses.push(response.status().as_u16());
     }
     assert!(statuses.contains(&429), "{statuses:?}");
-    assert!(world.home.seen.rejected.lock().unwrap().iter().all(|it| it.1 == "rate"));
+    assert!(world.home.seen.refused.lock().unwrap().iter().all(|it| it.1 == "rate"));
     assert!(statuses.iter().all(|status| [204, 429].contains(status)), "{statuses:?}");
 }
 

@@ -21,7 +21,7 @@ use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
 use tessera_sepp::n32f::reach::Reach;
 use tessera_sepp::names::Fqdn;
-use tessera_sepp::sepp::observer::{Observer, Offence, RejectedMessage, RelayedRequest};
+use tessera_sepp::sepp::observer::{MessageRefusal, Observer, RefusalReason, RelayedRequest};
 use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -84,7 +84,7 @@ pub struct Function {
 #[derive(Default)]
 pub struct RecordedReports {
     pub relayed: Mutex<Vec<(Option<Fqdn>, &'static str, StatusCode)>>,
-    pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
+    pub refused: Mutex<Vec<(Fqdn, &'static str)>>,
     /// The claims that broke rules of the guard.
     pub claimed: Mutex<Vec<String>>,
     /// Whether each request was early.
@@ -96,7 +96,7 @@ pub struct RecordedReports {
 impl RecordedReports {
     /// Returns the rule and the claim that were refused last.
     pub fn last_refusal(&self) -> Option<(&'static str, String)> {
-        let (_, rule) = self.rejected.lock().unwrap().last()?.clone();
+        let (_, rule) = self.refused.lock().unwrap().last()?.clone();
         Some((rule, self.claimed.lock().unwrap().pop()?))
     }
 }
@@ -107,9 +107,9 @@ impl Observer for RecordedReports {
         self.relayed.lock().unwrap().push((it.peer.cloned(), it.service, it.status));
     }
 
-    fn rejected(&self, it: &RejectedMessage<'_>) {
-        self.rejected.lock().unwrap().push((it.peer.clone(), it.offence.rule()));
-        if let Offence::Guard(refusal) = it.offence {
+    fn refused(&self, it: &MessageRefusal<'_>) {
+        self.refused.lock().unwrap().push((it.peer.clone(), it.reason.rule()));
+        if let RefusalReason::Guard(refusal) = it.reason {
             self.claimed.lock().unwrap().push(refusal.claimed.to_string());
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use tessera_sepp::guard::{Rule, Verdict};
+use tessera_sepp::guard::{Passage, Rule};
 
 use crate::message::{PEER, guard, incoming, passes, request, rule, with};
 
@@ -15,7 +15,7 @@ fn deep_json_is_refused_and_nothing_breaks() {
     let nested = |open: &str, close: &str, depth: usize| {
         format!("POST /nausf-auth/v1/x\n\n{}{}", open.repeat(depth), close.repeat(depth))
     };
-    assert_eq!(incoming(&guard, &nested("[", "]", 20)), Ok(Verdict::default()));
+    assert_eq!(incoming(&guard, &nested("[", "]", 20)), Ok(Passage::default()));
     for depth in [21, 100, 128, 1_000, 1_000_000] {
         for (open, close) in [("[", "]"), ("{\"tai\":[", "]}")] {
             let refusal = incoming(&guard, &nested(open, close, depth)).unwrap_err();
@@ -40,7 +40,7 @@ fn a_token_in_a_token_is_malformed_however_many_there_are() {
         |claims: &str| format!("{{\"accessToken\":\"e30.{}.c\"}}", URL_SAFE_NO_PAD.encode(claims));
     let judged = |body: &str| incoming(&guard, &format!("POST /nausf-auth/v1/x\n\n{body}"));
     let mut nested = within("{}");
-    assert_eq!(judged(&nested), Ok(Verdict::default()));
+    assert_eq!(judged(&nested), Ok(Passage::default()));
     for _ in 0..30 {
         nested = within(&nested);
         assert_eq!(judged(&nested).unwrap_err().rule, Rule::Malformed, "{} bytes", nested.len());
@@ -80,7 +80,7 @@ fn long_members_and_many_of_them_are_read_to_their_end() {
 fn log_lines_are_bounded() {
     let guard = guard("[guard]\nlog-only = [\"plmn-in-json\"]");
     let lies = r#"{"mcc":"208","mnc":"93"},"#.repeat(1000);
-    let Verdict { logged, .. } =
+    let Passage { logged, .. } =
         incoming(&guard, &format!("POST /nudm-uecm/v1/x\n\n[{lies}1]")).unwrap();
     assert_eq!(logged.len(), 16);
     assert_eq!(logged[0].claimed.as_ref(), "208-93");

@@ -23,7 +23,7 @@ mod receivers;
 mod sides;
 
 use bytes::Bytes;
-use tessera_sepp::guard::{Rule, Verdict};
+use tessera_sepp::guard::{Passage, Rule};
 
 use crate::corpus::{ANSWERS, Case, HONEST, spoofed};
 use crate::message::{guard, incoming, incoming_answer, request, with};
@@ -36,8 +36,8 @@ fn every_spoofed_request_is_refused_by_its_rule() {
     let guard = guard(ANY_MEMBER);
     let mut wrong = Vec::new();
     for Case { what, rule, request } in spoofed().chain(places::REQUESTS).chain(sides::REQUESTS) {
-        let verdict = incoming(&guard, request);
-        match verdict {
+        let judged = incoming(&guard, request);
+        match judged {
             Err(refusal) if refusal.rule == *rule => {
                 assert!(!refusal.claimed.contains("0000000001"), "{what}: a subscriber is shown");
                 assert!(refusal.status.is_client_error(), "{what}");
@@ -59,7 +59,7 @@ fn a_log_only_rule_lets_the_message_pass_and_reports_it() {
         }
         let guard = guard(&format!("[guard]\nlog-only = [\"unknown-member\", \"{rule}\"]"));
         match incoming(&guard, request) {
-            Ok(Verdict { logged, .. }) => {
+            Ok(Passage { logged, .. }) => {
                 assert!(logged.iter().any(|refusal| refusal.rule == *rule), "{what}")
             }
             // Another rule refuses it too.
@@ -74,8 +74,8 @@ fn honest_requests_pass_untouched() {
     for (what, text) in HONEST {
         let (mut parts, mut body) = request(text);
         let before = body.clone();
-        let verdict = with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)));
-        assert_eq!(verdict.map_err(|refusal| format!("{what}: {refusal}")), Ok(Verdict::default()));
+        let judged = with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)));
+        assert_eq!(judged.map_err(|refusal| format!("{what}: {refusal}")), Ok(Passage::default()));
         // A multipart body gets another boundary.
         let plain = |body: &Bytes| {
             let text = String::from_utf8_lossy(body).to_ascii_lowercase();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Request, Response, request, response};
 use tessera_proxy::config::Document;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::guard::{Context, Guard, Refusal, RequestSummary, Rule, Verdict};
+use tessera_sepp::guard::{Context, Guard, Passage, Refusal, RequestSummary, Rule};
 use tessera_sepp::names::PlmnSet;
 
 pub const PEER: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
@@ -69,7 +69,7 @@ pub fn with<T>(judge: impl FnOnce(&Context<'_>) -> T) -> T {
 }
 
 /// Judges a request of the peer.
-pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
+pub fn incoming(guard: &Guard, text: &str) -> Result<Passage, Refusal> {
     let (mut parts, mut body) = request(text);
     // As in the relay: the guard doesn't see bodies that aren't inspected.
     let body = Some(&mut body).filter(|_| guard.inspects(&parts.headers));
@@ -81,7 +81,7 @@ pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
 }
 
 /// Judges a request of a local function.
-pub fn outgoing(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
+pub fn outgoing(guard: &Guard, text: &str) -> Result<Passage, Refusal> {
     let (mut parts, mut body) = request(text);
     with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)))
 }
@@ -131,8 +131,8 @@ fn answer(asked: &str, header: &str, body: &str) -> (RequestSummary, response::P
 }
 
 /// Checks that it passes, and that no rule would have refused it.
-pub fn passes(judged: Result<Verdict, Refusal>) {
-    assert_eq!(judged, Ok(Verdict::default()));
+pub fn passes(judged: Result<Passage, Refusal>) {
+    assert_eq!(judged, Ok(Passage::default()));
 }
 
 /// Parses `METHOD path`, lines of headers, an empty line, and the body. A body without a type is JSON.

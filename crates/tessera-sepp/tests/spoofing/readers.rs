@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Response};
-use tessera_sepp::guard::{RequestSummary, Rule, Verdict};
+use tessera_sepp::guard::{Passage, RequestSummary, Rule};
 
 use crate::message::{OWN, guard, incoming, passes, request, rule, with};
 
@@ -132,8 +132,8 @@ fn methods_are_those_of_3gpp() {
         let guard = guard("[peer.visited.guard]\napis = [\"nudm-sdm\"]");
         let (mut parts, _) = request("GET /nudm-sdm/v2/imsi-999700000000001/am-data");
         parts.method = Method::from_bytes(method.as_bytes()).unwrap();
-        let verdict = with(|context| guard.incoming_request(context, &mut parts, None));
-        let refusal = verdict.unwrap_err();
+        let judged = with(|context| guard.incoming_request(context, &mut parts, None));
+        let refusal = judged.unwrap_err();
         assert_eq!((refusal.rule, &*refusal.claimed), (Rule::Api, method));
     }
 }
@@ -229,8 +229,8 @@ fn headers_that_servers_read_as_others_dont_pass() {
         let (mut parts, _) = request("GET /nudm-sdm/v2/imsi-999700000000001/am-data");
         let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
         parts.headers.insert(name.clone(), HeaderValue::from_static("208-93"));
-        let verdict = with(|context| guard.incoming_request(context, &mut parts, None));
-        verdict.map(|_| parts.headers.contains_key(name)).map_err(|refusal| refusal.rule)
+        let judged = with(|context| guard.incoming_request(context, &mut parts, None));
+        judged.map(|_| parts.headers.contains_key(name)).map_err(|refusal| refusal.rule)
     };
     for name in ["3gpp_sbi_originating_network_id", "3gpp-sbi-asserted_plmn_id", "content_type"] {
         assert_eq!(judged(name), Err(Rule::Malformed), "{name}");
@@ -257,10 +257,10 @@ fn a_peers_answer_leads_into_its_own_network() {
         let (question, _) = request("POST /nudm-uecm/v1/x");
         let answer = Response::builder().status(status).header(name, value).body(()).unwrap();
         let (mut parts, ()) = answer.into_parts();
-        let verdict = with(|context| {
+        let judged = with(|context| {
             guard.incoming_response(context, RequestSummary::of(&question), &mut parts, None)
         });
-        verdict.map(|_| parts.headers.contains_key(name)).map_err(|refusal| refusal.rule)
+        judged.map(|_| parts.headers.contains_key(name)).map_err(|refusal| refusal.rule)
     };
     let here = "http://udm.5gc.mnc001.mcc001.3gppnetwork.org/nudm-uecm/v1/x";
     for status in [200, 201, 204, 303, 308, 404] {
@@ -322,7 +322,7 @@ fn the_content_of_an_answer_leads_into_the_peers_network() {
         let answer = Response::builder().status(status).header("content-type", kind);
         let (mut parts, ()) = answer.body(()).unwrap().into_parts();
         let mut body = Bytes::copy_from_slice(content.as_bytes());
-        let verdict: Result<Verdict, _> = with(|context| {
+        let judged: Result<Passage, _> = with(|context| {
             guard.incoming_response(
                 context,
                 RequestSummary::of(&question),
@@ -330,7 +330,7 @@ fn the_content_of_an_answer_leads_into_the_peers_network() {
                 Some(&mut body),
             )
         });
-        verdict.map(|_| body.len()).map_err(|refusal| refusal.rule)
+        judged.map(|_| body.len()).map_err(|refusal| refusal.rule)
     };
     let json = "application/json";
     for member in ["resourceUri", "targetSepp", "targetScp", "nrfUri"] {

@@ -73,7 +73,7 @@ fn envoy_asks_over_n32f() {
         (world.home().handshakes("a") - full, world.home().handshakes("c") - resumed);
     println!("envoy made {full} full handshakes and came back {resumed} times");
     assert!(full >= 1 && resumed >= 1, "{full}, {resumed}\n{}", world.output());
-    // A false claim is rejected.
+    // A false claim is refused.
     let said = ask(&["-H", "3gpp-sbi-originating-network-id: 310-410"]);
     assert!(said.ends_with("\n403"), "{said}");
     envoy.kill();

@@ -57,7 +57,7 @@ fn a_reload_that_fails_changes_nothing() {
     world.get_over_new_connection();
 }
 
-/// A peer removed from the configuration is rejected, with or without a ticket, and accepted again when its table
+/// A peer removed from the configuration is refused, with or without a ticket, and accepted again when its table
 /// returns.
 #[test]
 fn a_peer_that_leaves_the_configuration_is_a_stranger() {

@@ -13,7 +13,7 @@ use super::identity::{Identity, OTHER_KINDS};
 use super::members::{FoldedName, Key, Member};
 use super::network::{NetworkName, Side, Sides};
 use super::uri::{HttpUri, UriMatch};
-use super::{Refusal, Rule, RuleSet, Verdict, network, path, percent, uri};
+use super::{Passage, Refusal, Rule, RuleSet, network, path, percent, uri};
 use crate::config::{ApiRule, TargetPattern};
 use crate::names::Fqdn;
 
@@ -85,8 +85,8 @@ impl Scope {
 const MOST_LOGGED: usize = 16;
 
 impl Judge<'_> {
-    /// Handles an offence: refuses the message, unless the rule only logs.
-    pub(super) fn offence(&mut self, refusal: Refusal) -> Result<(), Refusal> {
+    /// Refuses the message, unless the rule only logs.
+    pub(super) fn refuse(&mut self, refusal: Refusal) -> Result<(), Refusal> {
         if !self.log_only.contains(refusal.rule) {
             return Err(refusal);
         }
@@ -102,11 +102,11 @@ impl Judge<'_> {
         field: &'static str,
         claimed: &str,
     ) -> Result<(), Refusal> {
-        self.offence(Refusal::new(rule, field, claimed))
+        self.refuse(Refusal::new(rule, field, claimed))
     }
 
-    pub(super) fn verdict(self) -> Verdict {
-        Verdict { logged: self.logged }
+    pub(super) fn passage(self) -> Passage {
+        Passage { logged: self.logged }
     }
 
     /// Returns whether the parameters under judgement must name the peer's network.
@@ -143,7 +143,7 @@ impl Judge<'_> {
         claimed: &str,
     ) -> Result<(), Refusal> {
         let allowed = self.sides.of(side);
-        self.offence(Refusal { allowed, ..Refusal::new(rule, scope.name, claimed) })
+        self.refuse(Refusal { allowed, ..Refusal::new(rule, scope.name, claimed) })
     }
 
     /// Returns the scope below a known member. In a map the member's name is data, and can't change which networks its

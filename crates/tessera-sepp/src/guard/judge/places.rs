@@ -194,5 +194,5 @@ pub(super) fn elsewhere(
     text: &str,
 ) -> Result<(), Refusal> {
     let refusal = Refusal::new(Rule::CallbackUri, field, text);
-    judge.offence(Refusal { allowed: judge.sides.of(side), ..refusal })
+    judge.refuse(Refusal { allowed: judge.sides.of(side), ..refusal })
 }

@@ -7,7 +7,7 @@
 mod message;
 
 use serde_json::Value;
-use tessera_sepp::guard::{Guard, Refusal, RequestSummary, Verdict};
+use tessera_sepp::guard::{Guard, Passage, Refusal, RequestSummary};
 
 use self::message::Message;
 use crate::message::{guard, with};
@@ -30,7 +30,7 @@ fn ten_thousand_honest_messages_pass_and_mean_the_same() {
             let mut after = before.clone();
             let judged = exchange.judged(&guard, &mut after);
             let what = format!("{number}, {}: {before:?}", exchange.text("what"));
-            assert_eq!(judged, Ok(Verdict::default()), "{what}");
+            assert_eq!(judged, Ok(Passage::default()), "{what}");
             assert_eq!(after.pairs(), before.pairs(), "{what}");
             assert_eq!(after.headers(), before.headers(), "{what}");
             // Addresses of a peer's functions are internal to it, and are removed (docs/sepp.md).
@@ -53,7 +53,7 @@ fn with_hidden_names_they_pass_too() {
         let sent = request.clone();
         let judge = |message: &mut Message| {
             let judged = exchange.judged(&guard, message);
-            assert_eq!(judged, Ok(Verdict::default()), "{number}: {}", exchange.text("what"));
+            assert_eq!(judged, Ok(Passage::default()), "{number}: {}", exchange.text("what"));
         };
         judge(&mut request);
         if exchange.is_of_peer(&answer) {
@@ -137,7 +137,7 @@ impl Exchange {
         (self.text("from") == "visited") == message.status.is_none()
     }
 
-    fn judged(&self, guard: &Guard, message: &mut Message) -> Result<Verdict, Refusal> {
+    fn judged(&self, guard: &Guard, message: &mut Message) -> Result<Passage, Refusal> {
         let is_of_peer = self.is_of_peer(message);
         let mut parts = message.request();
         let asked = RequestSummary::of(&parts);
