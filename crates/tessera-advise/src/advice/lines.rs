@@ -10,6 +10,7 @@ use super::memory::held_bytes;
 use super::numbers::milliseconds;
 use super::price::at_home;
 use super::rules::{Exclusion, registers, ruled_out};
+use super::sentences::{self as say, fill};
 use super::settings::hours;
 use super::{Choice, Line};
 
@@ -35,29 +36,19 @@ impl Choice<'_> {
         let (rtt, baseline) = (self.facts.round_trip_ms, self.baseline());
         let reason = match self.way.option {
             Letter::A => match ruled_out(self.evidence, self.facts, baseline) {
-                Some(Exclusion { fact, because }) => {
-                    format!("{fact} rules resumption out: {because}")
-                }
-                None => "no way of resuming saves anything for certain".to_owned(),
+                Some(Exclusion { fact, because }) => fill(say::NO_RESUMPTION, &[&fact, &because]),
+                None => say::NO_SAVING.to_owned(),
             },
-            Letter::B => "the owner gave up forward secrecy, and this is the least work".to_owned(),
-            Letter::C => format!(
-                "a ticket saves the certificates, and no permitted way saves more for certain at {rtt} ms"
-            ),
-            Letter::D | Letter::DSingleUse => format!(
-                "a request goes with the first flight, which saves a round trip of {rtt} ms; the owner accepted what \
-                 that gives up"
-            ),
+            Letter::B => say::LEAST_WORK.to_owned(),
+            Letter::C => fill(say::TICKET_SAVES, &[&rtt]),
+            Letter::D | Letter::DSingleUse => fill(say::EARLY_BY_CONSENT, &[&rtt]),
             Letter::E => {
                 let from = match self.way.store {
-                    Store::Memory => "the take",
+                    Store::Memory => say::THE_TAKE,
                     // docs/vaults.md: etcd retains deleted values for a while.
-                    Store::Etcd => "the end of the epoch in which its key was stored",
+                    Store::Etcd => say::EPOCH_END,
                 };
-                format!(
-                    "a request goes with the first flight, which saves a round trip of {rtt} ms; it is forward-secret \
-                     from {from} on, and executed at most once"
-                )
+                fill(say::EARLY_ONCE, &[&rtt, &from])
             }
         };
         let facts = vec![
@@ -87,19 +78,13 @@ impl Choice<'_> {
         };
         let sibling = Way { kx: Some(other), ticket_key, ..of };
         let reason = match kx {
-            KeyExchange::X25519MlKem768 => self.why_hybrid(
-                sibling,
-                "recordings are kept, and a quantum computer would open X25519's",
-            ),
-            KeyExchange::X25519 => {
-                "post-quantum confidentiality isn't required, and would cost the difference"
-                    .to_owned()
-            }
+            KeyExchange::X25519MlKem768 => self.why_hybrid(sibling, say::RECORDINGS_KEPT),
+            KeyExchange::X25519 => say::CLASSICAL_IS_CHEAPER.to_owned(),
         };
         let cost = measurements::against(self.evidence, self.facts, of, sibling);
         let answer = match self.way.kx {
             Some(_) => kx.registered_name().to_owned(),
-            None => format!("none; {} in what it falls back to", kx.registered_name()),
+            None => fill(say::NO_KEY_EXCHANGE, &[&kx.registered_name()]),
         };
         let cost = cost.into_iter().collect();
         self.line("key exchange", answer, reason, vec!["post-quantum"], cost)
@@ -112,9 +97,9 @@ impl Choice<'_> {
         }
         let because = match ruled_out(self.evidence, self.facts, sibling) {
             Some(Exclusion { because, .. }) => because,
-            None => "leaving it out saves nothing for certain".to_owned(),
+            None => say::LEAVING_IT_OUT.to_owned(),
         };
-        format!("post-quantum confidentiality isn't required; {because}")
+        fill(say::HYBRID_ALL_THE_SAME, &[&because])
     }
 
     fn one_time_key(&self) -> Option<Line> {
@@ -125,20 +110,11 @@ impl Choice<'_> {
         };
         let sibling = Way { ticket_key: Some(sibling), ..self.way };
         let (reason, facts) = match key {
-            OneTimeKey::X25519MlKem768 => (
-                self.why_hybrid(
-                    sibling,
-                    "early data that is recorded must stay closed to quantum computers too",
-                ),
-                "post-quantum",
-            ),
-            OneTimeKey::X25519 => {
-                ("post-quantum confidentiality isn't required".to_owned(), "post-quantum")
+            OneTimeKey::X25519MlKem768 => {
+                (self.why_hybrid(sibling, say::EARLY_DATA_RECORDED), "post-quantum")
             }
-            OneTimeKey::Psk => (
-                "both ends really delete it, and no public-key work is left".to_owned(),
-                "deletes-one-time-psks",
-            ),
+            OneTimeKey::X25519 => (say::CLASSICAL_SUFFICES.to_owned(), "post-quantum"),
+            OneTimeKey::Psk => (say::PSK_DELETED.to_owned(), "deletes-one-time-psks"),
         };
         let differs = self.against(sibling);
         let cost = differs.into_iter().chain(self.held()).collect();
@@ -156,20 +132,10 @@ impl Choice<'_> {
         };
         let ruled_out = ruled_out(self.evidence, self.facts, sibling);
         let reason = match (continuation, ruled_out) {
-            (Continuation::PskKe, Some(_)) => {
-                "the session is protected like its early data, and a classical key exchange in addition would open it \
-                 to what the facts rule out"
-                    .to_owned()
-            }
-            (Continuation::PskKe, None) => {
-                "the session is as forward-secret as its early data, and a second key exchange costs \
-                 more than the measurement is uncertain by"
-                    .to_owned()
-            }
+            (Continuation::PskKe, Some(_)) => say::DHE_OPENS.to_owned(),
+            (Continuation::PskKe, None) => say::DHE_COSTS.to_owned(),
             (Continuation::PskDheKe, Some(Exclusion { because, .. })) => because,
-            (Continuation::PskDheKe, None) => {
-                "the handshake has its own key exchange, and leaving it out saves nothing for certain".to_owned()
-            }
+            (Continuation::PskDheKe, None) => say::DHE_IS_CHEAP.to_owned(),
         };
         let facts = vec!["forward-secrecy", "processor-price"];
         let cost = self.against(sibling).into_iter().collect();
@@ -179,21 +145,17 @@ impl Choice<'_> {
     fn key_lifetime(&self) -> Option<Line> {
         self.way.ticket_key?;
         let [in_time, ..] = self.lifetimes.shares(self.facts.reconnections_per_hour);
-        let mut reason = format!(
-            "{:.0} of 100 reconnections come within it, if connections break independently; the others go by the sealed \
-             ticket, at this price; a lost flight stays readable for an attacker who steals its key until {}",
-            in_time * 100.0,
-            match self.way.store {
-                Store::Memory => "then",
-                Store::Etcd => "its epoch ends",
-            },
-        );
+        let until = match self.way.store {
+            Store::Memory => say::THEN,
+            Store::Etcd => say::ITS_EPOCH_ENDS,
+        };
+        let mut reason = fill(say::KEY_IN_TIME, &[&format_args!("{:.0}", in_time * 100.0), &until]);
         match self.facts.application {
-            Application::Sepp => reason += "; a SEPP has no key for it",
-            Application::Tunnel => reason += "; a tunnel has no key for it",
+            Application::Sepp => reason += say::SEPP_HAS_NO_KEY,
+            Application::Tunnel => reason += say::TUNNEL_HAS_NO_KEY,
             Application::Own => {}
         }
-        let late = self.late("when the key is too late");
+        let late = self.late(say::KEY_TOO_LATE);
         let answer = hours(self.lifetimes.one_time_key);
         let facts = vec!["reconnections-per-hour", "longest-ticket-lifetime"];
         Some(self.line("one-time key's lifetime", answer, reason, facts, late))
@@ -204,17 +166,14 @@ impl Choice<'_> {
             return None;
         }
         let [.., too_late] = self.lifetimes.shares(self.facts.reconnections_per_hour);
-        let reason = format!(
-            "{:.0} of 100 reconnections come within it; the others are full handshakes, at this price",
-            (1.0 - too_late) * 100.0
-        );
+        let reason = fill(say::TICKET_IN_TIME, &[&format_args!("{:.0}", (1.0 - too_late) * 100.0)]);
         let resumed = match self.way.option {
             Letter::E => self.baseline(),
             _ => self.way,
         };
         let full = Way::plain(Letter::A, resumed.kx.or(super::candidates::full(self.facts).kx));
         let late = measurements::against(self.evidence, self.facts, full, resumed);
-        let late = late.into_iter().map(|late| late.when("when the ticket is too late")).collect();
+        let late = late.into_iter().map(|late| late.when(say::TICKET_TOO_LATE)).collect();
         let facts = vec!["reconnections-per-hour", "longest-ticket-lifetime"];
         Some(self.line("ticket's lifetime", hours(self.lifetimes.ticket), reason, facts, late))
     }
@@ -225,34 +184,18 @@ impl Choice<'_> {
         let (answer, reason, cost) = match self.way.store {
             Store::Etcd => {
                 let there = self.facts.store_round_trip_ms.unwrap_or_default() * 1e3;
-                let way = "the way to the store, by the facts";
-                let there = Measurement::of(self.way, way, there, Unit::Us);
+                let there = Measurement::of(self.way, say::WAY_TO_STORE, there, Unit::Us);
                 // Compare like with like, both with keys in memory: etcd's cost would distort the comparison.
                 let of_etcd = self.against(memory).filter(|against| !against.without_etcd);
-                (
-                    "etcd, its values under epoch keys",
-                    "any of the servers takes the key; a take waits for the store, which is nearer than the client",
-                    of_etcd.into_iter().chain([there]).collect(),
-                )
+                (say::IN_ETCD, say::ANY_SERVER, of_etcd.into_iter().chain([there]).collect())
             }
-            Store::Memory if at_home(self.facts, self.way) < 1.0 => (
-                "the memory of each server; between them the channel of docs/sites.md",
-                "the servers share no store: a forward-secret ticket opens where it was issued, elsewhere its sealed \
-                 ticket resumes at this price, if they share ticket keys and that channel; if not, the flight is \
-                 `unknown`",
-                self.late("at another server"),
-            ),
-            Store::Memory if self.facts.servers > 1.0 => (
-                "the memory of each server",
-                "a client returns to the server that it left; a key that is lost with that server costs a round trip, \
-                 and never a replay",
-                self.held().into_iter().collect(),
-            ),
-            Store::Memory => (
-                "the server's memory",
-                "one server answers; a key that is lost with it costs a round trip, and never a replay",
-                self.held().into_iter().collect(),
-            ),
+            Store::Memory if at_home(self.facts, self.way) < 1.0 => {
+                (say::IN_SITES, say::NO_SHARED_STORE, self.late(say::AT_ANOTHER))
+            }
+            Store::Memory if self.facts.servers > 1.0 => {
+                (say::IN_EACH_MEMORY, say::SAME_SERVER, self.held().into_iter().collect())
+            }
+            Store::Memory => (say::IN_MEMORY, say::ONE_SERVER, self.held().into_iter().collect()),
         };
         let facts = vec!["servers", "shared-store", "store-round-trip", "ticket-memory"];
         Some(self.line("store", answer, reason, facts, cost))
@@ -263,45 +206,26 @@ impl Choice<'_> {
         let registers = registers(self.facts, self.way);
         let cost = found.map(|Protection { way, executions, .. }| {
             let what = match registers {
-                Some(_) => {
-                    "a request whose flight an adversary replayed to one server was executed"
-                }
-                None => "a request whose flight an adversary replayed was executed",
+                Some(_) => say::ATTACKED_ONE_SERVER,
+                None => say::ATTACKED,
             };
             // Names the way that was attacked, whose store may be another.
             Measurement::of(*way, what, f64::from(*executions), Unit::Executions)
         });
         let (answer, reason) = match (self.way.option.has_early_data(), self.facts.early_requests) {
-            (false, _) => ("none is early", "this way sends nothing before the handshake"),
-            (true, EarlyRequests::Repeatable) => (
-                "those that may be repeated",
-                "a request whose verdict leaves its outcome open may be sent again",
-            ),
-            (true, _) => (
-                "any of them, once",
-                "the server executes a flight at most once, and a rejected one brings a verdict: a burned flight was \
-                 not executed and may be sent again; a used or unknown one may have been, which the application must \
-                 resolve",
-            ),
+            (false, _) => (say::NONE_EARLY, say::NOTHING_BEFORE),
+            (true, EarlyRequests::Repeatable) => (say::REPEATABLE_ONES, say::MAY_BE_REPEATED),
+            (true, _) => (say::ANY_ONCE, say::VERDICTS),
         };
-        let attacked_elsewhere = found.is_some_and(|found| found.way.store != self.way.store);
-        let reason = match attacked_elsewhere {
-            true => format!("{reason}; it was attacked with keys in memory, not in etcd"),
-            false => reason.to_owned(),
-        };
-        let reason = match registers {
-            Some(servers) => format!(
-                "{reason}; each of {servers} servers has its own register of used tickets, and may execute it as often"
-            ),
-            None => reason,
-        };
-        self.line(
-            "early requests",
-            answer,
-            reason,
-            vec!["early-requests"],
-            cost.into_iter().collect(),
-        )
+        let mut reason = reason.to_owned();
+        if found.is_some_and(|found| found.way.store != self.way.store) {
+            reason = format!("{reason}; {}", say::ATTACKED_IN_MEMORY);
+        }
+        if let Some(servers) = registers {
+            reason += &fill(say::MAY_EXECUTE_TOO, &[&servers]);
+        }
+        let cost = cost.into_iter().collect();
+        self.line("early requests", answer, reason, vec!["early-requests"], cost)
     }
 
     /// Describes a simultaneous reconnection of all connections.
@@ -316,13 +240,13 @@ impl Choice<'_> {
             let storm = nearest.map(|load| {
                 let failed = match load.failed {
                     0 => String::new(),
-                    failed => format!(", {failed} of which failed"),
+                    failed => fill(say::OF_WHICH_FAILED, &[&failed]),
                 };
-                (load.server_us, format!("in a storm of {}{failed}", load.users), false)
+                (load.server_us, fill(say::IN_A_STORM, &[&load.users, &failed]), false)
             });
             storm.or_else(|| {
                 let measured = super::price::WayCost::of(self.evidence, self.facts, way)?;
-                Some((measured.server_us, "one after the other".to_owned(), measured.without_etcd))
+                Some((measured.server_us, say::ONE_AFTER_ANOTHER.to_owned(), measured.without_etcd))
             })
         };
         let full = Way::plain(Letter::A, super::candidates::full(self.facts).kx);
@@ -332,18 +256,18 @@ impl Choice<'_> {
             .chain(others)
             .filter_map(|way| {
                 let (us, how, without_etcd) = server_us(way)?;
-                let what = format!("server's processor for all, measured {how}");
+                let what = fill(say::PROCESSOR_FOR_ALL, &[&how]);
                 let all = Measurement::of(way, what, us * connections, Unit::Us);
                 Some(all.without_etcd(without_etcd))
             })
             .collect();
         let answer = match cost.first().and_then(|own| own.numbers.first()) {
-            Some(own) => format!("{} of one processor", milliseconds(own.value)),
-            None => "not measured".to_owned(),
+            Some(own) => fill(say::OF_ONE_PROCESSOR, &[&milliseconds(own.value)]),
+            None => say::NOT_MEASURED.to_owned(),
         };
         let mut reason = match connections {
-            ..2.0 => "one connection reconnects after a fail-over".to_owned(),
-            _ => format!("{connections} connections reconnect at once after a fail-over"),
+            ..2.0 => say::ONE_RECONNECTS.to_owned(),
+            _ => fill(say::ALL_RECONNECT, &[&connections]),
         };
         for Load { way, users, failed, .. } in [self.way]
             .into_iter()
@@ -351,8 +275,7 @@ impl Choice<'_> {
             .flat_map(|way| self.storms(way))
             .filter(|load| !load.is_storm_that_succeeded())
         {
-            let letter = way.option.letter();
-            reason += &format!("; a storm of {users} in ({letter}) doesn't count: {failed} failed");
+            reason += &fill(say::STORM_FAILED, &[users, &way.option.letter(), failed]);
         }
         self.line("all at once", answer, reason, vec!["connections"], cost)
     }
@@ -383,8 +306,8 @@ impl Choice<'_> {
     fn held(&self) -> Option<Measurement> {
         let all = held_bytes(self.evidence, self.way)? * self.facts.connections;
         let what = match self.facts.connections {
-            ..2.0 => "in the server's memory for one connection".to_owned(),
-            many => format!("in the server's memory for {many} connections"),
+            ..2.0 => say::HELD_FOR_ONE.to_owned(),
+            many => fill(say::HELD_FOR_ALL, &[&many]),
         };
         Some(Measurement::of(self.way, what, all, Unit::Bytes))
     }

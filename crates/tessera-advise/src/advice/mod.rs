@@ -15,6 +15,7 @@ mod pays;
 mod price;
 mod refusal;
 mod rules;
+mod sentences;
 mod settings;
 mod summary;
 mod text;

@@ -8,6 +8,7 @@ use super::measurements::{self, Measurement};
 use super::price::WayCost;
 use super::refusal::why_unsure;
 use super::rules::{Exclusion, ruled_out};
+use super::sentences::{self as say, fill};
 use super::{Choice, candidates};
 
 /// An option that was not chosen.
@@ -53,15 +54,13 @@ impl Choice<'_> {
     fn why_not(&self, way: Way) -> String {
         let Self { evidence, facts, .. } = *self;
         match WayCost::of(evidence, facts, way) {
-            None => "it may be used, but the evidence has no times of it here".to_owned(),
+            None => say::NO_TIMES.to_owned(),
             Some(measured) if !measured.is_certain() => {
                 let WayCost { samples, failed, .. } = measured;
                 let n = measurements::count(samples, failed);
-                format!("it may be used, but {n}: {}", why_unsure(samples))
+                fill(say::MAY_BUT, &[&n, &why_unsure(samples)])
             }
-            Some(_) => {
-                "it may be used, but saves nothing for certain compared with the answer".to_owned()
-            }
+            Some(_) => say::MAY_BUT_NO_SAVING.to_owned(),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::measurements::{Measurement, Unit};
 use super::memory::held_bytes;
 use super::numbers::{milliseconds, rate};
 use super::price::at_home;
+use super::sentences::{self as say, fill};
 use super::{Choice, Line};
 
 impl Choice<'_> {
@@ -27,20 +28,16 @@ impl Choice<'_> {
         let gain = break_even::gain_us(&own, &other, &conditions);
         let mut cost = vec![number("a reconnection gains", gain, Unit::UsOfWaiting)];
         let mut words = match break_even::round_trip_ms(&own, &other, &conditions) {
-            BreakEven::Always => "at any round-trip time".to_owned(),
-            BreakEven::From(rtt) => {
-                format!("from a round-trip time of {} on", milliseconds(rtt * 1e3))
-            }
-            BreakEven::Never => "at no round-trip time".to_owned(),
+            BreakEven::Always => say::PAYS_ANYWHERE.to_owned(),
+            BreakEven::From(rtt) => fill(say::PAYS_FROM, &[&milliseconds(rtt * 1e3)]),
+            BreakEven::Never => say::PAYS_NOWHERE.to_owned(),
         };
         if self.ticket(self.way).is_some() && self.ticket(baseline).is_some() {
             let pays = break_even::reconnections_per_hour(&own, &other, &conditions);
             words += &match &pays {
-                BreakEven::Always => ", from the first reconnection on".to_owned(),
-                BreakEven::From(least) => {
-                    format!(", if it reconnects {} or more often", rate(*least))
-                }
-                BreakEven::Never => ", at no number of reconnections".to_owned(),
+                BreakEven::Always => say::PAYS_AT_ONCE.to_owned(),
+                BreakEven::From(least) => fill(say::PAYS_IF_OFTEN, &[&rate(*least)]),
+                BreakEven::Never => say::NEVER_OFTEN_ENOUGH.to_owned(),
             };
             if let BreakEven::From(least) = pays {
                 cost.push(number("break-even", least, Unit::Reconnections));
@@ -54,36 +51,29 @@ impl Choice<'_> {
         let waiting = self.facts.waiting_requests;
         let saved = if own.waiting_us.round_trips() < other.waiting_us.round_trips() {
             match waiting > 0.0 {
-                true => format!("each request that waits saves the round trip ({waiting} here)"),
-                false => "the saved round trip is worth nothing, since no request waits".to_owned(),
+                true => fill(say::SAVES_ROUND_TRIP, &[&waiting]),
+                false => say::NO_REQUEST_WAITS.to_owned(),
             }
         } else {
             let spared = match self.way.option {
-                Letter::C => "certificates are neither sent nor checked",
-                Letter::B => "no key is agreed",
-                _ => "it is other work",
+                Letter::C => say::NO_CERTIFICATES,
+                Letter::B => say::NO_KEY,
+                _ => say::OTHER_WORK,
             };
-            format!("{spared}; that saves no round trip, but processor time and bytes")
+            fill(say::SAVES_PROCESSOR, &[&spared])
         };
-        let price = self.facts.processor_price;
-        format!("{saved}, and a second of processor counts as {price} of waiting")
+        fill(say::PROCESSOR_PRICE, &[&saved, &self.facts.processor_price])
     }
 
     fn why_not_known(&self) -> &'static str {
         if self.way.store == Store::Etcd {
-            return "the processor time to issue a ticket in etcd isn't known: `lab roaming` measures it by the clock, \
-                    which includes the wait for etcd's disk; without it a reconnection costs this";
+            return say::ISSUING_IN_ETCD;
         }
         let through = self.evidence.through(self.facts.round_trip_ms);
         let cells = |through| self.evidence.plain_cells(self.way, through).count();
         match through.map(cells) {
-            Some(0 | 1) | None => {
-                "a limit needs measurements at two round-trip times, and there is one; there a reconnection costs this"
-            }
-            Some(_) => {
-                "the cost of issuing its tickets wasn't measured, and free tickets would flatter it; without them a \
-                 reconnection costs this"
-            }
+            Some(0 | 1) | None => say::TWO_ROUND_TRIP_TIMES,
+            Some(_) => say::ISSUING,
         }
     }
 

@@ -12,6 +12,7 @@ use super::measurements::count;
 use super::numbers::milliseconds;
 use super::price::WayCost;
 use super::rules::over_processor_limit;
+use super::sentences::{self as say, fill};
 
 /// Why there is no advice: what is missing, or which fact no way satisfies.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +49,8 @@ pub enum NoAdvice {
 /// interval that ends in a failure.
 pub(super) fn why_unsure(samples: usize) -> &'static str {
     match median_rank(samples) {
-        None => "six samples are needed before anything counts as certain",
-        Some(_) => "too many failed for anything to count as certain",
+        None => say::SIX_NEEDED,
+        Some(_) => say::TOO_MANY_FAILED,
     }
 }
 
@@ -98,34 +99,24 @@ impl fmt::Display for NoAdvice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unmeasured { way, rtt_ms, measured_ms } => {
-                write!(f, "the evidence lacks what {way} takes at {rtt_ms} ms: ")?;
-                match measured_ms.as_slice() {
-                    [] => f.write_str(
-                        "its responses and processor times weren't measured over a link",
-                    )?,
-                    [one] => write!(
-                        f,
-                        "it was measured at {one} ms alone, and a second round-trip time is needed"
-                    )?,
-                    _ => {
-                        f.write_str("its processor times weren't measured, or it wasn't attacked")?
-                    }
-                }
-                write!(f, "; {}", how_to_measure(Some(*rtt_ms)))
+                let why = match measured_ms.as_slice() {
+                    [] => say::NOT_OVER_A_LINK.to_owned(),
+                    [one] => fill(say::ONE_ROUND_TRIP_TIME, &[one]),
+                    _ => say::NOT_ATTACKED_OR_TIMED.to_owned(),
+                };
+                f.write_str(&fill(
+                    say::UNMEASURED,
+                    &[way, rtt_ms, &why, &how_to_measure(Some(*rtt_ms))],
+                ))
             }
             Self::TooFewSamples { way, samples, failed, rtt_ms } => {
                 let (n, why) = (count(*samples, *failed), why_unsure(*samples));
-                write!(f, "{n} of {way}: {why}; {}", how_to_measure(Some(*rtt_ms)))
+                f.write_str(&fill(say::TOO_FEW, &[&n, way, &why, &how_to_measure(Some(*rtt_ms))]))
             }
             Self::NoWayFits { over_us } => {
-                f.write_str(
-                    "server-processor: no permitted way fits; the server exceeds its limit by ",
-                )?;
-                for (at, (way, over)) in over_us.iter().enumerate() {
-                    let comma = if at == 0 { "" } else { "; " };
-                    write!(f, "{comma}{} in {way}", milliseconds(*over))?;
-                }
-                f.write_str(". Give it more time, or leave the limit out")
+                let over = |(way, us): &(Way, f64)| format!("{} in {way}", milliseconds(*us));
+                let over: Vec<_> = over_us.iter().map(over).collect();
+                f.write_str(&fill(say::NO_WAY_FITS, &[&over.join("; ")]))
             }
         }
     }

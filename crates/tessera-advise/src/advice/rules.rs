@@ -8,6 +8,7 @@ use crate::facts::{Application, EarlyRequests, Facts, Need, PeerTls, Risk};
 use super::memory::held_bytes;
 use super::numbers::milliseconds;
 use super::price::WayCost;
+use super::sentences::{self as say, fill};
 
 /// Why a way doesn't fit a deployment: the fact that rules it out, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +26,7 @@ fn by(fact: &'static str, because: impl Into<String>) -> Option<Exclusion> {
 pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Exclusion> {
     if way.option == Letter::D {
         // The lab only has it for the adversary.
-        return by(
-            "evidence",
-            "with a register of used tickets it is (d'), and without one no deployment needs it",
-        );
+        return by("evidence", say::NO_REGISTER);
     }
     by_peer(facts, way)
         .or_else(|| by_requests(facts, way))
@@ -43,21 +41,15 @@ fn by_application(facts: &Facts, way: Way) -> Option<Exclusion> {
     let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
     let (name, refused) = match (facts.application, way.option) {
         (Application::Own, _) => return None,
-        (Application::Sepp, Letter::DSingleUse) => {
-            ("a SEPP", Some("accepts such early data, but sends none: it would resume as in (c)"))
-        }
-        (Application::Sepp, _) => {
-            ("a SEPP", is_psk_ke.then_some("continues with psk_dhe_ke after early data"))
-        }
-        (Application::Tunnel, Letter::B) => ("a tunnel", Some("has no psk_ke without early data")),
-        (Application::Tunnel, Letter::DSingleUse) => {
-            ("a tunnel", Some("has no replayable early data"))
-        }
+        (Application::Sepp, Letter::DSingleUse) => ("a SEPP", Some(say::SENDS_NONE)),
+        (Application::Sepp, _) => ("a SEPP", is_psk_ke.then_some(say::CONTINUES_WITH_DHE)),
+        (Application::Tunnel, Letter::B) => ("a tunnel", Some(say::NO_PSK_KE)),
+        (Application::Tunnel, Letter::DSingleUse) => ("a tunnel", Some(say::NO_REPLAYABLE)),
         (Application::Tunnel, _) => ("a tunnel", None),
     };
     let hybrid_key = way.ticket_key.is_none_or(|key| key == OneTimeKey::X25519MlKem768);
     let is_hybrid = hybrid_key && way.kx != Some(KeyExchange::X25519);
-    let classical = (!is_hybrid).then_some("uses X25519MLKEM768 if both ends have it");
+    let classical = (!is_hybrid).then_some(say::IS_HYBRID);
     let refused = refused.or(classical)?;
     by("application", format!("{name} {refused}"))
 }
@@ -67,73 +59,59 @@ fn by_peer(facts: &Facts, way: Way) -> Option<Exclusion> {
         return None;
     }
     if facts.fresh_certificates {
-        return by(
-            "fresh-certificates",
-            "a ticket stands for the certificates of an earlier connection",
-        );
+        return by("fresh-certificates", say::EARLIER_CERTIFICATES);
     }
     match (facts.peer_tls, way.option) {
-        (PeerTls::StockWithoutTickets, _) => by("peer-tls", "the peer has no tickets"),
-        (PeerTls::Stock, Letter::E) => {
-            by("peer-tls", "both ends must follow docs/0rtt-fs.md; a stock peer resumes as in (c)")
-        }
+        (PeerTls::StockWithoutTickets, _) => by("peer-tls", say::NO_TICKETS),
+        (PeerTls::Stock, Letter::E) => by("peer-tls", say::STOCK_PEER),
         _ => None,
     }
 }
 
 fn by_requests(facts: &Facts, way: Way) -> Option<Exclusion> {
     if way.option.has_early_data() && facts.early_requests == EarlyRequests::None {
-        return by("early-requests", "no request may go with the first flight");
+        return by("early-requests", say::NO_EARLY_REQUEST);
     }
     if way.ticket_key == Some(OneTimeKey::Psk) && !facts.deletes_one_time_psks {
-        return by(
-            "deletes-one-time-psks",
-            "a one-time PSK is forward-secret only as far as both ends, and their backups, delete it",
-        );
+        return by("deletes-one-time-psks", say::PSK_KEPT);
     }
     None
 }
 
 fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Exclusion> {
     let Some(found) = evidence.protection(way) else {
-        return by("evidence", "no adversary was measured against it");
+        return by("evidence", say::NO_ADVERSARY);
     };
     if found.session == ForwardSecrecy::None {
         if facts.forward_secrecy != Need::NotNeeded {
-            return by(
-                "forward-secrecy",
-                "an attacker who steals a ticket key later reads the whole session",
-            );
+            return by("forward-secrecy", say::OPENS_SESSION);
         }
         if !facts.accept(Risk::NoForwardSecrecy) {
-            return by("accept-risk", "no-forward-secrecy wasn't accepted");
+            return by("accept-risk", say::NOT_ACCEPTED_SECRECY);
         }
     } else if found.first_byte == ForwardSecrecy::None {
         if facts.forward_secrecy == Need::Always {
-            return by(
-                "forward-secrecy",
-                "an attacker who steals a ticket key later reads the early data",
-            );
+            return by("forward-secrecy", say::OPENS_EARLY_DATA);
         }
         if !facts.accept(Risk::EarlyDataWithoutForwardSecrecy) {
-            return by("accept-risk", "early-data-without-forward-secrecy wasn't accepted");
+            return by("accept-risk", say::NOT_ACCEPTED_EARLY_DATA);
         }
     }
     let registers = registers(facts, way);
     if found.executions > 1 || registers.is_some() {
-        let mut times = format!("the adversary had one request executed {}×", found.executions);
+        let mut times = fill(say::EXECUTED, &[&found.executions]);
         if let Some(servers) = registers {
-            times += &format!(" by one server, and each of {servers} has its own register");
+            times += &fill(say::OWN_REGISTERS, &[&servers]);
         }
         if facts.early_requests != EarlyRequests::Repeatable {
             return by("early-requests", times);
         }
         if !facts.accept(Risk::Replay) {
-            return by("accept-risk", format!("{times}, and replay wasn't accepted"));
+            return by("accept-risk", times + say::NOT_ACCEPTED_REPLAY);
         }
     }
     if facts.post_quantum && !found.post_quantum {
-        return by("post-quantum", "a quantum computer opens recordings of it");
+        return by("post-quantum", say::QUANTUM_OPENS_IT);
     }
     None
 }
@@ -156,36 +134,25 @@ pub(super) fn over_processor_limit(evidence: &Evidence, facts: &Facts, way: Way)
 fn by_continuation(facts: &Facts, way: Way) -> Option<Exclusion> {
     let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
     if is_psk_ke && !facts.accept(Risk::EarlyKeyExchange) {
-        return by(
-            "accept-risk",
-            "an attacker who reads the server's vault before a flight arrives reads the whole connection, and \
-             early-key-exchange wasn't accepted",
-        );
+        return by("accept-risk", say::NOT_ACCEPTED_KEY_EXCHANGE);
     }
     None
 }
 
 fn by_limits(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Exclusion> {
     if let Some(over_us) = over_processor_limit(evidence, facts, way) {
-        return by(
-            "server-processor",
-            format!("the server computes {} longer than allowed", milliseconds(over_us)),
-        );
+        return by("server-processor", fill(say::TOO_LONG, &[&milliseconds(over_us)]));
     }
     if let (Some(limit), Some(each)) = (facts.ticket_memory, held_bytes(evidence, way))
         && each * facts.connections > limit
     {
-        let because = format!("the server holds {each:.0} bytes for each connection");
-        return by("ticket-memory", because);
+        return by("ticket-memory", fill(say::HOLDS, &[&format_args!("{each:.0}")]));
     }
     if let Some(store) = facts.store_round_trip_ms
         && way.option == Letter::E
         && store >= facts.round_trip_ms
     {
-        return by(
-            "store-round-trip",
-            "a take waits for the store as long as the round trip that it saves",
-        );
+        return by("store-round-trip", say::STORE_TOO_FAR);
     }
     None
 }

@@ -8,6 +8,7 @@ use super::numbers::milliseconds;
 use super::price::{WayCost, at_home};
 use super::refusal::why_unsure;
 use super::rules::{registers, ruled_out};
+use super::sentences::{self as say, fill};
 use super::{Choice, candidates, settings};
 
 impl Choice<'_> {
@@ -29,9 +30,9 @@ impl Choice<'_> {
                 Some(measured) if measured.is_certain() => continue,
                 Some(WayCost { samples, failed, .. }) => {
                     let (letter, n) = (option.letter(), measurements::count(samples, failed));
-                    format!("; of ({letter}) {n}: {}", why_unsure(samples))
+                    fill(say::OF_OTHER, &[&letter, &n, &why_unsure(samples)])
                 }
-                None => format!("; ({}) may be used, but wasn't measured", option.letter()),
+                None => fill(say::OTHER_UNMEASURED, &[&option.letter()]),
             };
         }
         answer
@@ -44,17 +45,17 @@ impl Choice<'_> {
             Application::Tunnel => "docs/tunnel.md",
             Application::Own => "docs/library.md",
         };
-        format!("set: {in_words} ({page})")
+        fill(say::SET, &[&in_words, &page])
     }
 
     fn saves(&self) -> String {
         if self.way.option == Letter::A {
-            return "saves: nothing; the other ways are compared with this one".to_owned();
+            return say::SAVES_NOTHING.to_owned();
         }
         let baseline = self.baseline();
         let Some(against) = measurements::against(self.evidence, self.facts, self.way, baseline)
         else {
-            return format!("saves: not known, since {baseline} wasn't measured");
+            return fill(say::SAVES_UNKNOWN, &[&baseline]);
         };
         // Of all reconnections, including those to another server.
         let home = at_home(self.facts, self.way);
@@ -79,72 +80,53 @@ impl Choice<'_> {
         let behind = against.behind();
         let letter = baseline.option.letter();
         let homes = match home < 1.0 {
-            true => format!(
-                ", on average: one of {} reconnections finds its server, the others resume as in ({letter})",
-                self.facts.servers
-            ),
+            true => fill(say::ON_AVERAGE, &[&self.facts.servers, &letter]),
             false => String::new(),
         };
-        format!("saves: {}, against ({letter}){behind}{homes}", numbers.join(", "))
+        fill(say::SAVES, &[&numbers.join(", "), &letter, &behind, &homes])
     }
 
     fn risks(&self) -> String {
         let Some(found) = self.evidence.protection(self.way) else {
-            return "risks: not known; it wasn't attacked".to_owned();
+            return say::RISKS_UNKNOWN.to_owned();
         };
         let mut risks = Vec::new();
         let executions = found.executions;
         match registers(self.facts, self.way) {
-            Some(servers) => risks.push(format!(
-                "a replayed request was executed {executions}× by one server, and each of {servers} has its own \
-                 register"
-            )),
-            None if executions > 1 => {
-                risks.push(format!("a replayed request was executed {executions} times"));
-            }
+            Some(servers) => risks.push(fill(say::REPLAYED_AT_ONE, &[&executions, &servers])),
+            None if executions > 1 => risks.push(fill(say::REPLAYED, &[&executions])),
             None => {}
         }
+        let lives = settings::hours(self.lifetimes.one_time_key);
         risks.extend(match (found.session, found.first_byte) {
-            (ForwardSecrecy::None, _) => {
-                Some("an attacker who steals a ticket key later reads whole sessions".to_owned())
-            }
-            (_, ForwardSecrecy::None) => {
-                Some("an attacker who steals a ticket key later reads early data".to_owned())
-            }
-            (_, ForwardSecrecy::FromDeletionByBoth) => {
-                Some("early data is protected only once both ends have really deleted the PSK".to_owned())
-            }
+            (ForwardSecrecy::None, _) => Some(say::SESSIONS_OPEN.to_owned()),
+            (_, ForwardSecrecy::None) => Some(say::EARLY_DATA_OPEN.to_owned()),
+            (_, ForwardSecrecy::FromDeletionByBoth) => Some(say::UNTIL_DELETED.to_owned()),
             // docs/vaults.md: etcd retains deleted values for a while.
             (session, ForwardSecrecy::FromTakeOrExpiry) if self.way.store == Store::Etcd => {
                 let what = match session {
-                    ForwardSecrecy::FromTakeOrExpiry => "early data and its session are",
-                    _ => "early data is",
+                    ForwardSecrecy::FromTakeOrExpiry => say::BOTH_ARE,
+                    _ => say::EARLY_DATA_IS,
                 };
-                Some(format!(
-                    "{what} readable for an attacker who steals its key from etcd, and the epoch's key before that \
-                     epoch ends (docs/vaults.md)"
-                ))
+                Some(fill(say::UNTIL_EPOCH_ENDS, &[&what]))
             }
-            (ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd, _) => Some(format!(
-                "an attacker who reads the server's vault before a flight arrives, or steals the key of a lost one \
-                 while it lives ({}), reads the whole connection",
-                settings::hours(self.lifetimes.one_time_key)
-            )),
-            (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => Some(format!(
-                "a lost flight is readable for an attacker who steals its key while that lives ({})",
-                settings::hours(self.lifetimes.one_time_key)
-            )),
+            (ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd, _) => {
+                Some(fill(say::CONNECTION_OPEN, &[&lives]))
+            }
+            (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => {
+                Some(fill(say::LOST_FLIGHT_OPEN, &[&lives]))
+            }
             (_, ForwardSecrecy::Handshake) => None,
         });
         if !found.post_quantum {
-            risks.push("a quantum computer opens recordings".to_owned());
+            risks.push(say::QUANTUM_OPENS.to_owned());
         }
         if found.way.store != self.way.store {
-            risks.push("it was attacked with keys in memory, not in etcd".to_owned());
+            risks.push(say::ATTACKED_IN_MEMORY.to_owned());
         }
         match risks.is_empty() {
-            true => "risks: the lab's adversary found none".to_owned(),
-            false => format!("risks: {}", risks.join("; ")),
+            true => say::NO_RISKS.to_owned(),
+            false => fill(say::RISKS, &[&risks.join("; ")]),
         }
     }
 }
