@@ -34,7 +34,7 @@ pub struct Supervisor {
 
 #[derive(Debug)]
 struct Teller {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// Receives nothing; disconnected when every message was sent.
     told: Receiver<()>,
 }
@@ -54,7 +54,7 @@ impl Supervisor {
         if env::var_os("NOTIFY_SOCKET").is_none() {
             return Ok(Self { teller: None, watchdog: None });
         }
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedState::default());
         let (telling, told) = sync_channel(0);
         let messages = shared.clone();
         thread::Builder::new().name("supervisor".to_owned()).spawn(move || {
@@ -137,7 +137,7 @@ impl Supervisor {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedState {
     pending: Mutex<Pending>,
     changed: Condvar,
 }
@@ -154,7 +154,7 @@ struct Pending {
 /// The most queued state changes: enough for several reloads.
 const MOST_STEPS: usize = 16;
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -175,7 +175,7 @@ impl Shared {
     }
 }
 
-fn tell(shared: &Shared) {
+fn tell(shared: &SharedState) {
     let mut failed = false;
     while let Some(message) = shared.next() {
         let told = sd_notify::notify(&[NotifyState::Custom(&message)]);

@@ -57,22 +57,22 @@ impl Deadline {
     }
 
     /// Waits for `future` until the deadline. A future that is ready wins over a deadline that is over.
-    pub async fn limit<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
-        timeout_at(self.0, future).await.map_err(|_| Elapsed)
+    pub async fn limit<F: Future>(self, future: F) -> Result<F::Output, DeadlineError> {
+        timeout_at(self.0, future).await.map_err(|_| DeadlineError)
     }
 }
 
 /// The error of a deadline that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Elapsed;
+pub struct DeadlineError;
 
-impl fmt::Display for Elapsed {
+impl fmt::Display for DeadlineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the deadline has passed")
     }
 }
 
-impl std::error::Error for Elapsed {}
+impl std::error::Error for DeadlineError {}
 
 /// Returns `start` plus `duration`, or a year later if the clock can't add it.
 pub(super) fn after(start: Instant, duration: Duration) -> Instant {
@@ -93,11 +93,11 @@ mod tests {
         let call = Deadline::after(3 * SECOND);
         assert_eq!(call.at_most(5 * SECOND), call);
         let (started, part) = (Instant::now(), call.at_most(SECOND));
-        assert_eq!(part.limit(pending::<()>()).await, Err(Elapsed));
+        assert_eq!(part.limit(pending::<()>()).await, Err(DeadlineError));
         assert_eq!(started.elapsed(), SECOND);
         assert!(part.is_over() && !call.is_over());
         assert_eq!(call.remaining(), 2 * SECOND);
-        assert_eq!(call.limit(pending::<()>()).await, Err(Elapsed));
+        assert_eq!(call.limit(pending::<()>()).await, Err(DeadlineError));
         assert_eq!(started.elapsed(), 3 * SECOND);
     }
 

@@ -17,7 +17,7 @@ mod transport;
 
 pub(crate) use self::association::Backoff;
 pub use self::association::{
-    Association, AssociationId, Associations, Event, NotEstablished, Observer, PeerStatus,
-    Settings, State,
+    Association, AssociationId, Associations, Event, NoAssociation, Observer, PeerStatus, Settings,
+    State,
 };
 pub use self::transport::{Reply, Target, Transport, TransportError};

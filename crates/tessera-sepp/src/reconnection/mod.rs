@@ -10,5 +10,5 @@ pub use self::identity_refusal::IdentityRefusal;
 pub use self::judge::PeerJudge;
 pub use self::modes::Mode;
 pub use self::sessions::PeerSessions;
-pub use self::standing::{Connected, Purpose, Standing};
+pub use self::standing::{PeerConnection, Purpose, Standing};
 pub use crate::identity::Modes;

@@ -18,10 +18,10 @@ use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, Origin, ServerStream};
 
-use super::shared::Shared;
+use super::shared::SharedState;
 use crate::config;
 use crate::names::Fqdn;
-use crate::reconnection::Connected;
+use crate::reconnection::PeerConnection;
 
 /// What a listener is for.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub(super) struct ListenerContext {
     pub(super) name: &'static str,
     pub(super) service: Service,
     pub(super) gate: Gate,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedState>,
 }
 
 impl ListenerContext {
@@ -158,7 +158,7 @@ impl ListenerContext {
     async fn shake_hands(
         &self,
         stream: &mut ServerStream<ClientSocket<Socket>>,
-    ) -> Result<Connected, ConnectionRefusal> {
+    ) -> Result<PeerConnection, ConnectionRefusal> {
         stream.writable().await.map_err(ConnectionRefusal::Handshake)?;
         if stream.facts().early_data != EarlyDataStatus::Accepted {
             stream.handshake().await.map_err(ConnectionRefusal::Handshake)?;
@@ -190,7 +190,7 @@ enum ConnectionRefusal {
     Limit(String),
 }
 
-impl Shared {
+impl SharedState {
     /// Completes when the process ends.
     fn asked_to_end(&self) -> impl Future<Output = ()> + use<> {
         let mut ending = self.ending.subscribe();
@@ -199,7 +199,7 @@ impl Shared {
 
     /// Completes when the process ends, or the peer is no longer accepted: its anchor, its certificate or the peer
     /// itself left the configuration, its certificate expired, or an operator drains it.
-    async fn until_gone(&self, connected: &Connected) {
+    async fn until_gone(&self, connected: &PeerConnection) {
         let identity = &connected.identity;
         let mut live = self.sepp.watch();
         let mut drained = self.drained.subscribe();

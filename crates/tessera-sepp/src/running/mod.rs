@@ -31,7 +31,7 @@ use tokio::task::JoinHandle;
 
 use self::bound::BoundAddresses;
 use self::listener::{ListenerContext, Service};
-use self::shared::Shared;
+use self::shared::SharedState;
 use crate::changes;
 use crate::config::{Configuration, ListenAddress};
 use crate::events::Events;
@@ -44,7 +44,7 @@ use crate::sepp::{Sepp, Shares};
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     file: PathBuf,
     stores: Stores,
     /// The key that hides names if the configuration has none.
@@ -102,7 +102,7 @@ impl RunningSepp {
         let sepp = Sepp::open(&effective, &stores, guard, told.clone(), told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             sepp: Arc::new(sepp),
             metrics,
             events,
@@ -242,7 +242,7 @@ impl Listeners {
         BoundAddresses(self.0.iter().map(of).collect())
     }
 
-    fn run(self, shared: &Arc<Shared>, configuration: &Configuration) -> Vec<JoinHandle<()>> {
+    fn run(self, shared: &Arc<SharedState>, configuration: &Configuration) -> Vec<JoinHandle<()>> {
         let limit = configuration.process.requests_end();
         let run = |(name, listener): (&'static str, Listener)| {
             let service = match name {
@@ -299,7 +299,7 @@ async fn keep_stores(stores: Stores) -> Infallible {
 /// Checks certificates every hour and whenever an association changes, and whether the SEPP is ready: its own
 /// certificate is valid, and if it initiates with any peer, at least one is reachable.
 async fn keep_looking(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     associated: Condition,
     certificate: Condition,
 ) -> Infallible {
@@ -345,7 +345,7 @@ async fn keep_looking(
 }
 
 /// Checks every second whether peers can be reached.
-async fn keep_reaching(shared: Arc<Shared>) -> Infallible {
+async fn keep_reaching(shared: Arc<SharedState>) -> Infallible {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         shared.sepp.look_at_ways();

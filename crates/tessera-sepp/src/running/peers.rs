@@ -11,7 +11,7 @@ use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::logging::tracing;
 use tokio::runtime::Handle;
 
-use super::shared::Shared;
+use super::shared::SharedState;
 use crate::config::{EarlyData, Peer};
 use crate::n32c::{Association, State};
 use crate::n32f::reach::Reach;
@@ -21,7 +21,7 @@ use crate::names::Fqdn;
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Returns the routes: `GET /peers`, `GET /peers/{fqdn}`, `POST /peers/{fqdn}/reestablish`, `POST /peers/{fqdn}/drain`.
-pub(super) fn routes(shared: &Arc<Shared>, runtime: &Handle) -> Routes {
+pub(super) fn routes(shared: &Arc<SharedState>, runtime: &Handle) -> Routes {
     let (all, one, again, end) = (shared.clone(), shared.clone(), shared.clone(), shared.clone());
     let (begins, ends) = (runtime.clone(), runtime.clone());
     Routes::new()
@@ -48,7 +48,7 @@ pub(super) fn routes(shared: &Arc<Shared>, runtime: &Handle) -> Routes {
         })
 }
 
-async fn drain(shared: Arc<Shared>, peer: Fqdn) {
+async fn drain(shared: Arc<SharedState>, peer: Fqdn) {
     tracing::info!(peer = peer.as_str(), "draining: N32-f ends, and the peer is notified");
     shared.drained.send_modify(|times| *times.entry(peer.clone()).or_default() += 1);
     shared.sepp.close(&peer);
@@ -63,7 +63,7 @@ fn text(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-impl Shared {
+impl SharedState {
     fn configured(&self, name: &str) -> Option<Peer> {
         self.sepp.live().configured(&name.parse().ok()?).cloned()
     }

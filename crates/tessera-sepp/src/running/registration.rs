@@ -8,14 +8,17 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::deadline::Deadline;
 use tokio::task::JoinHandle;
 
-use super::shared::Shared;
+use super::shared::SharedState;
 use crate::config::{Configuration, ListenAddress};
 use crate::nrf::{Nrf, Registration, instance_id, profile};
 use crate::sbi::api_root::ApiRoot;
 
 /// Registers at the NRF of the configuration, if it has one, until the process ends. The configuration must have the
 /// bound addresses.
-pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
+pub(super) fn begin(
+    configuration: &Configuration,
+    shared: &Arc<SharedState>,
+) -> Option<JoinHandle<()>> {
     let nrf = configuration.nrf.as_ref()?;
     let own_id = || instance_id(&configuration.local.fqdn);
     let registration = Registration {
@@ -35,7 +38,7 @@ pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Opti
 struct SbiNrf {
     root: String,
     sbi: ListenAddress,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 impl Nrf for SbiNrf {

@@ -20,7 +20,7 @@ use crate::sbi::errors::Problem;
 use crate::sepp::{Sepp, Share, Shares};
 
 /// State shared by all connections.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) sepp: Arc<Sepp>,
     pub(super) metrics: Metrics,
     pub(super) events: Events,
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) server: HeaderValue,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn options(&self) -> Arc<ServerOptions> {
         self.options.clone()
     }

@@ -31,9 +31,9 @@ pub(super) struct Acceptors {
 
 /// Creates what opens and accepts connections. Weak: pools are in the value that they look into.
 #[derive(Clone)]
-pub(super) struct Connects(pub(super) Weak<Live>);
+pub(super) struct ConnectionFactory(pub(super) Weak<Live>);
 
-impl Connects {
+impl ConnectionFactory {
     /// To N32-c of this peer: a full handshake with certificates, and no early data. Its certificate must contain
     /// `name`: the peer's own, or the one that it redirected to.
     pub(super) fn n32c(&self, peer: &Fqdn, name: &Fqdn) -> Arc<dyn Connect> {

@@ -11,13 +11,13 @@ use super::Sepp;
 use crate::guard::{Context, RequestSummary};
 use crate::identity::Identity;
 use crate::n32c::responder::{MAX_BODY, respond};
-use crate::reconnection::Connected;
+use crate::reconnection::PeerConnection;
 use crate::sbi::errors::problems;
 
 impl Sepp {
     /// Answers a request of a peer on any N32 listener: N32-c, or a request that N32-f carries. `connected` is what was
     /// verified about its connection.
-    pub async fn n32(&self, connected: &Connected, request: Request<Body>) -> Response<Body> {
+    pub async fn n32(&self, connected: &PeerConnection, request: Request<Body>) -> Response<Body> {
         let is_n32c = request.uri().path().starts_with(N32C);
         if is_n32c && connected.carries_n32c() {
             return self.n32c(&connected.identity, request).await;

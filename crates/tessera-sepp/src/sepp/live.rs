@@ -147,9 +147,9 @@ mod tests {
     const PEERS: [&str; 2] =
         ["sepp2.5gc.mnc001.mcc001.3gppnetwork.org", "sepp3.5gc.mnc001.mcc001.3gppnetwork.org"];
 
-    struct Unobserved;
+    struct NoObserver;
 
-    impl crate::sepp::observer::Observer for Unobserved {}
+    impl crate::sepp::observer::Observer for NoObserver {}
 
     /// Two configurations, each with another peer, other functions and other rules.
     #[tokio::test]
@@ -175,7 +175,7 @@ mod tests {
         });
         let (first, guard) = &configurations[0];
         let (stores, _) = Stores::open(&first.tickets.stores()).unwrap();
-        let (told, of_n32c) = (Arc::new(Unobserved), Arc::new(()));
+        let (told, of_n32c) = (Arc::new(NoObserver), Arc::new(()));
         let sepp = Sepp::open(first, &stores, guard.clone(), told, of_n32c).unwrap();
         let reloads = sepp.watch();
         let mut broken = first.clone();

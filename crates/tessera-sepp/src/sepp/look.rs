@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
-use tessera_proxy::http::body::{Body, BodyError, Collected};
+use tessera_proxy::http::body::{Body, BodyError, CompleteBody};
 use tessera_proxy::http::deadline::Deadline;
 
 use crate::guard::{Guard, Passage, Refusal};
@@ -14,7 +14,7 @@ use crate::sbi::telescopic::{self, Rewriter, is_json};
 /// A body, as far as it was received.
 pub(crate) enum InspectedBody {
     /// The whole body.
-    Whole(Collected),
+    Whole(CompleteBody),
     /// A body that isn't inspected.
     Passing(Body),
 }

@@ -49,7 +49,7 @@ use tessera_proxy::stores::Stores;
 use tessera_tokio::Acceptor;
 use tokio::sync::watch;
 
-use self::connects::{Acceptors, Connects};
+use self::connects::{Acceptors, ConnectionFactory};
 use self::live::{ActiveConfig, Live};
 use self::observer::Observer;
 pub(crate) use self::shares::{Share, Shares};
@@ -59,7 +59,7 @@ use crate::guard::Guard;
 use crate::identity::{AssociationId, AssociationLookup, CertificateIdentity};
 use crate::n32c::{self, Associations, Settings};
 use crate::names::Fqdn;
-use crate::reconnection::{Connected, IdentityRefusal};
+use crate::reconnection::{IdentityRefusal, PeerConnection};
 use crate::sbi::api_root::ApiRoot;
 use crate::sbi::request as passing;
 use crate::tls::{N32Tls, PeerConnectors};
@@ -68,7 +68,7 @@ use crate::tls::{N32Tls, PeerConnectors};
 /// [`n32`](Self::n32) answers peers.
 pub struct Sepp {
     live: Arc<Live>,
-    connects: Connects,
+    connects: ConnectionFactory,
     acceptors: Acceptors,
     stores: Stores,
     associations: Arc<Associations>,
@@ -100,7 +100,7 @@ impl Sepp {
         let known = Arc::new(WeakAssociations(Arc::downgrade(&associations)));
         let tls = N32Tls::open(config, stores, known)?;
         let live = Arc::new(Live::new(Arc::new(ActiveConfig::new(config, guard, tls, None)?)));
-        let connects = Connects(Arc::downgrade(&live));
+        let connects = ConnectionFactory(Arc::downgrade(&live));
         let acceptors = connects.acceptors(&live.borrow(), stores)?;
         // Nothing after this can fail.
         associations.start(Arc::new(HttpTransport(connects.clone())));
@@ -184,7 +184,7 @@ impl Sepp {
     ///
     /// # Errors
     /// If it isn't accepted now. The caller must end the connection.
-    pub fn identify(&self, facts: &Facts) -> Result<Connected, IdentityRefusal> {
+    pub fn identify(&self, facts: &Facts) -> Result<PeerConnection, IdentityRefusal> {
         self.live().tls.standing().identify(facts)
     }
 

@@ -12,7 +12,7 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, CallError, CallErrorKind, Pool, PoolOptions};
 use tessera_proxy::http::deadline::Deadline;
 
-use super::connects::Connects;
+use super::connects::ConnectionFactory;
 use super::places;
 use crate::identity::{CertificateIdentity, Identity};
 use crate::n32c::responder::MAX_BODY;
@@ -21,7 +21,7 @@ use crate::names::Fqdn;
 
 /// N32-c over HTTP. Each request has its own connection, which is closed after its answer: where TLS is chosen, N32-c
 /// is torn down (TS 33.501 §13.1.2).
-pub(super) struct HttpTransport(pub(super) Connects);
+pub(super) struct HttpTransport(pub(super) ConnectionFactory);
 
 impl HttpTransport {
     async fn post(

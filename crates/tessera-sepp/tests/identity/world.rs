@@ -176,7 +176,7 @@ impl Sepp {
     }
 
     /// Returns a peer's identity, as this SEPP's handlers see it.
-    pub fn identify(&self, facts: &Facts) -> tessera_sepp::reconnection::Connected {
+    pub fn identify(&self, facts: &Facts) -> tessera_sepp::reconnection::PeerConnection {
         self.tls().standing().identify(facts).unwrap()
     }
 

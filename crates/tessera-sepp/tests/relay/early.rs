@@ -7,7 +7,7 @@ use http::{HeaderValue, Method};
 use tessera_proxy::http::body::Body;
 use tessera_sepp::identity::{Direction, Identity, Listener};
 use tessera_sepp::names::Fqdn;
-use tessera_sepp::reconnection::{Connected, Mode};
+use tessera_sepp::reconnection::{Mode, PeerConnection};
 use tessera_tokio::http::mark;
 
 use crate::world::{AM_DATA, HOME, VISITED, Words, World, empty, request};
@@ -67,7 +67,7 @@ async fn a_method_that_may_not_be_early_is_425_until_the_handshake_is_complete()
         association: Some(association.id),
         epoch: 0,
     };
-    let connected = Connected { identity: Arc::new(identity), mode: Mode::Full };
+    let connected = PeerConnection { identity: Arc::new(identity), mode: Mode::Full };
     let (socket, _client) = tokio::io::duplex(1024);
     let mut begun = world.home.relay.n32f_acceptor().unwrap().start(socket).unwrap();
     let watch = begun.handshake_watch();

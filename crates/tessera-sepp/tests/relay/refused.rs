@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response};
 use tessera_proxy::address::DialAddress;
-use tessera_proxy::http::body::{Body, Collected};
+use tessera_proxy::http::body::{Body, CompleteBody};
 use tessera_proxy::http::client::{Call, Pool, PoolOptions, Tls};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_sepp::identity::{CertificateIdentity, Direction, Identity, Listener};
 use tessera_sepp::names::{Fqdn, PlmnSet};
-use tessera_sepp::reconnection::{Connected, Mode};
+use tessera_sepp::reconnection::{Mode, PeerConnection};
 
 use crate::world::{AM_DATA, HOME, UDM, VISITED, Words, World, empty, request, text};
 
@@ -115,7 +115,7 @@ async fn parts_that_functions_could_read_differently_are_judged_or_removed() {
             .header("x-original-url", "/nudr-dr/v1")
             .header("x-forwarded-for", "10.0.0.1")
             .header("forwarded", "for=10.0.0.1")
-            .body(Body::from(Collected { data: text.into(), trailers }))
+            .body(Body::from(CompleteBody { data: text.into(), trailers }))
             .unwrap()
     };
     assert_eq!(over_n32f(&world, posted("mnc093.mcc208")).await.status(), 403);
@@ -141,7 +141,7 @@ async fn a_peers_trailers_never_reach_a_function() {
         let trailers = Some(http::HeaderMap::from_iter(trailers));
         let request = request(Method::PUT, "/nudm-sdm/v2/imsi-999700000000001/trailers")
             .header("content-type", kind)
-            .body(Body::from(Collected { data: "{\"priority\":1}".into(), trailers }))
+            .body(Body::from(CompleteBody { data: "{\"priority\":1}".into(), trailers }))
             .unwrap();
         assert_eq!(over_n32f(&world, request).await.status(), 204, "{kind}");
     }
@@ -285,7 +285,7 @@ async fn a_certificate_on_n32f_represents_no_more_than_that_on_n32c() {
             association: Some(association.id),
             epoch: 0,
         };
-        let connected = Connected { identity: Arc::new(identity), mode: Mode::Full };
+        let connected = PeerConnection { identity: Arc::new(identity), mode: Mode::Full };
         let mut request = to(UDM);
         let network = HeaderValue::from_static("001-01");
         request.headers_mut().insert("3gpp-sbi-originating-network-id", network);

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
-use tessera_proxy::http::body::{Body, Collected};
+use tessera_proxy::http::body::{Body, CompleteBody};
 use tessera_sepp::names::Fqdn;
 
 use crate::world::{AM_DATA, AM_DATA_BODY, HOME, UDM, VISITED, Words, World, empty, request, text};
@@ -73,7 +73,7 @@ async fn trailers_of_a_peer_go_on_in_neither_direction() {
         HeaderValue::from_static("all"),
     )]);
     let data = Bytes::from_static(b"{\"priority\":1}");
-    let body = Body::from(Collected { data: data.clone(), trailers: Some(trailers) });
+    let body = Body::from(CompleteBody { data: data.clone(), trailers: Some(trailers) });
     let request = request(Method::PUT, "/nudm-sdm/v2/imsi-999700000000001/echo")
         .header("content-type", "application/json")
         .body(body)

@@ -130,7 +130,7 @@ impl Body {
     /// Collects the whole body, if it has at most `limit` bytes. A body in one piece is not copied.
     ///
     /// Fails if there are more bytes, or the rest does not arrive.
-    pub async fn collect_up_to(mut self, limit: usize) -> Result<Collected, BodyError> {
+    pub async fn collect_up_to(mut self, limit: usize) -> Result<CompleteBody, BodyError> {
         // More was announced.
         if self.size().lower() > limit as u64 {
             return Err(BodyError::TooLong);
@@ -154,7 +154,7 @@ impl Body {
             }
         }
         let data = if all.is_empty() { first } else { all.freeze() };
-        Ok(Collected { data, trailers })
+        Ok(CompleteBody { data, trailers })
     }
 
     /// Whether nothing follows.
@@ -221,8 +221,8 @@ impl From<Bytes> for Body {
     }
 }
 
-impl From<Collected> for Body {
-    fn from(Collected { data, trailers }: Collected) -> Self {
+impl From<CompleteBody> for Body {
+    fn from(CompleteBody { data, trailers }: CompleteBody) -> Self {
         Self(match trailers.map(Box::new) {
             None => return Self::full(data),
             Some(trailers) if data.is_empty() => Kind::Trailers(trailers),
@@ -239,7 +239,7 @@ impl fmt::Debug for Body {
 
 /// A complete body.
 #[derive(Debug, Clone, Default)]
-pub struct Collected {
+pub struct CompleteBody {
     /// Its bytes.
     pub data: Bytes,
     /// The trailers.

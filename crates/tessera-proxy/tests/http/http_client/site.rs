@@ -19,7 +19,7 @@ use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_interop::{KeyKind, Pki, SERVER_NAME};
 use tessera_proxy::address::DialAddress;
-use tessera_proxy::http::body::{Body, Collected};
+use tessera_proxy::http::body::{Body, CompleteBody};
 use tessera_proxy::http::client::{Pool, PoolOptions, Target, Tls};
 use tessera_tokio::{Acceptor, Connector, MemorySessionStore, SessionStore};
 use tessera_vault::MemoryVault;
@@ -256,7 +256,7 @@ async fn execute(
     executed.send_modify(|all| all.push(ExecutedRequest { path, connection }));
     let body = request.into_body().collect().await.unwrap();
     let trailers = body.trailers().cloned();
-    let body = Body::from(Collected { data: body.to_bytes(), trailers });
+    let body = Body::from(CompleteBody { data: body.to_bytes(), trailers });
     let mut response = Response::new(body);
     if is_too_early {
         *response.status_mut() = StatusCode::TOO_EARLY;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request};
-use tessera_proxy::http::body::{Body, BodyError, BodyLimits, Collected};
+use tessera_proxy::http::body::{Body, BodyError, BodyLimits, CompleteBody};
 use tessera_proxy::http::client::{CallErrorKind, PoolOptions};
 
 use super::raw::{
@@ -65,7 +65,7 @@ async fn trailers_follow_a_body() {
     let site = Site::start(H2).await;
     let pool = site.pool(PoolOptions::default());
     for body in ["", "body"] {
-        let collected = Collected { data: body.into(), trailers: Some(trailers.clone()) };
+        let collected = CompleteBody { data: body.into(), trailers: Some(trailers.clone()) };
         let uri = format!("https://{SERVER_NAME}/trailers");
         let request = Request::post(uri).body(Body::from(collected)).unwrap();
         let answer = pool.call(request, call()).await.unwrap();
@@ -82,7 +82,7 @@ async fn dropped_trailers_end_a_body_in_memory_and_one_that_arrives() {
         let pool = Site::start(protocols).await.pool(PoolOptions::default());
         for data in ["", "body"] {
             let body =
-                || Body::from(Collected { data: data.into(), trailers: Some(trailers.clone()) });
+                || Body::from(CompleteBody { data: data.into(), trailers: Some(trailers.clone()) });
             let uri = format!("https://{SERVER_NAME}/trailers");
             let answer = pool.call(Request::post(uri).body(body()).unwrap(), call()).await.unwrap();
             for body in [body(), answer.response.into_body()] {

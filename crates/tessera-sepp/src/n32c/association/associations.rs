@@ -112,10 +112,10 @@ impl Associations {
         &self,
         peer: &Fqdn,
         deadline: Deadline,
-    ) -> Result<Arc<Association>, NotEstablished> {
+    ) -> Result<Arc<Association>, NoAssociation> {
         loop {
             // A reload may have removed it.
-            let peer = self.peer(peer).ok_or(NotEstablished::UnknownPeer)?;
+            let peer = self.peer(peer).ok_or(NoAssociation::UnknownPeer)?;
             if peer.read(|machine| machine.is_put_off(now())) {
                 peer.step(|machine| machine.wanted(now()));
             }
@@ -123,9 +123,9 @@ impl Associations {
             let state = peer.read(|machine| machine.state().clone());
             let why = match state {
                 State::Established(association) => return Ok(association),
-                State::Exception(failure) => NotEstablished::Failed(failure),
-                State::Terminated(_) => NotEstablished::Terminated,
-                State::WillEstablish => NotEstablished::TimedOut,
+                State::Exception(failure) => NoAssociation::Failed(failure),
+                State::Terminated(_) => NoAssociation::Terminated,
+                State::WillEstablish => NoAssociation::TimedOut,
             };
             if !peer.may_become_established(deadline) {
                 return Err(why);
@@ -265,7 +265,7 @@ pub struct PeerStatus {
 
 /// Why there is no association.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotEstablished {
+pub enum NoAssociation {
     /// No peer with this name is configured.
     UnknownPeer,
     /// It was ended.
@@ -276,7 +276,7 @@ pub enum NotEstablished {
     TimedOut,
 }
 
-impl fmt::Display for NotEstablished {
+impl fmt::Display for NoAssociation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownPeer => f.write_str("the peer isn't configured"),
@@ -287,4 +287,4 @@ impl fmt::Display for NotEstablished {
     }
 }
 
-impl std::error::Error for NotEstablished {}
+impl std::error::Error for NoAssociation {}

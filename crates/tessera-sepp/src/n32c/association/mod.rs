@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-pub use self::associations::{Associations, NotEstablished, PeerStatus};
+pub use self::associations::{Associations, NoAssociation, PeerStatus};
 pub(crate) use self::backoff::Backoff;
 pub use self::event::{Event, Observer, Role};
 pub use self::machine::{State, Terminator};

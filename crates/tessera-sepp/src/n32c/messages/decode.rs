@@ -14,20 +14,20 @@ use super::{Cause, ProblemDetails};
 ///
 /// # Errors
 /// If it isn't JSON or isn't this message.
-pub fn decode<T: Message>(body: &[u8]) -> Result<T, Malformed> {
+pub fn decode<T: Message>(body: &[u8]) -> Result<T, MalformedMessage> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let Object(message): Object<T> =
         serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let path = error.path().iter().cloned().collect();
-            Malformed::new(T::REQUIRED, path, error.inner())
+            MalformedMessage::new(T::REQUIRED, path, error.inner())
         })?;
-    json.end().map_err(|error| Malformed::new(T::REQUIRED, Vec::new(), &error))?;
+    json.end().map_err(|error| MalformedMessage::new(T::REQUIRED, Vec::new(), &error))?;
     Ok(message)
 }
 
 /// Something that isn't the expected message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
+pub struct MalformedMessage {
     /// The member at fault, as a JSON pointer (RFC 6901). `None`: no JSON.
     pub pointer: Option<String>,
     /// What is wrong, for people. Long values of the message aren't quoted.
@@ -36,7 +36,7 @@ pub struct Malformed {
     pub cause: Cause,
 }
 
-impl Malformed {
+impl MalformedMessage {
     fn new(required: &[&str], path: Vec<Segment>, error: &serde_json::Error) -> Self {
         let text = error.to_string();
         // With the member known, "... at line 1 column 7" is no help.
@@ -96,7 +96,7 @@ fn push_name(pointer: &mut String, name: &str) {
     pointer.push_str(&shortened(name).replace('~', "~0").replace('/', "~1"));
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.pointer {
             Some(pointer) => write!(f, "{pointer}: {}", self.reason),
@@ -105,4 +105,4 @@ impl fmt::Display for Malformed {
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for MalformedMessage {}

@@ -19,7 +19,7 @@ pub use self::capability::{
     IntendedN32Purpose, N32Purpose, PlmnIdNid, SecNegotiateReqData, SecNegotiateRspData,
     SecurityCapability,
 };
-pub use self::decode::{Malformed, decode};
+pub use self::decode::{MalformedMessage, decode};
 pub use self::error_report::{
     FailedModificationInfo, FailureReason, N32ReleaseIndication, N32fContextInfo, N32fErrorDetail,
     N32fErrorInfo, N32fErrorType, RiErrorInformation,

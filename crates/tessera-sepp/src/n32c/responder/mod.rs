@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::association::{Associations, Event, Refusal, Role, Rule};
 use super::initiator::paths;
 use super::messages::{
-    Cause, Malformed, Message, N32fContextInfo, N32fErrorInfo, ProblemDetails, SecNegotiateReqData,
-    SecParamExchReqData, SecurityCapability, decode,
+    Cause, MalformedMessage, Message, N32fContextInfo, N32fErrorInfo, ProblemDetails,
+    SecNegotiateReqData, SecParamExchReqData, SecurityCapability, decode,
 };
 use crate::identity::CertificateIdentity;
 use crate::names::Fqdn;
@@ -150,7 +150,7 @@ impl Request<'_> {
     }
 
     fn read<T: Message>(&self, peers: &[Fqdn]) -> Result<T, ProblemDetails> {
-        decode(self.body).map_err(|malformed: Malformed| {
+        decode(self.body).map_err(|malformed: MalformedMessage| {
             let refusal =
                 Refusal::new(Rule::Malformed, "the message is malformed").claiming(&malformed);
             self.refuse(peers.first(), &refusal);

@@ -18,14 +18,14 @@ pub struct Standing {
 
 /// A connection, as seen by handlers of its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Connected {
+pub struct PeerConnection {
     /// The peer's identity. Its association is the one at the time of the handshake, and may have ended since.
     pub identity: Arc<Identity>,
     /// How the connection was established.
     pub mode: Mode,
 }
 
-impl Connected {
+impl PeerConnection {
     /// Returns whether its requests may be N32-c's: N32-c requires both certificates in each handshake, so a resumed
     /// connection of a shared listener only carries N32-f.
     #[must_use]
@@ -77,11 +77,11 @@ impl Standing {
     /// # Errors
     /// If the peer would not be accepted under this configuration, because another one accepted it. The caller must end
     /// the connection.
-    pub fn identify(&self, facts: &Facts) -> Result<Connected, IdentityRefusal> {
+    pub fn identify(&self, facts: &Facts) -> Result<PeerConnection, IdentityRefusal> {
         let identity = facts.peer.as_ref().and_then(Identity::decode);
         let identity = identity.ok_or(IdentityRefusal::Unreadable)?;
         self.stands(&identity, unix())?;
-        Ok(Connected { identity: Arc::new(identity), mode: Mode::of(facts) })
+        Ok(PeerConnection { identity: Arc::new(identity), mode: Mode::of(facts) })
     }
 
     /// Checks that the peer of an open connection would still be accepted: none of its settings have changed, and its

@@ -57,7 +57,7 @@ async fn waiting_for_a_silent_peer_ends_at_the_deadline() {
     let started = tokio::time::Instant::now();
     let deadline = Deadline::after(3 * SECOND);
     let result = home.ensure(&VISITED.fqdn(), deadline).await;
-    assert_eq!(result.unwrap_err(), NotEstablished::TimedOut);
+    assert_eq!(result.unwrap_err(), NoAssociation::TimedOut);
     assert_eq!(started.elapsed(), 3 * SECOND);
     // An exchange has its own time limit.
     tokio::time::sleep(8 * SECOND).await;
@@ -77,7 +77,7 @@ async fn a_peer_that_comes_late_is_found_and_one_that_does_not_is_given_up_soon(
     let started = tokio::time::Instant::now();
     let soon = Deadline::after(SECOND / 2);
     let why = home.ensure(&VISITED.fqdn(), soon).await.unwrap_err();
-    assert!(matches!(why, NotEstablished::Failed(_) | NotEstablished::TimedOut), "{why}");
+    assert!(matches!(why, NoAssociation::Failed(_) | NoAssociation::TimedOut), "{why}");
     assert!(started.elapsed() <= SECOND / 2);
     network.fault(VISITED, None);
     home.ensure(&VISITED.fqdn(), Deadline::after(61 * SECOND)).await.unwrap();
@@ -105,7 +105,7 @@ async fn an_end_is_reported_and_a_new_begin_is_another_association() {
     assert!(home.established(&VISITED.fqdn()).is_none());
     assert!(visited.established(&HOME.fqdn()).is_none());
     let why = home.ensure(&VISITED.fqdn(), in_time()).await.unwrap_err();
-    assert_eq!(why, NotEstablished::Terminated);
+    assert_eq!(why, NoAssociation::Terminated);
     // The peer retries after a while, and is refused until an operator here requests it.
     tokio::time::sleep(300 * SECOND).await;
     assert!(home.established(&VISITED.fqdn()).is_none());
@@ -178,12 +178,12 @@ async fn a_peer_that_goes_out_of_the_configuration_is_unknown_at_once() {
         task
     };
     let started = tokio::time::Instant::now();
-    assert_eq!(waiting.await.unwrap().unwrap_err(), NotEstablished::UnknownPeer);
+    assert_eq!(waiting.await.unwrap().unwrap_err(), NoAssociation::UnknownPeer);
     assert!(started.elapsed() < SECOND);
     visited.set(&Settings { local: VISITED.local(), peers: Vec::new() });
     assert!(visited.established(&HOME.fqdn()).is_none());
     let why = visited.ensure(&HOME.fqdn(), in_time()).await.unwrap_err();
-    assert_eq!(why, NotEstablished::UnknownPeer);
+    assert_eq!(why, NoAssociation::UnknownPeer);
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,7 +21,7 @@ macro_rules! for_each_message {
     };
 }
 
-fn read<T: Message>(value: &Value) -> Result<T, Malformed> {
+fn read<T: Message>(value: &Value) -> Result<T, MalformedMessage> {
     decode(&serde_json::to_vec(value).unwrap())
 }
 
