@@ -96,7 +96,7 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
         let _ = write!(places, ", {rate} new ones per second and address");
     }
     table.row("limits", places);
-    table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
+    table.row("", times(limits.times()));
     table.rows("warning", warnings::of_server(name, section));
     let ends = certificates::of_end(Role::Server, name, &section.end(name));
     table.rows("warning", ends.iter().filter_map(CertificateEnd::warning));
@@ -133,7 +133,7 @@ fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError>
     }
     let limits = &section.limits;
     table.row("limits", places(limits.connections, limits.connections_per_address));
-    table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
+    table.row("", times(limits.times()));
     table.rows("warning", warnings);
     Ok(table)
 }
@@ -200,7 +200,6 @@ fn places(connections: usize, per_address: Option<usize>) -> String {
     format!("{connections} connections{of_one}")
 }
 
-fn times(handshake: Duration, connect: Duration, idle: Duration, write: Duration) -> String {
-    let [handshake, connect, idle, write] = [handshake, connect, idle, write].map(in_words);
-    format!("handshake {handshake}, connect {connect}, idle {idle}, write {write}")
+fn times(limits: [(&str, Duration); 4]) -> String {
+    joined(limits.map(|(key, time)| format!("{key} {}", in_words(time))))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::ValueEnum;
 use serde::Deserialize;
 
 use super::options::{self, CERTIFICATES, EARLY_DATA};
@@ -10,7 +10,7 @@ use super::{ClientLimits, DialAddress, KeySource, ListenAddress};
 
 section! {
     /// `[client.NAME]`: accepts connections of programs, and carries each to the server end in its own TLS connection.
-    ClientSection as "client" with ClientLimits needs {
+    ClientSection as "client" with ClientLimits {
         /// Where programs connect to.
         #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
         listen: ListenAddress,
@@ -37,12 +37,11 @@ section! {
 
     /// The key exchange of connections that begin with early data: `psk_dhe_ke`, or `psk_ke`, which is cheaper, but
     /// weaker against an attacker who read the server's vault before (docs/0rtt-fs.md).
-    #[arg(long, value_name = "MODE", default_value = "psk_dhe_ke", value_parser = key_exchange(),
-          help_heading = EARLY_DATA)]
+    #[arg(long, value_name = "MODE", value_enum, default_value_t, help_heading = EARLY_DATA)]
     early_key_exchange: EarlyKeyExchange,
 
     /// How many connections to keep ready, with the handshake done, for new programs. They carry no early data.
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = EARLY_DATA)]
+    #[arg(long, value_name = "N", default_value_t, help_heading = EARLY_DATA)]
     spare: usize,
 }
 
@@ -50,21 +49,15 @@ tessera_proxy::lasting!(ClientSection:
     listen, connect, server_name, sessions, sessions_key, spare, tcp_fast_open, limits);
 
 /// The key exchange of connections that begin with early data (docs/0rtt-fs.md).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum EarlyKeyExchange {
     /// With a fresh key exchange for the rest of the connection.
     #[default]
-    #[serde(rename = "psk_dhe_ke")]
+    #[value(help = None)]
     PskDheKe,
     /// Without: cheaper, but weaker if an attacker read the vault and the ticket before the flight came.
-    #[serde(rename = "psk_ke")]
+    #[value(help = None)]
     PskKe,
-}
-
-fn key_exchange() -> impl TypedValueParser<Value = EarlyKeyExchange> {
-    let of = |name: String| match name.as_str() {
-        "psk_ke" => EarlyKeyExchange::PskKe,
-        _ => EarlyKeyExchange::PskDheKe,
-    };
-    PossibleValuesParser::new(["psk_dhe_ke", "psk_ke"]).map(of)
 }

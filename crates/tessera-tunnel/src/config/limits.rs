@@ -4,69 +4,67 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
+use tessera_proxy::check::in_words;
 use tessera_proxy::gate::GateSettings;
+use tessera_proxy::with_defaults;
 
 use super::options::{LIMITS, limit};
 
 /// Defines a limits section: the limits of both ends, and those of one.
 macro_rules! limits {
     ($(#[$doc:meta])* $limits:ident { $($(#[$of_key:meta])* $key:ident: $type:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Args, Deserialize)]
-        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-        pub struct $limits {
-            /// How many connections to serve at a time; others wait. 10000 by default.
-            #[arg(id = "limit_connections", long = "limit-connections", value_name = "N",
-                  default_value_t = 10_000, hide_default_value = true, help_heading = LIMITS)]
-            pub connections: usize,
+        with_defaults! {
+            $(#[$doc])*
+            #[derive(Debug, Clone, PartialEq, Eq, Args, Deserialize)]
+            #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+            pub struct $limits {
+                /// How many connections to serve at a time; others wait.
+                #[arg(id = "limit_connections", long = "limit-connections", value_name = "N",
+                      default_value_t = Self::default().connections, help_heading = LIMITS)]
+                pub connections: usize = 10_000,
 
-            /// How many of them one address may have. By default all of them at a client, and an eighth at a server.
-            // The programs of one machine share an address.
-            #[arg(id = "limit_connections_per_address", long = "limit-connections-per-address", value_name = "N",
-                  help_heading = LIMITS)]
-            pub connections_per_address: Option<usize>,
+                /// How many of them one address may have. By default all of them at a client, and an eighth at a
+                /// server.
+                // The programs of one machine share an address.
+                #[arg(id = "limit_connections_per_address", long = "limit-connections-per-address", value_name = "N",
+                      help_heading = LIMITS)]
+                pub connections_per_address: Option<usize> = None,
 
-            /// How long a TLS handshake may take; 10s by default. At a server a PROXY header before it may take as long
-            /// again.
-            #[arg(id = "limit_handshake", long = "limit-handshake", value_name = "TIME", value_parser = limit,
-                  default_value = "10s", hide_default_value = true, help_heading = LIMITS)]
-            #[serde(deserialize_with = "super::values::duration")]
-            pub handshake: Duration,
+                /// How long a TLS handshake may take. At a server a PROXY header before it may take as long again.
+                #[arg(id = "limit_handshake", long = "limit-handshake", value_name = "TIME", value_parser = limit,
+                      default_value = in_words(Self::default().handshake), help_heading = LIMITS)]
+                #[serde(deserialize_with = "super::values::duration")]
+                pub handshake: Duration = Duration::from_secs(10),
 
-            /// How long dialling may take, all addresses together; 5s by default.
-            // Less than `handshake`, so that dialling ends first at a server: a client with early data waits for it.
-            #[arg(id = "limit_connect", long = "limit-connect", value_name = "TIME", value_parser = limit,
-                  default_value = "5s", hide_default_value = true, help_heading = LIMITS)]
-            #[serde(deserialize_with = "super::values::duration")]
-            pub connect: Duration,
+                /// How long dialling may take, all addresses together.
+                // Less than `handshake`, so that dialling ends first at a server: a client with early data waits for it.
+                #[arg(id = "limit_connect", long = "limit-connect", value_name = "TIME", value_parser = limit,
+                      default_value = in_words(Self::default().connect), help_heading = LIMITS)]
+                #[serde(deserialize_with = "super::values::duration")]
+                pub connect: Duration = Duration::from_secs(5),
 
-            /// Ends a connection on which nothing moves for this long; 12h by default.
-            // Pools keep database connections idle for hours.
-            #[arg(id = "limit_idle", long = "limit-idle", value_name = "TIME", value_parser = limit,
-                  default_value = "12h", hide_default_value = true, help_heading = LIMITS)]
-            #[serde(deserialize_with = "super::values::duration")]
-            pub idle: Duration,
+                /// Ends a connection on which nothing moves for this long.
+                // Pools keep database connections idle for hours.
+                #[arg(id = "limit_idle", long = "limit-idle", value_name = "TIME", value_parser = limit,
+                      default_value = in_words(Self::default().idle), help_heading = LIMITS)]
+                #[serde(deserialize_with = "super::values::duration")]
+                pub idle: Duration = Duration::from_secs(12 * 3600),
 
-            /// Ends a connection whose reader doesn't read for this long; 30s by default.
-            #[arg(id = "limit_write", long = "limit-write", value_name = "TIME", value_parser = limit,
-                  default_value = "30s", hide_default_value = true, help_heading = LIMITS)]
-            #[serde(deserialize_with = "super::values::duration")]
-            pub write: Duration,
+                /// Ends a connection whose reader doesn't read for this long.
+                #[arg(id = "limit_write", long = "limit-write", value_name = "TIME", value_parser = limit,
+                      default_value = in_words(Self::default().write), help_heading = LIMITS)]
+                #[serde(deserialize_with = "super::values::duration")]
+                pub write: Duration = Duration::from_secs(30),
 
-            $($(#[$of_key])* pub $key: $type,)*
+                $($(#[$of_key])* pub $key: $type = None,)*
+            }
         }
 
-        impl Default for $limits {
-            fn default() -> Self {
-                Self {
-                    connections: 10_000,
-                    connections_per_address: None,
-                    handshake: Duration::from_secs(10),
-                    connect: Duration::from_secs(5),
-                    idle: Duration::from_secs(12 * 3600),
-                    write: Duration::from_secs(30),
-                    $($key: None,)*
-                }
+        impl $limits {
+            /// Returns the time limits with their keys.
+            pub(crate) fn times(&self) -> [(&'static str, Duration); 4] {
+                let (handshake, connect) = (("handshake", self.handshake), ("connect", self.connect));
+                [handshake, connect, ("idle", self.idle), ("write", self.write)]
             }
         }
     };

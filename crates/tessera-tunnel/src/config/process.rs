@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
+use tessera_proxy::check::in_words;
 use tessera_proxy::with_defaults;
 
 use super::options::{PROCESS, drain};
@@ -23,7 +24,8 @@ with_defaults! {
         pub log: Option<LogFormat> = None,
 
         /// How long to wait for open connections to end at shutdown.
-        #[arg(long, value_name = "TIME", default_value = "30s", help_heading = PROCESS, value_parser = drain)]
+        #[arg(long, value_name = "TIME", value_parser = drain, default_value = in_words(Self::default().drain),
+              help_heading = PROCESS)]
         #[serde(deserialize_with = "values::duration")]
         pub drain: Duration = Duration::from_secs(30),
     }

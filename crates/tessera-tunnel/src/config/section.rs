@@ -29,60 +29,52 @@ impl End<'_> {
 macro_rules! section {
     (
         $(#[$doc:meta])*
-        $section:ident as $role:literal with $limits:ident needs { $($(#[$of_needed:meta])* $needed:ident: $of:ty,)+ }
+        $section:ident as $role:literal with $limits:ident $needs:tt
         $($(#[$of_key:meta])* $key:ident: $type:ty,)+
     ) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, clap::Args, serde::Deserialize)]
-        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-        pub struct $section {
-            $($(#[$of_needed])* pub $needed: $of,)+
-            $($(#[$of_key])* #[serde(default)] pub $key: $type,)+
+        section! { $(#[$doc])* $section $needs
+            $($(#[$of_key])* $key: $type,)+
 
             /// Limits on connections and times.
             #[command(flatten)]
-            #[serde(default)]
-            pub limits: $limits,
+            limits: $limits,
 
             /// This end's certificate chain (PEM), its own certificate first.
             #[arg(long, value_name = "FILE", help_heading = super::options::CERTIFICATES)]
-            #[serde(default, deserialize_with = "super::values::some_path")]
-            pub certificate: Option<std::path::PathBuf>,
+            #[serde(deserialize_with = "super::values::some_path")]
+            certificate: Option<std::path::PathBuf>,
 
             /// The private key (PEM); not needed if it is in the certificate's file. Without a certificate, this end
             /// authenticates with the raw public key.
             #[arg(long, value_name = "FILE", help_heading = super::options::CERTIFICATES)]
-            #[serde(default, deserialize_with = "super::values::some_path")]
-            pub key: Option<std::path::PathBuf>,
+            #[serde(deserialize_with = "super::values::some_path")]
+            key: Option<std::path::PathBuf>,
 
             /// Which peers are allowed.
             #[command(flatten)]
-            #[serde(default)]
-            pub peers: super::Peers,
+            peers: super::Peers,
 
             /// Whether to send data in the first flight: `fs`, forward-secret and accepted at most once, or `never`.
-            #[arg(long, value_name = "fs|never", default_value = "fs",
-                  value_parser = super::values::early(), help_heading = super::options::EARLY_DATA)]
-            #[serde(default)]
-            pub early: super::Early,
+            #[arg(long, value_name = "fs|never", value_enum, default_value_t,
+                  help_heading = super::options::EARLY_DATA)]
+            early: super::Early,
 
             /// Sends first flights in TCP's SYN (TCP Fast Open, RFC 7413): one round trip less, but its cookie lets
             /// anyone on the path link this machine's connections. See docs/fast-open.md.
             #[arg(long, help_heading = super::options::EARLY_DATA)]
-            #[serde(default)]
-            pub tcp_fast_open: bool,
+            tcp_fast_open: bool,
 
             /// The groups, in order of preference. Default: the common ones.
             #[arg(long, value_name = "GROUPS", value_delimiter = ',',
                   value_parser = tessera_kit::names::group, help = tessera_kit::names::groups_in_words())]
-            #[serde(default, deserialize_with = "super::values::groups")]
-            pub groups: Vec<tessera::wire::NamedGroup>,
+            #[serde(deserialize_with = "super::values::groups")]
+            groups: Vec<tessera::wire::NamedGroup>,
 
             /// The cipher suites, in order of preference. Default: all.
             #[arg(long, value_name = "SUITES", value_delimiter = ',',
                   value_parser = tessera_kit::names::suite, help = tessera_kit::names::suites_in_words())]
-            #[serde(default, deserialize_with = "super::values::suites")]
-            pub suites: Vec<tessera::wire::CipherSuite>,
+            #[serde(deserialize_with = "super::values::suites")]
+            suites: Vec<tessera::wire::CipherSuite>,
         }
 
         impl $section {
@@ -97,21 +89,26 @@ macro_rules! section {
                     suites: &self.suites,
                 }
             }
+        }
+    };
 
+    (
+        $(#[$doc:meta])*
+        $section:ident { $($(#[$of_needed:meta])* $needed:ident: $of:ty,)+ }
+        $($(#[$of_key:meta])* $key:ident: $type:ty,)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, clap::Args, serde::Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct $section {
+            $($(#[$of_needed])* pub $needed: $of,)+
+            $($(#[$of_key])* #[serde(default)] pub $key: $type,)+
+        }
+
+        impl $section {
             /// Returns a section with only the required keys.
             pub fn new($($needed: $of),+) -> Self {
-                Self {
-                    $($needed,)+
-                    $($key: Default::default(),)+
-                    limits: Default::default(),
-                    certificate: None,
-                    key: None,
-                    peers: Default::default(),
-                    early: Default::default(),
-                    tcp_fast_open: false,
-                    groups: Vec::new(),
-                    suites: Vec::new(),
-                }
+                Self { $($needed,)+ $($key: Default::default(),)+ }
             }
         }
     };

@@ -9,7 +9,7 @@ use super::{DialAddress, Fleet, KeySource, ListenAddress, Network, ServerLimits}
 
 section! {
     /// `[server.NAME]`: accepts TLS connections of client ends, and forwards their contents to a backend.
-    ServerSection as "server" with ServerLimits needs {
+    ServerSection as "server" with ServerLimits {
         /// Where client ends connect to.
         #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
         listen: ListenAddress,

@@ -1,6 +1,6 @@
 //! Types of values other than strings and numbers.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::ValueEnum;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tessera::wire::{CipherSuite, NamedGroup};
@@ -8,20 +8,16 @@ use tessera_kit::names;
 pub(super) use tessera_proxy::config::de::{duration, path_of, paths, some_key, some_path};
 
 /// Which data may travel in a first flight. Replayable early data is not offered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Early {
     /// Forward-secret, accepted at most once.
     #[default]
+    #[value(help = None)]
     Fs,
     /// None.
+    #[value(help = None)]
     Never,
-}
-
-/// Parses it as an option.
-pub(super) fn early() -> impl TypedValueParser<Value = Early> {
-    let of = |name: String| if name == "fs" { Early::Fs } else { Early::Never };
-    PossibleValuesParser::new(["fs", "never"]).map(of)
 }
 
 /// Parses groups by name.

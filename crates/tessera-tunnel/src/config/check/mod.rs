@@ -1,7 +1,6 @@
 //! Contradictory keys. A key that would be ignored silently is an error.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use tessera_kit::ProgramError;
 use tessera_proxy::config::{Contradiction, find_zero_time, wrong};
@@ -169,10 +168,7 @@ fn own(peers: &Peers, certificate: bool, key: bool) -> Contradiction {
 
 impl ServerLimits {
     fn find_contradiction(&self, early: Early) -> Contradiction {
-        let found = self
-            .gate()
-            .find_contradiction()
-            .or_else(|| zero_time([self.handshake, self.connect, self.idle, self.write]));
+        let found = self.gate().find_contradiction().or_else(|| find_zero_time(&self.times()));
         if found.is_some() {
             return found;
         }
@@ -189,19 +185,8 @@ impl ServerLimits {
 
 impl ClientLimits {
     fn find_contradiction(&self) -> Contradiction {
-        self.gate()
-            .find_contradiction()
-            .or_else(|| zero_time([self.handshake, self.connect, self.idle, self.write]))
+        self.gate().find_contradiction().or_else(|| find_zero_time(&self.times()))
     }
-}
-
-fn zero_time([handshake, connect, idle, write]: [Duration; 4]) -> Contradiction {
-    find_zero_time(&[
-        ("handshake", handshake),
-        ("connect", connect),
-        ("idle", idle),
-        ("write", write),
-    ])
 }
 
 /// Returns the error for what contradicts itself in a section, or in its limits.

@@ -1,5 +1,7 @@
 //! Contradictory configurations, and valid ones.
 
+use std::time::Duration;
+
 use super::*;
 use crate::config::KeySource;
 
