@@ -1,12 +1,13 @@
 //! The connection to the server that carries a program's connection, and its counters.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tessera_tokio::{EarlyDataOutcome, FirstFlight};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tessera_proxy::socket::Socket;
+use tessera_tokio::{
+    EarlyDataOutcome, FirstFlight, StreamUse, TimedSocket, TrackedStream, Tracker,
+};
 use tokio::time::Instant;
 
 use super::verdict::ServerState;
@@ -14,61 +15,50 @@ use crate::metrics::{EarlyDataVerdict, HandshakeKind, TunnelMetrics};
 
 /// A stream to the server that counts bytes and the outcome of its handshake. It fails in both directions once a reload
 /// withdraws the server's trust.
-pub(super) struct Carrier<IO> {
-    stream: FirstFlight<IO>,
+pub(super) type Carrier = TrackedStream<Stream, Watch>;
+
+type Stream = FirstFlight<TimedSocket<Socket>>;
+
+/// The state of a stream's handshake.
+pub(super) struct Watch {
     metrics: Arc<TunnelMetrics>,
     /// When the connection was made; `None` once its handshake is counted.
     began: Option<Instant>,
     is_withdrawn: bool,
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
-    /// Wraps a stream before its handshake.
-    pub(super) fn new(stream: FirstFlight<IO>, metrics: Arc<TunnelMetrics>) -> Self {
-        Self { stream, metrics, began: Some(Instant::now()), is_withdrawn: false }
+impl Watch {
+    /// Watches a stream before its handshake.
+    pub(super) fn new(metrics: Arc<TunnelMetrics>) -> Self {
+        Self { metrics, began: Some(Instant::now()), is_withdrawn: false }
     }
 
-    /// Wraps a stream whose handshake is already counted.
-    pub(super) fn handshaken(stream: FirstFlight<IO>, metrics: Arc<TunnelMetrics>) -> Self {
-        Self { stream, metrics, began: None, is_withdrawn: false }
-    }
-
-    /// Returns the stream below TLS.
-    pub(super) fn get_ref(&self) -> &IO {
-        self.stream.get_ref()
+    /// Watches a stream whose handshake is already counted.
+    pub(super) fn handshaken(metrics: Arc<TunnelMetrics>) -> Self {
+        Self { metrics, began: None, is_withdrawn: false }
     }
 
     /// Returns what is known at the end; an incomplete handshake counts as failed.
-    pub(super) fn end(&mut self) -> ServerState {
-        self.notice();
-        let early_data = self.stream.early_data();
+    pub(super) fn end(&mut self, stream: &Stream) -> ServerState {
+        self.notice(stream);
+        let early_data = stream.early_data();
         if self.began.take().is_some() {
             self.metrics.handshakes.count(HandshakeKind::Failed);
             self.count_early_data(early_data);
         }
-        let facts = self.stream.facts();
+        let facts = stream.facts();
         let handshake = facts.handshake_complete.then(|| HandshakeKind::of(facts));
         ServerState { handshake, early_data, is_withdrawn: self.is_withdrawn }
     }
 
-    fn check(&mut self) -> io::Result<()> {
-        // A handshake in progress fails by itself.
-        if self.began.is_none() && (self.is_withdrawn || self.stream.is_withdrawn()) {
-            self.is_withdrawn = true;
-            let what = "the server is no longer allowed";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
-        }
-        Ok(())
-    }
-
     /// Counts the handshake when it is complete.
-    fn notice(&mut self) {
+    fn notice(&mut self, stream: &Stream) {
         let Some(began) = self.began else { return };
-        let facts = self.stream.facts();
+        let facts = stream.facts();
         if facts.handshake_complete {
             self.metrics.handshake(facts, began.elapsed());
             self.began = None;
-            self.count_early_data(self.stream.early_data());
+            self.count_early_data(stream.early_data());
         }
     }
 
@@ -80,45 +70,36 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
     }
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for Carrier<IO> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        this.check()?;
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
-        let count = buffer.filled().len() - before;
-        if count > 0 {
-            this.metrics.received_bytes.inc_by(count as u64);
+impl Tracker<Stream> for Watch {
+    fn before(&mut self, stream: &mut Stream, what: StreamUse) -> io::Result<()> {
+        let moves = matches!(what, StreamUse::Read | StreamUse::Write);
+        // A handshake in progress fails by itself.
+        if moves && self.began.is_none() && (self.is_withdrawn || stream.is_withdrawn()) {
+            self.is_withdrawn = true;
+            let what = "the server is no longer allowed";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
-        this.notice();
-        read
+        Ok(())
     }
-}
 
-impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Carrier<IO> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
+    fn after(
+        &mut self,
+        stream: &mut Stream,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        this.check()?;
-        let written = Pin::new(&mut this.stream).poll_write(cx, data);
-        if let Poll::Ready(Ok(count)) = written {
-            this.metrics.sent_bytes.inc_by(count as u64);
+        if let Poll::Ready(Ok(count)) = moved {
+            let metrics = &self.metrics;
+            let bytes = match what {
+                StreamUse::Read => &metrics.received_bytes,
+                _ => &metrics.sent_bytes,
+            };
+            bytes.inc_by(count as u64);
         }
-        written
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        if what == StreamUse::Read {
+            self.notice(stream);
+        }
+        moved
     }
 }

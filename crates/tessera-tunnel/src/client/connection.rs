@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tessera_proxy::gate::AdmittedClient;
 use tessera_proxy::pump::{self, Side, pump};
 use tessera_proxy::socket::{Peer, Socket};
-use tessera_tokio::{ClientSocket, FirstFlight, ResetOnClose, TimedSocket};
+use tessera_tokio::{ClientSocket, FirstFlight, ResetOnClose};
 use tokio::io::AsyncWriteExt;
 
 use super::Tunnel;
-use super::carrier::Carrier;
+use super::carrier::{Carrier, Watch};
 use super::verdict::{ConnectionEnd, Judgement, ServerState};
 use crate::metrics::GaugeGuard;
 
@@ -19,7 +19,7 @@ pub(super) struct Connection {
     tunnel: Arc<Tunnel>,
     peer: Peer,
     local: ClientSocket<Socket>,
-    server: Option<Carrier<TimedSocket<Socket>>>,
+    server: Option<Carrier>,
     has_ended: bool,
     _active: GaugeGuard,
 }
@@ -62,21 +62,21 @@ impl Connection {
             return Ok(());
         };
         let stream = FirstFlight::from(spare.stream);
-        self.server = Some(Carrier::handshaken(stream, metrics.clone()));
+        self.server = Some(Carrier { stream, tracker: Watch::handshaken(metrics.clone()) });
         metrics.received_bytes.inc_by(spare.received.len() as u64);
         self.local.write_all(&spare.received).await.map_err(ConnectionEnd::Local)
     }
 
     fn end(&mut self, ended: ConnectionEnd) {
         self.has_ended = true;
-        let server = self.server.as_mut().map(Carrier::end);
+        let server = self.server.as_mut().map(|it| it.tracker.end(&it.stream));
         if let (
             ConnectionEnd::Server(_),
             Some(carrier),
             Some(ServerState { handshake: None, .. }),
         ) = (&ended, &self.server, &server)
         {
-            self.tunnel.server.avoid(carrier.get_ref().get_ref().peer());
+            self.tunnel.server.avoid(carrier.stream.get_ref().get_ref().peer());
         }
         let judged = Judgement::of(ended, server.unwrap_or_default());
         if judged.resets_local() {

@@ -11,7 +11,7 @@ use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientStream, Connector, TimedSocket};
 use tokio::time::Instant;
 
-use super::carrier::Carrier;
+use super::carrier::{Carrier, Watch};
 use super::spare::Source;
 use super::verdict::ConnectionEnd;
 use crate::metrics::{DialResult, HandshakeKind, TunnelMetrics};
@@ -32,12 +32,12 @@ pub(super) struct Server {
 impl Server {
     /// Returns a connection whose first bytes travel as early data, if there is a ticket. No TLS bytes have been sent
     /// yet.
-    pub(super) async fn first_flight(&self) -> Result<Carrier<TimedSocket<Socket>>, ConnectionEnd> {
+    pub(super) async fn first_flight(&self) -> Result<Carrier, ConnectionEnd> {
         let socket = self.dial().await?;
         let stream = self.connector.first_flight(self.destination(), socket).await;
         // The configuration can't be used with this server. Nothing was sent.
         let stream = stream.map_err(ConnectionEnd::Server)?;
-        Ok(Carrier::new(stream, self.metrics.clone()))
+        Ok(Carrier { stream, tracker: Watch::new(self.metrics.clone()) })
     }
 
     async fn dial(&self) -> Result<TimedSocket<Socket>, ConnectionEnd> {

@@ -1,22 +1,23 @@
 //! A client's stream on its way to the backend.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use tessera::Facts;
 use tessera_proxy::socket::Socket;
-use tessera_tokio::{ClientSocket, ServerStream};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tessera_tokio::{ClientSocket, ServerStream, StreamUse, TrackedStream, Tracker};
 
 use crate::metrics::{HandshakeKind, TunnelMetrics};
 
 /// A client's stream that counts bytes, notices the end of its handshake, and fails when a reload withdraws what it
 /// relies on.
-pub(super) struct Carrier {
-    stream: ServerStream<ClientSocket<Socket>>,
+pub(super) type Carrier = TrackedStream<Stream, Watch>;
+
+type Stream = ServerStream<ClientSocket<Socket>>;
+
+/// What a client's stream has carried, and the state of its handshake.
+pub(super) struct Watch {
     metrics: Arc<TunnelMetrics>,
     /// When the handshake began; `None` once it is counted.
     began: Option<Instant>,
@@ -25,40 +26,14 @@ pub(super) struct Carrier {
     pub(super) is_withdrawn: bool,
 }
 
-impl Carrier {
-    pub(super) fn new(
-        stream: ServerStream<ClientSocket<Socket>>,
-        metrics: Arc<TunnelMetrics>,
-        began: Instant,
-    ) -> Self {
-        let began = Some(began);
-        Self { stream, metrics, began, received: 0, sent: 0, is_withdrawn: false }
-    }
-
-    pub(super) fn facts(&self) -> &Facts {
-        self.stream.facts()
-    }
-
-    /// Waits until the server's flight is written: early data can be read then.
-    pub(super) async fn writable(&mut self) -> io::Result<()> {
-        let done = self.stream.writable().await;
-        self.notice();
-        done
-    }
-
-    pub(super) async fn handshake(&mut self) -> io::Result<()> {
-        let done = self.stream.handshake().await;
-        self.notice();
-        done
-    }
-
-    pub(super) fn is_handshake_complete(&self) -> bool {
-        self.stream.is_handshake_complete()
+impl Watch {
+    pub(super) fn new(metrics: Arc<TunnelMetrics>, began: Instant) -> Self {
+        Self { metrics, began: Some(began), received: 0, sent: 0, is_withdrawn: false }
     }
 
     /// Returns whether the handshake is incomplete; counts it as failed then.
-    pub(super) fn end(&mut self) -> bool {
-        self.notice();
+    pub(super) fn end(&mut self, stream: &Stream) -> bool {
+        self.notice(stream);
         let failed = self.began.take().is_some();
         if failed {
             self.metrics.handshakes.count(HandshakeKind::Failed);
@@ -67,72 +42,49 @@ impl Carrier {
     }
 
     /// Counts the handshake when it is complete.
-    fn notice(&mut self) {
+    pub(super) fn notice(&mut self, stream: &Stream) {
         if let Some(began) = self.began
-            && self.stream.is_handshake_complete()
+            && stream.is_handshake_complete()
         {
-            self.metrics.handshake(self.stream.facts(), began.elapsed());
+            self.metrics.handshake(stream.facts(), began.elapsed());
             self.began = None;
         }
     }
+}
 
-    fn check(&mut self) -> io::Result<()> {
-        if self.is_withdrawn || self.stream.is_withdrawn() {
+impl Tracker<Stream> for Watch {
+    fn before(&mut self, stream: &mut Stream, what: StreamUse) -> io::Result<()> {
+        let moves = matches!(what, StreamUse::Read | StreamUse::Write);
+        if moves && (self.is_withdrawn || stream.is_withdrawn()) {
             self.is_withdrawn = true;
             let what = "the peer is no longer allowed";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
         Ok(())
     }
-}
 
-impl AsyncRead for Carrier {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        this.check()?;
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
-        let count = (buffer.filled().len() - before) as u64;
-        if count > 0 {
-            this.received += count;
-            this.metrics.received_bytes.inc_by(count);
-            if this.stream.is_early() {
-                this.metrics.early_data_bytes.inc_by(count);
+    fn after(
+        &mut self,
+        stream: &mut Stream,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(count @ 1..)) = moved {
+            let count = count as u64;
+            if what == StreamUse::Read {
+                self.received += count;
+                self.metrics.received_bytes.inc_by(count);
+                if stream.is_early() {
+                    self.metrics.early_data_bytes.inc_by(count);
+                }
+            } else {
+                self.sent += count;
+                self.metrics.sent_bytes.inc_by(count);
             }
         }
-        this.notice();
-        read
-    }
-}
-
-impl AsyncWrite for Carrier {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        this.check()?;
-        let written = Pin::new(&mut this.stream).poll_write(cx, data);
-        if let Poll::Ready(Ok(count)) = written {
-            this.sent += count as u64;
-            this.metrics.sent_bytes.inc_by(count as u64);
-        }
-        written
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let done = Pin::new(&mut self.stream).poll_shutdown(cx);
-        // After an answer to early data, the handshake completes here.
-        self.notice();
-        done
+        // After an answer to early data, the handshake completes at the shutdown.
+        self.notice(stream);
+        moved
     }
 }

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use super::answers::{BackendFirst, BackendSlot};
 use super::backend::{self, ConnectionAddresses};
-use super::carrier::Carrier;
+use super::carrier::{Carrier, Watch};
 use super::ended::{ConnectionEnd, Story};
 use super::{Settings, Shared};
 use crate::metrics::{EarlyDataVerdict, GaugeGuard};
@@ -137,18 +137,21 @@ impl Connection {
         let answers = BackendFirst { shared: self.shared.clone(), dialled: dialled.clone() };
         let acceptor = self.shared.acceptor.clone().with_answers(Arc::new(answers));
         let stream = acceptor.start(socket).map_err(ConnectionEnd::Handshake)?;
-        let metrics = self.shared.metrics.clone();
-        let client = self.client.insert(Carrier::new(stream, metrics, self.began));
-        let flight = client.writable().await;
-        let early_data = client.facts().early_data;
-        if let Some(verdict) = EarlyDataVerdict::answered(client.facts()) {
+        let tracker = Watch::new(self.shared.metrics.clone(), self.began);
+        let Carrier { stream, tracker } = self.client.insert(Carrier { stream, tracker });
+        let flight = stream.writable().await;
+        tracker.notice(stream);
+        let early_data = stream.facts().early_data;
+        if let Some(verdict) = EarlyDataVerdict::answered(stream.facts()) {
             self.shared.metrics.early_data.count(verdict);
         }
         flight.map_err(ConnectionEnd::Handshake)?;
         if early_data != EarlyDataStatus::Accepted {
             // Release the backend connection: otherwise a replayed flight would hold it until the handshake times out.
             drop(lock(dialled).take());
-            client.handshake().await.map_err(ConnectionEnd::Handshake)?;
+            let done = stream.handshake().await;
+            tracker.notice(stream);
+            done.map_err(ConnectionEnd::Handshake)?;
         }
         // The client is authenticated, or its early data accepted.
         drop(place);
@@ -168,7 +171,7 @@ impl Connection {
             let mut buffer = ReadBuf::new(&mut *scratch);
             let read = Pin::new(&mut *client).poll_read(cx, &mut buffer);
             // Early data comes before the client's Finished (RFC 8446 §4.5): the flight carried none.
-            if read.is_pending() && client.is_handshake_complete() {
+            if read.is_pending() && client.stream.is_handshake_complete() {
                 drop(lock(dialled).take());
             }
             ready!(read)?;
@@ -206,7 +209,7 @@ impl Connection {
         let (Some(client), Some(backend)) = (&self.client, &mut self.backend) else {
             return Ok(());
         };
-        let header = backend::header(&settings.section, self.between, client.facts());
+        let header = backend::header(&settings.section, self.between, client.stream.facts());
         let header = header.map_err(|error| ConnectionEnd::Backend(io::Error::other(error)))?;
         let mut bytes = Zeroizing::new(header.unwrap_or_default());
         bytes.extend_from_slice(&first);

@@ -70,8 +70,8 @@ impl Story {
         };
         let mut withdrawn = false;
         if let Some(client) = client {
-            let failed = client.end();
-            let facts = client.facts();
+            let failed = client.tracker.end(&client.stream);
+            let facts = client.stream.facts();
             // A replayed flight has a valid binder too: it proves nothing until the handshake is complete or the key is
             // taken.
             let is_proved = !failed || facts.early_data == EarlyDataStatus::Accepted;
@@ -81,8 +81,8 @@ impl Story {
                 Some(if failed { HandshakeKind::Failed } else { HandshakeKind::of(facts) });
             story.verdict = EarlyDataVerdict::answered(facts);
             story.flight = facts.flight.map(|flight| hex::encode(&flight.0));
-            (story.received, story.sent) = (client.received, client.sent);
-            withdrawn = client.is_withdrawn;
+            (story.received, story.sent) = (client.tracker.received, client.tracker.sent);
+            withdrawn = client.tracker.is_withdrawn;
         }
         story.outcome = match ended {
             ConnectionEnd::NoHeader(_) | ConnectionEnd::Refused => None,

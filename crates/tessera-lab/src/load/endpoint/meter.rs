@@ -2,13 +2,13 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tessera_tokio::{StreamUse, TrackedStream, Tracker};
 
 use crate::clock;
 
@@ -42,7 +42,13 @@ impl Meter {
     /// Measures a stream's future.
     pub(super) async fn of<F: Future>(&self, call: F) -> F::Output {
         let mut call = pin!(call);
-        poll_fn(|cx| self.calls.timed(|| call.as_mut().poll(cx))).await
+        poll_fn(|cx| {
+            let began = now();
+            let polled = call.as_mut().poll(cx);
+            self.calls.add(now().saturating_sub(began));
+            polled
+        })
+        .await
     }
 
     /// Returns the time since the beginning, or since the last reset.
@@ -73,15 +79,9 @@ impl Meter {
 }
 
 impl Sum {
-    fn timed<T>(&self, call: impl FnOnce() -> T) -> T {
-        // A clock that can't be read counts nothing: the kernel has it since 2.6.
-        let read = || clock::thread_cpu().unwrap_or_default();
-        let started = read();
-        let result = call();
-        let ns = read().saturating_sub(started).as_nanos();
+    fn add(&self, time: Duration) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        self.ns.fetch_add(u64::try_from(ns).unwrap_or(u64::MAX), Ordering::Relaxed);
-        result
+        self.ns.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     fn read(&self) -> (u64, Duration) {
@@ -96,46 +96,49 @@ impl Sum {
 }
 
 /// A socket, whose calls are not TLS.
-pub(super) struct MeteredSocket<IO> {
-    pub(super) io: IO,
-    pub(super) meter: Arc<Meter>,
+pub(super) type MeteredSocket<IO> = TrackedStream<IO, SocketMeter>;
+
+/// Measures a socket's calls.
+pub(super) struct SocketMeter {
+    meter: Arc<Meter>,
+    /// When the call began.
+    began: Duration,
 }
 
-impl<IO: AsyncRead + Unpin> AsyncRead for MeteredSocket<IO> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let Self { io, meter } = self.get_mut();
-        meter.sockets.timed(|| Pin::new(io).poll_read(cx, buffer))
+impl SocketMeter {
+    pub(super) fn of<IO>(stream: IO, meter: Arc<Meter>) -> MeteredSocket<IO> {
+        TrackedStream { stream, tracker: Self { meter, began: Duration::ZERO } }
     }
 }
 
-impl<IO: AsyncWrite + Unpin> AsyncWrite for MeteredSocket<IO> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
+impl<IO> Tracker<IO> for SocketMeter {
+    fn before(&mut self, _: &mut IO, _: StreamUse) -> io::Result<()> {
+        self.began = now();
+        Ok(())
+    }
+
+    fn after(
+        &mut self,
+        _: &mut IO,
+        _: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let Self { io, meter } = self.get_mut();
-        meter.sockets.timed(|| Pin::new(io).poll_write(cx, data))
+        self.meter.sockets.add(now().saturating_sub(self.began));
+        moved
     }
+}
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { io, meter } = self.get_mut();
-        meter.sockets.timed(|| Pin::new(io).poll_flush(cx))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { io, meter } = self.get_mut();
-        meter.sockets.timed(|| Pin::new(io).poll_shutdown(cx))
-    }
+/// Returns the thread's processor time. A clock that can't be read counts nothing: the kernel has it since 2.6.
+fn now() -> Duration {
+    clock::thread_cpu().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncReadExt;
+    use std::pin::Pin;
+
+    use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
     use super::*;
 
@@ -165,7 +168,7 @@ mod tests {
     #[tokio::test]
     async fn the_sockets_time_is_not_the_streams() {
         let meter = Arc::new(Meter::new());
-        let mut socket = MeteredSocket { io: BusySocket, meter: meter.clone() };
+        let mut socket = SocketMeter::of(BusySocket, meter.clone());
         let reading = async {
             work();
             socket.read_u8().await.unwrap()

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::super::control::{Preparation, ServerAnswer, ServerOrder, ServerTotals};
 use super::super::histogram::Histogram;
 use super::super::message::{self, HEAD, LONGEST};
-use super::meter::{Meter, MeteredSocket};
+use super::meter::{Meter, MeteredSocket, SocketMeter};
 use super::{PATIENCE, setup};
 use crate::endpoint::{Result, Stores};
 use crate::{clock, heap};
@@ -241,7 +241,7 @@ async fn connection(acceptor: Acceptor, socket: TcpStream, counters: Arc<Counter
 async fn serve(acceptor: &Acceptor, socket: TcpStream, counters: &Counters) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let meter = &*counters.meter;
-    let socket = MeteredSocket { io: socket, meter: counters.meter.clone() };
+    let socket = SocketMeter::of(socket, counters.meter.clone());
     let mut stream = meter.of(acceptor.accept_early(socket)).await?;
     let response = [b'.'; LONGEST];
     let mut is_first = true;
