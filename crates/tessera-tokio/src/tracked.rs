@@ -47,6 +47,11 @@ pub trait Tracker<S> {
         let _ = (stream, what, cx);
         moved
     }
+
+    /// After a read or a write, with its bytes.
+    fn record(&mut self, what: StreamUse, bytes: &[u8]) {
+        let _ = (what, bytes);
+    }
 }
 
 /// A stream with what tracks its use.
@@ -60,12 +65,12 @@ pub struct TrackedStream<S, T> {
 
 impl<S: Unpin, T: Tracker<S> + Unpin> TrackedStream<S, T> {
     fn track(
-        self: Pin<&mut Self>,
+        self: &mut Pin<&mut Self>,
         what: StreamUse,
         cx: &mut Context<'_>,
         poll: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        let Self { stream, tracker } = self.get_mut();
+        let Self { stream, tracker } = &mut **self;
         tracker.before(stream, what)?;
         let moved = poll(Pin::new(stream), cx);
         tracker.after(stream, what, moved, cx)
@@ -86,40 +91,80 @@ impl<S: AsyncRead + Unpin, T: Tracker<S> + Unpin> AsyncRead for TrackedStream<S,
             let read = stream.poll_read(cx, buffer);
             read.map_ok(|()| buffer.filled().len() - before)
         });
-        read.map_ok(drop)
+        read.map_ok(|_| self.tracker.record(StreamUse::Read, &buffer.filled()[before..]))
     }
 }
 
 impl<S: AsyncWrite + Unpin, T: Tracker<S> + Unpin> AsyncWrite for TrackedStream<S, T> {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.track(StreamUse::Write, cx, |stream, cx| stream.poll_write(cx, data))
+        let written = self.track(StreamUse::Write, cx, |stream, cx| stream.poll_write(cx, data));
+        written.map_ok(|count| {
+            self.tracker.record(StreamUse::Write, &data[..count]);
+            count
+        })
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.track(StreamUse::Write, cx, |stream, cx| stream.poll_write_vectored(cx, slices))
+        let write =
+            |stream: Pin<&mut S>, cx: &mut Context<'_>| stream.poll_write_vectored(cx, slices);
+        self.track(StreamUse::Write, cx, write).map_ok(|count| {
+            let mut rest = count;
+            for slice in slices {
+                let (written, _) = slice.split_at(rest.min(slice.len()));
+                self.tracker.record(StreamUse::Write, written);
+                rest -= written.len();
+            }
+            count
+        })
     }
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flush =
             |stream: Pin<&mut S>, cx: &mut Context<'_>| stream.poll_flush(cx).map_ok(|()| 0);
         self.track(StreamUse::Flush, cx, flush).map_ok(drop)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let end =
             |stream: Pin<&mut S>, cx: &mut Context<'_>| stream.poll_shutdown(cx).map_ok(|()| 0);
         self.track(StreamUse::Shutdown, cx, end).map_ok(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    struct Recorder(Vec<u8>);
+
+    impl<S> Tracker<S> for Recorder {
+        fn record(&mut self, _: StreamUse, bytes: &[u8]) {
+            self.0.extend_from_slice(bytes);
+        }
+    }
+
+    #[tokio::test]
+    async fn of_several_slices_only_what_was_written_is_recorded() {
+        let stream = Cursor::new(Box::from([0; 4]));
+        let mut tracked = TrackedStream { stream, tracker: Recorder(Vec::new()) };
+        let slices = ["ab", "cde", "f"].map(|slice| IoSlice::new(slice.as_bytes()));
+        assert_eq!(tracked.write_vectored(&slices).await.unwrap(), 4);
+        assert_eq!(tracked.tracker.0, b"abcd");
     }
 }

@@ -1,14 +1,10 @@
 //! Records connections like an adversary on the path.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use tessera_lab::Capture;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tessera_tokio::{StreamUse, Tracker};
 
 /// A recording in progress.
 #[derive(Clone, Default)]
@@ -21,9 +17,9 @@ impl Tape {
         Recording { ended: Instant::now(), capture }
     }
 
-    fn record(&self, into: impl Fn(&mut Capture) -> &mut Vec<u8>, bytes: &[u8]) {
+    fn record(&self, by_server: bool, bytes: &[u8]) {
         let mut capture = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let tape = into(&mut capture);
+        let tape = if by_server { &mut capture.received } else { &mut capture.sent };
         let room = LENGTH.saturating_sub(tape.len());
         tape.extend(bytes.iter().take(room));
     }
@@ -45,51 +41,18 @@ pub fn last(mut recordings: Vec<Recording>) -> Vec<Capture> {
 /// How many recordings to try.
 const LAST: usize = 40;
 
-/// A socket whose bytes are recorded, by either end.
-pub struct RecordedSocket {
-    pub socket: TcpStream,
+/// Records a socket's bytes, at either end.
+pub struct Tap {
     pub tape: Tape,
     /// Whether this end is the client.
     pub is_client: bool,
 }
 
-impl AsyncRead for RecordedSocket {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.socket).poll_read(cx, buffer))?;
-        let by_server = self.is_client;
-        self.tape.record(|it| direction(it, by_server), &buffer.filled()[before..]);
-        Poll::Ready(Ok(()))
+impl<S> Tracker<S> for Tap {
+    fn record(&mut self, what: StreamUse, bytes: &[u8]) {
+        let by_server = self.is_client == (what == StreamUse::Read);
+        self.tape.record(by_server, bytes);
     }
-}
-
-impl AsyncWrite for RecordedSocket {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.socket).poll_write(cx, bytes))?;
-        let by_server = !self.is_client;
-        self.tape.record(|it| direction(it, by_server), &bytes[..written]);
-        Poll::Ready(Ok(written))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
-    }
-}
-
-fn direction(capture: &mut Capture, by_server: bool) -> &mut Vec<u8> {
-    if by_server { &mut capture.received } else { &mut capture.sent }
 }
 
 /// How much is recorded of each direction, in bytes: the flights of a handshake and some data.

@@ -9,7 +9,7 @@ use tessera::crypto::Provider;
 use tessera::resume::PskKind;
 use tessera::{Destination, EarlyDataStatus};
 use tessera_lab::Capture;
-use tessera_tokio::{Connector, EarlyData, MemorySessionStore};
+use tessera_tokio::{Connector, EarlyData, MemorySessionStore, TrackedStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -19,7 +19,7 @@ use crate::Error;
 use crate::configuration;
 use crate::marks::{Marks, mark};
 use crate::pki::SERVER_NAME;
-use crate::tape::{RecordedSocket, Recording, Tape, last};
+use crate::tape::{Recording, Tap, Tape, last};
 use crate::way::Way;
 
 /// The client of a test.
@@ -79,7 +79,8 @@ impl Client {
         let socket = TcpStream::connect(self.server).await?;
         socket.set_nodelay(true)?;
         let tape = Tape::default();
-        let io = RecordedSocket { socket, tape: tape.clone(), is_client: true };
+        let io =
+            TrackedStream { stream: socket, tracker: Tap { tape: tape.clone(), is_client: true } };
         let destination =
             Destination { server_name: SERVER_NAME.to_owned(), ..Destination::default() };
         let early_data = resumed && self.way.has_early_data();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera_lab::Capture;
-use tessera_tokio::Acceptor;
+use tessera_tokio::{Acceptor, TrackedStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -17,7 +17,7 @@ use crate::configuration;
 use crate::marks::{Marks, is_mark, mark};
 use crate::recorder::Recorder;
 use crate::slips::{self, Slip};
-use crate::tape::{RecordedSocket, Tape, last};
+use crate::tape::{Tap, Tape, last};
 use crate::way::Way;
 
 /// The server of a test, in this process: the client is attacked.
@@ -52,7 +52,10 @@ impl Server {
             let (acceptor, marks) = (self.acceptor.clone(), self.marks.clone());
             tasks.spawn(async move {
                 let tape = Tape::default();
-                let io = RecordedSocket { socket, tape: tape.clone(), is_client: false };
+                let io = TrackedStream {
+                    stream: socket,
+                    tracker: Tap { tape: tape.clone(), is_client: false },
+                };
                 let reply = |received: &[u8]| {
                     // Other clients send fixed text, which is not secret.
                     if is_mark(received) {

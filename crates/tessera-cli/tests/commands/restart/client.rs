@@ -3,15 +3,13 @@
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, ready};
 
 use tessera::resume::{Continuation, Verdict};
 use tessera::{ClientConfig, Destination};
 use tessera_kit::{SettingFile, trust};
-use tessera_tokio::{Connector, EarlyData, MemorySessionStore};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tessera_tokio::{Connector, EarlyData, MemorySessionStore, StreamUse, TrackedStream, Tracker};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 pub(crate) struct Client {
@@ -65,7 +63,7 @@ impl Client {
         let recording = Arc::new(Mutex::new(Vec::new()));
         let io = TcpStream::connect(address).await.map_err(|error| at("connecting", error))?;
         io.set_nodelay(true)?;
-        let io = RecordedSocket { io, recording: Some(recording.clone()) };
+        let io = TrackedStream { stream: io, tracker: FirstFlight(Some(recording.clone())) };
         let destination = Destination { server_name: "localhost".into(), ..Default::default() };
         let early = self.connector.connect_with_early_data(destination, io, &question).await;
         let (mut stream, flight) = match early {
@@ -117,42 +115,17 @@ pub(crate) fn replay(address: SocketAddr, recording: &[u8]) {
     assert!(!answer.is_empty(), "the server answers with its hello or an alert");
 }
 
-/// A socket that records what is written before the first read.
-struct RecordedSocket {
-    io: TcpStream,
-    recording: Option<Arc<Mutex<Vec<u8>>>>,
-}
+/// Records what is written before the first read.
+struct FirstFlight(Option<Arc<Mutex<Vec<u8>>>>);
 
-impl AsyncRead for RecordedSocket {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
-        self.recording = None;
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for RecordedSocket {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let count = ready!(Pin::new(&mut self.io).poll_write(cx, data))?;
-        if let Some(recording) = &self.recording {
-            recording.lock().unwrap().extend_from_slice(&data[..count]);
+impl<S> Tracker<S> for FirstFlight {
+    fn record(&mut self, what: StreamUse, bytes: &[u8]) {
+        match &self.0 {
+            Some(recording) if what == StreamUse::Write => {
+                recording.lock().unwrap().extend_from_slice(bytes);
+            }
+            Some(_) => self.0 = None,
+            None => {}
         }
-        Poll::Ready(Ok(count))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }

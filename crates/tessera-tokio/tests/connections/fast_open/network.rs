@@ -5,7 +5,6 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
@@ -15,8 +14,11 @@ use std::time::Duration;
 use tessera::wire::NamedGroup;
 use tessera_link::{End, Link, LinkKind, LinkParameters};
 use tessera_tokio::fast_open::{FastOpenStream, Opening, accept_on, syn_data_was_taken};
-use tessera_tokio::{Acceptor, Connector, EarlyData, Limits, MemorySessionStore, Server};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tessera_tokio::{
+    Acceptor, Connector, EarlyData, Limits, MemorySessionStore, Server, StreamUse, TrackedStream,
+    Tracker,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
@@ -145,7 +147,8 @@ pub struct Connection {
 async fn connect(connector: &Connector, address: SocketAddr) -> Connection {
     let socket = FastOpenStream::connect(address).await.unwrap();
     let began = socket.opening();
-    let io = RecordedStream { io: socket, written: Vec::new(), is_first: true };
+    let tracker = FirstFlight { written: Vec::new(), is_first: true };
+    let io = TrackedStream { stream: socket, tracker };
     let mut stream = connector.start(destination(), io).await.unwrap();
     let told = match stream.handshake_with_early_data(REQUEST).await {
         EarlyData::NotSent(Ok(())) => {
@@ -161,49 +164,32 @@ async fn connect(connector: &Connector, address: SocketAddr) -> Connection {
         assert_eq!(answer, REQUEST);
         stream.shutdown().await.unwrap();
     }
-    let recorded = stream.get_ref();
-    let first_flight = recorded.written.clone();
-    Connection { began, ended: recorded.io.opening(), told, first_flight }
+    let TrackedStream { stream: socket, tracker } = stream.get_ref();
+    Connection { began, ended: socket.opening(), told, first_flight: tracker.written.clone() }
 }
 
 /// Records what is written before the first read.
-struct RecordedStream {
-    io: FastOpenStream,
+struct FirstFlight {
     written: Vec<u8>,
     is_first: bool,
 }
 
-impl AsyncRead for RecordedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.io).poll_read(cx, buffer);
-        self.is_first &= read.is_pending();
-        read
-    }
-}
-
-impl AsyncWrite for RecordedStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
+impl<S> Tracker<S> for FirstFlight {
+    fn after(
+        &mut self,
+        _: &mut S,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.io).poll_write(cx, data);
-        if let (Poll::Ready(Ok(count)), true) = (&written, self.is_first) {
-            self.written.extend_from_slice(&data[..*count]);
+        self.is_first &= what != StreamUse::Read || moved.is_pending();
+        moved
+    }
+
+    fn record(&mut self, what: StreamUse, bytes: &[u8]) {
+        if what == StreamUse::Write && self.is_first {
+            self.written.extend_from_slice(bytes);
         }
-        written
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }
 
