@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
+use tessera_proxy::demo::HOME;
 
-use crate::files::{Credential, HOME};
+use crate::files::Credential;
 use crate::setting::{End, Setting};
 
 pub(crate) fn arguments(file: &str) -> [String; 7] {

@@ -1,23 +1,8 @@
 //! Two operators, each with its own authority and a certificate for its end of N32.
 
 use tessera_pki::Authority;
+use tessera_proxy::demo::{HOME, OperatorIdentity, VISITED};
 use tessera_test_peers::Directory;
-
-/// An operator.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Operator {
-    /// The prefix of its files, and the name of its anchor and peer in a configuration.
-    pub(crate) name: &'static str,
-    pub(crate) fqdn: &'static str,
-    pub(crate) plmn: &'static str,
-}
-
-/// The operator whose network functions ask.
-pub(crate) const VISITED: Operator =
-    Operator { name: "visited", fqdn: "sepp1.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
-/// The operator whose network functions answer.
-pub(crate) const HOME: Operator =
-    Operator { name: "home", fqdn: "sepp2.5gc.mnc001.mcc001.3gppnetwork.org", plmn: "001-01" };
 
 /// The credential of an operator on N32: files and bytes.
 pub(crate) struct Credential {
@@ -45,8 +30,8 @@ impl Files {
     }
 }
 
-fn credential(operator: Operator, directory: &Directory) -> Credential {
-    let Operator { name, fqdn, .. } = operator;
+fn credential(operator: OperatorIdentity, directory: &Directory) -> Credential {
+    let OperatorIdentity { name, fqdn, .. } = operator;
     let ca = Authority::new(&format!("{name}'s root"));
     let leaf = ca.issue_with(&[fqdn], |it| it.use_authority_key_identifier_extension = true);
     Credential {

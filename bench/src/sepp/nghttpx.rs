@@ -1,6 +1,7 @@
 //! nghttpx at either end, of the Debian package nghttp2-proxy.
 
-use crate::files::HOME;
+use tessera_proxy::demo::HOME;
+
 use crate::setting::{End, Setting};
 
 pub(crate) fn arguments(setting: &Setting<'_>) -> Vec<String> {

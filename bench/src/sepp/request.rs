@@ -7,14 +7,14 @@ use hyper::{Request, Version};
 use crate::Failure;
 
 /// The port after the target's name; `[sbi] hosts` has its address.
-const TARGET: &str = "http://udm.5gc.mnc001.mcc001.3gppnetwork.org:8000";
+const TARGET: &str = "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
 /// With the PLMN that asks, as JSON.
 const PATH: &str = concat!(
-    "/nudm-sdm/v2/imsi-001010000000001/am-data",
-    "?plmn-id=%7B%22mcc%22%3A%22999%22%2C%22mnc%22%3A%2270%22%7D",
+    "/nudm-sdm/v2/imsi-999700000000001/am-data",
+    "?plmn-id=%7B%22mcc%22%3A%22001%22%2C%22mnc%22%3A%2201%22%7D",
 );
 /// The network function's name.
-pub(crate) const UDM: &str = "udm.5gc.mnc001.mcc001.3gppnetwork.org";
+pub(crate) const UDM: &str = "udm.5gc.mnc070.mcc999.3gppnetwork.org";
 
 /// 170 bytes of AccessAndMobilitySubscriptionData.
 pub(crate) const ANSWER: &str = concat!(

@@ -10,12 +10,12 @@ use bytes::Bytes;
 use http::{request, response};
 use nix::time::{ClockId, clock_gettime};
 use tessera_proxy::config::Document;
+use tessera_proxy::demo::{HOME, OperatorIdentity, VISITED};
 use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::{Context, Guard, RequestSummary};
 use tessera_sepp::names::{Fqdn, PlmnSet};
 
 use crate::Failure;
-use crate::files::{HOME, Operator, VISITED};
 use crate::request::{ANSWER, request};
 
 /// Calls per run; the shortest of several runs counts.
@@ -69,7 +69,7 @@ fn guard(configuration: &str) -> Result<Guard, Failure> {
         .map_err(|error| format!("{error:?}").into())
 }
 
-fn identity(operator: Operator) -> Result<(Fqdn, PlmnSet), Failure> {
+fn identity(operator: OperatorIdentity) -> Result<(Fqdn, PlmnSet), Failure> {
     let fqdn = operator.fqdn.parse().map_err(|_| "a peer's name")?;
     let plmn = operator.plmn.parse().map_err(|_| "a peer's network")?;
     Ok((fqdn, [plmn].into_iter().collect()))

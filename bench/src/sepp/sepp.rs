@@ -1,8 +1,11 @@
 //! `tessera sepp` at either end.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 
-use crate::files::{Credential, HOME, Operator, VISITED};
+use tessera_proxy::demo::{HOME, VISITED};
+
+use crate::files::Credential;
 use crate::request::UDM;
 use crate::setting::{End, Setting, Way};
 
@@ -16,10 +19,10 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
         End::Visited => ((VISITED, &files.visited), (HOME, &files.home)),
         End::Home => ((HOME, &files.home), (VISITED, &files.visited)),
     };
-    let nobody = "127.0.0.1:0";
+    let nobody = SocketAddr::from(([127, 0, 0, 1], 0));
     let (sbi, n32f_listener, [own_n32c, peer_n32c]) = match end {
-        End::Visited => (listen.to_string(), nobody.to_owned(), *n32c),
-        End::Home => (nobody.to_owned(), n32f.to_string(), [n32c[1], n32c[0]]),
+        End::Visited => (*listen, nobody, *n32c),
+        End::Home => (nobody, *n32f, [n32c[1], n32c[0]]),
     };
     // The visited end connects, and so needs the address of N32-f of the home end.
     let initiate = *end == End::Visited;
@@ -27,37 +30,23 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
         if initiate { format!("n32f-address = [\"{n32f}\"]\n") } else { String::new() };
     let mut text = format!(
         "[process]\nadmin = \"unix:{admin}\"\nlog = \"json\"\nthreads = 1\n\
-         [listen]\nsbi = \"{sbi}\"\nn32c = \"{own_n32c}\"\nn32f = \"{n32f_listener}\"\n\
          [limits]\nconnections-per-address = 10000\nhandshakes-per-address = 1000\n",
         admin = directory.path("admin"),
     );
     if *end == End::Home {
         text += &format!("[sbi]\nhosts = {{ \"{UDM}\" = \"{network_function}\" }}\n");
     }
-    text += &local(own, shown);
-    text += &trust(peer.name, roots, &format!("\"{}\"", peer.plmn));
+    text += &own.own(&shown.certificate, [sbi, own_n32c, n32f_listener]);
     text += &format!(
-        "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-         address = [\"{peer_n32c}\"]\n{n32f_address}initiate = {initiate}\n",
-        name = peer.name,
-        fqdn = peer.fqdn,
-        plmn = peer.plmn,
+        "key = \"{}\"\n{}{}address = [\"{peer_n32c}\"]\n{n32f_address}initiate = {initiate}\n",
+        shown.key,
+        peer.trust(&roots.ca),
+        peer.peer(),
     );
     if *way == Way::SeppOfMany {
         (0..PEERS).for_each(|number| text += &other(number, roots));
     }
     text
-}
-
-fn local(own: Operator, shown: &Credential) -> String {
-    format!(
-        "[local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"{}\"\nkey = \"{}\"\n",
-        own.fqdn, own.plmn, shown.certificate, shown.key
-    )
-}
-
-fn trust(name: &str, roots: &Credential, plmns: &str) -> String {
-    format!("[trust.{name}]\nplmns = [{plmns}]\nroots = \"{}\"\n", roots.ca)
 }
 
 /// Returns the configuration of a peer that never connects, with its own networks.
@@ -68,9 +57,10 @@ fn other(number: u32, roots: &Credential) -> String {
     });
     let name = format!("other{number}");
     let fqdn = format!("sepp.5gc.mnc001.mcc{}.3gppnetwork.org", 200 + number);
-    trust(&name, roots, &plmns)
-        + &format!(
-            "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [{plmns}]\nanchor = \"{name}\"\n\
-             address = [\"192.0.2.1:7443\"]\ninitiate = false\n"
-        )
+    format!(
+        "[trust.{name}]\nplmns = [{plmns}]\nroots = \"{}\"\n\
+         [peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [{plmns}]\nanchor = \"{name}\"\n\
+         address = [\"192.0.2.1:7443\"]\ninitiate = false\n",
+        roots.ca
+    )
 }

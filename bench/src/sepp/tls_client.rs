@@ -10,13 +10,14 @@ use hyper_util::rt::TokioIo;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tessera_proxy::demo::HOME;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
 use crate::Failure;
 use crate::client::{ask, http2};
-use crate::files::{Files, HOME};
+use crate::files::Files;
 
 /// How many are opened at a time.
 const AT_ONCE: usize = 16;

@@ -22,7 +22,7 @@
 //! | [`process`] | a whole process: its log, signals, reloads, and end |
 //! | [`stores`] (feature `stores`) | ticket keys and one-time keys: in memory, in a directory, or shared by a fleet |
 //! | [`drain`] | accepts until the end, gives connections time to end, and cuts the rest |
-//! | [`demo`] (feature `demo`) | parts of demonstrations: temporary files, and an adversary on the path |
+//! | [`demo`] (feature `demo`) | parts of demonstrations: temporary files, operators of SEPPs, and an adversary on the path |
 //!
 //! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
 #![forbid(unsafe_code)]

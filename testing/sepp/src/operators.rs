@@ -1,10 +1,12 @@
 //! The names of the operators' SEPPs.
 
+use tessera_proxy::demo;
+
 /// The home network's SEPP, with all its instances.
-pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
+pub const HOME: &str = demo::HOME.fqdn;
 
 /// The visited network's.
-pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+pub const VISITED: &str = demo::VISITED.fqdn;
 
 /// A third operator's, which the home network knows.
-pub const THIRD: &str = "sepp3.5gc.mnc003.mcc001.3gppnetwork.org";
+pub const THIRD: &str = demo::THIRD.fqdn;

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::process::ExitStatus;
 
+use tessera_proxy::demo::OperatorIdentity;
 use tessera_test_peers::{Directory, Network, PATIENCE, Process, free_port, wait_until};
 
 /// Where a SEPP listens.
@@ -51,12 +52,13 @@ impl Sepp {
         Self { program, places, process: None, directory: Directory::new() }
     }
 
-    /// Writes its configuration: `[process]` and `[listen]`, and these sections.
-    pub fn configure(&self, sections: &str) {
+    /// Writes its configuration as this operator's, with these sections.
+    pub fn configure(&self, operator: OperatorIdentity, sections: &str) {
         let Places { sbi, n32c, n32f, admin } = self.places;
         let text = format!(
             "[process]\nadmin = \"{admin}\"\nlog = \"json\"\ndrain = \"10s\"\nthreads = 1\n\
-             [listen]\nsbi = \"{sbi}\"\nn32c = \"{n32c}\"\nn32f = \"{n32f}\"\n{sections}"
+             {}{sections}",
+            operator.own("sepp.pem", [sbi, n32c, n32f])
         );
         self.directory.write("sepp.toml", text);
     }

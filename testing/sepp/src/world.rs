@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::Method;
 use tessera_pki::Authority;
+use tessera_proxy::demo::{self, OperatorIdentity};
 use tessera_test_peers::{Directory, between::RecordingForwarder, wait_until};
 
 use crate::{Consumer, Function, HOME, Places, Reply, Sepp, THIRD, VISITED, request};
@@ -146,17 +147,16 @@ impl World {
             let visited = [self.visited.places.n32c.to_string()];
             let nowhere = ["127.0.0.1:1".to_owned()];
             let sections = [
-                &local(HOME, "999-70"),
                 "[sbi.hosts]\n",
                 &format!("\"udm.5gc.mnc070.mcc999.3gppnetwork.org\" = \"{}\"\n", self.udm.address),
-                &anchor("visited", "001-01"),
-                &anchor("third", "001-03"),
-                &peer("visited", VISITED, "001-01", &visited, ""),
-                &peer("third", THIRD, "001-03", &nowhere, "initiate = false\n"),
+                &trust(demo::VISITED),
+                &trust(demo::THIRD),
+                &peer(demo::VISITED, &visited, ""),
+                &peer(demo::THIRD, &nowhere, "initiate = false\n"),
                 words.home,
                 &keeps,
             ];
-            sepp.configure(&sections.concat());
+            sepp.configure(demo::HOME, &sections.concat());
         }
         let n32c: Vec<_> = self.home.iter().map(|sepp| sepp.places.n32c.to_string()).collect();
         let mut n32f = vec![self.between.address().to_string()];
@@ -164,13 +164,9 @@ impl World {
             n32f.extend(self.home.get(1).map(|sepp| sepp.places.n32f.to_string()));
         }
         let n32f = format!("n32f-address = {n32f:?}\n{}", words.visited_peer);
-        self.visited.configure(&format!(
-            "{}{}{}{}",
-            local(VISITED, "001-01"),
-            anchor("home", "999-70"),
-            peer("home", HOME, "999-70", &n32c, &n32f),
-            words.visited
-        ));
+        let sections =
+            [&trust(demo::HOME), &peer(demo::HOME, &n32c, &n32f), words.visited].concat();
+        self.visited.configure(demo::VISITED, &sections);
     }
 
     /// Waits until all know each other.
@@ -291,19 +287,11 @@ fn write_files(sepp: &Sepp, leaf: &str, authorities: [&Authority; 3]) {
     }
 }
 
-fn local(fqdn: &str, plmn: &str) -> String {
-    format!("[local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"sepp.pem\"\n")
+fn trust(operator: OperatorIdentity) -> String {
+    let name = operator.name;
+    format!("{}crl = [\"{name}.crl\"]\n", operator.trust(format_args!("{name}.pem")))
 }
 
-fn anchor(name: &str, plmn: &str) -> String {
-    format!(
-        "[trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{name}.pem\"\ncrl = [\"{name}.crl\"]\n"
-    )
-}
-
-fn peer(name: &str, fqdn: &str, plmn: &str, addresses: &[String], more: &str) -> String {
-    format!(
-        "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-         address = {addresses:?}\n{more}"
-    )
+fn peer(operator: OperatorIdentity, addresses: &[String], more: &str) -> String {
+    format!("{}address = {addresses:?}\n{more}", operator.peer())
 }

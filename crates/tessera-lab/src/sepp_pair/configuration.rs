@@ -6,30 +6,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose,
-};
-use tessera_proxy::demo::Files;
+use tessera_proxy::demo::{Files, HOME, OperatorIdentity, VISITED};
 
 use super::option::SeppOption;
 use crate::error::LabError;
 
-/// A SEPP's operator.
-#[derive(Clone, Copy)]
-pub(super) struct Operator {
-    /// The name of its files, and of its table in the other's configuration.
-    name: &'static str,
-    pub(super) fqdn: &'static str,
-    plmn: &'static str,
-}
-
-/// Whose functions ask.
-pub(super) const VISITED: Operator =
-    Operator { name: "visited", fqdn: "sepp.5gc.mnc001.mcc001.3gppnetwork.org", plmn: "001-01" };
-/// The operator whose functions answer.
-pub(super) const HOME: Operator =
-    Operator { name: "home", fqdn: "sepp.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
 /// Where the names of the home network's functions are.
 pub(super) const HOME_DOMAIN: &str = "5gc.mnc070.mcc999.3gppnetwork.org";
 
@@ -54,7 +35,7 @@ impl PairFiles {
     pub(super) fn write(option: &SeppOption, places: &Places) -> Result<Self, LabError> {
         let files = Files::make().map_err(failed)?;
         for operator in [VISITED, HOME] {
-            certify(&files, operator)?;
+            operator.certify(&files).map_err(failed)?;
         }
         let home = home(&files, option, places)?;
         files.write("home.toml", &home).map_err(failed)?;
@@ -64,7 +45,7 @@ impl PairFiles {
     }
 
     /// Returns the configuration of a SEPP.
-    pub(super) fn of(&self, operator: Operator) -> PathBuf {
+    pub(super) fn of(&self, operator: OperatorIdentity) -> PathBuf {
         self.files.path(&format!("{}.toml", operator.name))
     }
 
@@ -74,7 +55,7 @@ impl PairFiles {
     }
 
     /// Returns the socket of a SEPP's metrics.
-    pub(super) fn admin(&self, operator: Operator) -> PathBuf {
+    pub(super) fn admin(&self, operator: OperatorIdentity) -> PathBuf {
         admin(&self.files, operator)
     }
 
@@ -117,27 +98,25 @@ fn home(files: &Files, option: &SeppOption, places: &Places) -> Result<String, L
 /// one core.
 fn own(
     files: &Files,
-    own: Operator,
+    own: OperatorIdentity,
     sbi: SocketAddr,
     n32c: SocketAddr,
     n32f: SocketAddr,
 ) -> String {
-    let Operator { name, fqdn, plmn } = own;
     let admin = admin(files, own);
     format!(
-        "[process]\nadmin = \"unix:{}\"\nlog = \"json\"\ndrain = \"1s\"\nthreads = 1\n\
-         [local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"{name}.pem\"\n\
-         [listen]\nsbi = \"{sbi}\"\nn32c = \"{n32c}\"\nn32f = \"{n32f}\"\n",
-        admin.display()
+        "[process]\nadmin = \"unix:{}\"\nlog = \"json\"\ndrain = \"1s\"\nthreads = 1\n{}",
+        admin.display(),
+        own.own(format_args!("{}.pem", own.name), [sbi, n32c, n32f])
     )
 }
 
-fn of_peer(peer: Operator, option: &SeppOption, more: &str) -> String {
-    let Operator { name, fqdn, plmn } = peer;
+fn of_peer(peer: OperatorIdentity, option: &SeppOption, more: &str) -> String {
+    let name = peer.name;
     format!(
-        "[trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{name}-ca.pem\"\n\
-         [peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n{more}\
-         [peer.{name}.reconnection]\n{}\n",
+        "{}{}{more}[peer.{name}.reconnection]\n{}\n",
+        peer.trust(format_args!("{name}-ca.pem")),
+        peer.peer(),
         option.reconnection()
     )
 }
@@ -167,31 +146,7 @@ fn random() -> Result<String, LabError> {
     }))
 }
 
-/// Makes an operator's authority, and the certificate of its SEPP for both roles (TS 33.310 §6.1.3c), with its key.
-fn certify(files: &Files, operator: Operator) -> Result<(), LabError> {
-    let Operator { name, fqdn, .. } = operator;
-    let made = || -> Result<(String, String), rcgen::Error> {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, format!("Tessera lab, {name}"));
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        let mut params = CertificateParams::new(vec![fqdn.to_owned()])?;
-        params.distinguished_name.push(DnType::CommonName, fqdn);
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let key = KeyPair::generate()?;
-        let certificate = params.signed_by(&key, &authority)?.pem();
-        Ok((authority.pem(), certificate + &key.serialize_pem()))
-    };
-    let (authority, certificate) =
-        made().map_err(|error| LabError::Connection(format!("making certificates: {error}")))?;
-    files.write(&format!("{name}-ca.pem"), &authority).map_err(failed)?;
-    files.write(&format!("{name}.pem"), &certificate).map_err(failed)
-}
-
-fn admin(files: &Files, operator: Operator) -> PathBuf {
+fn admin(files: &Files, operator: OperatorIdentity) -> PathBuf {
     files.path(&format!("{}.admin", operator.name))
 }
 

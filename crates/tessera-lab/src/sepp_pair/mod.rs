@@ -23,8 +23,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tessera_link::{End, Link, LinkParameters};
+use tessera_proxy::demo::{HOME, OperatorIdentity, VISITED};
 
-use self::configuration::{HOME, Operator, PairFiles, Places, VISITED};
+use self::configuration::{PairFiles, Places};
 use self::functions::{AnsweredExchange, Consumer, Producers};
 pub(crate) use self::option::SeppOption;
 use self::process::{Counts, SeppProcess, check_program};
@@ -112,7 +113,7 @@ impl<'l> SeppPair<'l> {
         let producers = Producers::start(link)?;
         let places = places(link, producers.address)?;
         let files = PairFiles::write(option, &places)?;
-        let start = |name, end, operator: Operator| {
+        let start = |name, end, operator: OperatorIdentity| {
             SeppProcess::start(name, link, end, &files.of(operator), files.admin(operator))
         };
         // The home SEPP is there when the visited one begins.

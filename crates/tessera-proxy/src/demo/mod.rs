@@ -3,6 +3,7 @@
 mod adversary;
 mod authority;
 mod files;
+mod operator;
 mod trace;
 
 use std::fmt::Display;
@@ -13,6 +14,7 @@ use tessera_kit::{ProgramError, runtime};
 pub use self::adversary::Adversary;
 pub use self::authority::Authority;
 pub use self::files::Files;
+pub use self::operator::{HOME, OperatorIdentity, THIRD, VISITED};
 pub use self::trace::{Actor, Outcome, Trace};
 
 /// Options of a demonstration.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tessera_kit::ProgramError;
 use tessera_proxy::admin::{self, Health};
-use tessera_proxy::demo::{Files, failed as stage_failed};
+use tessera_proxy::demo::{Files, OperatorIdentity, failed as stage_failed};
 use tessera_proxy::listen::InheritedSockets;
 use tessera_proxy::process::{RunningProduct, StartContext};
 use tokio::time::{Instant, sleep};
@@ -18,31 +18,6 @@ use crate::load::LoadedConfiguration;
 use crate::n32c::Association;
 use crate::names::Fqdn;
 use crate::running::RunningSepp;
-
-/// The identity of an operator.
-#[derive(Clone, Copy)]
-pub(super) struct OperatorIdentity {
-    /// The name of its files, and of its tables in the others' configurations.
-    pub(super) name: &'static str,
-    pub(super) fqdn: &'static str,
-    pub(super) plmn: &'static str,
-}
-
-pub(super) const HOME: OperatorIdentity = OperatorIdentity {
-    name: "home",
-    fqdn: "sepp1.5gc.mnc070.mcc999.3gppnetwork.org",
-    plmn: "999-70",
-};
-pub(super) const VISITED: OperatorIdentity = OperatorIdentity {
-    name: "visited",
-    fqdn: "sepp2.5gc.mnc001.mcc001.3gppnetwork.org",
-    plmn: "001-01",
-};
-pub(super) const THIRD: OperatorIdentity = OperatorIdentity {
-    name: "third",
-    fqdn: "sepp3.5gc.mnc410.mcc310.3gppnetwork.org",
-    plmn: "310-410",
-};
 
 /// A running SEPP.
 pub(super) struct Operator {
@@ -59,14 +34,11 @@ impl Operator {
         n32c: SocketAddr,
         tables: &str,
     ) -> Result<Self, ProgramError> {
-        let OperatorIdentity { name, fqdn, plmn } = who;
-        let text = format!(
-            "[process]\ndrain = \"2s\"\n\
-             [local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"{name}.pem\"\n\
-             [listen]\nsbi = \"127.0.0.1:0\"\nn32c = \"{n32c}\"\nn32f = \"127.0.0.1:0\"\n{tables}"
-        );
+        let name = who.name;
+        let free = SocketAddr::from(([127, 0, 0, 1], 0));
+        let own = who.own(format_args!("{name}.pem"), [free, n32c, free]);
         let file = format!("{name}.toml");
-        files.write(&file, &text)?;
+        files.write(&file, &format!("[process]\ndrain = \"2s\"\n{own}{tables}"))?;
         let path = files.path(&file);
         let loaded = LoadedConfiguration::read(&path)?;
         let (registry, health) = (admin::Metrics::new(), Health::new());

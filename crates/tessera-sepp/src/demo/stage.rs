@@ -10,13 +10,15 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 use tessera_kit::ProgramError;
 use tessera_proxy::address::DialAddress;
-use tessera_proxy::demo::{Adversary, Authority, Files, Trace, failed as stage_failed};
+use tessera_proxy::demo::{
+    Adversary, Files, HOME, OperatorIdentity, THIRD, Trace, VISITED, failed as stage_failed,
+};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
 
 use super::functions::Functions;
-use super::operator::{Counts, HOME, Operator, OperatorIdentity, THIRD, VISITED};
+use super::operator::{Counts, Operator};
 use super::registration::{Function, Transaction};
 use super::trace::{self, Actor, Attempt, Connection, Outcome};
 use crate::n32c::State;
@@ -52,10 +54,7 @@ impl Stage {
     pub(super) async fn set(trace: &Arc<Trace>) -> Result<Self, ProgramError> {
         let files = Files::make()?;
         for who in [HOME, VISITED, THIRD] {
-            let name = format!("Tessera demonstration, {}", who.name);
-            let authority = Authority::make(&files, &format!("{}-ca.pem", who.name), &name)?;
-            // TS 33.310 §6.1.3c: both roles.
-            authority.certify(&files, &format!("{}.pem", who.name), who.fqdn)?;
+            who.certify(&files)?;
         }
         let functions = Functions::start().await.map_err(stage_failed)?;
         let [at_home, at_visited, at_third] = free_ports()?;
@@ -328,12 +327,12 @@ impl Stage {
 
 /// Returns the tables of a peer, with its trust anchor.
 fn peer(who: OperatorIdentity, n32c: SocketAddr, initiate: bool, more: &str) -> String {
-    let OperatorIdentity { name, fqdn, plmn } = who;
+    let name = who.name;
     format!(
-        "[trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{name}-ca.pem\"\n\
-         [peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-         address = [\"{n32c}\"]\ninitiate = {initiate}\n{more}\
-         [peer.{name}.reconnection]\n{NEVER}\n"
+        "{}{}address = [\"{n32c}\"]\ninitiate = {initiate}\n{more}\
+         [peer.{name}.reconnection]\n{NEVER}\n",
+        who.trust(format_args!("{name}-ca.pem")),
+        who.peer()
     )
 }
 

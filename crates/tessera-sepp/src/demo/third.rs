@@ -8,13 +8,12 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tessera_kit::ProgramError;
 use tessera_proxy::address::DialAddress;
-use tessera_proxy::demo::failed as stage_failed;
+use tessera_proxy::demo::{HOME, THIRD, VISITED, failed as stage_failed};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, Pool, PoolOptions, Tls};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_tokio::Connector;
 
-use super::operator::{HOME, THIRD, VISITED};
 use super::stage::Stage;
 use super::trace::{Actor, Attempt};
 use crate::names::Fqdn;

@@ -49,7 +49,7 @@ async fn without_an_association_the_identity_states_that() {
 /// Certificates with one fault each, and the alert for it.
 fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
     let (visited, third) = (&world.visited_ca, &world.third_ca);
-    let wildcard = "*.5gc.mnc002.mcc002.3gppnetwork.org";
+    let wildcard = "*.5gc.mnc410.mcc310.3gppnetwork.org";
     let other = "sepp9.5gc.mnc001.mcc001.3gppnetwork.org";
     vec![
         (
@@ -188,7 +188,7 @@ async fn a_name_is_the_peers_under_its_anchor_and_with_its_networks_alone() {
     world.home_words.peers[0].1 = NAMED;
     world.home.reload(&world.home_words);
     let of_third =
-        world.third_ca.issue_with(&[NAMED, "x.5gc.mnc002.mcc002.3gppnetwork.org"], |_| ());
+        world.third_ca.issue_with(&[NAMED, "x.5gc.mnc410.mcc310.3gppnetwork.org"], |_| ());
     let other_network =
         world.visited_ca.issue_with(&[NAMED, "x.5gc.mnc003.mcc001.3gppnetwork.org"], |_| ());
     let own = world.visited_ca.issue_with(&[NAMED, VISITED], |_| ());

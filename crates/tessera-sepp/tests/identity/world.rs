@@ -11,6 +11,7 @@ use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 use tessera::wire::AlertDescription;
 use tessera::{ClientConfig, Destination, Error, Facts, ServerConfig};
 use tessera_proxy::config::Document;
+use tessera_proxy::demo::{self, OperatorIdentity};
 use tessera_proxy::stores::Stores;
 use tessera_sepp::config::Configuration;
 use tessera_sepp::identity::{AssociationId, AssociationLookup, CertificateIdentity, Listener};
@@ -22,9 +23,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 use tessera_pki::{Authority, Leaf};
 
-pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
-pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
-pub const THIRD: &str = "sepp3.5gc.mnc002.mcc002.3gppnetwork.org";
+pub const HOME: &str = demo::HOME.fqdn;
+pub const VISITED: &str = demo::VISITED.fqdn;
+pub const THIRD: &str = demo::THIRD.fqdn;
 
 /// A name of the visited network's SEPP that contains no network.
 pub const NAMED: &str = "sepp.visited.org";
@@ -59,28 +60,27 @@ pub struct Words {
 
 impl Words {
     fn text(&self) -> String {
-        let plmn = |name: &str| match name {
-            HOME => "999-70",
-            VISITED | NAMED => "001-01",
-            _ => "002-02",
+        let operator = |name, fqdn| OperatorIdentity {
+            name,
+            fqdn,
+            plmn: match fqdn {
+                HOME => demo::HOME.plmn,
+                VISITED | NAMED => demo::VISITED.plmn,
+                _ => demo::THIRD.plmn,
+            },
         };
-        let mut text = format!(
-            "[local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"own.pem\"\n{}\
-             [listen]\nsbi = \"127.0.0.1:1\"\nn32c = \"127.0.0.1:2\"\nn32f = \"{}\"\n",
-            self.own,
-            plmn(self.own),
-            self.local,
-            self.n32f
-        );
+        let places = ["127.0.0.1:1", "127.0.0.1:2", self.n32f];
+        let mut text = operator("own", self.own).own("own.pem", places) + self.local;
         for (name, peer, more) in &self.peers {
             let crl =
                 if self.revoking { format!("crl = [\"{name}.crl\"]\n") } else { String::new() };
             let also = if [VISITED, NAMED].contains(peer) { ", \"001-03\"" } else { "" };
+            let peer = operator(name, peer);
             text += &format!(
-                "[trust.{name}]\nplmns = [\"{0}\"{also}]\nroots = \"{name}.pem\"\n{crl}\
-                 [peer.{name}]\nfqdn = \"{peer}\"\nplmns = [\"{0}\"]\nanchor = \"{name}\"\n\
-                 address = [\"127.0.0.1:2\"]\n{more}\n",
-                plmn(peer)
+                "[trust.{name}]\nplmns = [\"{}\"{also}]\nroots = \"{name}.pem\"\n{crl}\
+                 {}address = [\"127.0.0.1:2\"]\n{more}\n",
+                peer.plmn,
+                peer.peer()
             );
         }
         text + self.more

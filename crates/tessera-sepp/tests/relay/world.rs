@@ -12,6 +12,7 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tessera_pki::Authority;
 use tessera_proxy::address::DialAddress;
 use tessera_proxy::config::Document;
+use tessera_proxy::demo::{self, OperatorIdentity};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
@@ -26,8 +27,8 @@ use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
-pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+pub const HOME: &str = demo::HOME.fqdn;
+pub const VISITED: &str = demo::VISITED.fqdn;
 pub const UDM: &str = "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
 /// What the home network's NRF answers.
 const DISCOVERED: &str = r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc070.mcc999.3gppnetwork.org","nfServices":[{"interPlmnApiRoot":"http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000/x"}]}]}"#;
@@ -125,7 +126,6 @@ impl World {
         let udm = Function::start().await;
         let listeners = || async { [bind().await, bind().await, bind().await] };
         let (at_home, at_visited) = (listeners().await, listeners().await);
-        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
         let (home_files, visited_files) = (directory(), directory());
         for (files, ca, name) in
             [(&home_files, &home_ca, HOME), (&visited_files, &visited_ca, VISITED)]
@@ -135,40 +135,34 @@ impl World {
             write("home.pem", home_ca.pem());
             write("visited.pem", visited_ca.pem());
         }
-        let text = |fqdn: &str, plmn: &str, own: &[TcpListener; 3], sbi: &str, peer: &str| {
+        let text = |own: OperatorIdentity, listeners: &[TcpListener; 3], sbi: &str, peer: &str| {
+            let places = listeners.each_ref().map(|listener| listener.local_addr().unwrap());
             format!(
-                "[local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"sepp.pem\"\n\
-                 [listen]\nsbi = \"127.0.0.1:{}\"\nn32c = \"127.0.0.1:{}\"\nn32f = \"127.0.0.1:{}\"\n\
-                 [trust.home]\nplmns = [\"999-70\"]\nroots = \"home.pem\"\n\
-                 [trust.visited]\nplmns = [\"001-01\"]\nroots = \"visited.pem\"\n\
-                 [sbi]\n{sbi}\n{peer}\n{}\n",
-                port(&own[0]),
-                port(&own[1]),
-                port(&own[2]),
+                "{}{}{}[sbi]\n{sbi}\n{peer}\n{}\n",
+                own.own("sepp.pem", places),
+                demo::HOME.trust("home.pem"),
+                demo::VISITED.trust("visited.pem"),
                 words.both,
             )
         };
-        let peer = |name: &str, fqdn: &str, plmn: &str, addresses: &str, more: &str| {
-            format!(
-                "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-                 address = [{addresses}]\ninitiate = {}\n{more}\n",
-                !words.silent
-            )
+        let peer = |operator: OperatorIdentity, addresses: &str, more: &str| {
+            let initiate = !words.silent;
+            format!("{}address = [{addresses}]\ninitiate = {initiate}\n{more}\n", operator.peer())
         };
-        let local = |listener: &TcpListener| format!("\"127.0.0.1:{}\"", port(listener));
+        let local = |listener: &TcpListener| format!("\"{}\"", listener.local_addr().unwrap());
         let hosts = format!(
             "hosts = {{ \"udm.5gc.mnc070.mcc999.3gppnetwork.org\" = \"{}\", \
              \"dead.5gc.mnc070.mcc999.3gppnetwork.org\" = \"127.0.0.1:1\" }}\n{}",
             udm.address, words.home_sbi
         );
         let of_visited = match words.strangers {
-            false => peer("visited", VISITED, "001-01", &local(&at_visited[1]), words.visited_peer),
+            false => peer(demo::VISITED, &local(&at_visited[1]), words.visited_peer),
             true => String::new(),
         };
-        let home_text = text(HOME, "999-70", &at_home, &hosts, &of_visited);
+        let home_text = text(demo::HOME, &at_home, &hosts, &of_visited);
         let to_home = format!("{}{}", words.addresses, local(&at_home[1]));
-        let of_home = peer("home", HOME, "999-70", &to_home, words.home_peer);
-        let visited_text = text(VISITED, "001-01", &at_visited, words.visited_sbi, &of_home);
+        let of_home = peer(demo::HOME, &to_home, words.home_peer);
+        let visited_text = text(demo::VISITED, &at_visited, words.visited_sbi, &of_home);
         let home = Sepp::start(&home_files, home_text, at_home);
         let visited = Sepp::start(&visited_files, visited_text, at_visited);
         let world = Self { home, visited, udm };

@@ -32,7 +32,7 @@ fn nothing_passes_without_an_association_and_nothing_leads_elsewhere() {
         (format!("http://{inside}"), "400"),
         ("http://[::1]:8000".to_owned(), "400"),
         (
-            format!("http://udm.5gc.mnc003.mcc001.3gppnetwork.org:{}", world.udm.address.port()),
+            format!("http://udm.5gc.mnc410.mcc310.3gppnetwork.org:{}", world.udm.address.port()),
             "403",
         ),
         ("http://localhost".to_owned(), "403"),
@@ -75,7 +75,7 @@ fn a_third_operator_ends_nobodys_association() {
     world.get_over_new_connection();
     assert!(world.home().is(VISITED, "established"));
     // Its own one it may.
-    let plmn = r#"[{"mcc":"001","mnc":"03"}]"#;
+    let plmn = r#"[{"mcc":"310","mnc":"410"}]"#;
     let own = format!(
         "{{\"sender\":\"{THIRD}\",\"supportedSecCapabilityList\":[\"TLS\"],\"plmnIdList\":{plmn}}}"
     );

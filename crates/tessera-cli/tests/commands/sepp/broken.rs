@@ -14,7 +14,7 @@ fn an_impossible_configuration_is_reported_with_exit_code_2() {
             ":4",
             "[process] has no key `drian`; did you mean `drain`?",
         ),
-        ("plmns = [\"999-70\"]", "plmns = [\"99970\"]", ":8", "a PLMN ID is MCC-MNC"),
+        ("plmns = [\"999-70\"]", "plmns = [\"99970\"]", ":12", "a PLMN ID is MCC-MNC"),
         ("anchor = \"visited\"", "anchor = \"x\"", ":21", "[peer.visited] anchor: no [trust.x]"),
         ("sepp1.5gc", "sepp9.5gc", "", "is not among the names (subjectAltName)"),
         ("root.pem", "not-there.pem", "", "no such file"),

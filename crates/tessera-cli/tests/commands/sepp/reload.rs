@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::world::{HOME, UDM, World, udm};
+use super::world::{HOME, UDM, VISITED, World, udm};
 use crate::program::{P256, replace_by_pipe};
 
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
@@ -44,7 +44,7 @@ async fn a_reload_takes_all_of_the_files_or_none() {
     assert!(metrics.contains("sepp_reload_total{result=\"failed\"} 3\n"), "{metrics}");
 
     // Another certificate of the same name, and settings that need a restart.
-    world.visited.pki.issue("sepp", &format!("subjectAltName=DNS:{}", world.visited.fqdn), P256);
+    world.visited.pki.issue("sepp", &format!("subjectAltName=DNS:{VISITED}"), P256);
     world.write(&world.visited, &good.replace("threads = 2", "threads = 3"));
     visited.signal("-HUP");
     let told = visited.says("waits for a restart");
@@ -74,7 +74,7 @@ async fn a_pipe_in_the_place_of_a_file_fails_one_reload_and_no_later_one() {
     // A SEQUENCE; nothing reads more of a response before a handshake.
     let staple = world.files.write("staple", "0\0");
     let good = world.text(&world.visited, &world.home, "");
-    let with_staple = good.replace("[listen]", &format!("ocsp = \"{staple}\"\n[listen]"));
+    let with_staple = good.replace("[trust.", &format!("ocsp = \"{staple}\"\n[trust."));
     let file = world.write(&world.visited, &with_staple);
     let (own, roots) = (world.visited.pki.path("sepp.pem"), world.home.pki.path("root.pem"));
     for path in [&own, &roots, &staple, &file] {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
 use http::{Request, Response};
+use tessera_proxy::demo::{self, OperatorIdentity};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
 use tessera_test_peers::{Directory, free_port};
@@ -14,8 +15,8 @@ use tessera_test_peers::{Directory, free_port};
 use crate::program::{P256, Pki, tessera};
 use crate::running::RunningTunnel;
 
-pub(crate) const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
-pub(crate) const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+pub(crate) const HOME: &str = demo::HOME.fqdn;
+pub(crate) const VISITED: &str = demo::VISITED.fqdn;
 pub(crate) const UDM: &str = "udm.5gc.mnc070.mcc999.3gppnetwork.org";
 
 /// Files of both operators.
@@ -27,21 +28,19 @@ pub(crate) struct World {
 
 /// One of them.
 pub(crate) struct Operator {
-    pub(crate) name: &'static str,
-    pub(crate) fqdn: &'static str,
-    plmn: &'static str,
+    identity: OperatorIdentity,
     pub(crate) pki: Pki,
-    sbi: u16,
-    n32c: u16,
-    n32f: u16,
+    sbi: SocketAddr,
+    n32c: SocketAddr,
+    n32f: SocketAddr,
 }
 
 impl Operator {
-    fn new(name: &'static str, fqdn: &'static str, plmn: &'static str) -> Self {
+    fn new(identity: OperatorIdentity) -> Self {
         let pki = Pki::new(P256);
-        pki.issue("sepp", &format!("subjectAltName=DNS:{fqdn}"), P256);
-        let port = || free_port().unwrap();
-        Self { name, fqdn, plmn, pki, sbi: port(), n32c: port(), n32f: port() }
+        pki.issue("sepp", &format!("subjectAltName=DNS:{}", identity.fqdn), P256);
+        let place = || SocketAddr::from(([127, 0, 0, 1], free_port().unwrap()));
+        Self { identity, pki, sbi: place(), n32c: place(), n32f: place() }
     }
 }
 
@@ -49,39 +48,27 @@ impl World {
     pub(crate) fn new() -> Self {
         Self {
             files: Directory::new(),
-            home: Operator::new("home", HOME, "999-70"),
-            visited: Operator::new("visited", VISITED, "001-01"),
+            home: Operator::new(demo::HOME),
+            visited: Operator::new(demo::VISITED),
         }
     }
 
     /// Returns the initial configuration of an operator.
     pub(crate) fn text(&self, own: &Operator, other: &Operator, more: &str) -> String {
-        let admin = self.admin(own);
-        let file = |name: &str| own.pki.path(name);
         format!(
-            "[process]\nadmin = \"unix:{admin}\"\nlog = \"json\"\ndrain = \"5s\"\nthreads = 2\n\
-             [local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"{}\"\nkey = \"{}\"\n\
-             [listen]\nsbi = \"127.0.0.1:{}\"\nn32c = \"127.0.0.1:{}\"\nn32f = \"127.0.0.1:{}\"\n\
-             [trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{}\"\n\
-             [peer.{name}]\nfqdn = \"{}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-             address = [\"127.0.0.1:{}\"]\n{more}\n",
-            own.fqdn,
-            own.plmn,
-            file("sepp.pem"),
-            file("sepp.key"),
-            own.sbi,
-            own.n32c,
-            own.n32f,
-            other.pki.path("root.pem"),
-            other.fqdn,
+            "[process]\nadmin = \"unix:{}\"\nlog = \"json\"\ndrain = \"5s\"\nthreads = 2\n\
+             {}key = \"{}\"\n{}{}address = [\"{}\"]\n{more}\n",
+            self.admin(own),
+            own.identity.own(own.pki.path("sepp.pem"), [own.sbi, own.n32c, own.n32f]),
+            own.pki.path("sepp.key"),
+            other.identity.trust(other.pki.path("root.pem")),
+            other.identity.peer(),
             other.n32c,
-            name = other.name,
-            plmn = other.plmn,
         )
     }
 
     pub(crate) fn write(&self, own: &Operator, text: &str) -> String {
-        self.files.write(&format!("{}.toml", own.name), text)
+        self.files.write(&format!("{}.toml", own.identity.name), text)
     }
 
     /// Starts both SEPPs; the home network's uses this function.
@@ -101,7 +88,7 @@ impl World {
     }
 
     fn admin(&self, own: &Operator) -> String {
-        self.files.path(&format!("{}.sock", own.name))
+        self.files.path(&format!("{}.sock", own.identity.name))
     }
 
     /// Returns what the admin socket answers.
@@ -115,7 +102,7 @@ impl World {
 
     /// Returns what a network function of this operator is answered.
     pub(crate) fn request(&self, own: &Operator, method: &str, target: &str, path: &str) -> String {
-        let mut socket = TcpStream::connect(("127.0.0.1", own.sbi)).unwrap();
+        let mut socket = TcpStream::connect(own.sbi).unwrap();
         write!(
             socket,
             "{method} {path} HTTP/1.1\r\nHost: sepp\r\nConnection: close\r\n\
