@@ -6,13 +6,14 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::file_lock::FileLock;
+
 /// Locked for its lifetime: old and new owner never overlap.
 pub(crate) struct OwnedDirectory {
     path: PathBuf,
     /// When the previous owner was known to be gone.
     pub(crate) since: Instant,
-    /// Holds the lock.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl OwnedDirectory {
@@ -23,9 +24,9 @@ impl OwnedDirectory {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => (),
         }
-        let lock =
+        let file =
             private_file(OpenOptions::new().create(true).truncate(false), &path.join("lock"))?;
-        lock.try_lock().map_err(|error| match error {
+        let lock = FileLock::try_new(file).map_err(|error| match error {
             TryLockError::WouldBlock => io::Error::new(
                 io::ErrorKind::WouldBlock,
                 "another process owns the vault's directory",

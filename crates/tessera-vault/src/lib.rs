@@ -27,6 +27,7 @@ mod clock;
 pub mod contract;
 #[cfg(unix)]
 mod directory;
+mod file_lock;
 mod keys;
 mod memory;
 mod millis;
@@ -36,6 +37,7 @@ mod sites;
 #[cfg(unix)]
 mod state;
 
+pub use file_lock::FileLock;
 pub use keys::{
     EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyForm, TicketKeyRing,
     WrappingKeys, WrappingPurpose,

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
+use tessera_vault::FileLock;
 
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
@@ -54,17 +55,15 @@ impl PrivateFile {
         &self.path
     }
 
-    /// Waits for the lock of the directory, and holds it while the returned file lives.
-    pub(super) fn lock(&self) -> Result<File, ProgramError> {
-        let lock = self.lock_file()?;
-        lock.lock().map(|()| lock).map_err(|error| self.failed(&error))
+    /// Waits for the lock of the directory.
+    pub(super) fn lock(&self) -> Result<FileLock, ProgramError> {
+        FileLock::wait(self.lock_file()?).map_err(|error| self.failed(&error))
     }
 
     /// Takes the lock without waiting, or returns an error if another process holds it.
-    pub(super) fn own(&self) -> Result<File, ProgramError> {
-        let lock = self.lock_file()?;
-        match lock.try_lock() {
-            Ok(()) => Ok(lock),
+    pub(super) fn own(&self) -> Result<FileLock, ProgramError> {
+        match FileLock::try_new(self.lock_file()?) {
+            Ok(lock) => Ok(lock),
             Err(TryLockError::WouldBlock) => Err(ProgramError::in_file(
                 &self.directory,
                 format_args!(

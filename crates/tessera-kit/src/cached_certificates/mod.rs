@@ -21,12 +21,12 @@
 mod facts;
 mod file;
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use tessera::crypto::Provider;
 use tessera_cache::{ClientCache, ImportError, Metrics, ProviderError, ServerCache};
+use tessera_vault::FileLock;
 
 pub use self::facts::{CacheContents, CacheSums, ClientSums};
 use self::file::PrivateFile;
@@ -111,7 +111,7 @@ pub struct KeptClients {
     cache: Arc<ServerCache>,
     file: PrivateFile,
     found: CacheContents,
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl KeptClients {

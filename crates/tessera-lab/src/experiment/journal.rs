@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tessera_reports::Machine;
+use tessera_vault::FileLock;
 
 use crate::error::{LabError, words};
 use crate::machine::{revision, this_machine};
@@ -76,7 +77,7 @@ impl Run {
 
 /// The finished cells of a run, and the file that keeps them, if one does.
 pub(crate) struct Journal<C> {
-    file: Option<(PathBuf, File)>,
+    file: Option<(PathBuf, FileLock)>,
     cells: PhantomData<C>,
 }
 
@@ -117,7 +118,7 @@ fn open<C: DeserializeOwned>(
     path: &Path,
     run: &Run,
     name: impl Fn(&C) -> Result<String, String>,
-) -> Result<(File, Vec<C>), String> {
+) -> Result<(FileLock, Vec<C>), String> {
     let cannot = |error: io::Error| format!("it can't be read and written: {}", words(&error));
     // Before it is opened: a device may be endless, and opening a pipe waits for a writer.
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
@@ -127,12 +128,11 @@ fn open<C: DeserializeOwned>(
     }
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).create(true).truncate(false).open(path);
-    let mut file = opened.map_err(cannot)?;
-    match file.try_lock() {
-        Ok(()) => (),
+    let mut file = match FileLock::try_new(opened.map_err(cannot)?) {
+        Ok(file) => file,
         Err(TryLockError::WouldBlock) => return Err("another run is writing to it".to_owned()),
         Err(TryLockError::Error(error)) => return Err(cannot(error)),
-    }
+    };
     let mut text = Vec::new();
     file.read_to_end(&mut text).map_err(cannot)?;
     // An incomplete last line was being written when the run was interrupted.

@@ -109,6 +109,13 @@ impl StoreFile {
     }
 }
 
+impl Drop for StoreFile {
+    fn drop(&mut self) {
+        // A child process that another thread is starting has a copy of the descriptor, which would hold the lock.
+        let _ = self.lock.unlock();
+    }
+}
+
 fn lock(path: &Path) -> Result<File, FileStoreError> {
     let fail = |problem| FileStoreError::new(path, problem);
     // Without waiting: it could be a pipe.
@@ -149,4 +156,25 @@ fn read(path: &Path) -> Result<Vec<u8>, FileStoreProblem> {
     let longest = MAX_FILE as u64 + 1;
     file.take(longest).read_to_end(&mut content).map_err(FileStoreProblem::Io)?;
     Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::DirBuilderExt;
+
+    use super::*;
+
+    #[test]
+    fn the_lock_ends_with_the_store_whatever_copies_of_its_descriptor_are_open() {
+        let directory = std::env::temp_dir().join(format!("tessera-disk-{}", std::process::id()));
+        fs::DirBuilder::new().mode(0o700).create(&directory).unwrap();
+        let path = directory.join("store");
+        let (file, _) = StoreFile::open(&path, b"first").unwrap();
+        let copy = file.lock.try_clone().unwrap();
+        assert!(StoreFile::open(&path, b"first").is_err());
+        drop(file);
+        StoreFile::open(&path, b"first").unwrap();
+        drop(copy);
+        fs::remove_dir_all(&directory).unwrap();
+    }
 }

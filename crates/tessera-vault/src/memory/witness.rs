@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::file_lock::FileLock;
+
 /// Random, and changed each time a directory is opened or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark(pub [u8; 16]);
@@ -85,12 +87,11 @@ impl FileWitness {
     ) -> io::Result<WitnessOutcome> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(path)?;
-        match file.try_lock() {
+        let mut file = match FileLock::try_new(options.open(path)?) {
+            Ok(file) => file,
             Err(TryLockError::WouldBlock) => return Ok(WitnessOutcome::Differs),
             Err(TryLockError::Error(error)) => return Err(error),
-            Ok(()) => (),
-        }
+        };
         let mut found = Vec::new();
         file.read_to_end(&mut found)?;
         if found != expected.map_or(&[][..], |mark| &mark.0) {
