@@ -6,7 +6,7 @@ use tessera_kit::{ProgramError, volatile};
 use tessera_proxy::check::{self, Table, in_words, joined};
 use tessera_proxy::config::warnings;
 
-use crate::config::{LoadedStek, Stek};
+use crate::config::{LoadedStek, Server, Stek};
 use crate::load;
 use crate::serve;
 use crate::state::rough;
@@ -40,28 +40,34 @@ fn tables(stek: &Stek) -> Result<Vec<Table>, ProgramError> {
         let mut table = Table::new(format!("[{}]", server.name));
         table.row("member of the ring", format_args!("{member}/{}", server.name));
         table.row("pool", section.pool());
-        let haproxy = stek.haproxy.get(section.name).filter(|_| section.kind == "haproxy");
-        let nginx = stek.nginx.get(section.name).filter(|_| section.kind == "nginx");
-        if let Some(haproxy) = haproxy {
-            table.row("runtime socket", haproxy.socket.display());
-            table.row("key file", haproxy.keys.display());
-            table.rows("warning", on_a_disk(&haproxy.keys));
+        match section.server {
+            Server::HaProxy(haproxy) => {
+                table.row("runtime socket", haproxy.socket.display());
+                table.row("key file", haproxy.keys.display());
+            }
+            Server::Nginx(nginx) => {
+                table.row("reloads", format_args!("the master of {}", nginx.pid.display()));
+                table.row("key files", joined(nginx.keys.iter().map(|path| path.display())));
+            }
+            Server::Envoy(envoy) => {
+                table.row("serves", format_args!("the secret `{}`", envoy.secret));
+                table.row("", format_args!("at {}", envoy.socket.display()));
+            }
+            Server::Files(files) => {
+                table.row("key files", joined(files.keys.iter().map(|path| path.display())));
+                table.row("format", &files.format);
+                let command = joined(&files.command);
+                table.row(
+                    "command",
+                    if command.is_empty() {
+                        "none: the server watches its files"
+                    } else {
+                        &command
+                    },
+                );
+            }
         }
-        if let Some(nginx) = nginx {
-            table.row("reloads", format_args!("the master of {}", nginx.pid.display()));
-            table.row("key files", joined(nginx.keys.iter().map(|path| path.display())));
-            table.rows("warning", nginx.keys.iter().find_map(|path| on_a_disk(path)));
-        }
-        if let Some(files) = stek.files.get(section.name).filter(|_| section.kind == "files") {
-            table.row("key files", joined(files.keys.iter().map(|path| path.display())));
-            table.row("format", &files.format);
-            let command = joined(&files.command);
-            table.row(
-                "command",
-                if command.is_empty() { "none: the server watches its files" } else { &command },
-            );
-            table.rows("warning", files.keys.iter().find_map(|path| on_a_disk(path)));
-        }
+        table.rows("warning", section.server.key_files().iter().find_map(|path| on_a_disk(path)));
         match section.certificate {
             Some(path) => {
                 table.row("compares", format_args!("names and issuer of {}", path.display()))

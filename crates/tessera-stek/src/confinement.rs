@@ -17,10 +17,9 @@ pub(crate) fn of(stek: &Stek, file: &Path) -> Confinement {
     needs.key(&ring.key);
     ring.etcd.iter().for_each(|etcd| needs.etcd(etcd));
     let own = ring.file.iter().chain(&ring.cache);
-    let keys = stek.haproxy.values().map(|section| &section.keys);
-    let keys = keys.chain(stek.nginx.values().flat_map(|section| &section.keys));
-    let keys = keys.chain(stek.files.values().flat_map(|section| &section.keys));
-    for path in own.chain(keys) {
+    let sockets = stek.envoy.values().map(|section| &section.socket);
+    let keys = stek.servers().flat_map(|section| section.server.key_files());
+    for path in own.chain(sockets).chain(keys) {
         needs.directory(path.parent().unwrap_or(Path::new("")));
     }
     for server in stek.servers() {

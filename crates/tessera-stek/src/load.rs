@@ -17,18 +17,22 @@ use zeroize::Zeroizing;
 
 use crate::canary::Canary;
 use crate::certificate;
-use crate::config::{CanarySection, FilesSection, RingSection, ServerSection, Stek};
+use crate::config::{CanarySection, FilesSection, RingSection, Server, ServerSection, Stek};
 use crate::keys::{Domain, ServerKeys};
-use crate::servers::files::{FileFormat, KeyFileParts, KeyFiles, Probe, ReloadCommand};
+use crate::servers::envoy::{Envoy, EnvoyParts};
+use crate::servers::files::{KeyFileParts, KeyFiles, Probe, ReloadCommand};
 use crate::servers::haproxy::HaProxy;
 use crate::servers::nginx::Nginx;
+
+/// Begins to install keys at a server.
+pub(crate) type OpenServer = Box<dyn FnOnce() -> Result<Arc<dyn Installer>, ProgramError>>;
 
 /// A server, ready to be a member.
 pub(crate) struct LoadedServer {
     /// Its section: `haproxy.www`.
     pub(crate) name: String,
     pub(crate) traits: MemberTraits,
-    pub(crate) installer: Arc<dyn Installer>,
+    pub(crate) open: OpenServer,
     /// The pool, as canaries know it: `haproxy.www`.
     pub(crate) pool: String,
     pub(crate) canary: Option<(Canary, SocketAddr)>,
@@ -93,78 +97,72 @@ pub(crate) fn member(ring: &RingSection) -> Result<String, ProgramError> {
     })
 }
 
-/// Prepares all servers, and reads their certificates.
+/// Prepares all servers, and reads their certificates. It opens nothing.
 pub(crate) fn servers(stek: &Stek) -> Result<Vec<LoadedServer>, ProgramError> {
-    let mut loaded = Vec::new();
-    for section in stek.servers() {
-        let domain = Domain { kind: section.kind, name: section.pool().to_owned() };
-        if let Some(files) = stek.files.get(section.name).filter(|_| section.kind == "files") {
-            let name = format!("files.{}", section.name);
-            loaded.push(of_files(&section, files, &domain, &name)?);
-            continue;
-        }
-        let keys = ServerKeys::new(&tessera_aws_lc::provider(), TicketKeyForm::Aes256, &domain);
-        let installer: Arc<dyn Installer> =
-            match (stek.haproxy.get(section.name), stek.nginx.get(section.name)) {
-                (Some(haproxy), _) if section.kind == "haproxy" => {
-                    Arc::new(HaProxy::new(haproxy.socket.clone(), haproxy.keys.clone(), keys))
-                }
-                (_, Some(nginx)) => {
-                    Arc::new(Nginx::new(nginx.pid.clone(), nginx.keys.clone(), keys))
-                }
-                _ => continue,
-            };
-        let name = format!("{}.{}", section.kind, section.name);
-        let pool = format!("{}.{}", section.kind, section.pool());
-        let canary = section.canary.map(|canary| canary_of(canary, &name)).transpose()?;
-        loaded.push(LoadedServer {
-            traits: traits(&section, &name)?,
-            name,
-            installer,
-            pool,
-            canary,
-        });
-    }
-    Ok(loaded)
+    stek.servers().map(|section| server(&section)).collect()
 }
 
-fn of_files(
-    section: &ServerSection<'_>,
-    files: &FilesSection,
-    domain: &Domain,
-    name: &str,
-) -> Result<LoadedServer, ProgramError> {
-    let wrong =
-        |key: &str, what: &dyn Display| ProgramError::settings(format!("[{name}] {key}: {what}"));
-    let form = match files.key_length {
-        80 => TicketKeyForm::Aes256,
-        48 => TicketKeyForm::Aes128,
-        _ => return Err(wrong("key-length", &"must be 80 (AES-256) or 48 (AES-128)")),
+fn server(section: &ServerSection<'_>) -> Result<LoadedServer, ProgramError> {
+    let name = section.key();
+    let canary = || section.canary.map(|canary| canary_of(canary, &name)).transpose();
+    let (form, pool) = match section.server {
+        // Servers of two formats have different orders of the same key.
+        Server::Files(files) => {
+            (form(files, &name)?, format!("{} {}", files.format, section.pool()))
+        }
+        _ => (TicketKeyForm::Aes256, section.pool().to_owned()),
     };
-    let format: FileFormat = files.format.parse().map_err(|error| wrong("format", &error))?;
-    let canary = || section.canary.map(|canary| canary_of(canary, name)).transpose();
-    let probe = canary()?.map(|(canary, address)| Probe {
-        canary,
-        address,
-        reads_within: files.reads_within,
-    });
-    // Servers of two formats have different orders of the same key.
-    let domain = Domain { kind: domain.kind, name: format!("{} {}", format.name(), domain.name) };
-    let parts = KeyFileParts {
-        files: files.keys.clone(),
-        format,
-        keys: ServerKeys::new(&tessera_aws_lc::provider(), form, &domain),
-        command: ReloadCommand::new(&files.command),
-        probe,
+    let domain = Domain { kind: section.server.kind(), name: pool };
+    let pool = format!("{}.{}", domain.kind, domain.name);
+    let keys = ServerKeys::new(&tessera_aws_lc::provider(), form, &domain);
+    let open: OpenServer = match section.server {
+        Server::HaProxy(haproxy) => {
+            let haproxy = HaProxy::new(haproxy.socket.clone(), haproxy.keys.clone(), keys);
+            Box::new(|| Ok(Arc::new(haproxy)))
+        }
+        Server::Nginx(nginx) => {
+            let nginx = Nginx::new(nginx.pid.clone(), nginx.keys.clone(), keys);
+            Box::new(|| Ok(Arc::new(nginx)))
+        }
+        Server::Envoy(envoy) => {
+            let (socket, secret) = (envoy.socket.clone(), envoy.secret.clone());
+            let name = name.clone();
+            Box::new(move || {
+                let listened = Envoy::listen(EnvoyParts { socket, secret, keys });
+                let failed = |error| ProgramError::settings(format!("[{name}] socket: {error}"));
+                Ok(Arc::new(listened.map_err(failed)?))
+            })
+        }
+        Server::Files(files) => {
+            let wrong =
+                |key, what: &dyn Display| ProgramError::settings(format!("[{name}] {key}: {what}"));
+            let probe = canary()?.map(|(canary, address)| Probe {
+                canary,
+                address,
+                reads_within: files.reads_within,
+            });
+            let parts = KeyFileParts {
+                files: files.keys.clone(),
+                format: files.format.parse().map_err(|error| wrong("format", &error))?,
+                keys,
+                command: ReloadCommand::new(&files.command),
+                probe,
+            };
+            let files = KeyFiles::new(parts).map_err(|error| wrong("keys", &error))?;
+            Box::new(|| Ok(Arc::new(files)))
+        }
     };
-    let installer = KeyFiles::new(parts).map_err(|error| wrong("keys", &error))?;
-    Ok(LoadedServer {
-        traits: traits(section, name)?,
-        name: name.to_owned(),
-        installer: Arc::new(installer),
-        pool: format!("files.{}", domain.name),
-        canary: canary()?,
-    })
+    Ok(LoadedServer { traits: traits(section, &name)?, canary: canary()?, name, open, pool })
+}
+
+fn form(files: &FilesSection, name: &str) -> Result<TicketKeyForm, ProgramError> {
+    match files.key_length {
+        80 => Ok(TicketKeyForm::Aes256),
+        48 => Ok(TicketKeyForm::Aes128),
+        _ => Err(ProgramError::settings(format!(
+            "[{name}] key-length: must be 80 (AES-256) or 48 (AES-128)"
+        ))),
+    }
 }
 
 fn canary_of(section: &CanarySection, name: &str) -> Result<(Canary, SocketAddr), ProgramError> {
@@ -176,7 +174,7 @@ fn canary_of(section: &CanarySection, name: &str) -> Result<(Canary, SocketAddr)
 
 /// Returns what the server must have in common with the others of its pool.
 fn traits(section: &ServerSection<'_>, name: &str) -> Result<MemberTraits, ProgramError> {
-    let kind = format!("{} {}", section.kind, section.pool());
+    let kind = format!("{} {}", section.server.kind(), section.pool());
     let Some(path) = section.certificate else {
         // Nothing to compare.
         return Ok(MemberTraits { kind: String::new(), values: BTreeMap::new() });
@@ -191,7 +189,7 @@ fn traits(section: &ServerSection<'_>, name: &str) -> Result<MemberTraits, Progr
         ("names of the certificate".to_owned(), names),
         ("issuer of the certificate".to_owned(), issuer),
     ]);
-    if let Some(leaf) = chain.first().filter(|_| section.kind == "nginx") {
+    if let Some(leaf) = chain.first().filter(|_| matches!(section.server, Server::Nginx(_))) {
         // nginx binds tickets to it (`ngx_ssl_session_id_context` in its src/event/ngx_event_openssl.c).
         values.insert("fingerprint of the certificate".to_owned(), credential::fingerprint(leaf));
     }

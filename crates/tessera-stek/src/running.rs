@@ -61,7 +61,7 @@ impl RunningRing {
                 store: store.clone(),
                 provider: tessera_aws_lc::provider(),
                 wrapping: wrapping.clone(),
-                installer: server.installer,
+                installer: (server.open)()?,
                 cache: cache.map(|cache| Arc::new(cache) as Arc<dyn RingCache>),
                 clock: system_clock(),
             };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tessera_kit::ProgramError;
 use tessera_proxy::config::{Contradiction, find_zero_time, wrong};
 
-use super::{HaProxySection, NginxSection, RingSection, Stek};
+use super::{HaProxySection, NginxSection, RingSection, Server, Stek};
 
 impl Stek {
     /// Finds contradictions, without reading any file.
@@ -19,7 +19,7 @@ impl Stek {
             return wrong(
                 "ring",
                 "key",
-                "no server is configured: add a [haproxy.NAME], an [nginx.NAME] or a [files.NAME]",
+                "no server is configured: add a [haproxy.NAME], an [nginx.NAME], an [envoy.NAME] or a [files.NAME]",
             );
         }
         if let Some((key, what)) = self.ring.find_contradiction() {
@@ -34,31 +34,27 @@ impl Stek {
             );
         }
         let mut files: BTreeMap<&PathBuf, String> = BTreeMap::new();
-        let haproxy =
-            self.haproxy.iter().map(|(name, it)| (format!("haproxy.{name}"), vec![&it.keys]));
-        let nginx =
-            self.nginx.iter().map(|(name, it)| (format!("nginx.{name}"), it.keys.iter().collect()));
-        let files_sections =
-            self.files.iter().map(|(name, it)| (format!("files.{name}"), it.keys.iter().collect()));
-        for (section, paths) in haproxy.chain(nginx).chain(files_sections) {
+        for section in self.servers() {
+            let (key, paths) = match section.server {
+                Server::Envoy(envoy) => ("socket", std::slice::from_ref(&envoy.socket)),
+                server => ("keys", server.key_files()),
+            };
             for path in paths {
-                if let Some(other) = files.insert(path, section.clone()) {
+                if let Some(other) = files.insert(path, section.key()) {
                     let what = format!(
                         "{} is a file of [{other}] already: each needs its own",
                         path.display()
                     );
-                    return wrong(section, "keys", what);
+                    return wrong(section.key(), key, what);
                 }
             }
-        }
-        for (name, section) in &self.nginx {
-            if let Some((key, what)) = section.find_contradiction() {
-                return wrong(format!("nginx.{name}"), key, what);
-            }
-        }
-        for (name, section) in &self.haproxy {
-            if let Some((key, what)) = section.find_contradiction() {
-                return wrong(format!("haproxy.{name}"), key, what);
+            let contradiction = match section.server {
+                Server::HaProxy(haproxy) => haproxy.find_contradiction(),
+                Server::Nginx(nginx) => nginx.find_contradiction(),
+                Server::Envoy(_) | Server::Files(_) => None,
+            };
+            if let Some((key, what)) = contradiction {
+                return wrong(section.key(), key, what);
             }
         }
         Ok(())
@@ -166,6 +162,10 @@ mod tests {
             (
                 good.replace("/run/h/keys", "/run/h; x"),
                 "/stek.toml:6: [haproxy.a] keys: HAProxy's runtime",
+            ),
+            (
+                format!("{good}[envoy.e]\nsocket = \"/run/h/keys\"\n"),
+                "/stek.toml:8: [envoy.e] socket: /run/h/keys is a file of [haproxy.a] already",
             ),
             (format!("{good}{}", HAPROXY.replace(".a", ".c")), "/stek.toml:9: [haproxy.c] keys: "),
             (

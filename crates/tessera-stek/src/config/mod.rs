@@ -30,6 +30,9 @@ pub struct Stek {
     /// `[nginx.NAME]`.
     #[serde(default)]
     pub nginx: BTreeMap<String, NginxSection>,
+    /// `[envoy.NAME]`.
+    #[serde(default)]
+    pub envoy: BTreeMap<String, EnvoySection>,
     /// `[files.NAME]`.
     #[serde(default)]
     pub files: BTreeMap<String, FilesSection>,
@@ -106,11 +109,24 @@ fn five_minutes() -> Duration {
     Duration::from_secs(300)
 }
 
+/// The section of a server.
+#[derive(Debug, Clone, Copy)]
+pub enum Server<'c> {
+    /// `[haproxy.NAME]`.
+    HaProxy(&'c HaProxySection),
+    /// `[nginx.NAME]`.
+    Nginx(&'c NginxSection),
+    /// `[envoy.NAME]`.
+    Envoy(&'c EnvoySection),
+    /// `[files.NAME]`.
+    Files(&'c FilesSection),
+}
+
 /// What the sections of all servers have.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerSection<'c> {
-    /// `haproxy`, `nginx` or `files`.
-    pub kind: &'static str,
+    /// What is special about its kind.
+    pub server: Server<'c>,
     /// The section's name.
     pub name: &'c str,
     /// The pool; `None`: the section's name.
@@ -173,6 +189,30 @@ pub struct NginxSection {
     pub canary: Option<CanarySection>,
 }
 
+/// `[envoy.NAME]`: the Envoys of a host that get their keys from one socket, by the secret discovery service.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EnvoySection {
+    /// The Unix socket of the service, which the sidecar creates. It belongs to the owner of its directory, who alone can
+    /// connect: Envoy's user.
+    #[serde(deserialize_with = "de::path")]
+    pub socket: PathBuf,
+    /// The name of the secret in Envoy's `session_ticket_keys_sds_secret_config`.
+    #[serde(default = "ticket_keys")]
+    pub secret: String,
+    /// The pool that resumes each other's sessions. Default: the section's name.
+    pub pool: Option<String>,
+    /// The server's certificate: its names and its issuer must be those of the others.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub certificate: Option<PathBuf>,
+    /// How a canary reaches it.
+    pub canary: Option<CanarySection>,
+}
+
+fn ticket_keys() -> String {
+    "ticket_keys".to_owned()
+}
+
 /// `[files.NAME]`: a server that reads its keys from files: nghttpx, Apache Traffic Server, h2o, a program of your own.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -231,30 +271,47 @@ impl LoadedStek {
 }
 
 impl Stek {
-    /// Returns what the sections of all servers have.
+    /// Returns the sections of all servers.
     pub fn servers(&self) -> impl Iterator<Item = ServerSection<'_>> {
-        let haproxy = self.haproxy.iter().map(|(name, section)| ServerSection {
-            kind: "haproxy",
-            name,
-            pool: section.pool.as_deref(),
-            certificate: section.certificate.as_deref(),
-            canary: section.canary.as_ref(),
-        });
-        let nginx = self.nginx.iter().map(|(name, section)| ServerSection {
-            kind: "nginx",
-            name,
-            pool: section.pool.as_deref(),
-            certificate: section.certificate.as_deref(),
-            canary: section.canary.as_ref(),
-        });
-        let files = self.files.iter().map(|(name, section)| ServerSection {
-            kind: "files",
-            name,
-            pool: section.pool.as_deref(),
-            certificate: section.certificate.as_deref(),
-            canary: section.canary.as_ref(),
-        });
-        haproxy.chain(nginx).chain(files)
+        macro_rules! sections {
+            ($sections:expr, $kind:path) => {
+                $sections.iter().map(|(name, section)| ServerSection {
+                    server: $kind(section),
+                    name,
+                    pool: section.pool.as_deref(),
+                    certificate: section.certificate.as_deref(),
+                    canary: section.canary.as_ref(),
+                })
+            };
+        }
+        sections!(self.haproxy, Server::HaProxy)
+            .chain(sections!(self.nginx, Server::Nginx))
+            .chain(sections!(self.envoy, Server::Envoy))
+            .chain(sections!(self.files, Server::Files))
+    }
+}
+
+impl<'c> Server<'c> {
+    /// Returns the kind as the configuration has it: `haproxy`, `nginx`, `envoy` or `files`.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::HaProxy(_) => "haproxy",
+            Self::Nginx(_) => "nginx",
+            Self::Envoy(_) => "envoy",
+            Self::Files(_) => "files",
+        }
+    }
+
+    /// Returns the files that the sidecar writes for it.
+    #[must_use]
+    pub fn key_files(self) -> &'c [PathBuf] {
+        match self {
+            Self::HaProxy(section) => std::slice::from_ref(&section.keys),
+            Self::Nginx(section) => &section.keys,
+            Self::Envoy(_) => &[],
+            Self::Files(section) => &section.keys,
+        }
     }
 }
 
@@ -263,5 +320,11 @@ impl ServerSection<'_> {
     #[must_use]
     pub fn pool(&self) -> &str {
         self.pool.unwrap_or(self.name)
+    }
+
+    /// Returns the section's name in the configuration: `haproxy.NAME`.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("{}.{}", self.server.kind(), self.name)
     }
 }

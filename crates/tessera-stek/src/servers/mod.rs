@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-#[cfg(feature = "envoy")]
 pub mod envoy;
 pub mod files;
 pub mod haproxy;

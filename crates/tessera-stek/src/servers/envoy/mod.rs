@@ -10,27 +10,29 @@
 //! `api_config_source` of `api_type: GRPC` and `transport_api_version: V3`, and a cluster for the socket (`pipe`) that has
 //! `http2_protocol_options`.
 //!
-//! Messages and buffers of gRPC hold copies of the keys until they are overwritten: their crates don't wipe memory.
+//! Each response is written to the socket from the one place where it is, and wiped then.
 
+mod grpc;
+mod messages;
 mod secret;
 mod service;
 mod socket;
 mod subscriptions;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use envoy_types::pb::envoy::service::secret::v3::secret_discovery_service_server::SecretDiscoveryServiceServer;
 use tessera_ring::{InstallRefused, Installation, Installer, RingKeys};
 use tessera_vault::TicketKeyForm;
-use tokio::sync::{Mutex, oneshot, watch};
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout_at};
-use tonic::transport::Server;
 
 use self::secret::Snapshot;
-use self::service::{Clients, Service};
+use self::service::Service;
 use self::socket::SocketFile;
 use self::subscriptions::{Subscriptions, Verdict};
 use crate::keys::{ServerKey, ServerKeys};
@@ -38,13 +40,11 @@ use crate::keys::{ServerKey, ServerKeys};
 /// The Envoys of a host that get their ticket keys at one socket.
 pub struct Envoy {
     parts: EnvoyParts,
-    /// What the Envoys should have; their streams end with it.
+    /// What the Envoys should have; the service ends with it.
     current: watch::Sender<Snapshot>,
     subscriptions: Arc<Subscriptions>,
     /// A random key that exists nowhere else, while the ring has none to seal with. Held during an installation.
     filler: Mutex<Option<ServerKey>>,
-    /// The server ends with it.
-    _end: oneshot::Sender<()>,
     _file: SocketFile,
 }
 
@@ -61,9 +61,6 @@ pub struct EnvoyParts {
 
 /// How long the Envoys may take to confirm keys.
 const DEADLINE: Duration = Duration::from_secs(10);
-
-/// How often to check that an Envoy is still there, and how long it may take to answer.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 impl Envoy {
     /// Listens on the socket. Envoys that connect get keys after the first [`install`](Installer::install).
@@ -82,25 +79,13 @@ impl Envoy {
         let (listener, file) = socket::listen(&parts.socket)?;
         let (current, snapshots) = watch::channel(Snapshot::default());
         let subscriptions = Arc::new(Subscriptions::default());
-        let service = SecretDiscoveryServiceServer::new(Service {
+        let service = Service {
             secret: parts.secret.clone(),
             snapshots,
             subscriptions: subscriptions.clone(),
-        });
-        let (end, ended) = oneshot::channel();
-        let server = Server::builder()
-            .http2_keepalive_interval(Some(KEEP_ALIVE))
-            .http2_keepalive_timeout(Some(KEEP_ALIVE));
-        tokio::spawn(async move {
-            let ended = async {
-                let _ = ended.await;
-            };
-            let served = server.serve_with_incoming_shutdown(service, Clients(listener), ended);
-            if let Err(error) = served.await {
-                tracing::warn!("the socket for Envoy can't be served any more: {error}");
-            }
-        });
-        Ok(Self { parts, current, subscriptions, filler: Mutex::default(), _end: end, _file: file })
+        };
+        tokio::spawn(service.serve(listener));
+        Ok(Self { parts, current, subscriptions, filler: Mutex::default(), _file: file })
     }
 
     async fn follow(&self, ring: &RingKeys) -> Result<(), InstallRefused> {

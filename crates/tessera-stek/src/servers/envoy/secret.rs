@@ -2,17 +2,12 @@
 
 use std::sync::Arc;
 
-use envoy_types::pb::envoy::config::core::v3::DataSource;
-use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
-use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::secret::Type;
-use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
-    Secret, TlsSessionTicketKeys,
-};
-use envoy_types::pb::envoy::service::discovery::v3::DiscoveryResponse;
-use envoy_types::pb::google::protobuf::Any;
-use prost::{Message, Name};
+use prost::Message;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::messages::{
+    Any, ControlPlane, DataSource, DiscoveryResponse, SECRET, Secret, TlsSessionTicketKeys,
+};
 use crate::keys::KeysInRoles;
 
 /// An encoded `Secret`.
@@ -30,34 +25,35 @@ pub(super) struct Snapshot {
 /// Encodes the keys: the first seals, all open.
 pub(super) fn encode(name: &str, keys: &KeysInRoles) -> EncodedSecret {
     let in_order = [&keys.issuing].into_iter().chain(&keys.next).chain(&keys.earlier);
-    let source = |key: &Vec<u8>| DataSource {
-        specifier: Some(Specifier::InlineBytes(key.clone())),
-        ..DataSource::default()
-    };
-    let mut sources: Vec<_> = in_order.map(|key| source(key)).collect();
-    let keys = TlsSessionTicketKeys { keys: std::mem::take(&mut sources) };
-    let mut secret = Secret { name: name.into(), r#type: Some(Type::SessionTicketKeys(keys)) };
-    // It has its whole length from the start: growing would leave keys behind.
-    let encoded = Zeroizing::new(secret.encode_to_vec());
-    if let Some(Type::SessionTicketKeys(keys)) = &mut secret.r#type {
-        for source in &mut keys.keys {
-            if let Some(Specifier::InlineBytes(key)) = &mut source.specifier {
-                key.zeroize();
-            }
-        }
-    }
+    let keys = in_order.map(|key| DataSource { inline_bytes: key.to_vec() }).collect();
+    let session_ticket_keys = Some(TlsSessionTicketKeys { keys });
+    let mut secret = Secret { name: name.into(), session_ticket_keys };
+    let encoded = encoded(&secret);
+    let keys = secret.session_ticket_keys.iter_mut().flat_map(|it| &mut it.keys);
+    keys.for_each(|key| key.inline_bytes.zeroize());
     encoded
 }
 
-/// Returns the response that carries a secret.
-pub(super) fn response(version: u64, secret: &EncodedSecret) -> DiscoveryResponse {
+/// Encodes the response that carries a secret.
+pub(super) fn response(version: u64, secret: &EncodedSecret) -> Zeroizing<Vec<u8>> {
     let version = version.to_string();
-    let resource = Any { type_url: Secret::type_url(), value: secret.to_vec() };
-    DiscoveryResponse {
+    let mut response = DiscoveryResponse {
         version_info: version.clone(),
-        resources: vec![resource],
-        type_url: Secret::type_url(),
+        resources: vec![Any { type_url: SECRET.into(), value: secret.to_vec() }],
+        type_url: SECRET.into(),
         nonce: version,
-        ..DiscoveryResponse::default()
-    }
+        control_plane: Some(ControlPlane { identifier: format!("{:<PADDED$}", "tessera-stek") }),
+    };
+    let encoded = encoded(&response);
+    response.resources.iter_mut().for_each(|resource| resource.value.zeroize());
+    encoded
+}
+
+/// Long enough for `h2` to write a response from where it is: it copies shorter ones than 1,024 bytes into a buffer that
+/// is not wiped.
+const PADDED: usize = 1024;
+
+/// It has its whole length from the start: growing would leave keys behind.
+fn encoded(message: &impl Message) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(message.encode_to_vec())
 }

@@ -1,47 +1,103 @@
 //! The secret discovery service: one stream with requests and responses for each Envoy.
 
-use std::io;
-use std::pin::Pin;
+use std::convert::Infallible;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
-use envoy_types::pb::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
-};
-use envoy_types::pb::envoy::service::secret::v3::secret_discovery_service_server::SecretDiscoveryService;
-use futures_core::Stream;
-use prost::Name;
+use hyper::body::Incoming;
+use hyper::header::CONTENT_TYPE;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch};
-use tonic::{Request, Response, Status, Streaming};
+use tokio::sync::watch;
 
-use super::secret::{Snapshot, response};
+use super::grpc::{
+    Code, Requests, ResponseSender, Responses, Status, response, responses, unsupported,
+};
+use super::messages::{DiscoveryRequest, SECRET};
+use super::secret::{self, Snapshot};
 use super::subscriptions::{Answer, Subscription, Subscriptions};
 
 /// Serves one secret.
+#[derive(Clone)]
 pub(super) struct Service {
     pub(super) secret: String,
+    /// Its end is that of the service.
     pub(super) snapshots: watch::Receiver<Snapshot>,
     pub(super) subscriptions: Arc<Subscriptions>,
 }
 
-/// The responses on a stream.
-pub(super) struct Responses<T>(mpsc::Receiver<Result<T, Status>>);
+/// The one method that Envoy's `api_type: GRPC` calls.
+const STREAM: &str = "/envoy.service.secret.v3.SecretDiscoveryService/StreamSecrets";
 
-/// The clients of a listener.
-pub(super) struct Clients(pub(super) UnixListener);
+/// How often to check that an Envoy is still there, and how long it may take to answer.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-#[tonic::async_trait]
-impl SecretDiscoveryService for Service {
-    type StreamSecretsStream = Responses<DiscoveryResponse>;
-    type DeltaSecretsStream = Responses<DeltaDiscoveryResponse>;
+/// The most streams of a connection: an Envoy has one for each secret and cluster.
+const STREAMS: u32 = 128;
 
-    async fn stream_secrets(
-        &self,
-        requests: Request<Streaming<DiscoveryRequest>>,
-    ) -> Result<Response<Self::StreamSecretsStream>, Status> {
-        let (responses, received) = mpsc::channel(1);
+/// How long to wait after a failure to accept: too many files are open.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Service {
+    /// Serves all clients of a listener, until the service ends.
+    pub(super) async fn serve(self, listener: UnixListener) {
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((client, _)) => drop(tokio::spawn(self.clone().connection(client))),
+                    Err(error) => {
+                        tracing::warn!("Envoy can't connect for its ticket keys: {error}");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                },
+                () = self.ended() => return,
+            }
+        }
+    }
+
+    async fn connection(self, client: UnixStream) {
+        let answer = |request| {
+            let response = self.answer(request);
+            async { Ok::<_, Infallible>(response) }
+        };
+        let connection = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE)
+            .max_concurrent_streams(STREAMS)
+            .serve_connection(TokioIo::new(client), service_fn(answer));
+        let mut connection = std::pin::pin!(connection);
+        let served = tokio::select! {
+            served = &mut connection => served,
+            () = self.ended() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = served {
+            tracing::debug!("the connection of an Envoy failed: {error}");
+        }
+    }
+
+    /// Waits for the end of the service.
+    async fn ended(&self) {
+        let mut snapshots = self.snapshots.clone();
+        while snapshots.changed().await.is_ok() {}
+    }
+
+    fn answer(&self, request: Request<Incoming>) -> Response<Responses> {
+        let kind = request.headers().get(CONTENT_TYPE).map_or(&b""[..], |it| it.as_bytes());
+        if request.method() != Method::POST || !kind.starts_with(b"application/grpc") {
+            return unsupported();
+        }
+        if request.uri().path() != STREAM {
+            let what = "ticket keys are sent as the state of the world alone: `api_type: GRPC`";
+            return Status::new(Code::Unimplemented, what).into_response();
+        }
+        let (sender, body) = responses();
         let stream = SecretStream {
             secret: self.secret.clone(),
             snapshots: self.snapshots.clone(),
@@ -51,31 +107,11 @@ impl SecretDiscoveryService for Service {
             sent: None,
         };
         tokio::spawn(async move {
-            let end = stream.serve(requests.into_inner(), &responses).await;
-            if let Err(status) = end {
-                let _ = responses.send(Err(status)).await;
-            }
+            let end = stream.serve(Requests::new(request.into_body()), &sender).await;
+            sender.end(end.err().unwrap_or(Status::new(Code::Ok, ""))).await;
         });
-        Ok(Response::new(Responses(received)))
+        response(body)
     }
-
-    async fn delta_secrets(
-        &self,
-        _: Request<Streaming<DeltaDiscoveryRequest>>,
-    ) -> Result<Response<Self::DeltaSecretsStream>, Status> {
-        Err(unimplemented())
-    }
-
-    async fn fetch_secrets(
-        &self,
-        _: Request<DiscoveryRequest>,
-    ) -> Result<Response<DiscoveryResponse>, Status> {
-        Err(unimplemented())
-    }
-}
-
-fn unimplemented() -> Status {
-    Status::unimplemented("ticket keys are sent as the state of the world alone: `api_type: GRPC`")
 }
 
 /// One stream.
@@ -95,8 +131,8 @@ impl SecretStream {
     /// Serves it until its client or the installer is gone.
     async fn serve(
         mut self,
-        mut requests: Streaming<DiscoveryRequest>,
-        responses: &mpsc::Sender<Result<DiscoveryResponse, Status>>,
+        mut requests: Requests,
+        responses: &ResponseSender,
     ) -> Result<(), Status> {
         loop {
             tokio::select! {
@@ -115,18 +151,16 @@ impl SecretStream {
             };
             if self.subscription.is_some() && self.sent != Some(version) {
                 self.sent = Some(version);
-                // It fails if the client is gone, which the next request shows.
-                let _ = responses.send(Ok(response(version, &secret))).await;
+                // A client that is gone shows in the next request.
+                responses.send(&secret::response(version, &secret)).await;
             }
         }
     }
 
     fn read(&mut self, request: &DiscoveryRequest) -> Result<(), Status> {
-        if !request.type_url.is_empty() && request.type_url != Secret::type_url() {
-            return Err(Status::invalid_argument(format!(
-                "this service has {} only",
-                Secret::NAME
-            )));
+        if !request.type_url.is_empty() && request.type_url != SECRET {
+            let what = format!("this service has {SECRET} only");
+            return Err(Status::new(Code::InvalidArgument, what));
         }
         let node = self.node.get_or_insert_with(|| {
             let id = request.node.as_ref().map(|node| node.id.clone()).unwrap_or_default();
@@ -151,22 +185,5 @@ impl SecretStream {
             subscription.answers(Answer { version, refusal });
         }
         Ok(())
-    }
-}
-
-impl<T> Stream for Responses<T> {
-    type Item = Result<T, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(context)
-    }
-}
-
-impl Stream for Clients {
-    type Item = io::Result<UnixStream>;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let accepted = ready!(self.0.poll_accept(context));
-        Poll::Ready(Some(accepted.map(|(stream, _)| stream)))
     }
 }

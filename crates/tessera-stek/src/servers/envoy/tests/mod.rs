@@ -1,20 +1,20 @@
-//! What the service sends and understands.
+//! What the service sends and understands, with a client that behaves as Envoy does.
+
+mod client;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use envoy_types::pb::envoy::service::discovery::v3::DiscoveryRequest;
 use tessera_aws_lc::provider;
-use tessera_ring::{InstallRefused, Installer, RingKeys};
-use tessera_stek::keys::{Domain, ServerKeys};
-use tessera_stek::servers::envoy::{Envoy, EnvoyParts};
 use tessera_test_peers::Directory;
-use tessera_vault::{TicketKey, TicketKeyForm};
+use tessera_vault::TicketKey;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::client::{EnvoyClient, client};
+use self::client::{EnvoyClient, refused_path};
+use super::*;
+use crate::keys::Domain;
 
 /// A service, and keys for it.
 struct Sidecar {
@@ -27,7 +27,7 @@ fn server_keys(form: TicketKeyForm) -> ServerKeys {
     ServerKeys::new(&provider(), form, &Domain { kind: "envoy", name: "test".into() })
 }
 
-fn listen(socket: PathBuf) -> std::io::Result<Envoy> {
+fn listen(socket: PathBuf) -> io::Result<Envoy> {
     let keys = server_keys(TicketKeyForm::Aes256);
     Envoy::listen(EnvoyParts { socket, secret: "stek".into(), keys })
 }
@@ -138,9 +138,9 @@ async fn without_an_envoy_keys_are_kept_for_the_one_that_comes() {
     let installation = sidecar.install(&keys);
     envoy.accept(&sent).await;
     installation.await.unwrap().unwrap();
-    // It comes back with the version that it has, and is answered.
+    // It comes back, and is answered.
     drop(envoy);
-    let mut envoy = EnvoyClient::connect_with(&sidecar.socket, "a", "stek", "1").await;
+    let mut envoy = sidecar.connect("a").await;
     assert_eq!(envoy.receive().await.keys, sent.keys);
 }
 
@@ -180,9 +180,9 @@ async fn the_streams_end_with_the_sidecar_and_the_next_one_answers_there() {
     let mut client = EnvoyClient::connect(&socket, "a", "stek").await;
     assert!(listen(socket.clone()).is_err(), "two sidecars for one socket");
     drop(envoy);
-    client.ends().await.unwrap();
+    client.ends().await;
     let sidecar = Sidecar { envoy: Arc::new(listen(socket.clone()).unwrap()), socket, directory };
-    let mut client = EnvoyClient::connect_with(&sidecar.socket, "a", "stek", "7").await;
+    let mut client = sidecar.connect("a").await;
     let installation = sidecar.install(&ring_keys());
     let sent = client.receive().await;
     client.accept(&sent).await;
@@ -192,8 +192,9 @@ async fn the_streams_end_with_the_sidecar_and_the_next_one_answers_there() {
 #[tokio::test]
 async fn unsupported_subscriptions_and_keys_are_refused_with_the_reason() {
     let sidecar = Sidecar::start();
-    let status = client(&sidecar.socket).await.fetch_secrets(DiscoveryRequest::default()).await;
-    assert!(status.unwrap_err().message().contains("`api_type: GRPC`"));
+    let head = refused_path(&sidecar.socket).await;
+    assert_eq!(head["grpc-status"], "12");
+    assert!(head["grpc-message"].to_str().unwrap().contains("`api_type: GRPC`"));
     let keys = server_keys(TicketKeyForm::Aes128);
     let socket = sidecar.directory.as_path().join("other");
     let error = Envoy::listen(EnvoyParts { socket, secret: "stek".into(), keys }).err().unwrap();
