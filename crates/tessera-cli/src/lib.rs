@@ -1,0 +1,132 @@
+//! The program `tessera`, as a function: what others link is in the crates that it calls.
+#![forbid(unsafe_code)]
+
+mod advise;
+mod arguments;
+mod completions;
+#[cfg(feature = "lab")]
+mod lab;
+mod manual;
+mod warnings;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tessera_kit::{ProgramError, memory_guard};
+
+#[cfg(feature = "sepp")]
+use crate::arguments::Sepp;
+#[cfg(feature = "stek")]
+use crate::arguments::Stek;
+#[cfg(feature = "tunnel")]
+use crate::arguments::TunnelTask;
+use crate::arguments::{Arguments, Command};
+
+/// The lab reads the memory of a connection from it.
+#[cfg(feature = "heap")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    match Arguments::parse().command {
+        Command::Serve(arguments) => {
+            guard_memory();
+            warnings::show();
+            ended(tessera_commands::serve(&(*arguments).into()))
+        }
+        Command::Connect(arguments) => {
+            guard_memory();
+            warnings::show();
+            ended(tessera_commands::connect(&(*arguments).into()))
+        }
+        #[cfg(feature = "tunnel")]
+        Command::Tunnel { task } => tunnel(task.into()),
+        #[cfg(feature = "sepp")]
+        Command::Sepp { task } => sepp(&task),
+        #[cfg(feature = "stek")]
+        Command::Stek { task } => stek(&task),
+        #[cfg(feature = "lab")]
+        Command::Lab { experiment } => lab::run(experiment),
+        Command::Advise(arguments) => ended(advise::run(*arguments)),
+        Command::Completions { shell } => ended(completions::write(shell)),
+        Command::Manual { directory } => ended(manual::write(&directory)),
+    }
+}
+
+/// Protects the secrets of connections in this process's memory.
+fn guard_memory() {
+    if let Some(problem) = memory_guard::raise() {
+        say(format_args!("warning: {problem}"));
+    }
+}
+
+fn ended(result: Result<(), ProgramError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error, error.exit_code()),
+    }
+}
+
+#[cfg(feature = "tunnel")]
+fn tunnel(task: TunnelTask) -> ExitCode {
+    match task {
+        TunnelTask::Run(source) => {
+            guard_memory();
+            ended(tessera_tunnel::run(source))
+        }
+        TunnelTask::Check(file) => ended(tessera_tunnel::check(&file)),
+        #[cfg(feature = "demo")]
+        TunnelTask::Demo(options) => ended(tessera_tunnel::demo(&options)),
+    }
+}
+
+#[cfg(feature = "sepp")]
+fn sepp(task: &Sepp) -> ExitCode {
+    match task {
+        Sepp::Run { configuration } => {
+            guard_memory();
+            ended(tessera_sepp::run(&configuration.file))
+        }
+        Sepp::Check { configuration } => ended(tessera_sepp::check(&configuration.file)),
+        #[cfg(feature = "demo")]
+        Sepp::Demo { json } => {
+            ended(tessera_sepp::demo(&tessera_sepp::DemoOptions { json: *json }))
+        }
+    }
+}
+
+#[cfg(feature = "stek")]
+fn stek(task: &Stek) -> ExitCode {
+    match task {
+        Stek::Run { configuration } => {
+            guard_memory();
+            ended(tessera_stek::run(&configuration.file))
+        }
+        Stek::Check { configuration } => ended(tessera_stek::check(&configuration.file)),
+        Stek::Status { configuration, json } => {
+            match tessera_stek::status(&configuration.file, *json) {
+                Ok(true) => ExitCode::SUCCESS,
+                Ok(false) => ExitCode::from(1),
+                Err(error) => failed(&error, error.exit_code()),
+            }
+        }
+        Stek::Rotate { configuration } => {
+            ended(tessera_stek::change(&configuration.file, tessera_stek::ChangeKind::Rotate))
+        }
+        Stek::Revoke { configuration, now: _ } => {
+            ended(tessera_stek::change(&configuration.file, tessera_stek::ChangeKind::Revoke))
+        }
+    }
+}
+
+fn failed(error: &dyn std::error::Error, code: u8) -> ExitCode {
+    say(format_args!("error: {error}"));
+    ExitCode::from(code)
+}
+
+/// Writes a line to standard error. If that fails, the exit code still shows the result.
+fn say(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
