@@ -115,6 +115,10 @@ fn stek(task: &Stek) -> ExitCode {
         Stek::Rotate { configuration } => {
             ended(tessera_stek::change(&configuration.file, tessera_stek::ChangeKind::Rotate))
         }
+        #[cfg(feature = "demo")]
+        Stek::Demo { json } => {
+            ended(tessera_stek::demo(&tessera_stek::DemoOptions { json: *json }))
+        }
         Stek::Revoke { configuration, now: _ } => {
             ended(tessera_stek::change(&configuration.file, tessera_stek::ChangeKind::Revoke))
         }

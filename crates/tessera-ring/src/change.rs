@@ -175,22 +175,23 @@ impl Shared {
         let rotation = &self.options.rotation;
         // Longer than the key lives by any clock: no clock deletes it early.
         let life = rotation.lifetime().saturating_add(rotation.skew * 2);
-        let active = active.map(|entry| (self.names.key(&entry.key.id), entry, life));
-        let next = (self.names.next(), next, rotation.issue_for / 4 * 3);
-        let mut leases = Vec::new();
-        for (key, entry, lifetime) in active.into_iter().chain([next]) {
+        let lease = async |lifetime| Ok(Some(self.store.grant(lifetime).await?));
+        let for_active = async { if active.is_some() { lease(life).await } else { Ok(None) } };
+        let (active_lease, next_lease) =
+            tokio::try_join!(for_active, lease(rotation.issue_for / 4 * 3))?;
+        let active = active.map(|entry| (self.names.key(&entry.key.id), entry, &active_lease));
+        let next = (self.names.next(), next, &next_lease);
+        for (key, entry, lease) in active.into_iter().chain([next]) {
             let encoded = wiped(&self.provider, || entry.encode(&key, &self.wrapping, now));
             let Some(value) = encoded else {
                 tracing::error!("no wrapping key for ticket keys: they are not rotated");
                 return Ok(false);
             };
-            let lease = self.store.grant(lifetime).await?;
-            leases.push(lease.clone());
-            changes.push(Change::Put { key, value, lease: Some(lease) });
+            changes.push(Change::Put { key, value, lease: lease.clone() });
         }
         let committed = self.store.commit(Transaction { conditions, changes }).await?;
         if committed.is_none() {
-            for lease in &leases {
+            for lease in active_lease.iter().chain(&next_lease) {
                 self.store.revoke(lease).await?;
             }
         }

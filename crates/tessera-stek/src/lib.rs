@@ -12,6 +12,8 @@ mod check;
 mod client;
 pub mod config;
 mod confinement;
+#[cfg(feature = "demo")]
+mod demo;
 pub mod keys;
 mod load;
 mod metrics;
@@ -23,6 +25,8 @@ mod state;
 
 pub use check::{check, summary};
 pub use client::{change, status};
+#[cfg(feature = "demo")]
+pub use demo::{DemoOptions, demo};
 pub use run::run;
 pub use state::{
     CanaryState, ChangeKind, KeyState, MemberState, RequestedChange, ServerState, StekState,

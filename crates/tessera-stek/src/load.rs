@@ -104,7 +104,7 @@ pub(crate) fn servers(stek: &Stek) -> Result<Vec<LoadedServer>, ProgramError> {
 
 fn server(section: &ServerSection<'_>) -> Result<LoadedServer, ProgramError> {
     let name = section.key();
-    let canary = || section.canary.map(|canary| canary_of(canary, &name)).transpose();
+    let canary = || section.canary.map(|canary| canary_of(canary, section)).transpose();
     let (form, pool) = match section.server {
         // Servers of two formats have different orders of the same key.
         Server::Files(files) => {
@@ -165,11 +165,25 @@ fn form(files: &FilesSection, name: &str) -> Result<TicketKeyForm, ProgramError>
     }
 }
 
-fn canary_of(section: &CanarySection, name: &str) -> Result<(Canary, SocketAddr), ProgramError> {
-    let setting = format!("[{name}] canary.ca");
-    let verifier = trust::roots(SettingFile { setting: &setting, path: &section.ca })?;
+fn canary_of(
+    section: &CanarySection,
+    server: &ServerSection<'_>,
+) -> Result<(Canary, SocketAddr), ProgramError> {
+    let setting = format!("[{}] canary.ca", server.key());
+    let canary =
+        canary(&section.server_name, SettingFile { setting: &setting, path: &section.ca })?;
+    let canary = match server.server {
+        Server::Envoy(_) => canary.with_http_request(),
+        _ => canary,
+    };
+    Ok((canary, section.address))
+}
+
+/// Returns a canary that trusts these roots.
+pub(crate) fn canary(server_name: &str, ca: SettingFile<'_>) -> Result<Canary, ProgramError> {
+    let verifier = trust::roots(ca)?;
     let config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
-    Ok((Canary::new(config.checked()?, section.server_name.clone()), section.address))
+    Ok(Canary::new(config.checked()?, server_name))
 }
 
 /// Returns what the server must have in common with the others of its pool.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tessera::ClientConfig;
+use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::provider;
 use tessera_ring::{
     FleetRing, Installer, MemberOptions, RingKeys, RingOptions, RingParts, system_clock,
@@ -13,8 +13,13 @@ use tessera_stek::canary::Canary;
 use tessera_stek::keys::{Domain, ServerKeys};
 use tessera_store::{FileStore, Store};
 use tessera_test_peers::Directory;
-use tessera_vault::{EpochKey, Rotation, TicketKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
+use tessera_tokio::Acceptor;
+use tessera_vault::{
+    EpochKey, Rotation, TicketKey, TicketKeyForm, TicketKeyRing, WrappingKeys, WrappingPurpose,
+};
 use tessera_webpki::WebPkiVerifier;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use crate::servers::{Pki, SERVER_NAME};
@@ -28,6 +33,9 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// The prefix of the ring in the store.
+    pub const PREFIX: &str = "/stek/";
+
     /// Creates a fleet without members.
     #[must_use]
     pub fn new() -> Self {
@@ -43,6 +51,32 @@ impl Fleet {
     #[must_use]
     pub fn over(store: Arc<dyn Store>) -> Self {
         Self { store, _directory: Directory::new(), pki: Pki::new() }
+    }
+
+    /// Starts one of Tessera's own servers, as a member. It keeps each connection until its client closes it.
+    #[must_use]
+    pub fn tessera_server(&self, name: &str) -> (FleetRing, SocketAddr) {
+        let keys = Arc::new(TicketKeyRing::new(&provider()));
+        let ring = self.join(name, keys.clone());
+        let mut config = ServerConfig::new(provider(), vec![self.pki.credential()]);
+        config.tickets = Some(keys);
+        let acceptor = Acceptor::new(config.checked().unwrap());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let listener = TcpListener::from_std(listener).unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (client, _) = listener.accept().await.unwrap();
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    if let Ok(mut stream) = acceptor.accept(client).await {
+                        let _ = stream.read(&mut [0]).await;
+                    }
+                });
+            }
+        });
+        (ring, address)
     }
 
     /// Joins the ring with a server.
@@ -64,7 +98,7 @@ impl Fleet {
             rotation: Rotation { issue_for: hour, open_for: hour, skew: Duration::from_secs(1) },
             look_every: Duration::from_millis(200),
             member: MemberOptions { name: Some(name.into()), ..MemberOptions::default() },
-            ..RingOptions::new("/stek/")
+            ..RingOptions::new(Self::PREFIX)
         };
         FleetRing::open(parts, options).unwrap()
     }

@@ -1,4 +1,4 @@
-//! HAProxy, nginx and nghttpx with ticket keys in files.
+//! HAProxy, nginx, nghttpx and Envoy, with ticket keys from elsewhere.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -7,13 +7,17 @@ use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use tessera_pki::Authority;
+use tessera::auth::Credential;
+use tessera_pki::{Authority, Leaf};
 use tessera_stek::canary::Canary;
 use tessera_stek::keys::ServerKeys;
+use tessera_stek::servers::envoy::{Envoy, EnvoyParts};
 use tessera_stek::servers::files::{FileFormat, KeyFileParts, Probe, ReloadCommand};
 use tessera_stek::servers::haproxy::HaProxy;
 use tessera_stek::servers::nginx::Nginx;
-use tessera_test_peers::{Directory, Process, free_port, haproxy, nghttpx, nginx, wait_until};
+use tessera_test_peers::{
+    Directory, Network, Process, free_port, haproxy, nghttpx, nginx, wait_until,
+};
 
 /// The name of all servers.
 pub const SERVER_NAME: &str = "pool.example";
@@ -24,13 +28,20 @@ pub struct Pki {
     pub authority: Authority,
     certificate: String,
     key: String,
+    leaf: Leaf,
 }
 
 impl Pki {
     pub(crate) fn new() -> Self {
         let authority = Authority::new("Ring test CA");
         let leaf = authority.issue(SERVER_NAME);
-        Self { certificate: leaf.chain_pem(), key: leaf.key_pem(), authority }
+        Self { certificate: leaf.chain_pem(), key: leaf.key_pem(), leaf, authority }
+    }
+
+    /// Returns the certificate with its key, for one of Tessera's servers.
+    #[must_use]
+    pub fn credential(&self) -> Credential {
+        self.leaf.credential()
     }
 
     /// Returns the certificate, in PEM.
@@ -63,14 +74,11 @@ impl RunningServer {
         let (directory, address) = place();
         let certificate = directory.write_private("server.pem", pki.certificate.clone() + &pki.key);
         let keys = directory.write_private("keys", "");
-        let socket = directory.path("admin.sock");
-        let port = address.port();
-        let settings = format!(
-            "global\n stats socket {socket} level admin mode 600\n\
-             defaults\n mode http\n timeout client 30s\n timeout connect 5s\n timeout server 30s\n\
-             frontend f\n bind 127.0.0.1:{port} ssl crt {certificate} tls-ticket-keys {keys} ssl-min-ver TLSv1.3\n \
-             http-request return status 200\n"
-        );
+        let settings = include_str!("../../../crates/tessera-stek/src/demo/haproxy.cfg")
+            .replace("SOCKET", &directory.path("admin.sock"))
+            .replace("PORT", &address.port().to_string())
+            .replace("CERTIFICATE", &certificate)
+            .replace("KEYS", &keys);
         Self { address, directory, settings, program: Program::HaProxy, process: None }
     }
 
@@ -80,21 +88,59 @@ impl RunningServer {
         let (directory, address) = place();
         let certificate = directory.write_private("server.pem", &pki.certificate);
         let key = directory.write_private("server.key", &pki.key);
-        let files: String = key_files(&directory)
-            .iter()
-            .map(|path| format!("ssl_session_ticket_key {path};\n"))
-            .collect();
-        let [pid, temporary] = ["nginx.pid", "tmp"].map(|name| directory.path(name));
-        let port = address.port();
-        let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-        let paths: String =
-            paths.iter().map(|of| format!("{of}_temp_path {temporary};\n")).collect();
-        let settings = format!(
-            "pid {pid};\nworker_processes 2;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{paths}\
-             server {{\nlisten 127.0.0.1:{port} ssl;\nssl_protocols TLSv1.3;\nssl_certificate {certificate};\n\
-             ssl_certificate_key {key};\nssl_session_cache off;\n{files}return 200;\n}}\n}}\n"
-        );
+        key_files(&directory);
+        let settings = include_str!("../../../crates/tessera-stek/src/demo/nginx.conf")
+            .replace("PORT", &address.port().to_string())
+            .replace("CERTIFICATE", &certificate)
+            .replace("PRIVATE", &key)
+            .replace("KEYS", &directory.path("key"))
+            .replace("PID", &directory.path("nginx.pid"))
+            .replace("TEMPORARY", &directory.path("tmp"));
         Self { address, directory, settings, program: Program::Nginx, process: None }
+    }
+
+    /// Prepares an Envoy that asks for its keys at the socket `sds` of its directory. It listens once it has them.
+    #[must_use]
+    pub fn envoy(pki: &Pki, node: &str) -> Self {
+        let service = "{ api_type: GRPC, transport_api_version: V3, grpc_services: [{ envoy_grpc: { cluster_name: \
+                       sidecar } }] }";
+        let source = format!("{{ resource_api_version: V3, api_config_source: {service} }}");
+        Self::envoy_with(pki, node, |_| source)
+    }
+
+    /// Prepares an Envoy that watches the file `secret.yaml` of its directory.
+    #[must_use]
+    pub fn envoy_with_file(pki: &Pki, node: &str) -> Self {
+        Self::envoy_with(pki, node, |directory| {
+            let path = directory.path("secret.yaml");
+            format!("{{ resource_api_version: V3, path_config_source: {{ path: \"{path}\" }} }}")
+        })
+    }
+
+    fn envoy_with(pki: &Pki, node: &str, source: impl FnOnce(&Directory) -> String) -> Self {
+        let (directory, address) = place();
+        let certificate = directory.write_private("server.pem", &pki.certificate);
+        let key = directory.write_private("server.key", &pki.key);
+        let settings = include_str!("../../../crates/tessera-stek/src/demo/envoy.yaml")
+            .replace("NODE", node)
+            .replace("PORT", &address.port().to_string())
+            .replace("CERTIFICATE", &certificate)
+            .replace("PRIVATE", &key)
+            .replace("SOURCE", &source(&directory))
+            .replace("SOCKET", &directory.path("sds"));
+        Self { address, directory, settings, program: Program::Envoy, process: None }
+    }
+
+    /// Returns the installer for it, which listens.
+    #[must_use]
+    pub fn envoy_installer(&self, keys: ServerKeys) -> Envoy {
+        Envoy::listen(EnvoyParts { socket: self.path("sds"), secret: "stek".into(), keys }).unwrap()
+    }
+
+    /// Returns the section of a sidecar's configuration for this Envoy.
+    #[must_use]
+    pub fn envoy_section(&self) -> String {
+        format!("[envoy.www]\nsocket = \"{}\"\nsecret = \"stek\"\n", self.path("sds").display())
     }
 
     /// Returns the installer for it.
@@ -206,7 +252,20 @@ impl RunningServer {
             Program::HaProxy => haproxy::start(&self.settings, &ports),
             Program::Nginx => nginx::start(&self.directory, &self.settings, &ports),
             Program::Nghttpx => nghttpx::start(&self.directory, &self.settings, &ports),
+            Program::Envoy => {
+                let program = std::env::var("ENVOY").expect("ENVOY names the program");
+                let file = self.directory.write("envoy.yaml", &self.settings);
+                // Without --disable-hot-restart two Envoys would share memory.
+                let options =
+                    ["-c", &file, "--disable-hot-restart", "--concurrency", "1", "-l", "warning"];
+                Process::start_compiled("envoy", &program, Network::Loopback, options)
+            }
         });
+    }
+
+    /// Waits until it listens.
+    pub fn listens(&self) {
+        self.process.as_ref().unwrap().listens_on(self.address.port());
     }
 
     /// Kills it, and waits until its workers have left its port.
@@ -220,6 +279,7 @@ enum Program {
     HaProxy,
     Nginx,
     Nghttpx,
+    Envoy,
 }
 
 /// Writes three files of keys, which the sidecar replaces, and returns their paths.

@@ -137,14 +137,15 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
     #[cfg(feature = "stek")]
     #[command(
         arg_required_else_help = true,
-        after_help = "\
-Examples:
-  tessera stek check FILE           what a configuration would do, and warnings
-  tessera stek run FILE             the sidecar of this host
+        after_help = examples_with_demo(
+            "  tessera stek demo                 what it does, with the servers that are installed here\n",
+            "  tessera stek check FILE           what a configuration would do, and warnings
+  tessera stek run FILE             the sidecar of this host; an example is packaging/stek.toml
   tessera stek status FILE          keys, members, and which are behind
   tessera stek revoke FILE --now    after a theft
 
-docs/stek.md has an existing fleet in ten minutes, and every key and metric."
+docs/stek.md has an existing fleet in ten minutes, and every key and metric.",
+        )
     )]
     Stek {
         #[command(subcommand)]

@@ -88,4 +88,19 @@ Exit codes: 0 the keys are replaced, 1 the sidecar or the store can't be reached
         #[arg(long, required = true)]
         now: bool,
     },
+
+    /// Demonstrates the ring in a few seconds, with the servers that are installed: two HAProxys, two nginx, two Envoys, on
+    /// loopback. Keys rotate, a server is killed, all keys are revoked, and clients come back each time. It ends by itself.
+    #[cfg(feature = "demo")]
+    #[command(after_help = "\
+Examples:
+  tessera stek demo
+  tessera stek demo --json    one object a line
+
+Exit codes: 0 everything went as expected, 1 something did not, or none of the servers is installed.")]
+    Demo {
+        /// Prints one JSON object per line instead of the trace.
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -27,5 +27,7 @@ mod running;
 mod sepp;
 mod sessions;
 mod shared_certificates;
+#[cfg(feature = "stek")]
+mod stek;
 mod tunnel;
 mod ways;

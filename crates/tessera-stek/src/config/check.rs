@@ -178,4 +178,14 @@ mod tests {
             assert!(problem.starts_with(begins), "{problem}");
         }
     }
+
+    #[test]
+    fn the_example_of_the_package_has_no_contradiction() {
+        let text = include_str!("../../../../packaging/stek.toml");
+        assert_eq!(problem(text), "");
+        // What is commented out fits as well.
+        let all = text.replace("\n# [", "\n[").replace("\n# pid", "\npid");
+        let all = all.replace("\n# keys", "\nkeys").replace("\n# socket", "\nsocket");
+        assert!(all.matches("\n[").count() == 6 && problem(&all).is_empty(), "{}", problem(&all));
+    }
 }
