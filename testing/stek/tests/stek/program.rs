@@ -8,10 +8,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use tessera_aws_lc::provider;
+use tessera_ring::RingKeys;
+use tessera_stek::keys::{Domain, ServerKeys};
 use tessera_stek_tests::{Fleet, RunningServer, Sidecar, count, until};
 use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::{Directory, free_port};
-use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
+use tessera_vault::{EpochKey, TicketKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
 use tokio::time::sleep;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stek-under-test");
@@ -72,7 +74,8 @@ async fn a_pool_goes_on_whatever_of_it_is_killed() {
     etcd.wait_for_leader(&[0, 1, 2]).unwrap();
     until("all is well again", || sidecars.iter().all(Sidecar::is_well)).await;
     let revoked = servers[0].haproxy_keys();
-    let revoked_secrets = ring_secrets(&etcd);
+    let secret = |key: &TicketKey| key.secret.to_vec();
+    let revoked_secrets: Vec<_> = ring_keys(&etcd).iter().map(secret).collect();
     assert!(revoked_secrets.len() >= 3);
     let earlier = canary.ticket(a).await.unwrap();
     let done = sidecars[0].task("revoke");
@@ -93,8 +96,8 @@ async fn a_pool_goes_on_whatever_of_it_is_killed() {
     let mut gone: Vec<&[u8]> = gone.iter().flat_map(|key| key.chunks_exact(16).skip(1)).collect();
     // The ring's own secrets: the present ones are there, and no revoked one.
     gone.extend(revoked_secrets.iter().map(|secret| &secret[8..24]));
-    let present = ring_secrets(&etcd);
-    let mut present: Vec<_> = present.iter().map(|secret| &secret[8..24]).collect();
+    let present = ring_keys(&etcd);
+    let mut present: Vec<_> = present.iter().map(|key| &key.secret[8..24]).collect();
     present.push(b"haproxy.www");
     for sidecar in &sidecars {
         assert!(sidecar.count_in_memory(&gone).iter().all(|count| *count == 0));
@@ -162,8 +165,56 @@ async fn a_small_site_keeps_its_ring_in_a_file_of_one_sidecar() {
     assert!(!stranger.task("revoke").status.success());
 }
 
-/// Returns the secrets of the ring's keys: the test has the key that wraps them in etcd.
-fn ring_secrets(etcd: &Cluster) -> Vec<Vec<u8>> {
+/// What HTTP/2 writes to Envoy is wiped too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs ENVOY, the program"]
+async fn no_key_that_envoys_had_is_left_in_their_sidecars() {
+    let fleet = Fleet::new();
+    let etcd = Cluster::start(1).unwrap();
+    let endpoints = etcd.endpoints();
+    let store =
+        format!("etcd = {{ endpoints = {endpoints:?}, plaintext-on-private-network = true }}");
+    let mut servers = ["a", "b"].map(|node| RunningServer::envoy(&fleet.pki, node));
+    let mut sidecars = [0, 1].map(|at: usize| {
+        let mut sidecar =
+            Sidecar::new(PROGRAM, ["a", "b"][at], &store, &servers[at].envoy_section());
+        sidecar.start();
+        sidecar
+    });
+    servers.iter_mut().for_each(RunningServer::start);
+    until("all is well", || sidecars.iter().all(Sidecar::is_well)).await;
+    // As Envoy gets them, in parts of which each is secret.
+    let domain = Domain { kind: "envoy", name: "www".into() };
+    let keys = ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain);
+    let parts = |key: Box<TicketKey>| {
+        let ring = RingKeys { issuing: Some(key), ..RingKeys::default() };
+        let derived = keys.derive(&ring).unwrap().issuing;
+        derived.chunks_exact(16).skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    let mut gone = Vec::new();
+    for round in 0..5 {
+        let present: Vec<_> =
+            ring_keys(&etcd).into_iter().flat_map(|key| parts(Box::new(key))).collect();
+        let texts: Vec<_> = present.iter().map(Vec::as_slice).collect();
+        for sidecar in &sidecars {
+            let counts = sidecar.count_in_memory(&texts);
+            assert!(counts.iter().all(|count| *count > 0), "Envoy's secret is there");
+        }
+        gone.extend(present);
+        let done = sidecars[round % 2].task(if round < 4 { "rotate" } else { "revoke" });
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        until("all is well again", || sidecars.iter().all(Sidecar::is_well)).await;
+    }
+    sleep(Duration::from_millis(300)).await;
+    let texts: Vec<_> = gone.iter().map(Vec::as_slice).collect();
+    for sidecar in &mut sidecars {
+        assert!(sidecar.count_in_memory(&texts).iter().all(|count| *count == 0));
+        sidecar.kill();
+    }
+}
+
+/// Returns the ring's keys: the test has the key that wraps them in etcd.
+fn ring_keys(etcd: &Cluster) -> Vec<TicketKey> {
     let wrapping = WrappingKeys::new(&provider(), WrappingPurpose::TicketKeys);
     let secret = *b"\x01\x23\x45\x67\x89\xab\xcd\xef";
     let mut key = [0; 32];
@@ -174,15 +225,16 @@ fn ring_secrets(etcd: &Cluster) -> Vec<Vec<u8>> {
     let range = json!({ "key": from, "range_end": to });
     let answer = etcd.ask(0, "/v3/kv/range", &range).unwrap();
     let entries = answer["kvs"].as_array().cloned().unwrap_or_default();
-    let secrets = entries.iter().filter_map(|entry| {
+    let keys = entries.iter().filter_map(|entry| {
         let decode = |field: &str| STANDARD.decode(entry[field].as_str()?).ok();
         let (name, value) = (decode("key")?, decode("value")?);
         let context = [&[1], &name[..]].concat();
         let plain = wrapping.unwrap(&context, &value[1..], Duration::from_secs(1))?;
-        // When it was generated, a length, version and id of the key, then its secret.
-        Some(plain[8 + 2 + 1 + 16..][..32].to_vec())
+        // When it was generated, a length, and the key.
+        let length = usize::from(u16::from_be_bytes([plain[8], plain[9]]));
+        TicketKey::decode(&plain[10..][..length])
     });
-    secrets.collect()
+    keys.collect()
 }
 
 /// Fails if a file below this directory has a part of a key.
