@@ -79,9 +79,22 @@ impl Fleet {
         (ring, address)
     }
 
-    /// Joins the ring with a server.
+    /// Joins the ring with a server; keys rotate once an hour.
     #[must_use]
     pub fn join(&self, name: &str, installer: Arc<dyn Installer>) -> FleetRing {
+        let hour = Duration::from_secs(3600);
+        let skew = Duration::from_secs(1);
+        self.join_with(name, installer, Rotation { issue_for: hour, open_for: hour, skew })
+    }
+
+    /// Joins the ring with a server.
+    #[must_use]
+    pub fn join_with(
+        &self,
+        name: &str,
+        installer: Arc<dyn Installer>,
+        rotation: Rotation,
+    ) -> FleetRing {
         let wrapping = WrappingKeys::new(&provider(), WrappingPurpose::TicketKeys);
         let clock = system_clock();
         wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), clock()).unwrap();
@@ -93,9 +106,8 @@ impl Fleet {
             cache: None,
             clock,
         };
-        let hour = Duration::from_secs(3600);
         let options = RingOptions {
-            rotation: Rotation { issue_for: hour, open_for: hour, skew: Duration::from_secs(1) },
+            rotation,
             look_every: Duration::from_millis(200),
             member: MemberOptions { name: Some(name.into()), ..MemberOptions::default() },
             ..RingOptions::new(Self::PREFIX)
@@ -106,7 +118,13 @@ impl Fleet {
     /// Returns the keys of a domain of servers of this kind.
     #[must_use]
     pub fn keys(&self, kind: &'static str) -> ServerKeys {
-        let domain = Domain { kind, name: "test".into() };
+        self.keys_of(kind, "test")
+    }
+
+    /// Returns the keys of a pool of servers of this kind.
+    #[must_use]
+    pub fn keys_of(&self, kind: &'static str, pool: &str) -> ServerKeys {
+        let domain = Domain { kind, name: pool.into() };
         ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain)
     }
 

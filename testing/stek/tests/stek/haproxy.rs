@@ -99,3 +99,28 @@ async fn an_haproxy_that_is_restarted_has_the_rings_keys_from_its_file() {
     settled(&rings).await;
     assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
 }
+
+/// Virtual hosts of two tenants, or with other rules for clients' certificates: CVE-2025-23419.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ticket_of_another_pool_does_not_open() {
+    let fleet = Fleet::new();
+    let mut servers = [RunningServer::haproxy(&fleet.pki), RunningServer::haproxy(&fleet.pki)];
+    let rings = [0, 1].map(|at: usize| {
+        let keys = fleet.keys_of("haproxy", ["shop", "bank"][at]);
+        fleet.join(["a", "b"][at], Arc::new(servers[at].haproxy_installer(keys)))
+    });
+    for server in &mut servers {
+        let keys = server.path("keys");
+        until("the keys are written", || std::fs::metadata(&keys).unwrap().len() > 300).await;
+        server.start();
+    }
+    let rings: Vec<_> = rings.iter().collect();
+    settled(&rings).await;
+    let [shop, bank] = [0, 1].map(|at: usize| servers[at].address);
+    for _ in 0..2 {
+        assert!(fleet.crosses(shop, shop).await && fleet.crosses(bank, bank).await);
+        assert!(!fleet.crosses(shop, bank).await && !fleet.crosses(bank, shop).await);
+        rings[0].rotate().await.unwrap();
+        settled(&rings).await;
+    }
+}

@@ -6,4 +6,5 @@ mod files;
 mod haproxy;
 mod load;
 mod nginx;
+mod partition;
 mod program;
