@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use tessera::crypto::{Provider, RandomFailed};
 use tessera_store::{Store, StoreError};
 use tessera_vault::{TicketKeyRing, WrappingKeys};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::cache::RingCache;
 use crate::change::ChangeError;
@@ -210,6 +211,9 @@ async fn look(shared: Weak<Shared>) {
     }
 }
 
+/// How long to gather the acknowledgements of a key before a look at them.
+const SETTLE: Duration = Duration::from_millis(50);
+
 /// Watches for changes. Without it they are only noticed a little later.
 async fn watch(shared: Weak<Shared>) {
     loop {
@@ -241,11 +245,21 @@ impl Shared {
         let mut changes = self.store.watch(&prefix, after).await?;
         // Changes may have happened between the last look and this read.
         self.changed.notify_one();
+        let members = self.names.members();
+        let mut settles = None;
         while !self.is_closed() {
+            let wake = settles.unwrap_or_else(|| Instant::now() + self.options.look_every);
             // Changes are read afresh: an event only matters as a signal.
-            if let Ok(events) = timeout(self.options.look_every, changes.next()).await {
-                events?;
-                self.changed.notify_one();
+            let Ok(events) = timeout_at(wake, changes.next()).await else {
+                if settles.take().is_some() {
+                    self.changed.notify_one();
+                }
+                continue;
+            };
+            // A key is urgent. Acknowledgements come from all members at once, and only count together.
+            match events?.iter().all(|event| event.key().starts_with(&members)) {
+                true => drop(settles.get_or_insert_with(|| Instant::now() + SETTLE)),
+                false => self.changed.notify_one(),
             }
         }
         Ok(())
