@@ -181,7 +181,7 @@ mod tests {
         let mut broken = first.clone();
         broken.sbi.ca = Some(files.join("nothing.pem"));
         assert!(sepp.reload(&broken, guard.clone()).is_err());
-        assert!(!reloads.has_changed().unwrap(), "a failed reload notifies nobody");
+        assert!(!reloads.has_changed().unwrap(), "a failed reload notifies no watcher");
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             let read = scope.spawn(|| {

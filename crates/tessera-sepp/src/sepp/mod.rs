@@ -114,8 +114,7 @@ impl Sepp {
     /// the configuration has others.
     ///
     /// Returns the peers that were added, removed or changed. Their connections end: those that this SEPP opened are
-    /// closed already, holders of others check [`Standing::stands`](crate::reconnection::Standing::stands) when
-    /// [`watch`](Self::watch) notifies them.
+    /// closed already, and holders of others end those that no longer [stand](crate::reconnection::Standing::stands).
     ///
     /// # Errors
     /// If anything can't be loaded, or contradicts itself; nothing has changed then.
