@@ -16,10 +16,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [_, roots, address] = &args().collect::<Vec<_>>()[..] else {
         return Err("ROOTS ADDRESS".into());
     };
-    // For servers of the public web: `tessera_tokio::system_verifier()`.
+    // For servers on the public web, use `tessera_tokio::system_verifier()`.
     let verifier = trust::roots(SettingFile { setting: "ROOTS", path: roots.as_ref() })?;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
-    // Off by default: only an application knows whether its first bytes may be sent early.
+    // Early data is off by default: only an application knows whether its first bytes may be sent early.
     config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
     let sessions = Arc::new(MemorySessionStore::default());
     let connector = Connector::new(config.checked()?).with_sessions(sessions);
