@@ -15,13 +15,13 @@ pub fn keep_clients(
 ) -> Result<KeptClients, Box<dyn Error>> {
     let directory = SettingFile { setting: "certificates", path: directory };
     let clients = KeptClients::open(directory, &config.provider)?;
-    // Before compression, which then serves first contacts.
+    // Placed before compression, which then applies on first contact.
     config.certificate_codecs.insert(0, clients.cache());
     Ok(clients)
 }
 
-/// Does the same for a client with one connection at a time. Another verifier, or another certificate of its own, needs
-/// another part of the directory. Call `servers.save()` likewise.
+/// Does the same for a client with one connection at a time. A client with another verifier, or with another certificate of
+/// its own, needs a name other than `default`. Call `servers.save()` at the same points.
 pub fn keep_servers(
     config: &mut ClientConfig,
     directory: &Path,

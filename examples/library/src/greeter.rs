@@ -5,21 +5,21 @@
 //! service Greeter { rpc Hello(HelloRequest) returns (HelloReply); }
 //! ```
 
-/// The path of its only method.
+/// The path of the service's only method.
 pub const HELLO: &str = "/greeter.Greeter/Hello";
 
-/// Who asks.
+/// The request message.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct HelloRequest {
-    /// A name.
+    /// The caller's name.
     #[prost(string, tag = "1")]
     pub name: String,
 }
 
-/// The answer.
+/// The response message.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct HelloReply {
-    /// A greeting.
+    /// The greeting.
     #[prost(string, tag = "1")]
     pub greeting: String,
 }

@@ -15,24 +15,24 @@ use tessera_kit::{SettingFile, credential, trust};
 use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
 use tessera_vault::{MemoryVault, RotatingRing};
 
-/// A server's end: its certificate with those of intermediate authorities, and its private key.
+/// Returns a server's acceptor, for its certificate (with those of intermediate authorities) and its private key.
 pub fn acceptor(chain: &Path, key: &Path) -> Result<Acceptor, Box<dyn Error>> {
     let provider = tessera_aws_lc::provider();
     let chain = SettingFile { setting: "chain", path: chain };
     let key = SettingFile { setting: "key", path: key };
     let mut config = ServerConfig::new(provider, vec![credential::load(chain, key)?]);
     config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Lets clients resume: tickets, under keys that rotate by themselves.
+    // Lets clients resume, with tickets under keys that rotate automatically.
     config.tickets = Some(Arc::new(RotatingRing::new(&provider)));
-    // Lets them send a request in the first flight, accepted at most once: one-time keys.
+    // Lets clients send early data that is accepted at most once, under one-time keys.
     let vault = Arc::new(MemoryVault::new(100_000));
     config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault));
     Ok(Acceptor::new(config.checked()?))
 }
 
-/// A client's end: the authorities that it trusts.
+/// Returns a client's connector, which trusts these authorities.
 pub fn connector(roots: &Path) -> Result<Connector, Box<dyn Error>> {
-    // For servers of the public web: `tessera_tokio::system_verifier()`.
+    // For servers on the public web, use `tessera_tokio::system_verifier()`.
     let verifier = trust::roots(SettingFile { setting: "roots", path: roots })?;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
     config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

@@ -28,7 +28,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 println!("{}", String::from_utf8_lossy(&body));
             }
             Err(error) => match first_flight_error(&error) {
-                // It may have been executed: repeating it is up to the caller. The flight's name is for its receipt.
+                // The request may have been executed: the caller decides whether to repeat it.
+                // `flight()` returns the flight's name, by which a client can ask for a receipt.
                 Some(flight) => return Err(format!("{flight}: {:?}", flight.flight()).into()),
                 None => return Err(error.into()),
             },
@@ -39,5 +40,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How long a connection without requests is kept.
+/// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_millis(250);

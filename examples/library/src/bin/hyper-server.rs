@@ -35,8 +35,8 @@ async fn serve(client: ListenerStream) {
         async move { Ok::<_, Infallible>(Response::new(body)) }
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
-    // The head of a request may take half a minute.
+    // Makes hyper's limit of 30 seconds for a request's head take effect.
     server.http1().timer(TokioTimer::new());
-    // Ignored: a client that disconnects, or doesn't speak HTTP, isn't an error here.
+    // The result is ignored: a client that disconnects, or doesn't speak HTTP, isn't an error here.
     let _ = server.serve_connection(TokioIo::new(client), service).await;
 }

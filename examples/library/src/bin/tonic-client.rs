@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..2 {
         let endpoint = Endpoint::try_from(url.clone())?;
         let channel = endpoint.connect_with_connector_lazy(connector.clone());
-        // From here on, a client that protoc generates does the same.
+        // With protoc, `GreeterClient::new(channel)` and `hello(request)` replace `Grpc`, `HELLO` and the codec.
         let mut greeter = Grpc::new(channel);
         greeter.ready().await?;
         let request = Request::new(HelloRequest { name: "Ada".into() });

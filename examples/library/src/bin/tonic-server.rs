@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("listening on {}", socket.local_addr()?);
     let acceptor = acceptor(chain.as_ref(), key.as_ref())?;
     let listener = TlsListener::new(Server::new(socket, acceptor, Limits::default()));
-    // Give `add_service` what protoc generates, and call its result's `serve_with_incoming`.
+    // If protoc generates your service, call `add_service` with it, and `serve_with_incoming` on the result.
     let service = service_fn(greet);
     tonic::transport::Server::builder().serve_with_incoming(service, incoming(listener)).await?;
     Ok(())
