@@ -105,7 +105,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs, compared with Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
-## stek               ticket keys of Envoy, and rotations under load; needs ENVOY, the program
+## stek               a thousand rotations under load; needs ENVOY, the program
 ## captures           bytes that the lab counts, compared with those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants

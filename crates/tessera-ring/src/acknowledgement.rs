@@ -67,12 +67,13 @@ impl Acknowledgement {
             out.extend_from_slice(&(time.as_millis() as u64).to_be_bytes());
         }
         let MemberTraits { kind, values } = &self.traits;
-        let texts = values.iter().flat_map(|(name, value)| [name, value]);
-        for text in std::iter::once(kind).chain(texts) {
-            let bytes = text.as_bytes();
-            let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
-            out.extend_from_slice(&len.to_be_bytes());
-            out.extend_from_slice(bytes.get(..len.into()).unwrap_or_default());
+        put_text(&mut out, kind);
+        // Without a count, what a later version appends would look like more of them.
+        let count = u16::try_from(values.len()).unwrap_or(u16::MAX);
+        out.extend_from_slice(&count.to_be_bytes());
+        for (name, value) in values.iter().take(count.into()) {
+            put_text(&mut out, name);
+            put_text(&mut out, value);
         }
         out
     }
@@ -91,17 +92,15 @@ impl Acknowledgement {
         let (fingerprints, _) = fingerprints.as_chunks();
         let (instance, rest) = rest.split_first_chunk()?;
         let (joined_at, rest) = rest.split_first_chunk()?;
-        let (since, mut rest) = rest.split_first_chunk()?;
-        let mut texts = std::iter::from_fn(|| {
-            let (len, after) = rest.split_first_chunk()?;
-            let (text, after) = after.split_at_checked(u16::from_be_bytes(*len).into())?;
-            rest = after;
-            Some(String::from_utf8_lossy(text).into_owned())
-        });
-        let kind = texts.next().unwrap_or_default();
+        let (since, rest) = rest.split_first_chunk()?;
+        let (kind, rest) = take_text(rest)?;
+        let (count, mut rest) = rest.split_first_chunk()?;
         let mut values = BTreeMap::new();
-        while let (Some(name), Some(value)) = (texts.next(), texts.next()) {
+        for _ in 0..u16::from_be_bytes(*count) {
+            let (name, after) = take_text(rest)?;
+            let (value, after) = take_text(after)?;
             values.insert(name, value);
+            rest = after;
         }
         Some(Self {
             keys: ids.iter().copied().zip(fingerprints.iter().copied()).collect(),
@@ -117,6 +116,20 @@ impl Acknowledgement {
         let wanted = fingerprint(key, member, provider);
         self.keys.iter().any(|(id, fingerprint)| *id == key.id && *fingerprint == wanted)
     }
+}
+
+/// Puts a text with its length before it; at most 65,535 bytes of it.
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    let len = u16::try_from(text.len()).unwrap_or(u16::MAX);
+    out.extend_from_slice(&len.to_be_bytes());
+    out.extend_from_slice(text.as_bytes().get(..len.into()).unwrap_or_default());
+}
+
+/// Takes such a text from the front, and returns the rest.
+fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let (len, rest) = bytes.split_first_chunk()?;
+    let (text, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
+    Some((String::from_utf8_lossy(text).into_owned(), rest))
 }
 
 /// Returns the fingerprint by which a member acknowledges a key.
@@ -152,9 +165,11 @@ mod tests {
         let written = acknowledgement(&[1, 2], b"a");
         let bytes = written.encode();
         assert_eq!(Acknowledgement::decode(&bytes).as_ref(), Some(&written));
-        let later = [&[3], &bytes[1..], &b"?"[..]].concat();
-        assert_eq!(Acknowledgement::decode(&later), Some(written));
-        for cut in 0..3 + 4 * 16 + 16 + 16 {
+        for more in [&b"?"[..], &[0, 4, 0, 0, 0, 1].repeat(6)] {
+            let later = [&[3], &bytes[1..], more].concat();
+            assert_eq!(Acknowledgement::decode(&later).as_ref(), Some(&written));
+        }
+        for cut in 0..bytes.len() {
             assert_eq!(Acknowledgement::decode(&bytes[..cut]), None, "{cut}");
         }
         // The first version had ids alone.

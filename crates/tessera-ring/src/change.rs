@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use tessera_store::{Change, Condition, StoreError, Transaction};
+use tessera_store::{Change, Condition, LeaseId, StoreError, Transaction};
 use tessera_vault::TicketKey;
 
 use crate::entry::{RingEntry, copy, wiped};
@@ -174,27 +174,37 @@ impl Shared {
     ) -> Result<bool, StoreError> {
         let rotation = &self.options.rotation;
         // Longer than the key lives by any clock: no clock deletes it early.
-        let life = rotation.lifetime().saturating_add(rotation.skew * 2);
+        let life = rotation.lifetime().saturating_add(rotation.skew.saturating_mul(2));
+        let encode = |key: &[u8], entry: &RingEntry| {
+            wiped(&self.provider, || entry.encode(key, &self.wrapping, now))
+        };
+        let active = active.map(|entry| (self.names.key(&entry.key.id), entry));
+        let value_of_active = active.as_ref().map(|(key, entry)| encode(key, entry));
+        let name_of_next = self.names.next();
+        let (Some(value_of_next), false) =
+            (encode(&name_of_next, next), value_of_active == Some(None))
+        else {
+            tracing::error!("no wrapping key for ticket keys: they are not rotated");
+            return Ok(false);
+        };
         let lease = async |lifetime| Ok(Some(self.store.grant(lifetime).await?));
         let for_active = async { if active.is_some() { lease(life).await } else { Ok(None) } };
         let (active_lease, next_lease) =
             tokio::try_join!(for_active, lease(rotation.issue_for / 4 * 3))?;
-        let active = active.map(|entry| (self.names.key(&entry.key.id), entry, &active_lease));
-        let next = (self.names.next(), next, &next_lease);
-        for (key, entry, lease) in active.into_iter().chain([next]) {
-            let encoded = wiped(&self.provider, || entry.encode(&key, &self.wrapping, now));
-            let Some(value) = encoded else {
-                tracing::error!("no wrapping key for ticket keys: they are not rotated");
-                return Ok(false);
-            };
+        let mut put = |key, value, lease: &Option<LeaseId>| {
             changes.push(Change::Put { key, value, lease: lease.clone() });
+        };
+        if let (Some((key, _)), Some(Some(value))) = (active, value_of_active) {
+            put(key, value, &active_lease);
         }
-        let committed = self.store.commit(Transaction { conditions, changes }).await?;
-        if committed.is_none() {
+        put(name_of_next, value_of_next, &next_lease);
+        let committed = self.store.commit(Transaction { conditions, changes }).await;
+        // What was not written needs no lease; what may have been written needs its own.
+        if !matches!(committed, Ok(Some(_)) | Err(StoreError::Unknown(_))) {
             for lease in active_lease.iter().chain(&next_lease) {
                 self.store.revoke(lease).await?;
             }
         }
-        Ok(committed.is_some())
+        Ok(committed?.is_some())
     }
 }

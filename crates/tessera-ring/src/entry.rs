@@ -80,8 +80,12 @@ impl Clone for RingEntry {
 /// Copies a key into an allocation of its own, which is wiped when it is dropped.
 pub(crate) fn copy(key: &TicketKey) -> Box<TicketKey> {
     let TicketKey { id, known_from, issues_from, issues_until, opens_until, .. } = *key;
-    let secret = key.secret.clone();
-    Box::new(TicketKey { id, secret, known_from, issues_from, issues_until, opens_until })
+    // The secret is copied where it stays: a move would leave it behind.
+    let secret = [0; 32].into();
+    let mut copy =
+        Box::new(TicketKey { id, secret, known_from, issues_from, issues_until, opens_until });
+    copy.secret.copy_from_slice(&*key.secret);
+    copy
 }
 
 /// Runs a step that handles keys, and wipes the copies that it leaves on the stack.

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use tessera_vault::{TicketKey, TicketKeyRing};
 
-use crate::entry::copy;
-
 /// The ticket keys that a server should hold now.
 #[derive(Debug, Default)]
 pub struct RingKeys {
@@ -63,7 +61,7 @@ impl std::error::Error for InstallRefused {}
 /// Tessera's own server, in this process. Its ring enforces the keys' times by itself.
 impl Installer for TicketKeyRing {
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
-        let installed = self.install(keys.in_order().map(|key| *copy(key)).collect(), keys.now);
+        let installed = self.install_copies(keys.in_order(), keys.now);
         Box::pin(async move { installed.map_err(|error| InstallRefused(error.to_string())) })
     }
 }

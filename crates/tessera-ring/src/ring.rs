@@ -76,9 +76,10 @@ impl FleetRing {
         parts.provider.random.fill(&mut instance)?;
         let RingParts { store, provider, wrapping, installer, cache, clock } = parts;
         let name = options.member.name.clone().unwrap_or_else(|| hex(&instance));
+        let names = Names::new(&options.prefix);
         let mut known = KnownKeys::default();
         if let Some(cache) = &cache {
-            wiped(&provider, || known.restore(&**cache, &wrapping, clock()));
+            wiped(&provider, || known.restore(&**cache, &names.all(), &wrapping, clock()));
         }
         let shared = Arc::new(Shared {
             store,
@@ -87,7 +88,7 @@ impl FleetRing {
             installer,
             cache,
             clock,
-            names: Names::new(&options.prefix),
+            names,
             member: name.into_bytes(),
             options,
             instance,

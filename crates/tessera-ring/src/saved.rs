@@ -13,8 +13,10 @@ use crate::shared::{Shared, Turn};
 
 const VERSION: u8 = 1;
 
-/// Other data sealed under the same keys has another context.
-const CONTEXT: &[u8] = b"tessera ring cache";
+/// Returns what binds a cache to its ring: other rings, and other data sealed under the same keys, have another context.
+fn context(prefix: &[u8]) -> Vec<u8> {
+    [b"tessera ring cache ", prefix].concat()
+}
 
 impl Shared {
     /// Saves the ring, if it has changed.
@@ -26,7 +28,7 @@ impl Shared {
         if turn.saved.as_ref() == Some(&current) {
             return;
         }
-        let sealed = wiped(&self.provider, || known.seal(&self.wrapping, now));
+        let sealed = wiped(&self.provider, || known.seal(&self.names.all(), &self.wrapping, now));
         drop(known);
         let saved = sealed.ok_or_else(|| io::Error::other("no wrapping key for ticket keys"));
         match saved.and_then(|sealed| cache.save(&sealed)) {
@@ -43,6 +45,7 @@ impl KnownKeys {
     pub(crate) fn restore(
         &mut self,
         cache: &dyn RingCache,
+        prefix: &[u8],
         wrapping: &WrappingKeys,
         now: Duration,
     ) {
@@ -54,19 +57,20 @@ impl KnownKeys {
                 return;
             }
         };
-        match Self::open(&sealed, wrapping, now) {
+        match Self::open(&sealed, prefix, wrapping, now) {
             Some(known) => *self = known,
             None => tracing::warn!(
-                "the saved ticket keys are damaged, or of another wrapping key: this member starts without keys"
+                "the saved ticket keys are damaged, of another ring, or of another wrapping key: this member starts without keys"
             ),
         }
     }
 
-    fn seal(&self, wrapping: &WrappingKeys, now: Duration) -> Option<Vec<u8>> {
+    fn seal(&self, prefix: &[u8], wrapping: &WrappingKeys, now: Duration) -> Option<Vec<u8>> {
+        let context = context(prefix);
         let mut entries = Vec::new();
         for entry in self.active.iter().chain(&self.next) {
             // Bound to this place by the name, and sealed again below with the rest.
-            entries.push(entry.encode(CONTEXT, wrapping, now)?);
+            entries.push(entry.encode(&context, wrapping, now)?);
         }
         let mut plain = Zeroizing::new(Vec::new());
         plain.extend_from_slice(&self.highest_epoch.to_be_bytes());
@@ -78,16 +82,17 @@ impl KnownKeys {
             plain.extend_from_slice(&u16::try_from(entry.len()).ok()?.to_be_bytes());
             plain.extend_from_slice(&entry);
         }
-        let sealed = wrapping.wrap(CONTEXT, &plain, now)?;
+        let sealed = wrapping.wrap(&context, &plain, now)?;
         Some([&[VERSION], &sealed[..]].concat())
     }
 
-    fn open(sealed: &[u8], wrapping: &WrappingKeys, now: Duration) -> Option<Self> {
+    fn open(sealed: &[u8], prefix: &[u8], wrapping: &WrappingKeys, now: Duration) -> Option<Self> {
+        let context = context(prefix);
         let (&version, sealed) = sealed.split_first()?;
         if version != VERSION {
             return None;
         }
-        let plain = wrapping.unwrap(CONTEXT, sealed, now)?;
+        let plain = wrapping.unwrap(&context, sealed, now)?;
         let (highest, rest) = plain.split_first_chunk()?;
         let (floor, rest) = rest.split_first_chunk()?;
         let (&has_next, rest) = rest.split_first()?;
@@ -99,7 +104,7 @@ impl KnownKeys {
         while !rest.is_empty() {
             let (len, after) = rest.split_first_chunk()?;
             let (entry, after) = after.split_at_checked(u16::from_be_bytes(*len).into())?;
-            active.push(RingEntry::decode(CONTEXT, entry, wrapping, now)?);
+            active.push(RingEntry::decode(&context, entry, wrapping, now)?);
             rest = after;
         }
         let next = (has_next != 0).then(|| active.pop()).flatten();

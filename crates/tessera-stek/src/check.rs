@@ -100,7 +100,7 @@ fn of_ring(stek: &Stek, member: &str) -> Result<Table, ProgramError> {
     let ring = &stek.ring;
     let mut table = Table::new("[ring]");
     if let Some(etcd) = &ring.etcd {
-        tessera_proxy::stores::etcd_client("ring", etcd)?;
+        tessera_proxy::stores::etcd_client("ring", etcd, load::DEADLINE)?;
         table.row(
             "store",
             format_args!("etcd at {}, below {}", joined(&etcd.endpoints), load::prefix(ring)),
@@ -121,7 +121,8 @@ fn of_ring(stek: &Stek, member: &str) -> Result<Table, ProgramError> {
     let failures = in_words(ring.rotate_every.saturating_mul(2));
     table.row("", format_args!("at most {failures}, if the ring can't rotate"));
     table.row("tickets live for", in_words(ring.ticket_lifetime));
-    let exposed = ring.rotate_every.saturating_mul(2).saturating_add(ring.ticket_lifetime);
+    // The next key begins to seal up to a rotation later, and seals for two at most.
+    let exposed = ring.rotate_every.saturating_mul(3).saturating_add(ring.ticket_lifetime);
     let exposed = rough(exposed.saturating_add(ring.clock_skew));
     table.row("a stolen ring opens", format_args!("tickets until {exposed} after the theft"));
     let cache = ring.cache.as_ref().map(|path| path.display().to_string());

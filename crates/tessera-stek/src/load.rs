@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tessera::ClientConfig;
 use tessera_kit::clock::unix;
@@ -33,15 +34,20 @@ pub(crate) struct LoadedServer {
     pub(crate) name: String,
     pub(crate) traits: MemberTraits,
     pub(crate) open: OpenServer,
+    /// The files that it reads when it starts.
+    pub(crate) key_files: Vec<PathBuf>,
     /// The pool, as canaries know it: `haproxy.www`.
     pub(crate) pool: String,
     pub(crate) canary: Option<(Canary, SocketAddr)>,
 }
 
+/// How long a request to etcd may take: no client waits for it.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
+
 /// Opens the store. In etcd it need not be reached now. Blocks for a moment with a file.
 pub(crate) fn store(ring: &RingSection) -> Result<Arc<dyn Store>, ProgramError> {
     match (&ring.etcd, &ring.file) {
-        (Some(etcd), _) => Ok(Arc::new(etcd_client("ring", etcd)?)),
+        (Some(etcd), _) => Ok(Arc::new(etcd_client("ring", etcd, DEADLINE)?)),
         (None, Some(path)) => {
             let store =
                 FileStore::open(path).map_err(|error| ProgramError::Failed(error.to_string()))?;
@@ -66,8 +72,10 @@ pub(crate) fn canary_prefix(ring: &RingSection) -> String {
 /// Reads the key that wraps ticket keys.
 pub(crate) fn wrapping(ring: &RingSection) -> Result<WrappingKeys, ProgramError> {
     // It protects keys in the store and the cache: neither may be in its directory.
-    let directory = ring.cache.as_deref().or(ring.file.as_deref()).and_then(Path::parent);
-    let key = ring.key.read("[ring] key", "ring", directory.unwrap_or(Path::new("")))?;
+    let read = |beside: &Path| ring.key.read("[ring] key", "ring", beside);
+    let directory_of = |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(read);
+    directory_of(&ring.cache).transpose()?;
+    let key = directory_of(&ring.file).unwrap_or_else(|| read(Path::new("")))?;
     let mut secret = Zeroizing::new([0; 32]);
     secret.copy_from_slice(&**key);
     let keys = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::TicketKeys);
@@ -148,11 +156,18 @@ fn server(section: &ServerSection<'_>) -> Result<LoadedServer, ProgramError> {
                 command: ReloadCommand::new(&files.command),
                 probe,
             };
-            let files = KeyFiles::new(parts).map_err(|error| wrong("keys", &error))?;
+            let files = KeyFiles::new(parts).map_err(|error| wrong(error.setting, &error))?;
             Box::new(|| Ok(Arc::new(files)))
         }
     };
-    Ok(LoadedServer { traits: traits(section, &name)?, canary: canary()?, name, open, pool })
+    Ok(LoadedServer {
+        traits: traits(section, &name)?,
+        key_files: section.server.key_files().to_vec(),
+        canary: canary()?,
+        name,
+        open,
+        pool,
+    })
 }
 
 fn form(files: &FilesSection, name: &str) -> Result<TicketKeyForm, ProgramError> {

@@ -30,7 +30,9 @@ pub fn run(file: &Path) -> Result<(), ProgramError> {
         threads: std::num::NonZeroUsize::new(1),
         confinement: confinement::of(&loaded.stek, file),
     };
-    process::run(options, async |beginning| RunningStek::start(file.to_owned(), loaded, beginning))
+    process::run(options, async |beginning| {
+        RunningStek::start(file.to_owned(), loaded, beginning).await
+    })
 }
 
 struct RunningStek {
@@ -39,12 +41,12 @@ struct RunningStek {
 }
 
 impl RunningStek {
-    fn start(
+    async fn start(
         file: PathBuf,
         loaded: LoadedStek,
         beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
-        let ring = RunningRing::start(&loaded.stek, beginning.metrics);
+        let ring = RunningRing::start(&loaded.stek, beginning.metrics).await;
         Ok(Self { ring: ring.map_err(|error| loaded.locate(error))?, file })
     }
 }

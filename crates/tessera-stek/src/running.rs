@@ -1,5 +1,7 @@
 //! The servers of a process, each a member of the ring.
 
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use tessera_kit::ProgramError;
 use tessera_kit::clock::unix;
 use tessera_proxy::admin::{Answer, Metrics, Routes};
 use tessera_ring::{
-    FleetRing, MemberOptions, RingCache, RingOptions, RingParts, RingStatus, system_clock,
+    FleetRing, MemberOptions, RingCache, RingKeys, RingOptions, RingParts, RingStatus, system_clock,
 };
 use tessera_vault::Rotation;
 use tokio::time::sleep;
@@ -35,7 +37,7 @@ pub(crate) struct RunningMember {
     pub(crate) ring: FleetRing,
 }
 
-/// How often canaries look: ten times a rotation, within these bounds.
+/// How often canaries look: a tenth of `rotate-every`, within these bounds.
 const FASTEST_CANARY: Duration = Duration::from_secs(2);
 const SLOWEST_CANARY: Duration = Duration::from_secs(10);
 
@@ -44,7 +46,10 @@ const FOLLOW_EVERY: Duration = Duration::from_secs(1);
 
 impl RunningRing {
     /// Joins the ring with each server, whether or not the store and the servers can be reached.
-    pub(crate) fn start(stek: &Stek, metrics: &Metrics) -> Result<Arc<Self>, ProgramError> {
+    ///
+    /// The files that servers read when they start exist when this returns, with random keys if need be: a server that
+    /// waits for the sidecar can then start whatever became of the store.
+    pub(crate) async fn start(stek: &Stek, metrics: &Metrics) -> Result<Arc<Self>, ProgramError> {
         let store = load::store(&stek.ring)?;
         if let Some(section) = &stek.ring.serve {
             serve::start(section, store.clone())?;
@@ -57,11 +62,16 @@ impl RunningRing {
         for server in load::servers(stek)? {
             let name = format!("{host}/{}", server.name);
             let cache = stek.ring.cache.as_ref().map(|path| CacheFile::of(path, &server.name));
+            let installer = (server.open)()?;
+            if server.key_files.iter().any(|path| is_missing(path)) {
+                // It fails after it has written the files, since the server isn't running.
+                let _ = installer.install(&RingKeys::default()).await;
+            }
             let parts = RingParts {
                 store: store.clone(),
                 provider: tessera_aws_lc::provider(),
                 wrapping: wrapping.clone(),
-                installer: (server.open)()?,
+                installer,
                 cache: cache.map(|cache| Arc::new(cache) as Arc<dyn RingCache>),
                 clock: system_clock(),
             };
@@ -150,6 +160,11 @@ impl RunningRing {
     fn change(&self) -> MutexGuard<'_, Option<RequestedChange>> {
         self.change.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a server can't start with this file.
+fn is_missing(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |metadata| metadata.len() == 0)
 }
 
 /// The ring replaces a key after half of the time for which it may seal: the rest is for failures.

@@ -68,7 +68,7 @@ impl FleetStores {
     ) -> Result<Self, ProgramError> {
         let section = format!("{name}.fleet");
         let provider = tessera_aws_lc::provider();
-        let client = etcd_client(&section, &fleet.etcd)?;
+        let client = etcd_client(&section, &fleet.etcd, ETCD_DEADLINE)?;
         let setting = format!("[{section}] ring-key");
         // It protects keys in etcd: no directory could contain both.
         let key = fleet.ring_key.read(&setting, "ring", Path::new(""))?;
@@ -100,7 +100,7 @@ impl FleetStores {
     /// Reads all files, without connecting.
     pub(super) fn check(name: &str, fleet: &Fleet) -> Result<(), ProgramError> {
         let section = format!("{name}.fleet");
-        etcd_client(&section, &fleet.etcd)?;
+        etcd_client(&section, &fleet.etcd, ETCD_DEADLINE)?;
         fleet.ring_key.read(&format!("[{section}] ring-key"), "ring", Path::new(""))?;
         match fleet.vault {
             FleetVault::Etcd => Epochs::open(&section, fleet).map(|_| ()),
@@ -332,7 +332,11 @@ fn vault_name(label: &str, text: &str) -> Result<[u8; 16], ProgramError> {
 ///
 /// # Errors
 /// If a file that it names is invalid.
-pub fn etcd_client(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, ProgramError> {
+pub fn etcd_client(
+    section: &str,
+    etcd: &EtcdSection,
+    deadline: Duration,
+) -> Result<EtcdClient, ProgramError> {
     let transport = match (&etcd.ca, &etcd.server_name) {
         (Some(ca), Some(server_name)) => {
             let settings =
@@ -359,7 +363,7 @@ pub fn etcd_client(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, Prog
             )));
         }
     };
-    Ok(EtcdClient::new(etcd.endpoints.clone(), transport, ETCD_DEADLINE))
+    Ok(EtcdClient::new(etcd.endpoints.clone(), transport, deadline))
 }
 
 /// There is one key, replaced only while all servers are down: its id carries no information.

@@ -63,7 +63,7 @@ async fn a_key_that_one_server_refuses_is_activated_nowhere() {
     until("it goes on", || b.held().issuing == third.next).await;
 }
 
-/// A server that refuses for half of the time that is left doesn't stop the others for ever.
+/// A server that refuses for a quarter of the time for which a key seals doesn't stop the others for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_member_whose_server_refuses_for_long_is_no_longer_waited_for() {
     let world = World::new();

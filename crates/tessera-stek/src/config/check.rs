@@ -69,10 +69,16 @@ impl RingSection {
         if zero.is_some() {
             return zero;
         }
-        if self.rotate_every > LONGEST || self.ticket_lifetime > LONGEST {
+        if self.rotate_every > LONGEST {
+            return Some(("rotate-every", "rotate at least once a week"));
+        }
+        if self.ticket_lifetime > LONGEST {
+            return Some(("ticket-lifetime", "no ticket lives longer than seven days"));
+        }
+        if self.clock_skew > self.rotate_every {
             return Some((
-                "rotate-every",
-                "rotate at least once a week, and keep tickets no longer (RFC 8446 §4.6.1)",
+                "clock-skew",
+                "clocks that differ by more than `rotate-every` can't agree on a key: lower it, or raise that",
             ));
         }
         match (&self.etcd, &self.file) {
@@ -90,7 +96,7 @@ impl RingSection {
     }
 }
 
-/// RFC 8446 §4.6.1: the longest lifetime of a ticket.
+/// The longest lifetime of a ticket (RFC 8446 §4.6.1), and of a key.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl NginxSection {
@@ -171,6 +177,14 @@ mod tests {
             (
                 format!("{RING}{}", nginx.replace(", \"/run/n/3\"", "")),
                 "/stek.toml:6: [nginx.b] keys: needs",
+            ),
+            (
+                good.replace("key = ", "clock-skew = \"2h\"\nkey = "),
+                "/stek.toml:3: [ring] clock-skew: ",
+            ),
+            (
+                good.replace("key = ", "ticket-lifetime = \"8d\"\nkey = "),
+                "/stek.toml:3: [ring] ticket-lifetime: no ticket",
             ),
             (good.replace("socket", "sockett"), "/stek.toml:5: [haproxy.a] has no key `sockett`"),
         ] {

@@ -132,7 +132,8 @@ impl Stage {
             let canary = if kind == Kind::Envoy { canary.with_http_request() } else { canary };
             pools.push(Pool { kind, servers, canary });
         }
-        let sidecars = [sidecar(&files, &key, &pools, 0)?, sidecar(&files, &key, &pools, 1)?];
+        let sidecars =
+            [sidecar(&files, &key, &pools, 0).await?, sidecar(&files, &key, &pools, 1).await?];
         let (trace, outcome) = (trace.clone(), Outcome::default());
         let mut stage = Self { trace, sidecars, pools, outcome, _files: [files, key] };
         wait("the sidecars did not write the first keys", || {
@@ -254,7 +255,7 @@ impl Stage {
 const SIDECAR: &str = "sidecar.example";
 
 /// Starts the sidecar of one host. That of the first has the ring, in a file.
-fn sidecar(
+async fn sidecar(
     files: &Files,
     key: &Files,
     pools: &[Pool],
@@ -287,7 +288,8 @@ fn sidecar(
     let text = format!("[ring]\nkey = \"{key}\"\nmember = \"{member}\"\n{store}\n{sections}");
     files.write(&name, &text)?;
     let loaded = LoadedStek::read(&files.path(&name))?;
-    RunningRing::start(&loaded.stek, &Metrics::new()).map_err(|error| loaded.locate(error))
+    let running = RunningRing::start(&loaded.stek, &Metrics::new()).await;
+    running.map_err(|error| loaded.locate(error))
 }
 
 /// Returns a key, in hexadecimal.

@@ -4,12 +4,16 @@
 //! and the next one begins to seal. `show tls-keys` prints them all, which is the acknowledgement.
 //! (HAProxy's management guide, "set ssl tls-key" and "show tls-keys".)
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use nix::unistd::geteuid;
+use tessera_proxy::logging::tracing;
 use tessera_ring::{InstallRefused, Installation, Installer, RingKeys};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -18,7 +22,7 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use super::{CHECK_EVERY, key_file};
-use crate::keys::{ServerKey, ServerKeys};
+use crate::keys::{Fillers, ServerKey, ServerKeys};
 
 /// The keys of the listeners that share one file of an HAProxy.
 pub struct HaProxy {
@@ -28,8 +32,14 @@ pub struct HaProxy {
     pub file: PathBuf,
     /// The keys of its domain.
     pub keys: ServerKeys,
-    /// Keys that exist nowhere else, in places for which the ring has none.
-    fillers: Mutex<Vec<ServerKey>>,
+    state: Mutex<HaProxyState>,
+}
+
+#[derive(Default)]
+struct HaProxyState {
+    fillers: Fillers,
+    /// What it confirmed last.
+    confirmed: Option<Three>,
 }
 
 /// How long one command may take.
@@ -45,11 +55,12 @@ impl HaProxy {
     /// Creates the installer.
     #[must_use]
     pub fn new(socket: PathBuf, file: PathBuf, keys: ServerKeys) -> Self {
-        Self { socket, file, keys, fillers: Mutex::default() }
+        Self { socket, file, keys, state: Mutex::default() }
     }
 
     async fn follow(&self, ring: &RingKeys) -> Result<(), InstallRefused> {
-        let wanted = self.wanted(ring).await?;
+        let mut state = self.state.lock().await;
+        let wanted = self.wanted(ring, &mut state.fillers)?;
         // First the file: a restart between the two must not bring older keys back.
         key_file::replace(&self.file, lines(&wanted).as_bytes()).map_err(|error| {
             InstallRefused(format!(
@@ -59,42 +70,41 @@ impl HaProxy {
             ))
         })?;
         let held = self.held().await?;
+        if held != wanted && state.confirmed.as_ref() == Some(&wanted) {
+            tracing::warn!(
+                "HAProxy at {} held other ticket keys than the ring's: it was restarted with another file, or another \
+                 program sets keys of {}; they are replaced",
+                self.socket.display(),
+                self.file.display()
+            );
+        }
+        state.confirmed = None;
         for key in missing(&held, &wanted) {
             self.push(key).await?;
         }
-        match self.held().await? == wanted {
-            true => Ok(()),
-            false => Err(InstallRefused(format!(
+        if self.held().await? != wanted {
+            return Err(InstallRefused(format!(
                 "HAProxy at {} holds other ticket keys than those pushed: another program sets keys of {}; only the \
                  sidecar may",
                 self.socket.display(),
                 self.file.display()
-            ))),
+            )));
         }
+        state.confirmed = Some(wanted);
+        Ok(())
     }
 
-    /// Returns the keys to hold. Fillers stay the same while they are needed: an unchanged ring changes nothing.
-    async fn wanted(&self, ring: &RingKeys) -> Result<Three, InstallRefused> {
-        let random = || {
-            self.keys.random().map_err(|_| InstallRefused("the system has no random bytes".into()))
+    /// Returns the keys to hold.
+    fn wanted(&self, ring: &RingKeys, fillers: &mut Fillers) -> Result<Three, InstallRefused> {
+        let keys = self.keys.derive(ring, fillers)?;
+        let earlier = keys.earlier.into_iter().next();
+        let missing = usize::from(earlier.is_none()) + usize::from(keys.next.is_none());
+        let mut random = self.keys.fill(fillers, missing)?.iter().cloned();
+        let mut or_random = |key: Option<ServerKey>| {
+            key.or_else(|| random.next())
+                .ok_or_else(|| InstallRefused("HAProxy takes three ticket keys".into()))
         };
-        let mut fillers = self.fillers.lock().await;
-        while fillers.len() < 3 {
-            fillers.push(random()?);
-        }
-        let keys = self.keys.derive(ring);
-        let keys = keys.map_err(|_| InstallRefused("the system has no random bytes".into()))?;
-        if ring.issuing.is_some() && !keys.earlier.is_empty() && keys.next.is_some() {
-            // Destroyed as soon as none is needed.
-            fillers.clear();
-        }
-        let filler = |place: usize| fillers.get(place).cloned().unwrap_or_default();
-        let issuing = if ring.issuing.is_some() { keys.issuing } else { filler(1) };
-        Ok([
-            keys.earlier.into_iter().next().unwrap_or_else(|| filler(0)),
-            issuing,
-            keys.next.unwrap_or_else(|| filler(2)),
-        ])
+        Ok([or_random(earlier)?, keys.issuing, or_random(keys.next)?])
     }
 
     /// Returns the three keys that HAProxy holds, in their order.
@@ -102,16 +112,13 @@ impl HaProxy {
         let answer = self.command(&format!("show tls-keys {}", self.file.display())).await?;
         let keys = parse_keys(&answer);
         if keys.len() != 3 {
-            // The answer may hold keys: it is shown only if it isn't one.
-            let said = answer.lines().find(|line| !line.starts_with('#') && !line.contains('.'));
             return Err(InstallRefused(format!(
-                "HAProxy at {} has no three ticket keys of {}: a bind line with `tls-ticket-keys {}` is needed, with the \
-                 same path{}",
+                "HAProxy at {} doesn't have three ticket keys named {}: a bind line with `tls-ticket-keys {}` is needed, \
+                 with the same path (it answers: {})",
                 self.socket.display(),
                 self.file.display(),
                 self.file.display(),
-                said.filter(|said| !said.is_empty())
-                    .map_or(String::new(), |said| format!(" (it answers: {said})"))
+                quoted(&answer)
             )));
         }
         Ok(keys)
@@ -130,7 +137,7 @@ impl HaProxy {
             false => Err(InstallRefused(format!(
                 "HAProxy at {} refused a ticket key: {}; the socket needs `level admin`",
                 self.socket.display(),
-                answer.trim()
+                quoted(&answer)
             ))),
         }
     }
@@ -176,6 +183,16 @@ fn missing<'w>(held: &[ServerKey], wanted: &'w Three) -> &'w [ServerKey] {
     wanted.get(common.unwrap_or(0)..).unwrap_or_default()
 }
 
+/// Returns the beginning of an answer, unless it may hold a key: a word that long is none of a message.
+fn quoted(answer: &str) -> String {
+    let is_word = |word: &str| word.len() <= 32 && !word.contains(char::is_control);
+    let line = answer.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+    match line.len() <= 200 && line.split(' ').all(is_word) {
+        true => line.trim().to_owned(),
+        false => "something else".to_owned(),
+    }
+}
+
 /// Parses the answer to `show tls-keys`: lines `ID.NUMBER KEY`, after a comment.
 fn parse_keys(answer: &str) -> Vec<ServerKey> {
     let lines = answer.lines().filter(|line| !line.starts_with('#'));
@@ -183,9 +200,23 @@ fn parse_keys(answer: &str) -> Vec<ServerKey> {
     keys.filter_map(|key| STANDARD.decode(key).ok().map(Zeroizing::new)).collect()
 }
 
+/// Refuses a socket that a user listens at who doesn't own its directory: keys would go to another program.
+fn check_owner(socket: &Path, user: u32) -> io::Result<()> {
+    let directory =
+        socket.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let metadata = fs::metadata(directory)?;
+    let is_open = metadata.mode() & 0o002 != 0 && metadata.mode() & 0o1000 == 0;
+    if user != 0 && user != geteuid().as_raw() && (user != metadata.uid() || is_open) {
+        let what = format!("user {user} listens there, who doesn't own its directory");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    Ok(())
+}
+
 /// Sends one line, and reads the answer to the end.
 async fn exchange(socket: &Path, line: &str) -> io::Result<Zeroizing<String>> {
     let mut stream = UnixStream::connect(socket).await?;
+    check_owner(socket, stream.peer_cred()?.uid())?;
     stream.write_all(line.as_bytes()).await?;
     stream.write_all(b"\n").await?;
     // Never grows: a reallocation would leave keys behind.
@@ -201,6 +232,15 @@ mod tests {
 
     fn keys<const N: usize>(bytes: [u8; N]) -> [ServerKey; N] {
         bytes.map(|byte| Zeroizing::new(vec![byte; 80]))
+    }
+
+    #[test]
+    fn a_socket_of_another_user_gets_no_key() {
+        let own = geteuid().as_raw();
+        let socket = Path::new("/proc/self/nothing.sock");
+        assert!(check_owner(socket, own).is_ok() && check_owner(socket, 0).is_ok());
+        let refused = check_owner(Path::new("/etc/nothing.sock"), 4242).unwrap_err().to_string();
+        assert_eq!(refused, "user 4242 listens there, who doesn't own its directory");
     }
 
     #[test]
@@ -229,6 +269,9 @@ mod tests {
             lines.lines().enumerate().map(|(at, key)| format!("0.{at} {key}")).collect();
         let answer = format!("# id secret\n{}\n\n", shown.join("\n"));
         assert_eq!(parse_keys(&answer), wanted);
+        assert_eq!(quoted(&answer), "# id secret");
+        assert_eq!(quoted(shown[0].as_str()), "something else", "an answer that has a key");
+        assert_eq!(quoted("\nPermission denied\n"), "Permission denied");
         assert!(parse_keys("'show tls-keys' unable to locate referenced filename\n").is_empty());
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use super::{CHECK_EVERY, key_file};
-use crate::keys::{ServerKey, ServerKeys};
+use crate::keys::{Fillers, ServerKey, ServerKeys};
 
 /// The keys of the virtual hosts of an nginx that share key files.
 pub struct Nginx {
@@ -30,8 +30,7 @@ pub struct Nginx {
 
 #[derive(Default)]
 struct NginxState {
-    /// Random keys for the files that the ring has no key for.
-    fillers: Vec<ServerKey>,
+    fillers: Fillers,
     /// What the master loaded last, if it still runs.
     loaded: Option<(Process, Vec<ServerKey>)>,
 }
@@ -94,18 +93,10 @@ impl Nginx {
         ring: &RingKeys,
         state: &mut NginxState,
     ) -> Result<Vec<ServerKey>, InstallRefused> {
-        let random = |_| InstallRefused("the system has no random bytes".into());
-        while state.fillers.len() < self.files.len() {
-            state.fillers.push(self.keys.random().map_err(random)?);
-        }
-        let keys = self.keys.derive(ring).map_err(random)?;
-        let issuing = match ring.issuing {
-            Some(_) => keys.issuing,
-            None => state.fillers.first().cloned().unwrap_or_default(),
-        };
-        let ring = [issuing].into_iter().chain(keys.next).chain(keys.earlier);
-        let mut wanted: Vec<_> = ring.take(self.files.len()).collect();
-        wanted.extend(state.fillers.iter().skip(wanted.len()).cloned());
+        let keys = self.keys.derive(ring, &mut state.fillers)?;
+        let mut wanted: Vec<_> = keys.in_order().take(self.files.len()).cloned().collect();
+        let missing = self.files.len() - wanted.len();
+        wanted.extend_from_slice(self.keys.fill(&mut state.fillers, missing)?);
         Ok(wanted)
     }
 
@@ -141,7 +132,7 @@ impl Nginx {
                 let leaving = current.iter().filter(|worker| worker.is_leaving());
                 let leaving: Vec<_> = leaving.map(|worker| worker.pid).collect();
                 if !leaving.is_empty() {
-                    tracing::debug!(
+                    tracing::info!(
                         ?leaving,
                         "workers of nginx with the earlier ticket keys finish their connections"
                     );

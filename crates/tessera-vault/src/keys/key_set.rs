@@ -30,8 +30,12 @@ impl KeySet {
         Self { sealing: SealAlgorithms::new(provider, label), keys: RwLock::default() }
     }
 
-    pub(crate) fn install(&self, keys: Vec<TicketKey>, now: Duration) -> Result<(), RingError> {
-        let mut fresh = Vec::with_capacity(keys.len());
+    pub(crate) fn install<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k TicketKey>,
+        now: Duration,
+    ) -> Result<(), RingError> {
+        let mut fresh = Vec::new();
         for key in keys {
             self.insert(&mut fresh, key)?;
         }
@@ -45,7 +49,7 @@ impl KeySet {
     pub(crate) fn add(&self, key: TicketKey, now: Duration) -> Result<(), RingError> {
         let mut keys = self.write();
         let mut fresh = keys.clone();
-        self.insert(&mut fresh, key)?;
+        self.insert(&mut fresh, &key)?;
         fresh.retain(|key| key.opens_until > now);
         *keys = fresh;
         Ok(())
@@ -106,7 +110,7 @@ impl KeySet {
         self.find(|key| key.issues_from <= unix && unix < key.issues_until)
     }
 
-    fn insert(&self, keys: &mut Vec<Arc<Key>>, key: TicketKey) -> Result<(), RingError> {
+    fn insert(&self, keys: &mut Vec<Arc<Key>>, key: &TicketKey) -> Result<(), RingError> {
         key.check()?;
         // Without algorithms the secret itself is kept, only to detect duplicates.
         let prk = match &self.sealing {

@@ -37,7 +37,20 @@ impl TicketKeyRing {
     /// # Errors
     /// Returns an error if a key is unusable or a duplicate; the ring keeps its old keys.
     pub fn install(&self, keys: Vec<TicketKey>, now: Duration) -> Result<(), RingError> {
-        self.keys.install(keys, now)
+        self.keys.install(keys.iter(), now)
+    }
+
+    /// Replaces all keys as [`install`](Self::install) does, by copies of keys that stay where they are: moving a key
+    /// leaves its secret in the place that it left.
+    ///
+    /// # Errors
+    /// Those of [`install`](Self::install).
+    pub fn install_copies<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k TicketKey>,
+        now: Duration,
+    ) -> Result<(), RingError> {
+        self.keys.install(keys.into_iter(), now)
     }
 
     /// Adds one key at `now` (since the Unix epoch), and destroys those that no longer open tickets.

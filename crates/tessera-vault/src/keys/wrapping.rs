@@ -51,7 +51,7 @@ impl WrappingKeys {
     /// # Errors
     /// Returns an error if a key is unusable or a duplicate; the set keeps its old keys.
     pub fn install(&self, keys: Vec<EpochKey>, now: Duration) -> Result<(), RingError> {
-        self.keys.install(keys, now)
+        self.keys.install(keys.iter(), now)
     }
 
     /// Adds one key at `now` (since the Unix epoch), and destroys those that no longer open.

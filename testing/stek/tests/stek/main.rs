@@ -6,5 +6,6 @@ mod files;
 mod haproxy;
 mod load;
 mod nginx;
+mod openssl;
 mod partition;
 mod program;

@@ -110,6 +110,28 @@ async fn a_pool_goes_on_whatever_of_it_is_killed() {
     }
 }
 
+/// After a reboot without a cache, while the store is down: servers that wait for the sidecar start all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sidecar_that_knows_no_key_lets_its_server_start() {
+    let fleet = Fleet::new();
+    let mut server = RunningServer::haproxy(&fleet.pki);
+    let files = Directory::new();
+    let ca = files.write("ca.pem", fleet.pki.authority.pem());
+    let nowhere = free_port().unwrap();
+    let store = format!(
+        "etcd = {{ endpoints = [\"127.0.0.1:{nowhere}\"], plaintext-on-private-network = true }}"
+    );
+    let mut sidecar = Sidecar::new(PROGRAM, "a", &store, &server.haproxy_section(&ca));
+    fs::remove_file(server.path("keys")).unwrap();
+    sidecar.start();
+    until("the file is there", || server.path("keys").exists()).await;
+    server.start();
+    let address = server.address;
+    assert!(fleet.crosses(address, address).await, "its tickets open there");
+    assert!(!sidecar.is_well());
+    assert_eq!(fs::read_to_string(server.path("keys")).unwrap().lines().count(), 3);
+}
+
 /// A site without etcd: one sidecar has the store in a file, the other reaches it by mutual TLS.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_site_keeps_its_ring_in_a_file_of_one_sidecar() {
@@ -188,7 +210,7 @@ async fn no_key_that_envoys_had_is_left_in_their_sidecars() {
     let keys = ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain);
     let parts = |key: Box<TicketKey>| {
         let ring = RingKeys { issuing: Some(key), ..RingKeys::default() };
-        let derived = keys.derive(&ring).unwrap().issuing;
+        let derived = keys.issuing(&ring).unwrap();
         derived.chunks_exact(16).skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>()
     };
     let mut gone = Vec::new();

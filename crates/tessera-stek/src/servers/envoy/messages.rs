@@ -3,6 +3,7 @@
 //! Source: `envoy/service/discovery/v3/discovery.proto`, `envoy/extensions/transport_sockets/tls/v3/secret.proto`,
 //! `envoy/extensions/transport_sockets/tls/v3/common.proto`, `envoy/config/core/v3/base.proto` and
 //! `google/rpc/status.proto` of Envoy 1.40. Unknown fields are skipped.
+//! Messages with keys have no `Debug`.
 
 use prost::Message;
 
@@ -41,6 +42,7 @@ pub(super) struct Status {
 
 /// `envoy.service.discovery.v3.DiscoveryResponse`.
 #[derive(Clone, PartialEq, Message)]
+#[prost(skip_debug)]
 pub(super) struct DiscoveryResponse {
     #[prost(string, tag = "1")]
     pub(super) version_info: String,
@@ -56,6 +58,7 @@ pub(super) struct DiscoveryResponse {
 
 /// `google.protobuf.Any`.
 #[derive(Clone, PartialEq, Message)]
+#[prost(skip_debug)]
 pub(super) struct Any {
     #[prost(string, tag = "1")]
     pub(super) type_url: String,
@@ -72,6 +75,7 @@ pub(super) struct ControlPlane {
 
 /// `envoy.extensions.transport_sockets.tls.v3.Secret`.
 #[derive(Clone, PartialEq, Message)]
+#[prost(skip_debug)]
 pub(super) struct Secret {
     #[prost(string, tag = "1")]
     pub(super) name: String,
@@ -81,6 +85,7 @@ pub(super) struct Secret {
 
 /// `envoy.extensions.transport_sockets.tls.v3.TlsSessionTicketKeys`: the first key seals, all open.
 #[derive(Clone, PartialEq, Message)]
+#[prost(skip_debug)]
 pub(super) struct TlsSessionTicketKeys {
     #[prost(message, repeated, tag = "1")]
     pub(super) keys: Vec<DataSource>,
@@ -88,6 +93,7 @@ pub(super) struct TlsSessionTicketKeys {
 
 /// `envoy.config.core.v3.DataSource`.
 #[derive(Clone, PartialEq, Message)]
+#[prost(skip_debug)]
 pub(super) struct DataSource {
     #[prost(bytes = "vec", tag = "2")]
     pub(super) inline_bytes: Vec<u8>,

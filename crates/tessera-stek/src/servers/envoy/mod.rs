@@ -35,7 +35,8 @@ use self::secret::Snapshot;
 use self::service::Service;
 use self::socket::SocketFile;
 use self::subscriptions::{Subscriptions, Verdict};
-use crate::keys::{ServerKey, ServerKeys};
+use super::CHECK_EVERY;
+use crate::keys::{Fillers, ServerKeys};
 
 /// The Envoys of a host that get their ticket keys at one socket.
 pub struct Envoy {
@@ -43,8 +44,8 @@ pub struct Envoy {
     /// What the Envoys should have; the service ends with it.
     current: watch::Sender<Snapshot>,
     subscriptions: Arc<Subscriptions>,
-    /// A random key that exists nowhere else, while the ring has none to seal with. Held during an installation.
-    filler: Mutex<Option<ServerKey>>,
+    /// Held during an installation.
+    fillers: Mutex<Fillers>,
     _file: SocketFile,
 }
 
@@ -85,19 +86,12 @@ impl Envoy {
             subscriptions: subscriptions.clone(),
         };
         tokio::spawn(service.serve(listener));
-        Ok(Self { parts, current, subscriptions, filler: Mutex::default(), _file: file })
+        Ok(Self { parts, current, subscriptions, fillers: Mutex::default(), _file: file })
     }
 
     async fn follow(&self, ring: &RingKeys) -> Result<(), InstallRefused> {
-        let random = |_| InstallRefused("the system has no random bytes".into());
-        let mut filler = self.filler.lock().await;
-        let mut keys = self.parts.keys.derive(ring).map_err(random)?;
-        match (&ring.issuing, &*filler) {
-            // Stays the same while it is needed.
-            (None, Some(filler)) => keys.issuing = filler.clone(),
-            (None, None) => *filler = Some(keys.issuing.clone()),
-            (Some(_), _) => *filler = None,
-        }
+        let mut fillers = self.fillers.lock().await;
+        let keys = self.parts.keys.derive(ring, &mut fillers)?;
         let version = self.publish(secret::encode(&self.parts.secret, &keys));
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -145,5 +139,9 @@ impl Envoy {
 impl Installer for Envoy {
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
         Box::pin(self.follow(keys))
+    }
+
+    fn check_every(&self) -> Option<Duration> {
+        Some(CHECK_EVERY)
     }
 }

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::messages::{
     Any, ControlPlane, DataSource, DiscoveryResponse, SECRET, Secret, TlsSessionTicketKeys,
 };
-use crate::keys::KeysInRoles;
+use crate::keys::ServerKeySet;
 
 /// An encoded `Secret`.
 pub(super) type EncodedSecret = Zeroizing<Vec<u8>>;
@@ -23,9 +23,8 @@ pub(super) struct Snapshot {
 }
 
 /// Encodes the keys: the first seals, all open.
-pub(super) fn encode(name: &str, keys: &KeysInRoles) -> EncodedSecret {
-    let in_order = [&keys.issuing].into_iter().chain(&keys.next).chain(&keys.earlier);
-    let keys = in_order.map(|key| DataSource { inline_bytes: key.to_vec() }).collect();
+pub(super) fn encode(name: &str, keys: &ServerKeySet) -> EncodedSecret {
+    let keys = keys.in_order().map(|key| DataSource { inline_bytes: key.to_vec() }).collect();
     let session_ticket_keys = Some(TlsSessionTicketKeys { keys });
     let mut secret = Secret { name: name.into(), session_ticket_keys };
     let encoded = encoded(&secret);
@@ -50,7 +49,7 @@ pub(super) fn response(version: u64, secret: &EncodedSecret) -> Zeroizing<Vec<u8
 }
 
 /// Long enough for `h2` to write a response from where it is: it copies shorter ones than 1,024 bytes into a buffer that
-/// is not wiped.
+/// is not wiped (`CHAIN_THRESHOLD_WITHOUT_VECTORED_IO` in `src/codec/framed_write.rs` of `h2` 0.4).
 const PADDED: usize = 1024;
 
 /// It has its whole length from the start: growing would leave keys behind.

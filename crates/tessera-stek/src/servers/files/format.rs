@@ -10,7 +10,7 @@ use tessera_vault::TicketKeyForm;
 use zeroize::Zeroizing;
 
 use super::Contents;
-use crate::keys::{KeysInRoles, ServerKey};
+use crate::keys::ServerKeySet;
 
 /// How a server reads its ticket keys from files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,20 +104,15 @@ impl fmt::Display for UnknownFormat {
 
 impl std::error::Error for UnknownFormat {}
 
-/// Returns the issuing key, the next one, and the earlier ones.
-pub(super) fn in_order(keys: &KeysInRoles) -> impl Iterator<Item = &ServerKey> {
-    [&keys.issuing].into_iter().chain(&keys.next).chain(&keys.earlier)
-}
-
-pub(super) fn concatenated(keys: &KeysInRoles) -> Contents {
+pub(super) fn concatenated(keys: &ServerKeySet) -> Contents {
     let mut contents = with_room(keys, 1);
-    in_order(keys).for_each(|key| contents.extend_from_slice(key));
+    keys.in_order().for_each(|key| contents.extend_from_slice(key));
     contents
 }
 
-pub(super) fn base64(keys: &KeysInRoles) -> Contents {
+pub(super) fn base64(keys: &ServerKeySet) -> Contents {
     let mut contents = with_room(keys, 2);
-    for key in in_order(keys) {
+    for key in keys.in_order() {
         let line = Zeroizing::new(STANDARD.encode(&**key));
         contents.extend_from_slice(line.as_bytes());
         contents.push(b'\n');
@@ -128,7 +123,7 @@ pub(super) fn base64(keys: &KeysInRoles) -> Contents {
 /// The end of the year 9999: a time that doesn't come.
 const NEVER: u64 = 253_402_300_799;
 
-pub(super) fn h2o(keys: &KeysInRoles, issues_until: Option<Duration>) -> Contents {
+pub(super) fn h2o(keys: &ServerKeySet, issues_until: Option<Duration>) -> Contents {
     // The latest second in which it seals.
     let last =
         issues_until.map_or(NEVER, |until| until.as_secs().saturating_sub(1).clamp(1, NEVER));
@@ -152,8 +147,8 @@ pub(super) fn h2o(keys: &KeysInRoles, issues_until: Option<Duration>) -> Content
 }
 
 /// Returns a buffer for the keys, `times` as long: one that never grows, which would leave keys behind.
-fn with_room(keys: &KeysInRoles, times: usize) -> Contents {
-    let length: usize = in_order(keys).map(|key| key.len()).sum();
+fn with_room(keys: &ServerKeySet, times: usize) -> Contents {
+    let length: usize = keys.in_order().map(|key| key.len()).sum();
     Zeroizing::new(Vec::with_capacity(length * times))
 }
 
@@ -166,9 +161,9 @@ fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    fn keys(length: usize) -> KeysInRoles {
+    fn keys(length: usize) -> ServerKeySet {
         let key = |byte| Zeroizing::new(vec![byte; length]);
-        KeysInRoles { issuing: key(1), next: Some(key(2)), earlier: vec![key(3), key(4)] }
+        ServerKeySet { issuing: key(1), next: Some(key(2)), earlier: vec![key(3), key(4)] }
     }
 
     #[test]

@@ -30,7 +30,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tessera::crypto::RandomFailed;
 use tessera_ring::{InstallRefused, Installation, Installer, RingKeys};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
@@ -40,8 +39,8 @@ pub use command::ReloadCommand;
 pub use format::{FileFormat, UnknownFormat};
 pub use probe::Probe;
 
-use super::key_file;
-use crate::keys::{KeysInRoles, ServerKey, ServerKeys};
+use super::{CHECK_EVERY, key_file};
+use crate::keys::{Fillers, ServerKeySet, ServerKeys};
 
 /// The contents of a file of keys.
 type Contents = Zeroizing<Vec<u8>>;
@@ -67,14 +66,18 @@ pub struct KeyFileParts {
     pub probe: Option<Probe>,
 }
 
-/// A combination of settings that can't work; the text has the reason.
+/// A combination of settings that can't work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyFilesError(pub String);
+pub struct KeyFilesError {
+    /// The setting to change: `keys`, `key-length` or `command`.
+    pub setting: &'static str,
+    /// The reason.
+    pub reason: String,
+}
 
 #[derive(Default)]
 struct State {
-    /// Random keys for the places that the ring has no key for.
-    fillers: Vec<ServerKey>,
+    fillers: Fillers,
     /// What the server confirmed last.
     installed: Option<Vec<Contents>>,
 }
@@ -101,34 +104,33 @@ impl KeyFiles {
             (FileFormat::Binary, _) | (_, 1) => None,
             _ => Some(format!("the format `{name}` needs exactly one file")),
         };
+        let wrong = |setting, reason| Err(KeyFilesError { setting, reason });
         if let Some(problem) = problem {
-            return Err(KeyFilesError(problem));
+            return wrong("keys", problem);
         }
         if let Some(twice) = files.iter().enumerate().find(|(at, file)| files[..*at].contains(file))
         {
-            return Err(KeyFilesError(format!("the file {} is named twice", twice.1.display())));
+            return wrong("keys", format!("the file {} is named twice", twice.1.display()));
         }
         if !format.takes(keys.form()) {
             let length = keys.form().len();
-            return Err(KeyFilesError(format!(
-                "the format `{name}` has no keys of {length} bytes"
-            )));
+            return wrong(
+                "key-length",
+                format!("the format `{name}` has no keys of {length} bytes"),
+            );
         }
         if command.is_none() && probe.is_none() {
-            return Err(KeyFilesError(
-                "neither a command nor a probe: nothing would show that the server took the keys"
-                    .into(),
-            ));
+            let reason = "neither `command` nor `canary` is set: nothing would show that the server took the keys";
+            return wrong("command", reason.to_owned());
         }
         Ok(Self { parts, state: Mutex::default() })
     }
 
     async fn follow(&self, ring: &RingKeys) -> Result<(), InstallRefused> {
         let mut state = self.state.lock().await;
-        let random = |_| InstallRefused("the system has no random bytes".into());
-        let keys = self.wanted(ring, &mut state).map_err(random)?;
+        let keys = self.parts.keys.derive(ring, &mut state.fillers)?;
         let issues_until = ring.issuing.as_ref().map(|key| key.issues_until);
-        let contents = self.contents(&keys, issues_until, &state.fillers);
+        let contents = self.contents(&keys, issues_until, &mut state.fillers)?;
         if state.installed.as_ref() == Some(&contents) && self.files_have(&contents) {
             return Ok(());
         }
@@ -159,36 +161,25 @@ impl KeyFiles {
         Ok(())
     }
 
-    /// Returns the keys to hold. The fillers stay the same while they are needed: an unchanged ring changes nothing.
-    fn wanted(&self, ring: &RingKeys, state: &mut State) -> Result<KeysInRoles, RandomFailed> {
-        while state.fillers.len() < self.parts.files.len() {
-            state.fillers.push(self.parts.keys.random()?);
-        }
-        let mut keys = self.parts.keys.derive(ring)?;
-        if ring.issuing.is_none() {
-            keys.issuing = state.fillers.first().cloned().unwrap_or_default();
-        }
-        Ok(keys)
-    }
-
     /// Returns the contents of the files, in their order.
     fn contents(
         &self,
-        keys: &KeysInRoles,
+        keys: &ServerKeySet,
         issues_until: Option<Duration>,
-        fillers: &[ServerKey],
-    ) -> Vec<Contents> {
-        match self.parts.format {
+        fillers: &mut Fillers,
+    ) -> Result<Vec<Contents>, InstallRefused> {
+        Ok(match self.parts.format {
             FileFormat::Binary => {
                 let count = self.parts.files.len();
-                let mut contents: Vec<_> = format::in_order(keys).take(count).cloned().collect();
-                contents.extend(fillers.iter().skip(contents.len()).cloned());
+                let mut contents: Vec<_> = keys.in_order().take(count).cloned().collect();
+                let missing = count - contents.len();
+                contents.extend_from_slice(self.parts.keys.fill(fillers, missing)?);
                 contents
             }
             FileFormat::Concatenated => vec![format::concatenated(keys)],
             FileFormat::Base64 => vec![format::base64(keys)],
             FileFormat::H2o => vec![format::h2o(keys, issues_until)],
-        }
+        })
     }
 
     /// Waits until a new file has another time than the current one, in whole seconds, and than the last reload had.
@@ -210,11 +201,15 @@ impl Installer for KeyFiles {
     fn install<'a>(&'a self, keys: &'a RingKeys) -> Installation<'a> {
         Box::pin(self.follow(keys))
     }
+
+    fn check_every(&self) -> Option<Duration> {
+        Some(CHECK_EVERY)
+    }
 }
 
 impl fmt::Display for KeyFilesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.reason)
     }
 }
 

@@ -62,9 +62,8 @@ fn ring_keys() -> Arc<RingKeys> {
 
 /// Returns the keys as an Envoy should have them.
 fn in_order(keys: &RingKeys) -> Vec<Vec<u8>> {
-    let keys = server_keys(TicketKeyForm::Aes256).derive(keys).unwrap();
-    let all = [keys.issuing].into_iter().chain(keys.next).chain(keys.earlier);
-    all.map(|key| key.to_vec()).collect()
+    let keys = server_keys(TicketKeyForm::Aes256).derive(keys, &mut Fillers::default()).unwrap();
+    keys.in_order().map(|key| key.to_vec()).collect()
 }
 
 #[tokio::test]
