@@ -57,6 +57,8 @@ impl KnownKeys {
             }
         };
         let StoredKeys { mut active, next } = stored;
+        // The store keeps a key for longer than any clock lets it open.
+        active.retain(|entry| now < entry.key.opens_until);
         active.retain(&mut accept);
         let next = next.filter(&mut accept);
         let highest = active.iter().chain(&next).map(|entry| entry.epoch).max().unwrap_or(0);
@@ -176,4 +178,31 @@ fn secret_of(key: &TicketKey, provider: &Provider) -> [u8; 16] {
 /// Writes an id in hexadecimal.
 pub(crate) fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The store keeps keys past their ends, since clocks differ.
+    #[test]
+    fn a_key_whose_time_is_over_is_no_sign_of_a_restored_store() {
+        let provider = tessera_aws_lc::provider();
+        let at = Duration::from_secs;
+        let key = TicketKey {
+            opens_until: at(10),
+            issues_until: at(5),
+            ..TicketKey::forever([1; 16], [7; 32].into())
+        };
+        let entry = RingEntry { generated_at: at(0), key: Box::new(key), epoch: 1, floor: 0 };
+        let stored = || StoredKeys { active: vec![entry.clone()], next: None };
+        let mut known = KnownKeys::default();
+        assert_eq!(known.update(stored(), &provider, at(1)), None);
+        known.purge(at(10));
+        assert!(known.active.is_empty());
+        assert_eq!(known.update(stored(), &provider, at(10)), None);
+        assert!(known.active.is_empty());
+        // Before its end it would be one.
+        assert!(known.update(stored(), &provider, at(9)).is_some());
+    }
 }

@@ -302,7 +302,7 @@ impl Shared {
     }
 
     /// Reports a problem in the status, and logs it when it begins.
-    fn set_problem(&self, problem: Option<String>) {
+    pub(crate) fn set_problem(&self, problem: Option<String>) {
         let mut status = self.status();
         if let Some(why) = problem.as_ref().filter(|_| status.problem != problem) {
             tracing::warn!("{why}");

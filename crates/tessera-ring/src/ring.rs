@@ -185,21 +185,15 @@ async fn look(shared: Weak<Shared>) {
         let mut turn = ring.turn.lock().await;
         ring.enforce(&mut turn).await;
     }
-    let mut failure = None;
     loop {
         let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
         let mut turn = ring.turn.lock().await;
         let again = match ring.look(&mut turn).await {
-            Ok(again) => {
-                failure = None;
-                again
-            }
+            Ok(again) => again,
             Err(error) => {
-                let why = error.to_string();
-                if failure.as_ref() != Some(&why) {
-                    tracing::warn!("the ticket-key ring keeps its current keys: {why}");
-                }
-                failure = Some(why);
+                ring.set_problem(Some(format!(
+                    "the ticket-key ring keeps its current keys, until these end: {error}"
+                )));
                 // Times are enforced here, whatever becomes of the store.
                 ring.enforce(&mut turn).await;
                 false

@@ -61,7 +61,8 @@ fn done(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Rotate => "The next key seals now, and the one after it is distributed.",
         ChangeKind::Revoke => {
-            "All keys were replaced. Members that reach the store have dropped the earlier ones; `status` shows which."
+            "All keys were replaced. Members that reach the store drop the earlier ones: `status` lists them. A server that it \
+             doesn't list still opens stolen tickets: stop that server."
         }
     }
 }

@@ -188,15 +188,11 @@ impl StekState {
             Some(at) => writeln!(out, "The ring, read {} ago", ago(at)),
             None => writeln!(out, "The ring has not been read yet"),
         };
-        for key in &self.keys {
-            let _ = writeln!(
-                out,
-                "  key {}  epoch {}, seals {}, opens {}",
-                short(&key.id),
-                key.epoch,
-                ahead(key.issues_until),
-                ahead(key.opens_until)
-            );
+        for (at, key) in self.keys.iter().enumerate() {
+            // The first one replaced the others.
+            let seals = if at == 0 { ahead(key.issues_until) } else { "no longer".to_owned() };
+            let (id, epoch, opens) = (short(&key.id), key.epoch, ahead(key.opens_until));
+            let _ = writeln!(out, "  key {id}  epoch {epoch}, seals {seals}, opens {opens}");
         }
         if let Some(next) = &self.next {
             let _ = writeln!(out, "  key {}  next", short(next));
@@ -207,12 +203,14 @@ impl StekState {
             let seals = keys.first().map_or("seals with no key", |_| "seals with ");
             let key = keys.first().map(|key| short(key)).unwrap_or_default();
             let next = if *holds_next { "holds the next key" } else { "lacks the next key" };
-            let _ = writeln!(out, "  {name:<width$}  {seals}{key}, {next}, for {}", ago(*since));
+            let _ =
+                writeln!(out, "  {name:<width$}  {seals}{key}, {next}, as of {} ago", ago(*since));
         }
         out.push_str("\nServers of this sidecar\n");
         let width = self.servers.iter().map(|server| server.name.len()).max().unwrap_or(0);
         for ServerState { name, problem, unreadable } in &self.servers {
-            let problem = problem.as_deref().unwrap_or("in step");
+            let unread = self.read_at.is_none().then_some("the ring has not been read yet");
+            let problem = problem.as_deref().or(unread).unwrap_or("in step");
             let _ = writeln!(out, "  {name:<width$}  {problem}");
             if *unreadable > 0 {
                 let _ = writeln!(
@@ -283,7 +281,7 @@ mod tests {
         assert_eq!(
             state.text(),
             "The ring, read 0 s ago\n  key abababab  epoch 3, seals for another 60 minutes, opens for another 2 hours\n  key \
-             cdcdcdcd  next\n\nMembers\n  b/nginx.www  seals with abababab, lacks the next key, for 60 s\n\nServers of \
+             cdcdcdcd  next\n\nMembers\n  b/nginx.www  seals with abababab, lacks the next key, as of 60 s ago\n\nServers of \
              this sidecar\n  a/haproxy.www  the server is down\n"
         );
         let json = serde_json::to_string(&state).unwrap();

@@ -190,7 +190,8 @@ impl RunningServer {
     #[must_use]
     pub fn haproxy_keys(&self) -> Vec<Vec<u8>> {
         let mut socket = UnixStream::connect(self.path("admin.sock")).unwrap();
-        writeln!(socket, "show tls-keys {}", self.path("keys").display()).unwrap();
+        let command = format!("show tls-keys {}\n", self.path("keys").display());
+        socket.write_all(command.as_bytes()).unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
         let keys = answer.lines().filter_map(|line| line.split_once(' '));

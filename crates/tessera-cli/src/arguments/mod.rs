@@ -132,7 +132,7 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
         task: Sepp,
     },
 
-    /// Ticket keys for pools of TLS servers that resume each other's sessions: HAProxy, nginx, nghttpx and others. They
+    /// Ticket keys for pools of TLS servers that resume each other's sessions: HAProxy, nginx, Envoy and others. They
     /// rotate in two phases, and no key seals before every server holds it.
     #[cfg(feature = "stek")]
     #[command(

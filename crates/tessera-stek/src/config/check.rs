@@ -48,6 +48,9 @@ impl Stek {
                     return wrong(section.key(), key, what);
                 }
             }
+            if section.pool().is_empty() {
+                return wrong(section.key(), "pool", "must have a name");
+            }
             let contradiction = match section.server {
                 Server::HaProxy(haproxy) => haproxy.find_contradiction(),
                 Server::Nginx(nginx) => nginx.find_contradiction(),

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tessera_kit::ProgramError;
 use tessera_proxy::demo::{Files, failed};
 use tokio::time::sleep;
@@ -166,8 +168,18 @@ impl HostServer {
 const SIDECAR: &str = "{ resource_api_version: V3, api_config_source: { api_type: GRPC, transport_api_version: V3, \
                        grpc_services: [{ envoy_grpc: { cluster_name: sidecar } }] } }";
 
+/// How long a server may take to end, before it is killed.
+const END: Duration = Duration::from_secs(2);
+
 impl Drop for Process {
     fn drop(&mut self) {
+        // SIGKILL would leave nginx's workers behind.
+        let id = i32::try_from(self.0.id()).map(Pid::from_raw);
+        let asked = id.is_ok_and(|id| kill(id, Signal::SIGTERM).is_ok());
+        let began = Instant::now();
+        while asked && began.elapsed() < END && matches!(self.0.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -38,8 +38,8 @@ pub struct HaProxy {
 #[derive(Default)]
 struct HaProxyState {
     fillers: Fillers,
-    /// What it confirmed last.
-    confirmed: Option<Three>,
+    /// The ids of the ring's keys that it confirmed last.
+    confirmed: Option<Vec<[u8; 16]>>,
 }
 
 /// How long one command may take.
@@ -70,7 +70,8 @@ impl HaProxy {
             ))
         })?;
         let held = self.held().await?;
-        if held != wanted && state.confirmed.as_ref() == Some(&wanted) {
+        let ids: Vec<_> = ring.in_order().map(|key| key.id).collect();
+        if held != wanted && state.confirmed.as_ref() == Some(&ids) {
             tracing::warn!(
                 "HAProxy at {} held other ticket keys than the ring's: it was restarted with another file, or another \
                  program sets keys of {}; they are replaced",
@@ -90,7 +91,7 @@ impl HaProxy {
                 self.file.display()
             )));
         }
-        state.confirmed = Some(wanted);
+        state.confirmed = Some(ids);
         Ok(())
     }
 
@@ -109,7 +110,8 @@ impl HaProxy {
 
     /// Returns the three keys that HAProxy holds, in their order.
     async fn held(&self) -> Result<Vec<ServerKey>, InstallRefused> {
-        let answer = self.command(&format!("show tls-keys {}", self.file.display())).await?;
+        let file = self.file.display().to_string();
+        let answer = self.command(&["show tls-keys ", &file]).await?;
         let keys = parse_keys(&answer);
         if keys.len() != 3 {
             return Err(InstallRefused(format!(
@@ -126,12 +128,8 @@ impl HaProxy {
 
     async fn push(&self, key: &ServerKey) -> Result<(), InstallRefused> {
         let encoded = Zeroizing::new(STANDARD.encode(&**key));
-        let mut line = Zeroizing::new(String::with_capacity(256 + encoded.len()));
-        line.push_str("set ssl tls-key ");
-        line.push_str(&self.file.display().to_string());
-        line.push(' ');
-        line.push_str(&encoded);
-        let answer = self.command(&line).await?;
+        let file = self.file.display().to_string();
+        let answer = self.command(&["set ssl tls-key ", &file, " ", &encoded]).await?;
         match answer.contains("TLS ticket key updated!") {
             true => Ok(()),
             false => Err(InstallRefused(format!(
@@ -142,8 +140,8 @@ impl HaProxy {
         }
     }
 
-    async fn command(&self, line: &str) -> Result<Zeroizing<String>, InstallRefused> {
-        let answered = timeout(DEADLINE, exchange(&self.socket, line)).await;
+    async fn command(&self, words: &[&str]) -> Result<Zeroizing<String>, InstallRefused> {
+        let answered = timeout(DEADLINE, exchange(&self.socket, words)).await;
         let answered = answered.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         answered.map_err(|error| {
             InstallRefused(format!(
@@ -213,12 +211,17 @@ fn check_owner(socket: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends one line, and reads the answer to the end.
-async fn exchange(socket: &Path, line: &str) -> io::Result<Zeroizing<String>> {
+/// Sends one line, in one write, and reads the answer to the end. HAProxy 2.6 sometimes doesn't read the end of a line that
+/// comes in two.
+async fn exchange(socket: &Path, words: &[&str]) -> io::Result<Zeroizing<String>> {
+    let length: usize = words.iter().map(|word| word.len()).sum();
+    // Never grows: a reallocation would leave keys behind.
+    let mut line = Zeroizing::new(Vec::with_capacity(length + 1));
+    words.iter().for_each(|word| line.extend_from_slice(word.as_bytes()));
+    line.push(b'\n');
     let mut stream = UnixStream::connect(socket).await?;
     check_owner(socket, stream.peer_cred()?.uid())?;
-    stream.write_all(line.as_bytes()).await?;
-    stream.write_all(b"\n").await?;
+    stream.write_all(&line).await?;
     // Never grows: a reallocation would leave keys behind.
     let mut answer = Zeroizing::new(Vec::with_capacity(MOST as usize + 1));
     stream.take(MOST).read_to_end(&mut answer).await?;

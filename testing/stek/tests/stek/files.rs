@@ -231,5 +231,5 @@ fn settings_that_cannot_work_are_refused_with_the_reason() {
     }
     let unconfirmed = KeyFileParts { command: None, ..parts(Base64, &["a"], Aes256) };
     let error = KeyFiles::new(unconfirmed).err().unwrap();
-    assert!(error.to_string().starts_with("neither a command nor a probe"), "{error}");
+    assert!(error.to_string().starts_with("neither `command` nor `canary`"), "{error}");
 }

@@ -54,7 +54,8 @@ async fn tickets_cross_between_two_haproxys_through_twenty_rotations() {
     // The second makes the first seal.
     for _ in 0..2 {
         let mut socket = UnixStream::connect(servers[0].path("admin.sock")).unwrap();
-        writeln!(socket, "set ssl tls-key {} {key}", path.display()).unwrap();
+        let command = format!("set ssl tls-key {} {key}\n", path.display());
+        socket.write_all(command.as_bytes()).unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
         assert!(answer.contains("updated"), "{answer}");

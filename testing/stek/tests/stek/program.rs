@@ -60,6 +60,7 @@ async fn a_pool_goes_on_whatever_of_it_is_killed() {
     for member in 0..3 {
         etcd.kill(member).unwrap();
     }
+    until("the loss is reported", || !sidecars[1].is_well()).await;
     servers[0].kill();
     fs::write(servers[0].path("keys"), "").unwrap();
     sidecars[0].start();
@@ -122,9 +123,9 @@ async fn a_sidecar_that_knows_no_key_lets_its_server_start() {
         "etcd = {{ endpoints = [\"127.0.0.1:{nowhere}\"], plaintext-on-private-network = true }}"
     );
     let mut sidecar = Sidecar::new(PROGRAM, "a", &store, &server.haproxy_section(&ca));
-    fs::remove_file(server.path("keys")).unwrap();
     sidecar.start();
-    until("the file is there", || server.path("keys").exists()).await;
+    let keys = server.path("keys");
+    until("the keys are written", || fs::metadata(&keys).unwrap().len() > 300).await;
     server.start();
     let address = server.address;
     assert!(fleet.crosses(address, address).await, "its tickets open there");
