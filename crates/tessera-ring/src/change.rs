@@ -51,6 +51,9 @@ impl From<StoreError> for ChangeError {
     }
 }
 
+/// How many entries a revocation deletes: with the two new ones a transaction of any store.
+const MAX_DELETIONS: usize = 100;
+
 /// How often a requested change is tried when others change the ring at the same time.
 const TRIES: usize = 5;
 
@@ -112,15 +115,16 @@ impl Shared {
             return Err(ChangeError::NotReady("the system has no random bytes".into()));
         };
         let name = self.names.next();
-        let mut conditions = vec![match stored.next_revision {
-            Some(revision) => Condition::Unchanged(name, revision),
-            None => Condition::Absent(name),
-        }];
-        let mut deletions = Vec::new();
-        for (key, revision) in &stored.active_names {
-            conditions.push(Condition::Unchanged(key.clone(), *revision));
-            deletions.push(Change::Delete { key: key.clone() });
-        }
+        let conditions = vec![
+            match stored.next_revision {
+                Some(revision) => Condition::Unchanged(name, revision),
+                None => Condition::Absent(name),
+            },
+            Condition::NoneWrittenSince(self.names.keys(), stored.revision),
+        ];
+        // The floor alone revokes the keys: entries that don't fit into the transaction end with their leases.
+        let earlier = stored.active_names.iter().take(MAX_DELETIONS);
+        let deletions = earlier.map(|key| Change::Delete { key: key.clone() }).collect();
         let floor = first.epoch;
         let (first, next) = (RingEntry { floor, ..first }, RingEntry { floor, ..next });
         let active = self.activated(&first, now);

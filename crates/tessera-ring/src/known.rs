@@ -184,6 +184,79 @@ pub(crate) fn hex(id: &[u8; 16]) -> String {
 mod tests {
     use super::*;
 
+    /// A key that opens from the first second, and seals from the second one.
+    fn entry(id: u8, secret: u8, epoch: u64, floor: u64) -> RingEntry {
+        let at = Duration::from_secs;
+        let (known_from, issues_from) = (at(1), at(2));
+        let forever = TicketKey::forever([id; 16], [secret; 32].into());
+        let key = TicketKey { known_from, issues_from, issues_until: at(50), ..forever };
+        let key = Box::new(TicketKey { opens_until: at(100), ..key });
+        RingEntry { generated_at: at(0), key, epoch, floor }
+    }
+
+    #[test]
+    fn two_keys_of_one_read_with_the_same_secret_are_refused() {
+        let provider = tessera_aws_lc::provider();
+        let mut known = KnownKeys::default();
+        let (active, next) = (vec![entry(1, 7, 1, 0)], Some(entry(2, 7, 2, 0)));
+        let refused = known.update(StoredKeys { active, next }, &provider, Duration::from_secs(3));
+        assert!(refused.unwrap().contains("has the secret of an earlier key"));
+        assert!(known.active.len() == 1 && known.next.is_none());
+    }
+
+    #[test]
+    fn keys_below_the_floor_are_revoked_the_next_one_too() {
+        let provider = tessera_aws_lc::provider();
+        let now = Duration::from_secs(3);
+        let mut known = KnownKeys::default();
+        let stored = StoredKeys { active: vec![entry(1, 1, 1, 0)], next: Some(entry(2, 2, 2, 0)) };
+        assert_eq!(known.update(stored, &provider, now), None);
+        let active = vec![entry(1, 1, 1, 0), entry(3, 3, 3, 3)];
+        let stored = StoredKeys { active, next: Some(entry(2, 2, 2, 0)) };
+        known.update(stored, &provider, now);
+        let ids: Vec<_> = known.active.iter().map(|it| it.key.id[0]).collect();
+        assert_eq!((ids, known.next.is_none(), known.floor), (vec![3], true, 3));
+    }
+
+    #[test]
+    fn a_key_that_is_active_already_is_not_the_next_one() {
+        let provider = tessera_aws_lc::provider();
+        let mut known = KnownKeys::default();
+        let stored = StoredKeys { active: vec![entry(1, 1, 1, 0)], next: Some(entry(1, 1, 1, 0)) };
+        assert_eq!(known.update(stored, &provider, Duration::from_secs(3)), None);
+        assert!(known.active.len() == 1 && known.next.is_none());
+    }
+
+    #[test]
+    fn only_the_newest_fingerprints_are_remembered() {
+        let provider = tessera_aws_lc::provider();
+        let mut known = KnownKeys::default();
+        known.seen.extend((0..MOST_SEEN).map(|number| (number as u128).to_be_bytes()));
+        let stored = StoredKeys { active: vec![entry(1, 1, 1, 0)], next: None };
+        known.update(stored, &provider, Duration::from_secs(3));
+        assert_eq!(known.seen.len(), MOST_SEEN);
+        assert_ne!(known.seen.front(), Some(&[0; 16]));
+    }
+
+    #[test]
+    fn a_server_holds_a_key_from_its_time_on() {
+        let provider = tessera_aws_lc::provider();
+        let at = Duration::from_secs;
+        let rotation = Rotation { issue_for: at(48), open_for: at(50), skew: at(1) };
+        let mut known = KnownKeys::default();
+        let stored = StoredKeys { active: vec![entry(1, 1, 1, 0)], next: None };
+        known.update(stored, &provider, at(3));
+        let held = |now| {
+            let keys = known.at(at(now), &rotation);
+            (keys.issuing.is_some(), keys.earlier.len())
+        };
+        let expected = [(0, (false, 0)), (1, (false, 1)), (2, (true, 0)), (50, (false, 1))];
+        for (now, expected) in expected {
+            assert_eq!(held(now), expected, "at {now}");
+        }
+        assert_eq!(held(100), (false, 0));
+    }
+
     /// The store keeps keys past their ends, since clocks differ.
     #[test]
     fn a_key_whose_time_is_over_is_no_sign_of_a_restored_store() {

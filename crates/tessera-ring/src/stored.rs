@@ -58,8 +58,8 @@ pub(crate) struct StoredRing {
     pub(crate) next: Option<RingEntry>,
     /// The revision at which the entry `next` was written, readable or not.
     pub(crate) next_revision: Option<Revision>,
-    /// The names and revisions of all active entries, readable or not.
-    pub(crate) active_names: Vec<(Vec<u8>, Revision)>,
+    /// The names of all active entries, readable or not.
+    pub(crate) active_names: Vec<Vec<u8>>,
     pub(crate) members: Vec<StoredMember>,
     pub(crate) unreadable: usize,
     /// The store's revision.
@@ -89,7 +89,7 @@ impl StoredRing {
                 ring.next = entry();
                 ring.unreadable += usize::from(ring.next.is_none());
             } else if stored.key.starts_with(&keys) {
-                ring.active_names.push((stored.key.clone(), stored.revision));
+                ring.active_names.push(stored.key.clone());
                 match entry() {
                     Some(entry) => ring.active.push(entry),
                     None => ring.unreadable += 1,

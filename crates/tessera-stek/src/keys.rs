@@ -133,7 +133,8 @@ impl ServerKeys {
         Ok(&fillers.others)
     }
 
-    fn random(&self) -> Result<ServerKey, InstallRefused> {
+    /// Returns a key that exists nowhere else.
+    pub(crate) fn random(&self) -> Result<ServerKey, InstallRefused> {
         let mut key = Zeroizing::new(vec![0; self.form.len()]);
         let filled = self.provider.random.fill(&mut key);
         filled.map_err(|_| InstallRefused("the system has no random bytes".into()))?;

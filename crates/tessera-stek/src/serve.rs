@@ -13,6 +13,9 @@ use tokio::net::TcpListener;
 
 use crate::config::ServeSection;
 
+/// The most connections: a few for each of a site's sidecars.
+const CONNECTIONS: usize = 64;
+
 /// Serves the store until the process ends.
 pub(crate) fn start(section: &ServeSection, store: Arc<dyn Store>) -> Result<(), ProgramError> {
     let acceptor = acceptor(section)?;
@@ -22,7 +25,7 @@ pub(crate) fn start(section: &ServeSection, store: Arc<dyn Store>) -> Result<(),
     let listener = std::net::TcpListener::bind(section.listen).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let listener = TcpListener::from_std(listener).map_err(failed)?;
-    let server = Server::new(listener, acceptor, Limits::default());
+    let server = Server::new(listener, acceptor, Limits::for_connections(CONNECTIONS));
     tokio::spawn(server.run(std::future::pending(), move |client| {
         let store = store.clone();
         async move {

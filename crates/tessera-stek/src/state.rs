@@ -150,12 +150,12 @@ impl StekState {
                     holds_next: member.holds_next,
                 })
                 .collect(),
-            waiting_for: view.waiting_for.clone(),
+            waiting_for: view.waiting_for.iter().map(|name| one_line(name)).collect(),
             servers: servers
                 .into_iter()
                 .map(|(name, status)| ServerState {
                     name: name.to_owned(),
-                    problem: status.problem,
+                    problem: status.problem.map(|problem| one_line(&problem)),
                     unreadable: status.unreadable,
                 })
                 .collect(),
@@ -175,9 +175,18 @@ impl StekState {
             && !self.keys.is_empty()
     }
 
-    /// Returns the state as text for people.
+    /// Returns the state as text for people, without control characters: names come from the store.
     #[must_use]
     pub fn text(&self) -> String {
+        let text = self.raw_text();
+        let escaped = text.chars().map(|it| match it.is_control() && it != '\n' {
+            true => it.escape_default().to_string(),
+            false => it.to_string(),
+        });
+        escaped.collect()
+    }
+
+    fn raw_text(&self) -> String {
         let mut out = String::new();
         let ago = |then: u64| rough(Duration::from_secs(self.now.saturating_sub(then)));
         let ahead = |then: u64| match then.checked_sub(self.now) {
@@ -232,6 +241,11 @@ impl StekState {
     }
 }
 
+/// Returns a text of another process as one line.
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
 /// Writes a duration in the unit that shows it best.
 pub(crate) fn rough(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -284,6 +298,10 @@ mod tests {
              cdcdcdcd  next\n\nMembers\n  b/nginx.www  seals with abababab, lacks the next key, as of 60 s ago\n\nServers of \
              this sidecar\n  a/haproxy.www  the server is down\n"
         );
+        let forged = MemberState { name: "a\u{1b}[2J".into(), ..state.members[0].clone() };
+        let forged = StekState { members: vec![forged], ..state.clone() };
+        assert!(forged.text().contains("a\\u{1b}[2J  seals"), "{}", forged.text());
+        assert_eq!(one_line("m\n  in step"), "m   in step");
         let json = serde_json::to_string(&state).unwrap();
         assert_eq!(serde_json::from_str::<StekState>(&json).unwrap(), state);
     }

@@ -1,7 +1,6 @@
 //! A member that starts while the store can't be reached.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::world::{HOUR, MemoryCache, World, settled, until};
 
@@ -16,9 +15,9 @@ async fn a_member_starts_with_its_saved_keys_and_enforces_their_times() {
     let held = a.held();
     drop(a);
     // The store is gone.
-    let other = World::new();
+    let mut other = World::new();
+    other.members_are_cut = true;
     let again = other.join_with(World::options("a"), Some(cache.clone()));
-    again.link.is_cut.store(true, Ordering::Relaxed);
     until("it has its keys", || again.held() == held).await;
     other.pass(HOUR * 2);
     until("it stops sealing", || again.held().issuing.is_none()).await;

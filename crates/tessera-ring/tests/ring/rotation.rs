@@ -101,6 +101,26 @@ async fn a_revocation_leaves_none_of_the_earlier_keys() {
     until("it rotates", || b.held().issuing == after.next).await;
 }
 
+/// A transaction of a store has at most 128 conditions and 128 changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revocation_of_more_keys_than_fit_into_a_transaction_revokes_them_all() {
+    let world = World::new();
+    let a = world.join("a");
+    settled(&[&a]).await;
+    for _ in 0..130 {
+        a.ring.rotate().await.unwrap();
+    }
+    let before = a.held();
+    assert!(before.earlier.len() >= 130);
+    a.ring.revoke().await.unwrap();
+    until("the keys are gone", || a.held().issuing != before.issuing).await;
+    assert!(a.held().earlier.is_empty());
+    // Entries that are left count for no member.
+    let b = world.join("b");
+    settled(&[&a, &b]).await;
+    assert!(b.held().earlier.is_empty() && b.problem().is_none(), "{:?}", b.problem());
+}
+
 /// Times are enforced by each member, with or without the store.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_member_that_is_cut_off_stops_sealing_and_then_drops_its_keys() {

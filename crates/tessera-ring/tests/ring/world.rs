@@ -25,6 +25,8 @@ const START: Duration = Duration::from_secs(1_800_000_000);
 /// A store, and the true time.
 pub struct World {
     pub store: Arc<FileStore>,
+    /// Whether the store can't be reached by members that join from now on.
+    pub members_are_cut: bool,
     directory: PathBuf,
     /// In milliseconds since the Unix epoch.
     time: Arc<AtomicU64>,
@@ -72,7 +74,7 @@ impl World {
         fs::create_dir(&directory).unwrap();
         let store = Arc::new(FileStore::open(&directory.join("store")).unwrap());
         let time = Arc::new(AtomicU64::new(START.as_millis() as u64));
-        Self { store, directory, time }
+        Self { store, members_are_cut: false, directory, time }
     }
 
     pub fn options(name: &str) -> RingOptions {
@@ -97,7 +99,8 @@ impl World {
         let wrapping = WrappingKeys::new(&provider(), WrappingPurpose::TicketKeys);
         wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), START).unwrap();
         let time = self.time.clone();
-        let link = Arc::new(Link { store: self.store.clone(), is_cut: AtomicBool::new(false) });
+        let is_cut = AtomicBool::new(self.members_are_cut);
+        let link = Arc::new(Link { store: self.store.clone(), is_cut });
         let server = Arc::new(Server::default());
         let parts = RingParts {
             store: link.clone(),

@@ -78,6 +78,12 @@ impl RingSection {
         if self.ticket_lifetime > LONGEST {
             return Some(("ticket-lifetime", "no ticket lives longer than seven days"));
         }
+        if self.ticket_lifetime > self.rotate_every.saturating_mul(MOST_KEYS) {
+            return Some((
+                "ticket-lifetime",
+                "at most 64 times `rotate-every`: servers hold a key for each rotation of a ticket's life",
+            ));
+        }
         if self.clock_skew > self.rotate_every {
             return Some((
                 "clock-skew",
@@ -101,6 +107,9 @@ impl RingSection {
 
 /// The longest lifetime of a ticket (RFC 8446 §4.6.1), and of a key.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The most keys that tickets may be sealed under and still live.
+const MOST_KEYS: u32 = 64;
 
 impl NginxSection {
     fn find_contradiction(&self) -> Contradiction {
@@ -188,6 +197,10 @@ mod tests {
             (
                 good.replace("key = ", "ticket-lifetime = \"8d\"\nkey = "),
                 "/stek.toml:3: [ring] ticket-lifetime: no ticket",
+            ),
+            (
+                format!("{RING}{nginx}").replace("key = ", "ticket-lifetime = \"3d\"\nkey = "),
+                "/stek.toml:3: [ring] ticket-lifetime: at most 64 times",
             ),
             (good.replace("socket", "sockett"), "/stek.toml:5: [haproxy.a] has no key `sockett`"),
         ] {

@@ -4,6 +4,7 @@
 //! when it reloads. One reload a rotation suffices: the next key is among the files a whole rotation before it seals.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ impl Nginx {
 
     fn master(&self) -> Result<Process, InstallRefused> {
         let path = self.pid_file.display();
-        let text = fs::read_to_string(&self.pid_file).map_err(|error| {
+        let text = read_short(&self.pid_file).map_err(|error| {
             InstallRefused(format!(
                 "nginx's process id in {path} can't be read: {error}; check that nginx runs"
             ))
@@ -201,6 +202,16 @@ fn stat(process: &Path) -> Option<Stat> {
     Some(Stat { parent: fields.nth(1)?.parse().ok()?, started: fields.nth(17)?.parse().ok()? })
 }
 
+/// Reads the beginning of a regular file.
+fn read_short(path: &Path) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut text = String::new();
+    fs::File::open(path)?.take(64).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Returns the command line, in which nginx writes what a process is.
 fn command_line(pid: i32) -> String {
     match fs::read(format!("/proc/{pid}/cmdline")) {
@@ -213,6 +224,17 @@ fn command_line(pid: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_id_is_read_from_a_short_regular_file_alone() {
+        let path = std::env::temp_dir().join(format!("tessera-pid-{}", std::process::id()));
+        fs::write(&path, "42\n".to_owned() + &" ".repeat(1000)).unwrap();
+        assert_eq!(read_short(&path).unwrap().len(), 64);
+        fs::remove_file(&path).unwrap();
+        for other in ["/dev/zero", "/tmp"] {
+            assert!(read_short(Path::new(other)).is_err(), "{other}");
+        }
+    }
 
     #[test]
     fn a_process_is_known_by_its_start_too() {

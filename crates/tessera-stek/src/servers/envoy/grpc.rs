@@ -34,8 +34,8 @@ pub(super) enum Code {
     Unavailable = 14,
 }
 
-/// Longer messages are refused: an Envoy describes itself in tens of kilobytes.
-const LONGEST: usize = 1024 * 1024;
+/// Longer messages are refused: an Envoy describes itself in less than a hundred kilobytes.
+const LONGEST: usize = 256 * 1024;
 
 /// A flag and a length stand before each message.
 const PREFIX: usize = 5;
@@ -87,6 +87,17 @@ pub(super) struct Requests {
 impl Requests {
     pub(super) fn new(body: Incoming) -> Self {
         Self { body, buffer: BytesMut::new() }
+    }
+
+    /// Returns the trailers, after skipping what comes before them.
+    #[cfg(test)]
+    pub(super) async fn trailers(&mut self) -> Option<HeaderMap> {
+        while let Some(Ok(frame)) = self.body.frame().await {
+            if let Ok(trailers) = frame.into_trailers() {
+                return Some(trailers);
+            }
+        }
+        None
     }
 
     /// Returns the next message; `None` at the end. Nothing is lost if the future is dropped.
@@ -214,7 +225,7 @@ mod tests {
     fn what_is_no_message_ends_the_stream_with_the_reason() {
         let code = |bytes: &[u8]| take::<Node>(&mut BytesMut::from(bytes)).unwrap_err().code;
         assert_eq!(code(&[1, 0, 0, 0, 0]), Code::Unimplemented);
-        assert_eq!(code(&[0, 0, 16, 0, 1]), Code::ResourceExhausted);
+        assert_eq!(code(&[0, 0, 4, 0, 1]), Code::ResourceExhausted);
         assert_eq!(code(&[0, 0, 0, 0, 2, 10, 9]), Code::InvalidArgument);
     }
 }

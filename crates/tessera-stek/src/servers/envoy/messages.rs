@@ -14,6 +14,9 @@ pub(super) const SECRET: &str =
 /// `envoy.service.discovery.v3.DiscoveryRequest`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DiscoveryRequest {
+    /// What the client accepted last; empty: nothing yet.
+    #[prost(string, tag = "1")]
+    pub(super) version_info: String,
     #[prost(message, optional, tag = "2")]
     pub(super) node: Option<Node>,
     #[prost(string, repeated, tag = "3")]

@@ -36,7 +36,7 @@ use self::service::Service;
 use self::socket::SocketFile;
 use self::subscriptions::{Subscriptions, Verdict};
 use super::CHECK_EVERY;
-use crate::keys::{Fillers, ServerKeys};
+use crate::keys::{Fillers, ServerKeySet, ServerKeys};
 
 /// The Envoys of a host that get their ticket keys at one socket.
 pub struct Envoy {
@@ -60,8 +60,9 @@ pub struct EnvoyParts {
     pub keys: ServerKeys,
 }
 
-/// How long the Envoys may take to confirm keys.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// How long to wait for the Envoys to confirm keys, which takes them milliseconds: one that hangs must not hold up the ends
+/// of keys at the others.
+const DEADLINE: Duration = Duration::from_secs(1);
 
 impl Envoy {
     /// Listens on the socket. Envoys that connect get keys after the first [`install`](Installer::install).
@@ -80,8 +81,14 @@ impl Envoy {
         let (listener, file) = socket::listen(&parts.socket)?;
         let (current, snapshots) = watch::channel(Snapshot::default());
         let subscriptions = Arc::new(Subscriptions::default());
+        let random = ServerKeySet {
+            issuing: parts.keys.random().map_err(|error| io::Error::other(error.0))?,
+            next: None,
+            earlier: Vec::new(),
+        };
         let service = Service {
             secret: parts.secret.clone(),
+            stand_in: Arc::new(secret::encode(&parts.secret, &random)),
             snapshots,
             subscriptions: subscriptions.clone(),
         };

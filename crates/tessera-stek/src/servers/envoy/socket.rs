@@ -1,8 +1,9 @@
 //! The socket, to which Envoy alone may connect.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -43,13 +44,21 @@ pub(super) fn listen(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     }
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
+    // The file gets the mode of the socket. Nothing is done by path that follows links: the owner of the directory could
+    // have put one there.
+    File::from(OwnedFd::from(socket.try_clone()?))
+        .set_permissions(Permissions::from_mode(0o600))?;
     socket.bind(&SockAddr::unix(path)?)?;
     let own = fs::symlink_metadata(path)?;
     let file = SocketFile { path: path.to_owned(), identity: (own.dev(), own.ino()) };
-    // Before `listen`, which is what lets clients connect.
-    fs::set_permissions(path, Permissions::from_mode(0o600))?;
     if own.uid() == 0 && of_directory.uid() != 0 {
-        chown(path, Some(of_directory.uid()), Some(of_directory.gid()))?;
+        lchown(path, Some(of_directory.uid()), Some(of_directory.gid()))?;
+    }
+    // Only this lets clients connect.
+    let created = fs::symlink_metadata(path)?;
+    if !created.file_type().is_socket() || created.mode() & 0o777 != 0o600 {
+        let what = format!("{shown} was replaced by something else");
+        return Err(io::Error::new(ErrorKind::PermissionDenied, what));
     }
     socket.listen(16)?;
     Ok((UnixListener::from_std(socket.into())?, file))
@@ -100,6 +109,24 @@ mod tests {
             fs::set_permissions(&directory, Permissions::from_mode(mode)).unwrap();
             assert_eq!(listen(&path).err().unwrap().kind(), ErrorKind::PermissionDenied);
         }
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// Envoy's user owns the directory, and gets the socket.
+    #[tokio::test]
+    async fn the_socket_belongs_to_the_owner_of_its_directory() {
+        const NOBODY: u32 = 65_534;
+        let directory =
+            std::env::temp_dir().join(format!("tessera-stek-owner-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
+        let own = fs::metadata(&directory).unwrap().uid();
+        // Only root can give it away.
+        let owner = if own == 0 { NOBODY } else { own };
+        lchown(&directory, Some(owner), None).unwrap();
+        let (_listener, _file) = listen(&directory.join("sds")).unwrap();
+        let metadata = fs::symlink_metadata(directory.join("sds")).unwrap();
+        assert_eq!((metadata.uid(), metadata.mode() & 0o777), (owner, 0o600));
         fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tokio::net::UnixStream;
@@ -38,15 +38,40 @@ const SERVICE: &str = "http://sds/envoy.service.secret.v3.SecretDiscoveryService
 impl EnvoyClient {
     /// Connects, and asks for the secret.
     pub(super) async fn connect(socket: &Path, node: &str, secret: &str) -> Self {
-        let (requests, body) = responses();
+        Self::connect_for(socket, node, secret, SECRET).await
+    }
+
+    /// Connects again, with the keys that it had.
+    pub(super) async fn connect_again(socket: &Path, node: &str, secret: &str) -> Self {
+        let request = DiscoveryRequest {
+            version_info: "7".into(),
+            node: Some(Node { id: node.into() }),
+            resource_names: vec![secret.into()],
+            ..DiscoveryRequest::default()
+        };
+        Self::begin(socket, request).await
+    }
+
+    /// Connects, and asks for a resource of this type.
+    pub(super) async fn connect_for(
+        socket: &Path,
+        node: &str,
+        secret: &str,
+        type_url: &str,
+    ) -> Self {
         let request = DiscoveryRequest {
             node: Some(Node { id: node.into() }),
             resource_names: vec![secret.into()],
-            type_url: SECRET.into(),
+            type_url: type_url.into(),
             ..DiscoveryRequest::default()
         };
+        Self::begin(socket, request).await
+    }
+
+    async fn begin(socket: &Path, request: DiscoveryRequest) -> Self {
+        let (requests, body) = responses();
         requests.send(&request.encode_to_vec()).await;
-        let (response, connection) = call(socket, "StreamSecrets", body).await;
+        let (response, connection) = call(socket, "StreamSecrets", "application/grpc", body).await;
         Self { requests, responses: Requests::new(response.into_body()), _connection: connection }
     }
 
@@ -69,6 +94,24 @@ impl EnvoyClient {
     pub(super) async fn receives_nothing(&mut self) -> bool {
         let message = self.responses.message::<DiscoveryResponse>();
         timeout(Duration::from_millis(200), message).await.is_err()
+    }
+
+    /// Asks for another secret from now on.
+    pub(super) async fn ask_for(&mut self, secret: &str) {
+        let request = DiscoveryRequest {
+            resource_names: vec![secret.into()],
+            type_url: SECRET.into(),
+            ..DiscoveryRequest::default()
+        };
+        self.requests.send(&request.encode_to_vec()).await;
+        // Read before anything that comes next.
+        assert!(self.receives_nothing().await);
+    }
+
+    /// Waits for the status that ends the stream.
+    pub(super) async fn receives_status(&mut self) -> String {
+        let trailers = timeout(SOON, self.responses.trailers()).await.unwrap().unwrap();
+        trailers["grpc-status"].to_str().unwrap().to_owned()
     }
 
     /// Waits for the end of the stream.
@@ -97,26 +140,31 @@ impl EnvoyClient {
     }
 }
 
-/// Calls a method that the service doesn't have, and returns the head of its answer.
-pub(super) async fn refused_path(socket: &Path) -> HeaderMap {
+/// Calls a method in a way that the service refuses, and returns the head of its answer.
+pub(super) async fn call_wrongly(
+    socket: &Path,
+    method: &str,
+    content_type: &str,
+) -> (StatusCode, HeaderMap) {
     let (requests, body) = responses();
     drop(requests);
-    call(socket, "FetchSecrets", body).await.0.headers().clone()
+    let (response, _) = call(socket, method, content_type, body).await;
+    (response.status(), response.headers().clone())
 }
 
 async fn call(
     socket: &Path,
     method: &str,
+    content_type: &str,
     body: Responses,
 ) -> (Response<Incoming>, SendRequest<Responses>) {
     let stream = TokioIo::new(UnixStream::connect(socket).await.unwrap());
     let (mut sender, connection) = handshake(TokioExecutor::new(), stream).await.unwrap();
     tokio::spawn(connection);
     let request = Request::post(format!("{SERVICE}{method}"))
-        .header(CONTENT_TYPE, "application/grpc")
+        .header(CONTENT_TYPE, content_type)
         .body(body)
         .unwrap();
     let response = timeout(SOON, sender.send_request(request)).await.unwrap().unwrap();
-    assert_eq!(response.headers()[CONTENT_TYPE], "application/grpc");
     (response, sender)
 }

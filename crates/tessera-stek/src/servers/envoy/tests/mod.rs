@@ -12,7 +12,7 @@ use tessera_vault::TicketKey;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use self::client::{EnvoyClient, refused_path};
+use self::client::{EnvoyClient, call_wrongly};
 use super::*;
 use crate::keys::Domain;
 
@@ -134,6 +134,10 @@ async fn without_an_envoy_keys_are_kept_for_the_one_that_comes() {
     let mut envoy = sidecar.connect("a").await;
     let sent = envoy.receive().await;
     assert_eq!(sent.keys, in_order(&keys));
+    // One that asks for another secret from now on no longer counts.
+    let mut leaving = sidecar.connect("b").await;
+    leaving.receive().await;
+    leaving.ask_for("certificates").await;
     let installation = sidecar.install(&keys);
     envoy.accept(&sent).await;
     installation.await.unwrap().unwrap();
@@ -150,7 +154,7 @@ async fn a_client_that_does_not_answer_is_named() {
     let installation = sidecar.install(&ring_keys());
     envoy.receive().await;
     let refusal = installation.await.unwrap().unwrap_err().to_string();
-    assert!(refusal.starts_with("Envoy `silent` didn't confirm the ticket keys within 10 s"));
+    assert!(refusal.starts_with("Envoy `silent` didn't confirm the ticket keys within 1 s"));
 }
 
 #[tokio::test]
@@ -171,6 +175,26 @@ async fn a_random_key_seals_while_the_ring_has_none() {
     let next = Arc::into_inner(ring_keys()).unwrap().next;
     let with_next = install(RingKeys { next, ..RingKeys::default() }, &mut envoy).await;
     assert_eq!((with_next.len(), &with_next[0]), (2, &empty[0]));
+}
+
+/// After a reboot while the store is down: Envoy listens only once it has a key.
+#[tokio::test]
+async fn an_envoy_without_keys_gets_a_random_one_while_the_ring_is_unknown() {
+    let sidecar = Sidecar::start();
+    let mut fresh = sidecar.connect("fresh").await;
+    let mut back = EnvoyClient::connect_again(&sidecar.socket, "back", "stek").await;
+    let stand_in = fresh.receive().await;
+    assert_eq!(stand_in.keys.len(), 1);
+    fresh.accept(&stand_in).await;
+    assert!(back.receives_nothing().await, "it has better keys");
+    let keys = ring_keys();
+    let installation = sidecar.install(&keys);
+    for envoy in [&mut fresh, &mut back] {
+        let sent = envoy.receive().await;
+        assert_eq!(sent.keys, in_order(&keys));
+        envoy.accept(&sent).await;
+    }
+    installation.await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -198,4 +222,30 @@ async fn unsupported_subscriptions_and_keys_are_refused_with_the_reason() {
     let socket = sidecar.directory.as_path().join("other");
     let error = Envoy::listen(EnvoyParts { socket, secret: "stek".into(), keys }).err().unwrap();
     assert_eq!(error.to_string(), "Envoy's ticket keys have 80 bytes");
+}
+
+/// Only Envoy's user can reach the socket, and that user must not exhaust the sidecar for others.
+#[tokio::test]
+async fn clients_that_ask_for_nothing_or_too_much_are_bounded() {
+    let sidecar = Sidecar::start();
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        silent.push(tokio::net::UnixStream::connect(&sidecar.socket).await.unwrap());
+    }
+    // Those beyond the limit are closed at once.
+    let mut closed = 0;
+    for client in &mut silent {
+        let read = tokio::io::AsyncReadExt::read(client, &mut [0; 64]);
+        let read = tokio::time::timeout(Duration::from_millis(50), read).await;
+        closed += usize::from(matches!(read, Ok(Ok(0) | Err(_))));
+    }
+    assert_eq!(closed, 40 - 32);
+    drop(silent);
+    sleep(Duration::from_millis(200)).await;
+    let mut envoy = sidecar.connect(&"long \u{1b}[2J".repeat(100)).await;
+    let installation = sidecar.install(&ring_keys());
+    let sent = envoy.receive().await;
+    envoy.refuse(&sent, &"no\n".repeat(1000)).await;
+    let refusal = installation.await.unwrap().unwrap_err().to_string();
+    assert!(refusal.len() < 2000 && !refusal.contains(char::is_control), "{refusal}");
 }
