@@ -59,6 +59,9 @@ impl KnownKeys {
         let StoredKeys { mut active, next } = stored;
         // The store keeps a key for longer than any clock lets it open.
         active.retain(|entry| now < entry.key.opens_until);
+        // What a revocation left behind: the store itself has the floor.
+        let floor = active.iter().chain(&next).map(|entry| entry.floor).max().unwrap_or(0);
+        active.retain(|entry| entry.epoch >= floor);
         active.retain(&mut accept);
         let next = next.filter(&mut accept);
         let highest = active.iter().chain(&next).map(|entry| entry.epoch).max().unwrap_or(0);

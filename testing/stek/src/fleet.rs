@@ -55,9 +55,9 @@ impl Fleet {
 
     /// Starts one of Tessera's own servers, as a member. It keeps each connection until its client closes it.
     #[must_use]
-    pub fn tessera_server(&self, name: &str) -> (FleetRing, SocketAddr) {
+    pub fn tessera_server(&self, name: &str, rotation: Rotation) -> (FleetRing, SocketAddr) {
         let keys = Arc::new(TicketKeyRing::new(&provider()));
-        let ring = self.join(name, keys.clone());
+        let ring = self.join_with(name, keys.clone(), rotation);
         let mut config = ServerConfig::new(provider(), vec![self.pki.credential()]);
         config.tickets = Some(keys);
         let acceptor = Acceptor::new(config.checked().unwrap());

@@ -192,7 +192,8 @@ impl SecretStream {
                 },
                 () = sleep_until(self.began + STAND_IN_AFTER), if self.lacks_keys() => (),
             }
-            let (version, secret) = match self.service.snapshots.borrow_and_update().clone() {
+            let snapshot = self.service.snapshots.borrow_and_update().clone();
+            let (version, secret) = match snapshot {
                 Snapshot { version, secret: Some(secret) } => (version, secret),
                 _ if self.lacks_keys() && self.began.elapsed() >= STAND_IN_AFTER => {
                     (STAND_IN, self.service.stand_in.clone())

@@ -215,9 +215,13 @@ async fn the_streams_end_with_the_sidecar_and_the_next_one_answers_there() {
 #[tokio::test]
 async fn unsupported_subscriptions_and_keys_are_refused_with_the_reason() {
     let sidecar = Sidecar::start();
-    let head = refused_path(&sidecar.socket).await;
-    assert_eq!(head["grpc-status"], "12");
+    let (status, head) = call_wrongly(&sidecar.socket, "FetchSecrets", "application/grpc").await;
+    assert_eq!((status.as_u16(), head["grpc-status"].as_bytes()), (200, &b"12"[..]));
     assert!(head["grpc-message"].to_str().unwrap().contains("`api_type: GRPC`"));
+    let (status, _) = call_wrongly(&sidecar.socket, "StreamSecrets", "application/json").await;
+    assert_eq!(status.as_u16(), 415);
+    let mut other = EnvoyClient::connect_for(&sidecar.socket, "a", "stek", "another.Type").await;
+    assert_eq!(other.receives_status().await, "3", "INVALID_ARGUMENT");
     let keys = server_keys(TicketKeyForm::Aes128);
     let socket = sidecar.directory.as_path().join("other");
     let error = Envoy::listen(EnvoyParts { socket, secret: "stek".into(), keys }).err().unwrap();
@@ -235,7 +239,8 @@ async fn clients_that_ask_for_nothing_or_too_much_are_bounded() {
     // Those beyond the limit are closed at once.
     let mut closed = 0;
     for client in &mut silent {
-        let read = tokio::io::AsyncReadExt::read(client, &mut [0; 64]);
+        let mut bytes = [0; 64];
+        let read = tokio::io::AsyncReadExt::read(client, &mut bytes);
         let read = tokio::time::timeout(Duration::from_millis(50), read).await;
         closed += usize::from(matches!(read, Ok(Ok(0) | Err(_))));
     }
