@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::provider;
@@ -20,9 +20,9 @@ use tessera_vault::{
 use tessera_webpki::WebPkiVerifier;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
-use tokio::time::sleep;
 
 use crate::servers::{Pki, SERVER_NAME};
+use crate::wait::until;
 
 /// A store, its wrapping key, and the certificates of all servers.
 pub struct Fleet {
@@ -168,15 +168,6 @@ pub async fn revoke(fleet: &Fleet, rings: &[&FleetRing], [a, b]: [SocketAddr; 2]
     settled(rings).await;
     assert!(!canary.resumes(b, old).await.unwrap());
     assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
-}
-
-/// Waits until a condition holds.
-pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        sleep(Duration::from_millis(5)).await;
-    }
 }
 
 /// Waits until all members hold the same issuing key and the next one.

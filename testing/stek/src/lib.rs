@@ -5,7 +5,9 @@
 mod fleet;
 mod servers;
 mod sidecar;
+mod wait;
 
-pub use fleet::{Fleet, revoke, ring_keys, settled, until};
+pub use fleet::{Fleet, revoke, ring_keys, settled};
 pub use servers::{Pki, RunningServer, SERVER_NAME};
 pub use sidecar::{Sidecar, count};
+pub use wait::until;

@@ -1,5 +1,6 @@
 //! HAProxy, nginx, nghttpx and Envoy, with ticket keys from elsewhere.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -18,6 +19,8 @@ use tessera_stek::servers::nginx::Nginx;
 use tessera_test_peers::{
     Directory, Network, Process, free_port, haproxy, nghttpx, nginx, wait_until,
 };
+
+use crate::wait::until;
 
 /// The name of all servers.
 pub const SERVER_NAME: &str = "pool.example";
@@ -262,6 +265,14 @@ impl RunningServer {
                 Process::start_compiled("envoy", &program, Network::Loopback, options)
             }
         });
+    }
+
+    /// Starts an HAProxy once its sidecar has written the file of keys, which it reads.
+    pub async fn start_with_keys(&mut self) {
+        let keys = self.path("keys");
+        // Three keys of 80 bytes, in base64.
+        until("the keys are written", || fs::metadata(&keys).unwrap().len() > 300).await;
+        self.start();
     }
 
     /// Waits until it listens.

@@ -17,10 +17,7 @@ async fn tickets_cross_between_two_haproxys_through_twenty_rotations() {
     };
     let rings = [join("a", &servers[0]), join("b", &servers[1])];
     for server in &mut servers {
-        // The file comes before the server, which reads it.
-        let keys = server.path("keys");
-        until("the keys are written", || std::fs::metadata(&keys).unwrap().len() > 300).await;
-        server.start();
+        server.start_with_keys().await;
     }
     let rings: Vec<_> = rings.iter().collect();
     settled(&rings).await;
@@ -75,9 +72,7 @@ async fn an_haproxy_that_is_restarted_has_the_rings_keys_from_its_file() {
         [0, 1].map(|at: usize| Arc::new(servers[at].haproxy_installer(fleet.keys("haproxy"))));
     let rings = [fleet.join("a", installers[0].clone()), fleet.join("b", installers[1].clone())];
     for server in &mut servers {
-        let keys = server.path("keys");
-        until("the keys are written", || std::fs::metadata(&keys).unwrap().len() > 300).await;
-        server.start();
+        server.start_with_keys().await;
     }
     let rings: Vec<_> = rings.iter().collect();
     settled(&rings).await;
@@ -111,9 +106,7 @@ async fn a_ticket_of_another_pool_does_not_open() {
         fleet.join(["a", "b"][at], Arc::new(servers[at].haproxy_installer(keys)))
     });
     for server in &mut servers {
-        let keys = server.path("keys");
-        until("the keys are written", || std::fs::metadata(&keys).unwrap().len() > 300).await;
-        server.start();
+        server.start_with_keys().await;
     }
     let rings: Vec<_> = rings.iter().collect();
     settled(&rings).await;

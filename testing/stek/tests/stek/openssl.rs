@@ -1,11 +1,11 @@
 //! OpenSSL's client crosses between two servers.
 
+use std::io;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::{fs, io};
 
-use tessera_stek_tests::{Fleet, RunningServer, SERVER_NAME, settled, until};
+use tessera_stek_tests::{Fleet, RunningServer, SERVER_NAME, settled};
 use tessera_test_peers::Directory;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -17,9 +17,7 @@ async fn s_client_resumes_at_the_other_haproxy_before_and_after_a_rotation() {
         fleet.join(["a", "b"][at], Arc::new(installer))
     });
     for server in &mut servers {
-        let keys = server.path("keys");
-        until("the keys are written", || fs::metadata(&keys).unwrap().len() > 300).await;
-        server.start();
+        server.start_with_keys().await;
     }
     let rings: Vec<_> = rings.iter().collect();
     settled(&rings).await;

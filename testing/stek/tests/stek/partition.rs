@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera_etcd::{EtcdClient, Transport};
 use tessera_ring::system_clock;
-use tessera_stek_tests::{Fleet, RunningServer, settled, until};
+use tessera_stek_tests::{Fleet, RunningServer, settled};
 use tessera_test_peers::etcd::Cluster;
 use tessera_vault::Rotation;
 use tokio::time::sleep;
@@ -28,9 +28,7 @@ async fn a_member_without_a_store_stops_sealing_and_opening_in_time() {
     let mut server = RunningServer::haproxy(&fleet.pki);
     let installer = Arc::new(server.haproxy_installer(fleet.keys("haproxy")));
     let ring = fleet.join_with("a", installer, ROTATION);
-    let keys = server.path("keys");
-    until("the keys are written", || std::fs::metadata(&keys).unwrap().len() > 300).await;
-    server.start();
+    server.start_with_keys().await;
     settled(&[&ring]).await;
     for member in 0..3 {
         etcd.kill(member).unwrap();

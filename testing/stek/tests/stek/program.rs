@@ -34,9 +34,7 @@ async fn a_pool_goes_on_whatever_of_it_is_killed() {
     });
     for (sidecar, server) in sidecars.iter_mut().zip(&mut servers) {
         sidecar.start();
-        let keys = server.path("keys");
-        until("the keys are written", || fs::metadata(&keys).unwrap().len() > 300).await;
-        server.start();
+        server.start_with_keys().await;
     }
     let [a, b] = [0, 1].map(|at: usize| servers[at].address);
     let canary = fleet.canary();
@@ -124,9 +122,7 @@ async fn a_sidecar_that_knows_no_key_lets_its_server_start() {
     );
     let mut sidecar = Sidecar::new(PROGRAM, "a", &store, &server.haproxy_section(&ca));
     sidecar.start();
-    let keys = server.path("keys");
-    until("the keys are written", || fs::metadata(&keys).unwrap().len() > 300).await;
-    server.start();
+    server.start_with_keys().await;
     let address = server.address;
     assert!(fleet.crosses(address, address).await, "its tickets open there");
     assert!(!sidecar.is_well());

@@ -62,13 +62,9 @@ async fn pools_rotate_each_second_under_load() {
     }
     envoy.iter_mut().for_each(RunningServer::start);
     for (haproxy, nginx) in haproxy.iter_mut().zip(&mut nginx) {
-        let paths = [haproxy.path("keys"), nginx.path("key0")];
-        until("the keys are written", || {
-            std::fs::metadata(&paths[0]).unwrap().len() > 300
-                && std::fs::read(&paths[1]).unwrap()[..] != [0; 80]
-        })
-        .await;
-        haproxy.start();
+        haproxy.start_with_keys().await;
+        let key = nginx.path("key0");
+        until("the keys are written", || std::fs::read(&key).unwrap()[..] != [0; 80]).await;
         nginx.start();
     }
     let all: Vec<_> = rings.iter().chain(&nginx_rings).collect();
