@@ -105,7 +105,7 @@ impl KnownKeys {
         let mut known = self.active.iter().chain(&self.next);
         let repeats = accepted.iter().any(is_another);
         if !repeats
-            && known.any(|it| (it.key.id, secret_of(&it.key, provider)) == (id, fingerprint))
+            && known.any(|it| it.key.id == id && secret_of(&it.key, provider) == fingerprint)
         {
             return None;
         }
