@@ -61,7 +61,7 @@ impl Shared {
     pub(crate) async fn rotate(&self) -> Result<(), ChangeError> {
         let mut turn = self.turn.lock().await;
         for _ in 0..TRIES {
-            let (stored, problem) = self.follow(&mut turn).await?;
+            let (stored, problem) = self.follow_store(&mut turn).await?;
             if let Some(why) = problem {
                 return Err(ChangeError::NotReady(why));
             }
@@ -87,7 +87,7 @@ impl Shared {
     pub(crate) async fn revoke(&self) -> Result<(), ChangeError> {
         let mut turn = self.turn.lock().await;
         for _ in 0..TRIES {
-            let (stored, problem) = self.follow(&mut turn).await?;
+            let (stored, problem) = self.follow_store(&mut turn).await?;
             if let Some(why) = problem {
                 return Err(ChangeError::NotReady(why));
             }
@@ -101,7 +101,7 @@ impl Shared {
 
     /// Takes part in a change of this member's own at once, and reports it.
     async fn follow_own_change(&self, turn: &mut Turn) -> Result<(), StoreError> {
-        let (stored, _) = self.follow(turn).await?;
+        let (stored, _) = self.follow_store(turn).await?;
         self.report(&stored);
         Ok(())
     }

@@ -28,6 +28,7 @@ mod saved;
 mod shared;
 mod status;
 mod stored;
+mod watched;
 
 pub use acknowledgement::MemberTraits;
 pub use cache::RingCache;

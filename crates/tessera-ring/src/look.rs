@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tessera_store::{Change, Condition, Revision, StoreError, Transaction};
+use tessera_store::{Change, Condition, Revision, Snapshot, StoreError, Transaction};
 use tokio::time::{Instant, timeout};
 
 use crate::acknowledgement::{Acknowledgement, fingerprint};
@@ -16,7 +16,12 @@ use crate::stored::{StoredMember, StoredRing};
 impl Shared {
     /// Looks once; `true` if it changed something, so that it must look again.
     pub(crate) async fn look(&self, turn: &mut Turn) -> Result<bool, StoreError> {
-        let (stored, exclusion) = self.follow(turn).await?;
+        let watched = self.watched().as_ref().and_then(|it| it.at_least(turn.needs));
+        let snapshot = match watched {
+            Some(snapshot) => snapshot,
+            None => self.store.read(&self.names.all()).await?,
+        };
+        let (stored, exclusion) = self.follow(turn, snapshot).await?;
         if exclusion.is_some() {
             self.report(&stored);
             return Ok(false);
@@ -49,13 +54,23 @@ impl Shared {
         Ok(done)
     }
 
-    /// Reads the store, follows it with this member's server, and acknowledges that. Returns what the store has, and why
-    /// this member takes no part.
-    pub(crate) async fn follow(
+    /// Reads the store, and follows it.
+    pub(crate) async fn follow_store(
         &self,
         turn: &mut Turn,
     ) -> Result<(StoredRing, Option<String>), StoreError> {
         let snapshot = self.store.read(&self.names.all()).await?;
+        self.follow(turn, snapshot).await
+    }
+
+    /// Follows the store with this member's server, and acknowledges that. Returns what the store has, and why this member
+    /// takes no part.
+    async fn follow(
+        &self,
+        turn: &mut Turn,
+        snapshot: Snapshot,
+    ) -> Result<(StoredRing, Option<String>), StoreError> {
+        turn.needs = snapshot.revision.next();
         let now = (self.clock)();
         let stored =
             wiped(&self.provider, || StoredRing::read(&snapshot, &self.names, &self.wrapping, now));
@@ -195,10 +210,14 @@ impl Shared {
         let key = self.names.member(&self.member);
         let put = Change::Put { key, value: acknowledgement.encode(), lease };
         let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
-        if let Err(error) = self.store.commit(transaction).await {
-            // The lease may have ended.
-            *self.lease() = None;
-            return Err(error);
+        match self.store.commit(transaction).await {
+            // What a watch has seen before lacks the acknowledgement.
+            Ok(revision) => turn.needs = turn.needs.max(revision.unwrap_or_default()),
+            Err(error) => {
+                // The lease may have ended.
+                *self.lease() = None;
+                return Err(error);
+            }
         }
         turn.acknowledged = Some(acknowledgement);
         Ok(())

@@ -19,6 +19,7 @@ use crate::options::RingOptions;
 use crate::shared::{Clock, Shared, system_clock};
 use crate::status::RingStatus;
 use crate::stored::Names;
+use crate::watched::WatchedEntries;
 
 /// Keeps the ticket keys of a fleet in a store, and the server of this member in step with them.
 ///
@@ -96,6 +97,7 @@ impl FleetRing {
             known: Mutex::new(known),
             lease: Mutex::default(),
             status: Mutex::default(),
+            watched: Mutex::default(),
             changed: Notify::new(),
             closed: AtomicBool::new(false),
         });
@@ -213,7 +215,9 @@ const SETTLE: Duration = Duration::from_millis(50);
 async fn watch(shared: Weak<Shared>) {
     loop {
         let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
-        if let Err(error) = ring.watch().await {
+        let ended = ring.watch().await;
+        *ring.watched() = None;
+        if let Err(error) = ended {
             tracing::debug!("the ticket-key ring can't watch for changes: {error}");
         }
         let pause = ring.options.look_every;
@@ -236,25 +240,30 @@ async fn live(shared: Weak<Shared>) {
 impl Shared {
     async fn watch(&self) -> Result<(), StoreError> {
         let prefix = self.names.all();
-        let after = self.store.read(&prefix).await?.revision;
-        let mut changes = self.store.watch(&prefix, after).await?;
+        let read = self.store.read(&prefix).await?;
+        let mut changes = self.store.watch(&prefix, read.revision).await?;
         // Changes may have happened between the last look and this read.
+        *self.watched() = Some(WatchedEntries::new(read));
         self.changed.notify_one();
         let members = self.names.members();
         let mut settles = None;
         while !self.is_closed() {
             let wake = settles.unwrap_or_else(|| Instant::now() + self.options.look_every);
-            // Changes are read afresh: an event only matters as a signal.
             let Ok(events) = timeout_at(wake, changes.next()).await else {
                 if settles.take().is_some() {
                     self.changed.notify_one();
                 }
                 continue;
             };
+            let events = events?;
             // A key is urgent. Acknowledgements come from all members at once, and only count together.
-            match events?.iter().all(|event| event.key().starts_with(&members)) {
-                true => drop(settles.get_or_insert_with(|| Instant::now() + SETTLE)),
-                false => self.changed.notify_one(),
+            let is_urgent = !events.iter().all(|event| event.key().starts_with(&members));
+            if let Some(watched) = &mut *self.watched() {
+                events.into_iter().for_each(|event| watched.apply(event));
+            }
+            match is_urgent {
+                true => self.changed.notify_one(),
+                false => drop(settles.get_or_insert_with(|| Instant::now() + SETTLE)),
             }
         }
         Ok(())

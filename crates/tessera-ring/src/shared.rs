@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tessera::crypto::Provider;
-use tessera_store::{LeaseId, Store};
+use tessera_store::{LeaseId, Revision, Store};
 use tessera_vault::WrappingKeys;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
@@ -17,6 +17,7 @@ use crate::known::KnownKeys;
 use crate::options::RingOptions;
 use crate::status::RingStatus;
 use crate::stored::Names;
+use crate::watched::WatchedEntries;
 
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     /// The lease that shows that this member is live.
     pub(crate) lease: Mutex<Option<LeaseId>>,
     pub(crate) status: Mutex<RingStatus>,
+    /// None: no watch is open.
+    pub(crate) watched: Mutex<Option<WatchedEntries>>,
     pub(crate) changed: Notify,
     pub(crate) closed: AtomicBool,
 }
@@ -51,6 +54,8 @@ pub(crate) struct Turn {
     pub(crate) refusal: Option<(Duration, String)>,
     pub(crate) acknowledged: Option<Acknowledgement>,
     pub(crate) joined_at: Option<Duration>,
+    /// The earliest revision of the store that is news to this member.
+    pub(crate) needs: Revision,
     /// Another process joined under this member's name.
     pub(crate) is_superseded: bool,
     /// What the cache has: the greatest epoch, and the ids.
@@ -73,6 +78,10 @@ impl Shared {
 
     pub(crate) fn known(&self) -> MutexGuard<'_, KnownKeys> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn watched(&self) -> MutexGuard<'_, Option<WatchedEntries>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn lease(&self) -> MutexGuard<'_, Option<LeaseId>> {

@@ -13,7 +13,8 @@ use tessera_ring::{
     RingKeys, RingOptions, RingParts,
 };
 use tessera_store::{
-    FileStore, LeaseId, Pending, Revision, Snapshot, Store, StoreError, Transaction, Watch,
+    ChangedEntry, FileStore, LeaseId, Pending, Revision, Snapshot, Store, StoreError, Transaction,
+    Watch,
 };
 use tessera_vault::{EpochKey, Rotation, WrappingKeys, WrappingPurpose};
 use tokio::time::sleep;
@@ -57,7 +58,7 @@ pub struct Held {
 /// The path of one member to the store, which can be cut.
 pub struct Link {
     store: Arc<FileStore>,
-    pub is_cut: AtomicBool,
+    pub is_cut: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -99,7 +100,7 @@ impl World {
         let wrapping = WrappingKeys::new(&provider(), WrappingPurpose::TicketKeys);
         wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), START).unwrap();
         let time = self.time.clone();
-        let is_cut = AtomicBool::new(self.members_are_cut);
+        let is_cut = Arc::new(AtomicBool::new(self.members_are_cut));
         let link = Arc::new(Link { store: self.store.clone(), is_cut });
         let server = Arc::new(Server::default());
         let parts = RingParts {
@@ -220,7 +221,27 @@ impl Store for Link {
     fn watch<'a>(&'a self, prefix: &'a [u8], after: Revision) -> Pending<'a, Box<dyn Watch>> {
         Box::pin(async move {
             self.check()?;
-            self.store.watch(prefix, after).await
+            let watch = self.store.watch(prefix, after).await?;
+            let is_cut = self.is_cut.clone();
+            Ok(Box::new(LinkWatch { watch, is_cut }) as Box<dyn Watch>)
+        })
+    }
+}
+
+/// A watch through a link: it ends once the link is cut.
+struct LinkWatch {
+    watch: Box<dyn Watch>,
+    is_cut: Arc<AtomicBool>,
+}
+
+impl Watch for LinkWatch {
+    fn next(&mut self) -> Pending<'_, Vec<ChangedEntry>> {
+        Box::pin(async move {
+            let changes = self.watch.next().await;
+            match self.is_cut.load(Ordering::Relaxed) {
+                true => Err(StoreError::NotSent("cut".into())),
+                false => changes,
+            }
         })
     }
 }
