@@ -93,11 +93,6 @@ impl Compare {
         Self { range_end, mod_revision, ..Self::new(prefix_start(prefix), "MOD", "LESS") }
     }
 
-    /// The key exists, with this value.
-    pub(crate) fn is_equal(key: &[u8], value: &[u8]) -> Self {
-        Self { value: Some(encode(value)), ..Self::new(key, "VALUE", "EQUAL") }
-    }
-
     /// The key exists, and its value is greater, as a byte string.
     pub(crate) fn is_greater(key: &[u8], than: &[u8]) -> Self {
         Self { value: Some(encode(than)), ..Self::new(key, "VALUE", "GREATER") }

@@ -80,10 +80,8 @@ mod connection;
 pub mod gateway;
 mod store;
 mod vault;
-mod witness;
 
 pub use client::EtcdClient;
 pub use connection::Transport;
 pub use tessera_store::StoreError;
 pub use vault::{EtcdVault, VaultOptions};
-pub use witness::EtcdWitness;

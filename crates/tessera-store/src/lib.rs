@@ -5,7 +5,8 @@
 //! condition that nothing has changed since the read by which it decided.
 //!
 //! `FileStore` (on Unix) is the store of one process, in a file; `tessera-etcd` has one of several machines, and serves
-//! any other to clients on other machines. The feature `contract-tests` has the tests that every store passes.
+//! any other to clients on other machines. [`StoreWitness`] detects directories of memory vaults that were rolled back or
+//! copied, by a mark in a store. The feature `contract-tests` has the tests that every store passes.
 //!
 //! ```
 //! use tessera_store::{Change, Condition, Store, StoreError, Transaction};
@@ -37,6 +38,7 @@ pub mod contract;
 #[cfg(unix)]
 mod file;
 mod store;
+mod witness;
 
 #[cfg(unix)]
 pub use file::{FileStore, FileStoreError, FileStoreProblem};
@@ -44,3 +46,4 @@ pub use store::{
     Change, ChangedEntry, Condition, LeaseId, Pending, Revision, Snapshot, Store, StoreError,
     StoredEntry, Transaction, Watch,
 };
+pub use witness::StoreWitness;

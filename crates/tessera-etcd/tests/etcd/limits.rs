@@ -12,7 +12,8 @@ use serde_json::json;
 use tessera::crypto::Provider;
 use tessera::resume::{Absence, PutSecret, TakeAnswer, TakePurpose, Vault};
 use tessera_aws_lc::provider;
-use tessera_etcd::{EtcdVault, EtcdWitness, VaultOptions};
+use tessera_etcd::{EtcdVault, VaultOptions};
+use tessera_store::StoreWitness;
 use tessera_test_peers::Directory;
 use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{
@@ -200,7 +201,7 @@ fn etcd_witnesses_the_directories_of_memory_vaults() {
     let _inside = fleet.runtime.enter();
     let witness = || {
         let client = client(fleet.cluster.endpoints(), DEADLINE);
-        Arc::new(EtcdWitness::new(client, "/witness/"))
+        Arc::new(StoreWitness::new(Arc::new(client), "/witness/", 2 * DEADLINE))
     };
     let base = Directory::new();
     let (dir, backup) = (base.as_path().join("vault"), base.as_path().join("backup"));
@@ -234,7 +235,7 @@ fn a_witness_whose_runtime_stands_still_gives_up() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = client(vec!["127.0.0.1:1".to_owned()], Duration::from_millis(10));
-        let witness = EtcdWitness::new(client, "/witness/");
+        let witness = StoreWitness::new(Arc::new(client), "/witness/", Duration::from_millis(20));
         let marks = [Mark([1; 16]), Mark([2; 16])];
         let error = witness.replace(&[0; 16], Some(&marks[0]), &marks[1]).err();
         assert_eq!(error.map(|error| error.kind()), Some(io::ErrorKind::TimedOut));

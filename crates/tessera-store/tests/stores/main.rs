@@ -8,3 +8,4 @@ mod contract;
 mod file;
 mod flaws;
 mod refusals;
+mod witness;
