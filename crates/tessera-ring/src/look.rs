@@ -304,9 +304,11 @@ impl Shared {
                 holds_next: known.next.as_ref().is_some_and(|next| self.holds(member, next)),
             }
         });
-        let (active, members) = (active.collect(), members.collect());
+        let (active, members): (Vec<ActiveKey>, _) = (active.collect(), members.collect());
         let distributing = known.next.as_ref().map(|next| next.key.id);
         drop(known);
+        let issuing = active.first().map(|key| key.id);
+        self.issuing.send_if_modified(|current| std::mem::replace(current, issuing) != issuing);
         let mut status = self.status();
         *status = RingStatus {
             looks: status.looks + 1,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tessera::crypto::{Provider, RandomFailed};
 use tessera_store::{Store, StoreError};
 use tessera_vault::{TicketKeyRing, WrappingKeys};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 
 use crate::cache::RingCache;
@@ -98,11 +98,12 @@ impl FleetRing {
             lease: Mutex::default(),
             status: Mutex::default(),
             watched: Mutex::default(),
+            issuing: watch::Sender::default(),
             changed: Notify::new(),
             closed: AtomicBool::new(false),
         });
         tokio::spawn(look(Arc::downgrade(&shared)));
-        tokio::spawn(watch(Arc::downgrade(&shared)));
+        tokio::spawn(watch_store(Arc::downgrade(&shared)));
         tokio::spawn(live(Arc::downgrade(&shared)));
         Ok(Self { shared })
     }
@@ -137,6 +138,12 @@ impl FleetRing {
     #[must_use]
     pub fn status(&self) -> RingStatus {
         self.shared.status().clone()
+    }
+
+    /// Returns the id of the key that seals, which reports each activation.
+    #[must_use]
+    pub fn issuing(&self) -> watch::Receiver<Option<[u8; 16]>> {
+        self.shared.issuing.subscribe()
     }
 
     /// Activates the next key now, and distributes the one after it.
@@ -212,7 +219,7 @@ async fn look(shared: Weak<Shared>) {
 const SETTLE: Duration = Duration::from_millis(50);
 
 /// Watches for changes. Without it they are only noticed a little later.
-async fn watch(shared: Weak<Shared>) {
+async fn watch_store(shared: Weak<Shared>) {
     loop {
         let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
         let ended = ring.watch().await;

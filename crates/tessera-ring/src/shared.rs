@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use tessera::crypto::Provider;
 use tessera_store::{LeaseId, Revision, Store};
 use tessera_vault::WrappingKeys;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::acknowledgement::Acknowledgement;
@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) status: Mutex<RingStatus>,
     /// None: no watch is open.
     pub(crate) watched: Mutex<Option<WatchedEntries>>,
+    /// The id of the issuing key.
+    pub(crate) issuing: watch::Sender<Option<[u8; 16]>>,
     pub(crate) changed: Notify,
     pub(crate) closed: AtomicBool,
 }

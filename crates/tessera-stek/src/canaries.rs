@@ -11,7 +11,8 @@ use tessera_kit::clock::unix;
 use tessera_proxy::logging::tracing;
 use tessera_store::{Change, LeaseId, Store, StoreError, Transaction};
 use tessera_vault::WrappingKeys;
-use tokio::time::sleep;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
 use crate::canary::{Canary, CanaryTicket};
 use crate::metrics::{CanaryResult, RingMetrics};
@@ -28,6 +29,8 @@ pub(crate) struct ServerCanary {
     pub(crate) prefix: String,
     /// How often to look.
     pub(crate) every: Duration,
+    /// The id of the issuing key.
+    pub(crate) issuing: watch::Receiver<Option<[u8; 16]>>,
     pub(crate) metrics: RingMetrics,
     /// The last result by the server that issued the ticket.
     pub(crate) results: CanaryResults,
@@ -39,12 +42,15 @@ pub(crate) type CanaryResults = Arc<Mutex<BTreeMap<(String, String), CanaryResul
 /// How long to wait after a turn that found a problem.
 const SOON: Duration = Duration::from_secs(2);
 
+/// How long after an activation to look.
+const MOMENT: Duration = Duration::from_millis(500);
+
 /// How many turns a ticket stays in the store.
 const TURNS: u32 = 3;
 
 impl ServerCanary {
-    /// Looks forever.
-    pub(crate) async fn run(self) {
+    /// Looks, until its member leaves the ring.
+    pub(crate) async fn run(mut self) {
         let mut problem = None;
         loop {
             let looked = self.turn().await;
@@ -56,7 +62,13 @@ impl ServerCanary {
                 tracing::warn!(member = self.member, "the canary can't look: {why}");
             }
             problem = failed;
-            sleep(pause).await;
+            // A look follows each activation, when the other servers have had a moment to take part in it.
+            match timeout(pause, self.issuing.changed()).await {
+                Ok(Ok(())) => sleep(MOMENT).await,
+                // The member has left the ring.
+                Ok(Err(_)) => return,
+                Err(_) => (),
+            }
         }
     }
 
@@ -75,8 +87,11 @@ impl ServerCanary {
             let Some(ticket) = opened.and_then(|bytes| CanaryTicket::import(&bytes)) else {
                 continue;
             };
+            // Not of the resumption: there the client prefers the group that it had.
+            let has_same_group = ticket.group() == own.group();
             let result = match self.canary.resumes(self.address, ticket).await {
-                Ok(true) => CanaryResult::Resumed,
+                Ok(true) if has_same_group => CanaryResult::Resumed,
+                Ok(true) => CanaryResult::OtherGroup,
                 Ok(false) => CanaryResult::Full,
                 Err(_) => CanaryResult::Failed,
             };
@@ -107,7 +122,7 @@ impl ServerCanary {
             tracing::warn!(
                 from,
                 to,
-                "a ticket of one server was not resumed at the other: {}",
+                "a ticket of one server was offered to the other: {}",
                 result.text()
             );
         }

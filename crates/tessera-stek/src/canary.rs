@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
+use tessera::wire::NamedGroup;
 use tessera::{ClientConfig, Destination};
 use tessera_tokio::{ClientStream, Connector, SessionStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -24,7 +25,11 @@ pub struct Canary {
 
 /// A ticket of one server.
 #[derive(Debug)]
-pub struct CanaryTicket(ClientSession);
+pub struct CanaryTicket {
+    session: ClientSession,
+    /// The group that the server chose of all that this client offers.
+    group: Option<NamedGroup>,
+}
 
 /// How long a connection may take, its ticket included.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -61,7 +66,8 @@ impl Canary {
         loop {
             let read = timeout(TURN, stream.read(&mut byte)).await;
             if let Some(session) = sessions.lock().take() {
-                return Ok(CanaryTicket(session));
+                let group = stream.facts().group;
+                return Ok(CanaryTicket { session, group });
             }
             match read {
                 Ok(Ok(0)) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -79,7 +85,7 @@ impl Canary {
     /// # Errors
     /// If the handshake fails.
     pub async fn resumes(&self, server: SocketAddr, ticket: CanaryTicket) -> io::Result<bool> {
-        let sessions = Arc::new(OneSession(Mutex::new(Some(ticket.0))));
+        let sessions = Arc::new(OneSession(Mutex::new(Some(ticket.session))));
         let stream = self.connect(server, sessions, Instant::now() + DEADLINE).await?;
         Ok(stream.facts().psk.is_some())
     }
@@ -106,19 +112,35 @@ impl CanaryTicket {
     /// Encodes the ticket with its secret, which is worth a session of this canary alone.
     #[must_use]
     pub fn export(&self) -> Zeroizing<Vec<u8>> {
-        self.0.export()
+        let group = self.group.map_or(0, |group| group.0).to_be_bytes();
+        let session = self.session.export();
+        // Never grows: a reallocation would leave the secret behind.
+        let mut exported = Zeroizing::new(Vec::with_capacity(group.len() + session.len()));
+        exported.extend_from_slice(&group);
+        exported.extend_from_slice(&session);
+        exported
     }
 
     /// Decodes what [`export`](Self::export) returned; `None` for anything else.
     #[must_use]
     pub fn import(bytes: &[u8]) -> Option<Self> {
-        ClientSession::import(bytes).ok().map(Self)
+        let (group, session) = bytes.split_first_chunk()?;
+        let group = u16::from_be_bytes(*group);
+        let group = (group != 0).then_some(NamedGroup(group));
+        Some(Self { session: ClientSession::import(session).ok()?, group })
+    }
+
+    /// Returns the group that the server chose. If that of another server differs, clients get a weaker key exchange at one
+    /// of them.
+    #[must_use]
+    pub fn group(&self) -> Option<NamedGroup> {
+        self.group
     }
 
     /// Returns the first 16 bytes: the name of the key that sealed it, at most servers.
     #[must_use]
     pub fn key_name(&self) -> Option<&[u8; 16]> {
-        self.0.ticket.first_chunk()
+        self.session.ticket.first_chunk()
     }
 }
 

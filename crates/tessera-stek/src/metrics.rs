@@ -10,6 +10,8 @@ tessera_proxy::label! {
     CanaryResult: "result" {
         /// The session was resumed.
         Resumed = "resumed",
+        /// The session was resumed, but the servers chose different groups for the key exchange.
+        OtherGroup = "other-group",
         /// The server made a full handshake.
         Full = "full",
         /// The handshake failed.
@@ -21,6 +23,9 @@ impl CanaryResult {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Resumed => "it was resumed",
+            Self::OtherGroup => {
+                "it was resumed, but the servers chose different groups: give them the same groups in the same order"
+            }
             Self::Full => {
                 "the server made a full handshake, so it lacks the key, or differs in its certificate"
             }

@@ -88,6 +88,7 @@ impl RunningRing {
                     store: store.clone(),
                     wrapping: wrapping.clone(),
                     prefix: format!("{}{}/", load::canary_prefix(&stek.ring), server.pool),
+                    issuing: ring.issuing(),
                     every: (stek.ring.rotate_every / 10).clamp(FASTEST_CANARY, SLOWEST_CANARY),
                     metrics: metrics.clone(),
                     results: canaries.clone(),

@@ -79,7 +79,7 @@ pub struct CanaryState {
     pub from: String,
     /// This sidecar's server, which the ticket was offered to.
     pub to: String,
-    /// `resumed`, `full` or `failed`.
+    /// `resumed`, `other-group`, `full` or `failed`.
     pub result: String,
 }
 

@@ -85,6 +85,13 @@ impl RunningServer {
         Self { address, directory, settings, program: Program::HaProxy, process: None }
     }
 
+    /// Gives an HAProxy other groups, by OpenSSL's names.
+    #[must_use]
+    pub fn with_groups(mut self, groups: &str) -> Self {
+        self.settings = self.settings.replace(" ssl crt ", &format!(" ssl curves {groups} crt "));
+        self
+    }
+
     /// Prepares an nginx with three key files.
     #[must_use]
     pub fn nginx(pki: &Pki) -> Self {

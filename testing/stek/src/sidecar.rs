@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::fs::{self, Permissions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -66,6 +67,17 @@ impl Sidecar {
     #[must_use]
     pub fn is_well(&self) -> bool {
         self.task("status").status.success()
+    }
+
+    /// Returns what its admin port serves at `/metrics`; nothing before it serves.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let read = || {
+            let mut admin = UnixStream::connect(self.directory.path("admin.sock"))?;
+            admin.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+            io::read_to_string(admin)
+        };
+        read().unwrap_or_default()
     }
 
     /// Returns its log so far.

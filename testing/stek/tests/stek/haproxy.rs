@@ -1,10 +1,13 @@
 //! Two HAProxys.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tessera::wire::NamedGroup;
+use tessera_stek::canary::CanaryTicket;
 use tessera_stek_tests::{Fleet, RunningServer, revoke, settled, until};
 use tokio::time::sleep;
 
@@ -62,6 +65,23 @@ async fn tickets_cross_between_two_haproxys_through_twenty_rotations() {
     until("the ring's keys are back", || rings[0].status().problem.is_none()).await;
     sleep(Duration::from_millis(500)).await;
     assert!(fleet.crosses(a, b).await && fleet.crosses(b, a).await);
+}
+
+/// The sidecars compare them: tickets cross all the same, but clients get another key exchange at one of the servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_canary_remembers_which_group_a_server_chose() {
+    let fleet = Fleet::new();
+    let mut servers =
+        ["X25519:P-256", "P-256"].map(|it| RunningServer::haproxy(&fleet.pki).with_groups(it));
+    let canary = fleet.canary();
+    for (server, group) in servers.iter_mut().zip([NamedGroup::X25519, NamedGroup::SECP256R1]) {
+        fs::write(server.path("keys"), format!("{}\n", vec!["A".repeat(107) + "="; 3].join("\n")))
+            .unwrap();
+        server.start();
+        // As tickets travel between sidecars.
+        let exported = canary.ticket(server.address).await.unwrap().export();
+        assert_eq!(CanaryTicket::import(&exported).unwrap().group(), Some(group));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

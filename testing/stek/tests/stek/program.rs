@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -127,6 +127,50 @@ async fn a_sidecar_that_knows_no_key_lets_its_server_start() {
     assert!(fleet.crosses(address, address).await, "its tickets open there");
     assert!(!sidecar.is_well());
     assert_eq!(fs::read_to_string(server.path("keys")).unwrap().lines().count(), 3);
+}
+
+/// Tickets cross all the same, but clients get another key exchange at one of the servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn canaries_report_servers_that_choose_other_groups() {
+    let (sidecar, _servers) = pool_of_one_sidecar(["X25519:P-256", "P-256"]).await;
+    let status = || String::from_utf8_lossy(&sidecar.task("status").stdout).into_owned();
+    until("both pairs are reported", || status().matches("\"other-group\"").count() == 2).await;
+    assert!(sidecar.log().contains("give them the same groups in the same order"));
+    assert!(!sidecar.is_well());
+}
+
+/// The other looks are ten seconds apart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn canaries_look_right_after_an_activation() {
+    let (sidecar, _servers) = pool_of_one_sidecar(["P-256", "P-256"]).await;
+    let offered = || {
+        let metrics = sidecar.metrics();
+        let resumed = metrics.lines().filter(|line| line.contains("result=\"resumed\""));
+        resumed.filter_map(|line| line.rsplit(' ').next()?.parse::<u32>().ok()).sum::<u32>()
+    };
+    // Two servers, each with its own ticket and that of the other.
+    until("all pairs are tried", || offered() >= 4).await;
+    until("all is well", || sidecar.is_well()).await;
+    let (before, begun) = (offered(), Instant::now());
+    assert!(sidecar.task("rotate").status.success());
+    until("all pairs are tried again", || offered() >= before + 4).await;
+    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+}
+
+/// Two HAProxys with these groups, which one sidecar serves.
+async fn pool_of_one_sidecar(groups: [&str; 2]) -> (Sidecar, [RunningServer; 2]) {
+    let fleet = Fleet::new();
+    let mut servers = groups.map(|it| RunningServer::haproxy(&fleet.pki).with_groups(it));
+    let files = Directory::new();
+    let ca = files.write("ca.pem", fleet.pki.authority.pem());
+    let [first, second] = servers.each_ref().map(|it| it.haproxy_section(&ca) + "pool = \"www\"\n");
+    let sections = first + &second.replace("haproxy.www", "haproxy.other");
+    let mut sidecar = Sidecar::new(PROGRAM, "a", "file = \"{dir}/cache/store\"", &sections);
+    sidecar.start();
+    for server in &mut servers {
+        server.start_with_keys().await;
+    }
+    (sidecar, servers)
 }
 
 /// A site without etcd: one sidecar has the store in a file, the other reaches it by mutual TLS.
