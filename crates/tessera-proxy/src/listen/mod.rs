@@ -17,7 +17,7 @@ pub use tessera_kit::inherited::InheritedSockets;
 use tessera_tokio::fast_open::accept_on;
 use tokio::net::{TcpListener, UnixListener};
 
-use self::unix::SocketFile;
+pub use self::unix::{SocketFile, listen_at};
 use crate::address::ListenAddress;
 use crate::socket::{Peer, Socket, prepare};
 

@@ -1,7 +1,8 @@
 //! Unix sockets, and their files.
 
-use std::fs;
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::ListenOptions;
 
 /// The file of a Unix socket created here, removed when dropped.
 #[derive(Debug)]
-pub(super) struct SocketFile {
+pub struct SocketFile {
     path: PathBuf,
     /// Device and inode: the next process to listen there creates its own file.
     identity: Option<(u64, u64)>,
@@ -22,6 +23,19 @@ pub(super) struct SocketFile {
 pub(super) fn bind(
     path: &Path,
     options: ListenOptions,
+) -> Result<(UnixListener, SocketFile), ProgramError> {
+    listen_at(path, options, |_| Ok(()))
+}
+
+/// Listens on a Unix socket at `path`, in place of one that a process left when it ended. `prepare` runs once the file
+/// exists with its mode, before any client can connect.
+///
+/// # Errors
+/// If the socket can't be created, a process listens on it, it isn't a socket, or `prepare` fails.
+pub fn listen_at(
+    path: &Path,
+    options: ListenOptions,
+    prepare: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<(UnixListener, SocketFile), ProgramError> {
     let failed = |error: &io::Error| ProgramError::in_file(path, cannot(error));
     match fs::symlink_metadata(path) {
@@ -46,7 +60,7 @@ pub(super) fn bind(
         Err(error) if error.kind() == ErrorKind::NotFound => (),
         Err(error) => return Err(failed(&error)),
     }
-    listen(path, options).map_err(|error| failed(&error))
+    listen(path, options, prepare).map_err(|error| failed(&error))
 }
 
 /// Connects without waiting, since a queue may be full.
@@ -64,11 +78,23 @@ fn is_listened_at(path: &Path) -> io::Result<bool> {
 }
 
 /// Sets the permissions before `listen`, so that no client can connect with others.
-fn listen(path: &Path, options: ListenOptions) -> io::Result<(UnixListener, SocketFile)> {
+fn listen(
+    path: &Path,
+    options: ListenOptions,
+    prepare: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<(UnixListener, SocketFile)> {
     let socket = RawSocket::new(Domain::UNIX, Type::STREAM, None)?;
+    let permissions = Permissions::from_mode(options.unix_mode);
+    // The file gets the mode of the socket. A change by its path would follow a link that another user of the directory
+    // could have put there.
+    File::from(OwnedFd::from(socket.try_clone()?)).set_permissions(permissions.clone())?;
     socket.bind(&SockAddr::unix(path)?)?;
     let file = SocketFile { path: path.to_owned(), identity: identity(path) };
-    fs::set_permissions(path, fs::Permissions::from_mode(options.unix_mode))?;
+    if fs::symlink_metadata(path)?.mode() & 0o777 != options.unix_mode {
+        // The umask took a part of it.
+        fs::set_permissions(path, permissions)?;
+    }
+    prepare(path)?;
     socket.listen(options.backlog.get().into())?;
     Ok((socket.into(), file))
 }

@@ -21,11 +21,12 @@ mod subscriptions;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tessera_kit::ProgramError;
+use tessera_proxy::listen::SocketFile;
 use tessera_ring::{InstallRefused, Installation, Installer, RingKeys};
 use tessera_vault::TicketKeyForm;
 use tokio::sync::{Mutex, watch};
@@ -33,7 +34,6 @@ use tokio::time::{Instant, timeout_at};
 
 use self::secret::Snapshot;
 use self::service::Service;
-use self::socket::SocketFile;
 use self::subscriptions::{Subscriptions, Verdict};
 use super::CHECK_EVERY;
 use crate::keys::{Fillers, ServerKeySet, ServerKeys};
@@ -73,16 +73,16 @@ impl Envoy {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn listen(parts: EnvoyParts) -> io::Result<Self> {
+    pub fn listen(parts: EnvoyParts) -> Result<Self, ProgramError> {
         if parts.keys.form() != TicketKeyForm::Aes256 {
             let what = "Envoy's ticket keys have 80 bytes";
-            return Err(io::Error::new(ErrorKind::InvalidInput, what));
+            return Err(ProgramError::settings(what));
         }
         let (listener, file) = socket::listen(&parts.socket)?;
         let (current, snapshots) = watch::channel(Snapshot::default());
         let subscriptions = Arc::new(Subscriptions::default());
         let random = ServerKeySet {
-            issuing: parts.keys.random().map_err(|error| io::Error::other(error.0))?,
+            issuing: parts.keys.random().map_err(|error| ProgramError::Failed(error.0))?,
             next: None,
             earlier: Vec::new(),
         };

@@ -27,7 +27,7 @@ fn server_keys(form: TicketKeyForm) -> ServerKeys {
     ServerKeys::new(&provider(), form, &Domain { kind: "envoy", name: "test".into() })
 }
 
-fn listen(socket: PathBuf) -> io::Result<Envoy> {
+fn listen(socket: PathBuf) -> Result<Envoy, ProgramError> {
     let keys = server_keys(TicketKeyForm::Aes256);
     Envoy::listen(EnvoyParts { socket, secret: "stek".into(), keys })
 }
