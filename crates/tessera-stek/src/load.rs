@@ -17,7 +17,7 @@ use tessera_vault::{EpochKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
 use zeroize::Zeroizing;
 
 use crate::canary::Canary;
-use crate::certificate;
+use crate::certificate::{NameOrder, names_and_issuer};
 use crate::config::{CanarySection, FilesSection, RingSection, Server, ServerSection, Stek};
 use crate::keys::{Domain, ServerKeys};
 use crate::servers::envoy::{Envoy, EnvoyParts};
@@ -210,7 +210,11 @@ fn traits(section: &ServerSection<'_>, name: &str) -> Result<MemberTraits, Progr
     };
     let setting = format!("[{name}] certificate");
     let chain = pem::certificates(SettingFile { setting: &setting, path })?;
-    let names = chain.first().and_then(|leaf| certificate::names_and_issuer(leaf));
+    let order = match section.server {
+        Server::Envoy(_) => NameOrder::Matters,
+        _ => NameOrder::Ignored,
+    };
+    let names = chain.first().and_then(|leaf| names_and_issuer(leaf, order));
     let (names, issuer) = names.ok_or_else(|| {
         ProgramError::in_file(path, "the first certificate can't be read, or has no DNS names")
     })?;

@@ -29,13 +29,20 @@ pub fn issuers<T: AsRef<[u8]>>(chain: &[T]) -> Result<Vec<Vec<u8>>, ConfigError>
 /// # Errors
 /// Returns an error if the certificate can't be parsed.
 pub fn dns_names(certificate: &[u8]) -> Result<Vec<String>, ConfigError> {
-    let der = CertificateDer::from(certificate);
-    let certificate = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
-    let mut names: Vec<_> =
-        certificate.valid_dns_names().map(|name| name.to_ascii_lowercase()).collect();
+    let mut names = dns_names_in_order(certificate)?;
     names.sort_unstable();
     names.dedup();
     Ok(names)
+}
+
+/// Returns the same names in the order of the certificate, with duplicates.
+///
+/// # Errors
+/// Returns an error if the certificate can't be parsed.
+pub fn dns_names_in_order(certificate: &[u8]) -> Result<Vec<String>, ConfigError> {
+    let der = CertificateDer::from(certificate);
+    let certificate = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
+    Ok(certificate.valid_dns_names().map(|name| name.to_ascii_lowercase()).collect())
 }
 
 /// Adds tag and length, which a name has on the wire, to the contents that webpki returns.
