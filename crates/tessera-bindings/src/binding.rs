@@ -1,0 +1,499 @@
+//! The record of one client, and the steps of a move.
+//!
+//! ```text
+//! Stable(A, g)
+//!   begin(B)       Preparing(A -> B, g + 1)    B imports the client's state
+//!   prepared(v)    Preparing, with an import   B has the state of version v
+//!   announce       Announced(A -> B)           A still serves, and announces B
+//!   switch         Switched(B, earlier A)      at the client's first request to B
+//!   settle         Stable(B, g + 1)            A need not forward any more
+//! ```
+//!
+//! `abort` leads from Preparing or Announced back to Stable(A, g + 1). Every step names the generation that it belongs to: a
+//! step of an earlier move changes nothing, and a step that is repeated returns what its first execution returned.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of a proxy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProxyName(pub String);
+
+impl fmt::Display for ProxyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Counts the moves of a client: the fencing token of each of its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Generation(pub u64);
+
+/// Which proxy serves a client, and where it moves. Times are since the Unix epoch, by the clock of the process that took the
+/// step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// Of the last move that began.
+    pub generation: Generation,
+    /// When the owner began to own it.
+    #[serde(with = "millis")]
+    pub owned_since: Duration,
+    /// The version of the client's state that its owner wrote last; 0: none. It only grows.
+    #[serde(rename = "state_version")]
+    pub version: u64,
+    /// Where it is.
+    #[serde(flatten)]
+    pub state: BindingState,
+}
+
+/// Where a client is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum BindingState {
+    /// The owner serves; every other proxy forwards to it.
+    Stable {
+        /// The owner.
+        owner: ProxyName,
+    },
+    /// The owner serves, and the next proxy prepares.
+    Preparing {
+        /// The owner.
+        owner: ProxyName,
+        /// Where the client moves.
+        next: ProxyName,
+        /// What the next proxy has imported.
+        import: Option<Import>,
+        /// When the move is given up.
+        #[serde(with = "millis")]
+        deadline: Duration,
+    },
+    /// The owner serves, and announces the next proxy.
+    Announced {
+        /// The owner.
+        owner: ProxyName,
+        /// Where the client moves.
+        next: ProxyName,
+        /// What the next proxy has imported.
+        import: Import,
+        /// When the move is given up.
+        #[serde(with = "millis")]
+        deadline: Duration,
+    },
+    /// The new owner serves, and the earlier one forwards to it.
+    Switched {
+        /// The owner.
+        owner: ProxyName,
+        /// The owner before.
+        earlier: ProxyName,
+        /// What happened to the changes of the client's state since the import.
+        changes: LaterChanges,
+        /// Until when a client may still reach the earlier proxy by an announcement.
+        #[serde(with = "millis")]
+        until: Duration,
+    },
+}
+
+/// What the next proxy has, when it says that it is ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// The version of the client's state.
+    pub version: u64,
+    /// Of the proxy at that moment: see [`ProxyEntry::resumption`](crate::ProxyEntry::resumption).
+    pub resumption: String,
+}
+
+/// What happened to the changes that the earlier owner made to a client's state after the next proxy imported it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LaterChanges {
+    /// The new owner waits for them.
+    Awaited,
+    /// It has them.
+    Arrived,
+    /// The earlier owner died with them.
+    Lost,
+}
+
+/// What a step needs to know of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MoveTimes {
+    /// How long a client stays at least where it is: not less than the `ma` of its announcements.
+    pub dwell: Duration,
+    /// How long the next proxy may prepare.
+    pub prepare: Duration,
+    /// How long a client may take to follow an announcement.
+    pub announce: Duration,
+    /// How long after the switch the earlier proxy forwards: `ma`, and the clocks' error.
+    pub drain: Duration,
+}
+
+/// Why a step was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepRefused {
+    /// The step belongs to another generation than the current one.
+    OtherGeneration(Generation),
+    /// Another move is in progress, to this proxy.
+    Moving(ProxyName),
+    /// The client has just moved: a move may begin after this time.
+    TooSoon(Duration),
+    /// The step doesn't follow the current state; the text has both.
+    OutOfOrder(&'static str),
+    /// The state of the client that the next proxy has is older than this version.
+    OldVersion(u64),
+}
+
+impl fmt::Display for StepRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherGeneration(Generation(current)) => {
+                write!(f, "the client's generation is {current}: read its binding again")
+            }
+            Self::Moving(next) => {
+                write!(f, "the client is moving to {next}: wait for that move, or abort it")
+            }
+            Self::TooSoon(wait) => {
+                write!(f, "the client has just moved: try again in {} ms", wait.as_millis())
+            }
+            Self::OutOfOrder(why) => f.write_str(why),
+            Self::OldVersion(current) => {
+                write!(f, "the client's state has version {current}: import it again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StepRefused {}
+
+impl Binding {
+    /// Binds a client that has no binding.
+    #[must_use]
+    pub fn new(owner: ProxyName, now: Duration) -> Self {
+        let state = BindingState::Stable { owner };
+        Self { generation: Generation(1), owned_since: now, version: 0, state }
+    }
+
+    /// Returns the proxy that serves the client.
+    #[must_use]
+    pub fn owner(&self) -> &ProxyName {
+        match &self.state {
+            BindingState::Stable { owner }
+            | BindingState::Preparing { owner, .. }
+            | BindingState::Announced { owner, .. }
+            | BindingState::Switched { owner, .. } => owner,
+        }
+    }
+
+    /// Returns the proxy that responses announce: the one to which the client's next connection should go.
+    #[must_use]
+    pub fn announced(&self) -> &ProxyName {
+        match &self.state {
+            BindingState::Announced { next, .. } => next,
+            _ => self.owner(),
+        }
+    }
+
+    /// Returns when the next step is due whatever the proxies do: the move is given up, or settled.
+    #[must_use]
+    pub fn due(&self) -> Option<Duration> {
+        match &self.state {
+            BindingState::Stable { .. } => None,
+            BindingState::Preparing { deadline, .. } | BindingState::Announced { deadline, .. } => {
+                Some(*deadline)
+            }
+            BindingState::Switched { until, .. } => Some(*until),
+        }
+    }
+
+    /// The orchestrator begins a move to `next`.
+    ///
+    /// # Errors
+    /// If another move is in progress, or the client has just moved.
+    pub fn begin(
+        &self,
+        next: &ProxyName,
+        times: &MoveTimes,
+        now: Duration,
+    ) -> Result<Self, StepRefused> {
+        match &self.state {
+            BindingState::Preparing { next: current, .. }
+            | BindingState::Announced { next: current, .. } => match current == next {
+                true => Ok(self.clone()),
+                false => Err(StepRefused::Moving(current.clone())),
+            },
+            BindingState::Switched { owner, .. } | BindingState::Stable { owner }
+                if owner == next =>
+            {
+                Ok(self.clone())
+            }
+            // The earlier proxy still forwards: a client must not need two hops.
+            BindingState::Switched { owner, .. } => Err(StepRefused::Moving(owner.clone())),
+            BindingState::Stable { owner } => {
+                let earliest = self.owned_since.saturating_add(times.dwell);
+                // In its first generation the client hasn't moved yet.
+                if self.generation > Generation(1) && now < earliest {
+                    return Err(StepRefused::TooSoon(earliest.saturating_sub(now)));
+                }
+                Ok(Self {
+                    generation: Generation(self.generation.0.saturating_add(1)),
+                    state: BindingState::Preparing {
+                        owner: owner.clone(),
+                        next: next.clone(),
+                        import: None,
+                        deadline: now.saturating_add(times.prepare),
+                    },
+                    ..self.clone()
+                })
+            }
+        }
+    }
+
+    /// The owner has written a new version of the client's state.
+    ///
+    /// # Errors
+    /// If `by` doesn't own the client, or the version isn't greater than the last one.
+    pub fn written(&self, by: &ProxyName, version: u64) -> Result<Self, StepRefused> {
+        if self.owner() != by {
+            return Err(StepRefused::OutOfOrder("another proxy owns the client"));
+        }
+        match version > self.version {
+            true => Ok(Self { version, ..self.clone() }),
+            false => Err(StepRefused::OldVersion(self.version)),
+        }
+    }
+
+    /// The next proxy has imported the client's state.
+    ///
+    /// # Errors
+    /// If it has an older version than the owner wrote, or isn't the next proxy of this generation.
+    pub fn prepared(
+        &self,
+        generation: Generation,
+        by: &ProxyName,
+        import: Import,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Preparing { owner, next, deadline, .. } if next == by => {
+                if import.version < self.version {
+                    return Err(StepRefused::OldVersion(self.version));
+                }
+                let (owner, next, deadline) = (owner.clone(), next.clone(), *deadline);
+                let import = Some(import);
+                Ok(self.with(BindingState::Preparing { owner, next, import, deadline }))
+            }
+            BindingState::Announced { next, .. } if next == by => Ok(self.clone()),
+            _ => Err(StepRefused::OutOfOrder("the client isn't moving to this proxy")),
+        }
+    }
+
+    /// The orchestrator lets the owner announce the next proxy.
+    ///
+    /// # Errors
+    /// If the next proxy hasn't prepared.
+    pub fn announce(
+        &self,
+        generation: Generation,
+        times: &MoveTimes,
+        now: Duration,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Preparing { owner, next, import: Some(import), .. } => {
+                let (owner, next, import) = (owner.clone(), next.clone(), import.clone());
+                let deadline = now.saturating_add(times.announce);
+                Ok(self.with(BindingState::Announced { owner, next, import, deadline }))
+            }
+            BindingState::Announced { .. } => Ok(self.clone()),
+            BindingState::Preparing { .. } => {
+                Err(StepRefused::OutOfOrder("the next proxy hasn't imported the client's state"))
+            }
+            _ => Err(StepRefused::OutOfOrder("no move is in progress")),
+        }
+    }
+
+    /// The client's first request has arrived at the next proxy, which owns the client from now on.
+    ///
+    /// # Errors
+    /// If the proxy wasn't announced in this generation.
+    pub fn switch(
+        &self,
+        generation: Generation,
+        by: &ProxyName,
+        times: &MoveTimes,
+        now: Duration,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Announced { owner, next, import, .. } if next == by => {
+                // What the owner wrote after the import is under way.
+                let changes = match import.version == self.version {
+                    true => LaterChanges::Arrived,
+                    false => LaterChanges::Awaited,
+                };
+                Ok(self.owned_by(next, owner, changes, times, now))
+            }
+            BindingState::Switched { owner, .. } if owner == by => Ok(self.clone()),
+            _ => Err(StepRefused::OutOfOrder("this proxy isn't announced to the client")),
+        }
+    }
+
+    /// The owner is dead, and the next proxy, which has prepared, owns the client from now on. That the owner is dead is for
+    /// the caller to know, by its lease.
+    ///
+    /// # Errors
+    /// If the proxy hasn't prepared in this generation.
+    pub fn promote(
+        &self,
+        generation: Generation,
+        by: &ProxyName,
+        times: &MoveTimes,
+        now: Duration,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Preparing { owner, next, import: Some(import), .. }
+            | BindingState::Announced { owner, next, import, .. }
+                if next == by =>
+            {
+                let changes = match import.version == self.version {
+                    true => LaterChanges::Arrived,
+                    false => LaterChanges::Lost,
+                };
+                Ok(self.owned_by(next, owner, changes, times, now))
+            }
+            BindingState::Switched { owner, .. } if owner == by => Ok(self.clone()),
+            _ => Err(StepRefused::OutOfOrder("this proxy hasn't prepared for the client")),
+        }
+    }
+
+    /// The new owner has the changes that it waited for, or has given up on them.
+    ///
+    /// # Errors
+    /// If the proxy doesn't own the client since a switch of this generation.
+    pub fn changes(
+        &self,
+        generation: Generation,
+        by: &ProxyName,
+        result: LaterChanges,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Switched { owner, earlier, changes, until } if owner == by => {
+                // A result is final.
+                let changes = match changes {
+                    LaterChanges::Awaited => result,
+                    LaterChanges::Arrived | LaterChanges::Lost => *changes,
+                };
+                let (owner, earlier, until) = (owner.clone(), earlier.clone(), *until);
+                Ok(self.with(BindingState::Switched { owner, earlier, changes, until }))
+            }
+            _ => Err(StepRefused::OutOfOrder("the client hasn't switched to this proxy")),
+        }
+    }
+
+    /// The owner is dead, and no proxy has prepared: another one owns the client from now on, with the state that was written
+    /// last, if it has that. That the owner is dead is for the caller to know, by its lease.
+    ///
+    /// # Errors
+    /// If the binding is of another generation.
+    pub fn adopt(
+        &self,
+        generation: Generation,
+        by: &ProxyName,
+        now: Duration,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        if self.owner() == by {
+            return Ok(self.clone());
+        }
+        Ok(Self {
+            generation: Generation(generation.0.saturating_add(1)),
+            owned_since: now,
+            state: BindingState::Stable { owner: by.clone() },
+            ..self.clone()
+        })
+    }
+
+    /// The orchestrator gives the move up. The owner stays, in the generation of the move: what belongs to it is refused from
+    /// now on.
+    ///
+    /// # Errors
+    /// If the client has switched.
+    pub fn abort(&self, generation: Generation) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Preparing { owner, .. } | BindingState::Announced { owner, .. } => {
+                Ok(self.with(BindingState::Stable { owner: owner.clone() }))
+            }
+            BindingState::Stable { .. } => Ok(self.clone()),
+            BindingState::Switched { .. } => {
+                Err(StepRefused::OutOfOrder("the client has moved already: move it back"))
+            }
+        }
+    }
+
+    /// The orchestrator ends the move: no announcement leads to the earlier proxy any more.
+    ///
+    /// # Errors
+    /// If that time hasn't come, or the new owner still waits for changes of the client's state.
+    pub fn settle(&self, generation: Generation, now: Duration) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Switched { until, .. } if now < *until => {
+                Err(StepRefused::TooSoon(until.saturating_sub(now)))
+            }
+            BindingState::Switched { changes: LaterChanges::Awaited, .. } => {
+                Err(StepRefused::OutOfOrder("the new owner waits for changes of the state"))
+            }
+            BindingState::Switched { owner, .. } => {
+                Ok(self.with(BindingState::Stable { owner: owner.clone() }))
+            }
+            BindingState::Stable { .. } => Ok(self.clone()),
+            _ => Err(StepRefused::OutOfOrder("the client hasn't switched")),
+        }
+    }
+
+    fn check(&self, generation: Generation) -> Result<(), StepRefused> {
+        match generation == self.generation {
+            true => Ok(()),
+            false => Err(StepRefused::OtherGeneration(self.generation)),
+        }
+    }
+
+    fn with(&self, state: BindingState) -> Self {
+        Self { state, ..self.clone() }
+    }
+
+    fn owned_by(
+        &self,
+        owner: &ProxyName,
+        earlier: &ProxyName,
+        changes: LaterChanges,
+        times: &MoveTimes,
+        now: Duration,
+    ) -> Self {
+        let (owner, earlier) = (owner.clone(), earlier.clone());
+        let until = now.saturating_add(times.drain);
+        let state = BindingState::Switched { owner, earlier, changes, until };
+        Self { owned_since: now, state, ..self.clone() }
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
+    }
+}

@@ -1,0 +1,135 @@
+//! The live proxies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tessera_store::{Change, LeaseId, Store, StoreError, Transaction};
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use crate::binding::ProxyName;
+use crate::entry::encode;
+use crate::error::BindingError;
+use crate::names::Names;
+
+/// What a live proxy has in the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProxyEntry {
+    /// Where clients reach it: the host and port of an Alt-Svc field (RFC 7838 §3).
+    pub authority: String,
+    /// Where the other proxies reach it, to forward requests.
+    pub forward: String,
+    /// A digest of what must be equal at two proxies, or neither resumes the other's sessions: the ring's domain, the names and
+    /// the issuer of the certificate, the policy for client certificates.
+    pub resumption: String,
+}
+
+/// Keeps a proxy among the live ones, until it is dropped or the store is lost for its lifetime.
+pub struct ProxyLease {
+    shared: Arc<SharedLease>,
+}
+
+struct SharedLease {
+    store: Arc<dyn Store>,
+    key: Vec<u8>,
+    entry: Mutex<ProxyEntry>,
+    lifetime: Duration,
+    lease: Mutex<Option<LeaseId>>,
+    is_closed: AtomicBool,
+}
+
+impl ProxyLease {
+    /// Joins as `proxy`, now or once the store can be reached. Another process of this name is replaced.
+    ///
+    /// # Errors
+    /// If the name is empty or too long.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub(crate) fn join(
+        store: Arc<dyn Store>,
+        names: &Names,
+        proxy: &ProxyName,
+        entry: ProxyEntry,
+        lifetime: Duration,
+    ) -> Result<Self, BindingError> {
+        let shared = Arc::new(SharedLease {
+            store,
+            key: names.proxy(proxy)?,
+            entry: Mutex::new(entry),
+            lifetime,
+            lease: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        });
+        tokio::spawn(SharedLease::run(Arc::downgrade(&shared)));
+        Ok(Self { shared })
+    }
+
+    /// Changes the entry, for example when the certificate was replaced.
+    ///
+    /// # Errors
+    /// If the store fails: the entry is written once it can be reached.
+    pub async fn update(&self, entry: ProxyEntry) -> Result<(), BindingError> {
+        *self.shared.entry.lock().await = entry;
+        self.shared.write().await.map_err(Into::into)
+    }
+
+    /// Leaves at once: the other proxies may take over its clients.
+    ///
+    /// # Errors
+    /// If the store fails: the lease ends by itself.
+    pub async fn leave(self) -> Result<(), BindingError> {
+        self.shared.is_closed.store(true, Ordering::Relaxed);
+        match self.shared.lease.lock().await.take() {
+            Some(lease) => self.shared.store.revoke(&lease).await.map_err(Into::into),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for ProxyLease {
+    fn drop(&mut self) {
+        self.shared.is_closed.store(true, Ordering::Relaxed);
+    }
+}
+
+impl SharedLease {
+    async fn run(shared: std::sync::Weak<Self>) {
+        while let Some(this) = shared.upgrade().filter(|it| !it.is_closed.load(Ordering::Relaxed)) {
+            if let Err(error) = this.renew().await {
+                tracing::warn!("this proxy can't renew its lease in the store: {error}");
+            }
+            let pause = this.lifetime / 3;
+            drop(this);
+            sleep(pause).await;
+        }
+    }
+
+    /// Renews the lease, or begins a new one with the entry.
+    async fn renew(&self) -> Result<(), StoreError> {
+        let lease = self.lease.lock().await.clone();
+        if let Some(lease) = lease
+            && self.store.keep_alive(&lease).await?
+        {
+            return Ok(());
+        }
+        *self.lease.lock().await = None;
+        self.write().await
+    }
+
+    async fn write(&self) -> Result<(), StoreError> {
+        let mut current = self.lease.lock().await;
+        let lease = match &*current {
+            Some(lease) => lease.clone(),
+            None => self.store.grant(self.lifetime).await?,
+        };
+        let value = encode(&*self.entry.lock().await);
+        let put = Change::Put { key: self.key.clone(), value, lease: Some(lease.clone()) };
+        let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
+        self.store.commit(transaction).await?;
+        *current = Some(lease);
+        Ok(())
+    }
+}

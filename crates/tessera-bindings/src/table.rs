@@ -1,0 +1,278 @@
+//! All bindings and live proxies, as one process sees them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::time::Duration;
+
+use tessera_store::{ChangedEntry, Store, StoreError};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::binding::{Binding, BindingState, Generation, ProxyName};
+use crate::entry::decode;
+use crate::names::{ClientName, Names, Subject};
+use crate::proxies::ProxyEntry;
+
+/// Follows all bindings and live proxies: requests are routed by it, and never wait for the store.
+///
+/// While the store can't be reached, it keeps what it has. What it has may be old: steps are taken in the store, which refuses
+/// one that no longer fits, and a proxy that received a request by mistake forwards it, or refuses what was forwarded already.
+pub struct BindingTable {
+    shared: Arc<SharedTable>,
+}
+
+struct SharedTable {
+    store: Arc<dyn Store>,
+    names: Names,
+    entries: RwLock<Entries>,
+    /// Counts the changes.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Entries {
+    bindings: HashMap<ClientName, Binding>,
+    proxies: HashMap<ProxyName, ProxyEntry>,
+    /// Whether the store was read, and is watched since.
+    is_current: bool,
+}
+
+/// What a proxy does with a client's request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// It serves the request.
+    Serve {
+        /// Where the response says that the client should go: [`ProxyEntry::authority`] of the announced proxy. None if that
+        /// isn't live.
+        announce: Option<String>,
+    },
+    /// It is announced to the client: it takes the step [`switch`](crate::Bindings::switch), then serves.
+    Switch {
+        /// Of the move.
+        generation: Generation,
+    },
+    /// It forwards the request to the owner, and names the generation there.
+    Forward {
+        /// The owner.
+        owner: ProxyName,
+        /// [`ProxyEntry::forward`] of the owner.
+        to: String,
+        /// Of the binding.
+        generation: Generation,
+    },
+    /// The owner isn't live: it takes the client over by [`promote`](crate::Bindings::promote) or
+    /// [`adopt`](crate::Bindings::adopt), then serves.
+    TakeOver {
+        /// Of the binding.
+        generation: Generation,
+        /// Whether it has prepared for the client, and so promotes itself.
+        is_prepared: bool,
+    },
+    /// The client has no binding: it takes the step [`bind`](crate::Bindings::bind), then serves.
+    Bind,
+}
+
+/// What a proxy does with a request that another proxy forwarded. There is no second hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForwardedRoute {
+    /// It serves the request.
+    Serve,
+    /// The other proxy knows of a later move: this one waits for the change, then looks again.
+    Wait,
+    /// It refuses the request: the other proxy looks again.
+    Refuse,
+}
+
+/// A step that is due by time, whatever the proxies do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DueStep {
+    /// The move has taken too long.
+    Abort,
+    /// No announcement leads to the earlier proxy any more.
+    Settle,
+}
+
+/// How long to wait before the store is tried again.
+const PAUSE: Duration = Duration::from_millis(500);
+
+impl BindingTable {
+    pub(crate) fn follow(store: Arc<dyn Store>, names: Names) -> Self {
+        let (entries, changes) = (RwLock::default(), watch::Sender::default());
+        let shared = Arc::new(SharedTable { store, names, entries, changes });
+        tokio::spawn(SharedTable::run(Arc::downgrade(&shared)));
+        Self { shared }
+    }
+
+    /// Returns a signal for each change.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Whether the store was read, and is watched since.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.shared.entries().is_current
+    }
+
+    /// Returns a client's binding.
+    #[must_use]
+    pub fn binding(&self, client: &ClientName) -> Option<Binding> {
+        self.shared.entries().bindings.get(client).cloned()
+    }
+
+    /// Returns a live proxy.
+    #[must_use]
+    pub fn proxy(&self, proxy: &ProxyName) -> Option<ProxyEntry> {
+        self.shared.entries().proxies.get(proxy).cloned()
+    }
+
+    /// Returns how many clients have bindings.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.entries().bindings.len()
+    }
+
+    /// Whether no client has one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns what the proxy `own` does with a client's request.
+    #[must_use]
+    pub fn route(&self, client: &ClientName, own: &ProxyName) -> Route {
+        let entries = self.shared.entries();
+        let Some(binding) = entries.bindings.get(client) else { return Route::Bind };
+        let generation = binding.generation;
+        if binding.owner() == own {
+            let announced = entries.proxies.get(binding.announced());
+            return Route::Serve { announce: announced.map(|proxy| proxy.authority.clone()) };
+        }
+        let is_next = |next: &ProxyName| next == own;
+        let is_announced =
+            matches!(&binding.state, BindingState::Announced { next, .. } if is_next(next));
+        let is_prepared = is_announced
+            || matches!(
+                &binding.state,
+                BindingState::Preparing { next, import: Some(_), .. } if is_next(next)
+            );
+        match entries.proxies.get(binding.owner()) {
+            None => Route::TakeOver { generation, is_prepared },
+            _ if is_announced => Route::Switch { generation },
+            Some(ProxyEntry { forward, .. }) => {
+                Route::Forward { owner: binding.owner().clone(), to: forward.clone(), generation }
+            }
+        }
+    }
+
+    /// Returns what the proxy `own` does with a request that was forwarded in this generation.
+    #[must_use]
+    pub fn route_forwarded(
+        &self,
+        client: &ClientName,
+        own: &ProxyName,
+        generation: Generation,
+    ) -> ForwardedRoute {
+        let entries = self.shared.entries();
+        match entries.bindings.get(client) {
+            Some(binding) if binding.owner() == own => ForwardedRoute::Serve,
+            Some(binding) if binding.generation > generation => ForwardedRoute::Refuse,
+            // A switch keeps the generation: this proxy may have to learn of it yet.
+            _ => ForwardedRoute::Wait,
+        }
+    }
+
+    /// Returns the steps that are due at `now`.
+    #[must_use]
+    pub fn due(&self, now: Duration) -> Vec<(ClientName, Generation, DueStep)> {
+        let entries = self.shared.entries();
+        let due = entries.bindings.iter().filter(|(_, it)| it.due().is_some_and(|at| at <= now));
+        let step = |binding: &Binding| match binding.state {
+            BindingState::Switched { .. } => DueStep::Settle,
+            _ => DueStep::Abort,
+        };
+        due.map(|(client, it)| (client.clone(), it.generation, step(it))).collect()
+    }
+}
+
+impl SharedTable {
+    fn entries(&self) -> RwLockReadGuard<'_, Entries> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Entries)) {
+        change(&mut self.entries.write().unwrap_or_else(PoisonError::into_inner));
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    async fn run(shared: Weak<Self>) {
+        while let Some(this) = shared.upgrade() {
+            let store = this.store.clone();
+            let ended = Self::watch(&shared, &*store, this).await;
+            let Some(this) = shared.upgrade() else { return };
+            this.change(|entries| entries.is_current = false);
+            if let Err(error) = ended {
+                tracing::warn!("the bindings can't be followed, and stay as they are: {error}");
+            }
+            drop(this);
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Reads the store and watches it, until that fails or the table is dropped.
+    async fn watch(
+        shared: &Weak<Self>,
+        store: &dyn Store,
+        this: Arc<Self>,
+    ) -> Result<(), StoreError> {
+        let prefix = this.names.all().to_vec();
+        let read = store.read(&prefix).await?;
+        let mut changes = store.watch(&prefix, read.revision).await?;
+        this.change(|entries| {
+            *entries = Entries { is_current: true, ..Entries::default() };
+            for entry in read.entries {
+                entries.put(this.names.subject(&entry.key), &entry.value);
+            }
+        });
+        drop(this);
+        loop {
+            let changed = changes.next().await?;
+            let Some(this) = shared.upgrade() else { return Ok(()) };
+            this.change(|entries| {
+                for change in changed {
+                    let subject = this.names.subject(change.key());
+                    match change {
+                        ChangedEntry::Put(entry) => entries.put(subject, &entry.value),
+                        ChangedEntry::Deleted { .. } => entries.remove(subject),
+                    }
+                }
+            });
+        }
+    }
+}
+
+impl Entries {
+    /// Takes an entry. One that can't be read counts as none.
+    fn put(&mut self, subject: Option<Subject>, value: &[u8]) {
+        match subject {
+            Some(Subject::Client(name)) => match decode(value) {
+                Some(binding) => drop(self.bindings.insert(name, binding)),
+                None => drop(self.bindings.remove(&name)),
+            },
+            Some(Subject::Proxy(name)) => match decode(value) {
+                Some(proxy) => drop(self.proxies.insert(name, proxy)),
+                None => drop(self.proxies.remove(&name)),
+            },
+            None => (),
+        }
+    }
+
+    fn remove(&mut self, subject: Option<Subject>) {
+        match subject {
+            Some(Subject::Client(name)) => drop(self.bindings.remove(&name)),
+            Some(Subject::Proxy(name)) => drop(self.proxies.remove(&name)),
+            None => (),
+        }
+    }
+}

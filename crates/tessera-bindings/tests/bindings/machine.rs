@@ -1,0 +1,155 @@
+//! Every order of steps, as far as it leads to new states.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tessera_bindings::{Binding, BindingState, Generation, LaterChanges, StepRefused};
+
+use crate::world::{TIMES, import, proxy};
+
+/// Everything that any process may try, in this generation, at this time.
+fn all_steps(
+    binding: &Binding,
+    generation: Generation,
+    now: Duration,
+) -> Vec<(String, Result<Binding, StepRefused>)> {
+    let mut steps = vec![
+        ("announce".into(), binding.announce(generation, &TIMES, now)),
+        ("abort".into(), binding.abort(generation)),
+        ("settle".into(), binding.settle(generation, now)),
+    ];
+    for name in ["a", "b", "c"] {
+        let by = proxy(name);
+        let mut add = |step: &str, done| steps.push((format!("{step} {name}"), done));
+        add("begin", binding.begin(&by, &TIMES, now));
+        add("written", binding.written(&by, binding.version + 1));
+        for version in [0, binding.version] {
+            add("prepared", binding.prepared(generation, &by, import(version)));
+        }
+        add("switch", binding.switch(generation, &by, &TIMES, now));
+        add("promote", binding.promote(generation, &by, &TIMES, now));
+        add("adopt", binding.adopt(generation, &by, now));
+        for result in [LaterChanges::Arrived, LaterChanges::Lost] {
+            add("changes", binding.changes(generation, &by, result));
+        }
+    }
+    steps
+}
+
+/// What a proxy with this binding does must be clear: one owner, and an announced proxy that has all that was written before it
+/// was announced.
+fn check(before: &Binding, step: &str, after: &Binding) {
+    let trace = || format!("{before:?}\n{step}\n{after:?}");
+    assert!(after.generation >= before.generation, "{}", trace());
+    assert!(after.version >= before.version, "{}", trace());
+    let takes = ["switch", "promote", "adopt"];
+    if after.owner() != before.owner() {
+        assert!(takes.iter().any(|take| step.starts_with(take)), "{}", trace());
+        // A switch or a promotion ends the move that the proxy prepared for.
+        let is_next = match &before.state {
+            BindingState::Preparing { next, import, .. } => {
+                import.is_some() && next == after.owner()
+            }
+            BindingState::Announced { next, .. } => next == after.owner(),
+            _ => false,
+        };
+        assert!(is_next || step.starts_with("adopt"), "{}", trace());
+    }
+    match (&before.state, &after.state) {
+        (BindingState::Preparing { import: Some(import), .. }, BindingState::Announced { .. }) => {
+            // Later versions come with the changes.
+            assert!(import.version <= before.version, "{}", trace());
+        }
+        (BindingState::Announced { import, .. }, BindingState::Switched { changes, .. }) => {
+            let has_all = import.version == before.version;
+            assert_eq!(*changes == LaterChanges::Arrived, has_all, "{}", trace());
+        }
+        (BindingState::Switched { changes, .. }, BindingState::Stable { .. })
+            if !step.starts_with("adopt") =>
+        {
+            assert_ne!(*changes, LaterChanges::Awaited, "{}", trace());
+        }
+        (_, BindingState::Announced { .. }) => {
+            assert!(matches!(before.state, BindingState::Announced { .. }), "{}", trace());
+        }
+        _ => (),
+    }
+}
+
+/// Times are those of the last step, and a difference that matters: before and after all deadlines.
+#[test]
+fn every_order_of_steps_leaves_one_owner_who_has_what_it_needs() {
+    let begin = Duration::from_secs(1_800_000_000);
+    let mut seen = HashSet::new();
+    let mut open = vec![(Binding::new(proxy("a"), begin), begin, 0)];
+    let mut count = 0;
+    while let Some((binding, now, depth)) = open.pop() {
+        if depth == 6 || !seen.insert(format!("{binding:?} {now:?}")) {
+            continue;
+        }
+        for now in [now, now + Duration::from_secs(61)] {
+            let earlier = Generation(binding.generation.0 - 1);
+            for (step, done) in all_steps(&binding, earlier, now) {
+                // These belong to no generation.
+                if !step.starts_with("begin") && !step.starts_with("written") {
+                    let current = StepRefused::OtherGeneration(binding.generation);
+                    assert_eq!(done, Err(current), "{step} of an earlier generation: {binding:?}");
+                }
+            }
+            for (step, done) in all_steps(&binding, binding.generation, now) {
+                let Ok(after) = done else { continue };
+                count += 1;
+                check(&binding, &step, &after);
+                let again = all_steps(&after, binding.generation, now);
+                let mut again = again.into_iter().filter(|(other, _)| *other == step);
+                if after.generation == binding.generation && !step.starts_with("written") {
+                    // Two forms of a step have the same name.
+                    assert!(again.any(|(_, it)| it.as_ref() == Ok(&after)), "{step}: {after:?}");
+                }
+                open.push((after, now, depth + 1));
+            }
+        }
+    }
+    assert!(count > 10_000, "{count}");
+}
+
+#[test]
+fn a_step_that_does_not_fit_is_refused_with_the_reason() {
+    let now = Duration::from_secs(1_800_000_000);
+    let (a, b, c) = (proxy("a"), proxy("b"), proxy("c"));
+    let bound = Binding::new(a.clone(), now);
+    assert_eq!(bound.adopt(bound.generation, &a, now).as_ref(), Ok(&bound), "its own");
+    let moving = bound.begin(&b, &TIMES, now).unwrap();
+    let first = moving.generation;
+    assert_eq!(moving.begin(&b, &TIMES, now).as_ref(), Ok(&moving), "the same target");
+    assert_eq!(moving.begin(&c, &TIMES, now), Err(StepRefused::Moving(b.clone())));
+    let reason = |done: Result<Binding, StepRefused>| done.unwrap_err().to_string();
+    assert!(reason(moving.announce(first, &TIMES, now)).contains("hasn't imported"));
+    assert!(reason(moving.prepared(first, &c, import(0))).contains("isn't moving to this proxy"));
+    let written = moving.written(&a, 7).unwrap();
+    assert_eq!(written.prepared(first, &b, import(6)), Err(StepRefused::OldVersion(7)));
+    assert_eq!(written.written(&a, 7), Err(StepRefused::OldVersion(7)));
+    assert!(reason(written.written(&b, 8)).contains("another proxy owns"));
+    let announced = written.prepared(first, &b, import(7)).unwrap();
+    let announced = announced.announce(first, &TIMES, now).unwrap();
+    // What the owner writes meanwhile is under way at the switch.
+    let announced = announced.written(&a, 8).unwrap();
+    let switched = announced.switch(first, &b, &TIMES, now).unwrap();
+    assert!(matches!(
+        switched.state,
+        BindingState::Switched { changes: LaterChanges::Awaited, .. }
+    ));
+    assert!(reason(switched.abort(first)).contains("move it back"));
+    assert_eq!(switched.begin(&a, &TIMES, now), Err(StepRefused::Moving(b.clone())));
+    let late = now + TIMES.drain;
+    assert!(reason(switched.settle(first, late)).contains("waits for changes"));
+    let arrived = switched.changes(first, &b, LaterChanges::Arrived).unwrap();
+    assert_eq!(arrived.changes(first, &b, LaterChanges::Lost).as_ref(), Ok(&arrived), "final");
+    assert_eq!(arrived.settle(first, now), Err(StepRefused::TooSoon(TIMES.drain)));
+    let settled = arrived.settle(first, late).unwrap();
+    assert_eq!(settled.owner(), &b);
+    // Back at once would be a storm.
+    let back = settled.begin(&a, &TIMES, now + Duration::from_secs(1));
+    assert_eq!(back, Err(StepRefused::TooSoon(TIMES.dwell - Duration::from_secs(1))));
+    assert!(settled.begin(&a, &TIMES, now + TIMES.dwell).is_ok());
+}

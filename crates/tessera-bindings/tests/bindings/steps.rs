@@ -1,0 +1,264 @@
+//! The steps in a store: races, processes that die between them, proxies that die.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tessera_bindings::{BindingError, BindingState, LaterChanges, ProxyEntry, StepRefused};
+use tessera_store::{Change, Store, Transaction};
+use tokio::task::JoinSet;
+
+use crate::world::{TIMES, World, client, entry, generation, import, proxy, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_moves_and_each_step_may_be_repeated_by_another_process() {
+    let world = World::new();
+    let _live = (world.join("a").await, world.join("b").await);
+    let (drone, b) = (client("drone"), proxy("b"));
+    assert_eq!(world.bindings.read(&drone).await, Err(BindingError::Unbound));
+    assert_eq!(world.bindings.begin(&drone, &b).await, Err(BindingError::Unbound));
+    let bound = world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    assert_eq!(world.bindings.bind(&drone, &b).await.as_ref(), Ok(&bound), "it is bound already");
+
+    // Each step twice: by a process that dies before it learns of it, and by its successor.
+    let begun = world.bindings.begin(&drone, &b).await.unwrap();
+    assert_eq!(world.bindings.begin(&drone, &b).await.as_ref(), Ok(&begun));
+    let number = begun.generation;
+    for _ in 0..2 {
+        world.bindings.prepared(&drone, number, &b, &import(0)).await.unwrap();
+    }
+    for _ in 0..2 {
+        world.bindings.announce(&drone, number).await.unwrap();
+    }
+    for _ in 0..2 {
+        let switched = world.bindings.switch(&drone, number, &b).await.unwrap();
+        assert_eq!(switched.owner(), &b);
+    }
+    world.pass(TIMES.drain);
+    for _ in 0..2 {
+        let settled = world.bindings.settle(&drone, number).await.unwrap();
+        assert_eq!(settled.state, BindingState::Stable { owner: b.clone() });
+    }
+    // What belongs to the move changes nothing after it.
+    let late = world.bindings.prepared(&drone, number, &b, &import(0)).await;
+    assert!(matches!(late, Err(BindingError::Refused(StepRefused::OutOfOrder(_)))), "{late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_orchestrators_that_think_they_lead_one_moves_the_client() {
+    let world = World::new();
+    let _live = (world.join("a").await, world.join("b").await, world.join("c").await);
+    for round in 0..20 {
+        let name = client(&format!("drone {round}"));
+        world.bindings.bind(&name, &proxy("a")).await.unwrap();
+        let mut tasks = JoinSet::new();
+        for next in ["b", "c"] {
+            let (bindings, name) = (world.bindings.clone(), name.clone());
+            tasks.spawn(async move { bindings.begin(&name, &proxy(next)).await });
+        }
+        let results = tasks.join_all().await;
+        let begun: Vec<_> = results.iter().flatten().collect();
+        assert_eq!(begun.len(), 1, "{results:?}");
+        let refused = results.iter().find_map(|it| it.as_ref().err()).unwrap();
+        let BindingError::Refused(StepRefused::Moving(next)) = refused else {
+            panic!("{refused:?}")
+        };
+        let BindingState::Preparing { next: begun, .. } = &begun[0].state else {
+            panic!("{begun:?}")
+        };
+        assert_eq!(begun, next);
+    }
+}
+
+/// Between the look at its binding and the step.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_client_that_reaches_two_proxies_is_bound_to_one() {
+    let world = World::new();
+    let drone = client("drone");
+    let (bindings, name) = (world.bindings.clone(), drone.clone());
+    world.store.before_next_commit(async move {
+        bindings.bind(&name, &proxy("a")).await.unwrap();
+    });
+    let bound = world.bindings.bind(&drone, &proxy("b")).await.unwrap();
+    assert_eq!(bound.owner(), &proxy("a"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_needs_a_live_proxy_that_resumes_the_owners_sessions() {
+    let world = World::new();
+    let _a = world.join("a").await;
+    let (drone, b) = (client("drone"), proxy("b"));
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let begin = async || world.bindings.begin(&drone, &b).await;
+    assert_eq!(begin().await, Err(BindingError::ProxyGone(b.clone())));
+    let lease = world.join_as("b", "other").await;
+    let differs = BindingError::NoResumption(proxy("a"), b.clone());
+    assert_eq!(begin().await, Err(differs.clone()));
+    lease.update(entry("b", "same")).await.unwrap();
+    let number = begin().await.unwrap().generation;
+    world.bindings.prepared(&drone, number, &b, &import(0)).await.unwrap();
+    // Its certificate is replaced, or its ring is lost, before it is announced.
+    lease.update(entry("b", "other")).await.unwrap();
+    assert_eq!(world.bindings.announce(&drone, number).await, Err(differs));
+    lease.leave().await.unwrap();
+    let gone = BindingError::ProxyGone(b.clone());
+    assert_eq!(world.bindings.announce(&drone, number).await, Err(gone));
+    // The move is given up at its deadline, by any process.
+    let table = world.table().await;
+    assert_eq!(world.bindings.take_due_steps(&table).await, Ok(0));
+    world.pass(TIMES.prepare);
+    assert_eq!(world.bindings.take_due_steps(&table).await, Ok(1));
+    let stable = BindingState::Stable { owner: proxy("a") };
+    assert_eq!(world.bindings.read(&drone).await.unwrap().state, stable);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_owners_clients_are_taken_over_once() {
+    let world = World::new();
+    let a = world.join("a").await;
+    let _live = (world.join("b").await, world.join("c").await);
+    let (prepared, other) = (client("prepared"), client("other"));
+    for name in [&prepared, &other] {
+        world.bindings.bind(name, &proxy("a")).await.unwrap();
+    }
+    world.bindings.written(&prepared, &proxy("a"), 1).await.unwrap();
+    let number = world.announce(&prepared, "b").await.generation;
+    world.bindings.written(&prepared, &proxy("a"), 2).await.unwrap();
+    // A live proxy keeps its clients, whatever others think of it.
+    let live = Err(BindingError::ProxyLive(proxy("a")));
+    assert_eq!(world.bindings.promote(&prepared, number, &proxy("b")).await, live);
+    assert_eq!(world.bindings.adopt(&other, generation(1), &proxy("c")).await, live);
+
+    a.leave().await.unwrap();
+    let promoted = world.bindings.promote(&prepared, number, &proxy("b")).await.unwrap();
+    let BindingState::Switched { owner, changes, .. } = &promoted.state else {
+        panic!("{promoted:?}")
+    };
+    assert_eq!((owner, *changes), (&proxy("b"), LaterChanges::Lost), "version 2 died with a");
+    // Another one, which hasn't noticed.
+    let late = world.bindings.adopt(&prepared, number, &proxy("c")).await;
+    assert_eq!(late, Err(BindingError::ProxyLive(proxy("b"))));
+
+    let mut tasks = JoinSet::new();
+    for by in ["b", "c"] {
+        let (bindings, other) = (world.bindings.clone(), other.clone());
+        tasks.spawn(async move { bindings.adopt(&other, generation(1), &proxy(by)).await });
+    }
+    let results = tasks.join_all().await;
+    assert_eq!(results.iter().flatten().count(), 1, "{results:?}");
+}
+
+/// Between the look at its lease and the step.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_leaves_in_the_midst_of_a_step_gets_no_client() {
+    let world = World::new();
+    let (_a, b) = (world.join("a").await, world.join("b").await);
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    world.store.before_next_commit(async { b.leave().await.unwrap() });
+    let gone = Err(BindingError::ProxyGone(proxy("b")));
+    assert_eq!(world.bindings.begin(&drone, &proxy("b")).await, gone);
+
+    let b = world.join("b").await;
+    let number = world.bindings.begin(&drone, &proxy("b")).await.unwrap().generation;
+    world.bindings.prepared(&drone, number, &proxy("b"), &import(0)).await.unwrap();
+    world.store.before_next_commit(async { b.leave().await.unwrap() });
+    assert_eq!(world.bindings.announce(&drone, number).await, gone);
+}
+
+/// Between the look at the lease and the step: the owner is back, or another proxy was faster.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_is_not_taken_from_a_live_proxy_in_the_midst_of_a_step() {
+    let world = World::new();
+    let (a, b) = (world.join("a").await, world.join("b").await);
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let number = world.announce(&drone, "b").await.generation;
+    a.leave().await.unwrap();
+    let (bindings, back) = (world.bindings.clone(), Arc::new(Mutex::new(None)));
+    let kept = back.clone();
+    let returns = async move {
+        let lease = bindings.join(&proxy("a"), entry("a", "same"), TIMES.drain).unwrap();
+        lease.update(entry("a", "same")).await.unwrap();
+        *kept.lock().unwrap() = Some(lease);
+    };
+    world.store.before_next_commit(returns);
+    let live = Err(BindingError::ProxyLive(proxy("a")));
+    assert_eq!(world.bindings.promote(&drone, number, &proxy("b")).await, live);
+
+    let a = back.lock().unwrap().take().unwrap();
+    a.leave().await.unwrap();
+    let (bindings, name) = (world.bindings.clone(), drone.clone());
+    world.store.before_next_commit(async move {
+        bindings.promote(&name, number, &proxy("b")).await.unwrap();
+    });
+    let live = Err(BindingError::ProxyLive(proxy("b")));
+    assert_eq!(world.bindings.adopt(&drone, number, &proxy("c")).await, live);
+    drop(b);
+}
+
+/// The new owner would wait forever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_that_never_come_are_given_up_when_the_move_is_settled() {
+    let world = World::new();
+    let _live = (world.join("a").await, world.join("b").await);
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let number = world.announce(&drone, "b").await.generation;
+    world.bindings.written(&drone, &proxy("a"), 1).await.unwrap();
+    world.bindings.switch(&drone, number, &proxy("b")).await.unwrap();
+    let table = world.table().await;
+    world.pass(TIMES.drain);
+    assert_eq!(world.bindings.take_due_steps(&table).await, Ok(1));
+    let settled = world.bindings.read(&drone).await.unwrap();
+    assert_eq!(settled.state, BindingState::Stable { owner: proxy("b") });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_entry_of_a_newer_version_is_left_alone() {
+    let world = World::new();
+    let drone = client("drone");
+    let key = b"/pool/b/5:drone".to_vec();
+    let newer = br#"{"version":2,"generation":1,"owned_since":1,"state_version":0,"state":"stable","owner":"a"}"#;
+    for value in [&newer[..], b"{}", b"\xff", b""] {
+        let put = Change::Put { key: key.clone(), value: value.to_vec(), lease: None };
+        let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
+        world.store.commit(transaction).await.unwrap();
+        assert_eq!(world.bindings.read(&drone).await, Err(BindingError::Unreadable));
+        let bound = world.bindings.bind(&drone, &proxy("a")).await;
+        assert_eq!(bound, Err(BindingError::Unreadable));
+    }
+    let put = Change::Delete { key };
+    let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
+    world.store.commit(transaction).await.unwrap();
+    // What an operator reads, and later versions must be able to.
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let entries = world.store.read(b"/pool/b/").await.unwrap().entries;
+    let text = String::from_utf8(entries[0].value.clone()).unwrap();
+    assert_eq!(
+        text,
+        r#"{"version":1,"generation":1,"owned_since":1800000000000,"state_version":0,"state":"stable","owner":"a"}"#
+    );
+}
+
+/// A process that dies without a word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_is_live_until_its_lease_ends() {
+    let world = World::new();
+    let table = world.table().await;
+    let name = proxy("a");
+    let lease = world.bindings.join(&name, entry("a", "same"), Duration::from_secs(1)).unwrap();
+    until("it is live", || table.proxy(&name) == Some(entry("a", "same"))).await;
+    let revision = async || world.store.read(b"/pool/p/1:a").await.unwrap().entries[0].revision;
+    let written = revision().await;
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert!(table.proxy(&name).is_some(), "the lease is renewed");
+    assert_eq!(revision().await, written, "without another commit");
+    // The store was lost for longer than the lease.
+    world.store.revoke_granted().await;
+    until("it has a new lease", || world.store.granted() == 2).await;
+    until("it is live again", || table.proxy(&name).is_some()).await;
+    drop(lease);
+    until("it is not live", || table.proxy(&name).is_none()).await;
+    let empty = ProxyEntry { authority: String::new(), ..entry("a", "same") };
+    assert!(world.bindings.join(&proxy(""), empty, TIMES.dwell).is_err());
+}

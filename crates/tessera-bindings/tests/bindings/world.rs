@@ -1,0 +1,192 @@
+//! A pool of proxies on a store in a file, with a clock of its own.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tessera_bindings::{
+    Binding, BindingTable, Bindings, ClientName, Generation, Import, MoveTimes, ProxyEntry,
+    ProxyLease, ProxyName,
+};
+use tessera_store::{FileStore, LeaseId, Pending, Revision, Snapshot, Store, Transaction, Watch};
+use tokio::time::sleep;
+
+pub const TIMES: MoveTimes = MoveTimes {
+    dwell: Duration::from_secs(30),
+    prepare: Duration::from_secs(5),
+    announce: Duration::from_secs(60),
+    drain: Duration::from_secs(40),
+};
+
+/// Long enough for a test, whatever else the machine does.
+const LIFETIME: Duration = Duration::from_secs(60);
+
+pub struct World {
+    pub store: Arc<HookedStore>,
+    pub bindings: Bindings,
+    time: Arc<AtomicU64>,
+    directory: PathBuf,
+}
+
+impl World {
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tessera-bindings-{}-{count}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        // Left by an earlier process with this id.
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        let store = FileStore::open(&directory.join("store")).unwrap();
+        let store = Arc::new(HookedStore {
+            store,
+            before_commit: Mutex::default(),
+            granted: Mutex::default(),
+        });
+        let time = Arc::new(AtomicU64::new(1_800_000_000_000));
+        let clock = time.clone();
+        let now = move || Duration::from_millis(clock.load(Ordering::Relaxed));
+        let bindings = Bindings::new(store.clone(), "/pool/", TIMES, now);
+        Self { store, bindings, time, directory }
+    }
+
+    /// Lets time pass for the bindings; leases go by the real time.
+    pub fn pass(&self, time: Duration) {
+        let millis = u64::try_from(time.as_millis()).unwrap();
+        self.time.fetch_add(millis, Ordering::Relaxed);
+    }
+
+    /// Makes a proxy live, and waits until it is.
+    pub async fn join(&self, name: &str) -> ProxyLease {
+        self.join_as(name, "same").await
+    }
+
+    pub async fn join_as(&self, name: &str, resumption: &str) -> ProxyLease {
+        let table = self.table().await;
+        let lease = self.bindings.join(&proxy(name), entry(name, resumption), LIFETIME).unwrap();
+        until("the proxy is live", || table.proxy(&proxy(name)).is_some()).await;
+        lease
+    }
+
+    pub async fn table(&self) -> BindingTable {
+        let table = self.bindings.table();
+        until("the table is current", || table.is_current()).await;
+        table
+    }
+
+    /// Moves a client up to the announcement.
+    pub async fn announce(&self, client: &ClientName, next: &str) -> Binding {
+        let next = proxy(next);
+        let begun = self.bindings.begin(client, &next).await.unwrap();
+        let generation = begun.generation;
+        let import = import(begun.version);
+        self.bindings.prepared(client, generation, &next, &import).await.unwrap();
+        self.bindings.announce(client, generation).await.unwrap()
+    }
+}
+
+/// A store in which something else happens right before a commit.
+pub struct HookedStore {
+    store: FileStore,
+    before_commit: Mutex<Option<Hook>>,
+    granted: Mutex<Vec<LeaseId>>,
+}
+
+type Hook = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl HookedStore {
+    /// Lets `happening` take place before the next commit.
+    pub fn before_next_commit(&self, happening: impl Future<Output = ()> + Send + 'static) {
+        *self.before_commit.lock().unwrap() = Some(Box::pin(happening));
+    }
+
+    /// Returns how many leases were granted.
+    pub fn granted(&self) -> usize {
+        self.granted.lock().unwrap().len()
+    }
+
+    /// Ends all leases.
+    pub async fn revoke_granted(&self) {
+        let granted = self.granted.lock().unwrap().clone();
+        for lease in granted {
+            self.store.revoke(&lease).await.unwrap();
+        }
+    }
+}
+
+impl Store for HookedStore {
+    fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot> {
+        self.store.read(prefix)
+    }
+
+    fn commit(&self, transaction: Transaction) -> Pending<'_, Option<Revision>> {
+        Box::pin(async move {
+            let hook = self.before_commit.lock().unwrap().take();
+            if let Some(hook) = hook {
+                hook.await;
+            }
+            self.store.commit(transaction).await
+        })
+    }
+
+    fn grant(&self, lifetime: Duration) -> Pending<'_, LeaseId> {
+        Box::pin(async move {
+            let lease = self.store.grant(lifetime).await?;
+            self.granted.lock().unwrap().push(lease.clone());
+            Ok(lease)
+        })
+    }
+
+    fn keep_alive<'a>(&'a self, lease: &'a LeaseId) -> Pending<'a, bool> {
+        self.store.keep_alive(lease)
+    }
+
+    fn revoke<'a>(&'a self, lease: &'a LeaseId) -> Pending<'a, ()> {
+        self.store.revoke(lease)
+    }
+
+    fn watch<'a>(&'a self, prefix: &'a [u8], after: Revision) -> Pending<'a, Box<dyn Watch>> {
+        self.store.watch(prefix, after)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+pub fn proxy(name: &str) -> ProxyName {
+    ProxyName(name.into())
+}
+
+pub fn client(name: &str) -> ClientName {
+    ClientName::new(name).unwrap()
+}
+
+pub fn generation(number: u64) -> Generation {
+    Generation(number)
+}
+
+pub fn import(version: u64) -> Import {
+    Import { version, resumption: "same".into() }
+}
+
+pub fn entry(name: &str, resumption: &str) -> ProxyEntry {
+    ProxyEntry {
+        authority: format!("{name}.example:443"),
+        forward: format!("{name}.inner:8443"),
+        resumption: resumption.into(),
+    }
+}
+
+/// Waits until a condition holds.
+pub async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        sleep(Duration::from_millis(2)).await;
+    }
+}
