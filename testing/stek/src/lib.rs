@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail their test")]
 
 mod fleet;
+mod forwarder;
 mod servers;
 mod sidecar;
 mod wait;
 
 pub use fleet::{Fleet, revoke, ring_keys, settled};
+pub use forwarder::Forwarder;
 pub use servers::{Pki, RunningServer, SERVER_NAME};
 pub use sidecar::{Sidecar, count};
 pub use wait::until;

@@ -1,6 +1,7 @@
 //! Rings of ticket keys with real servers.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail their test")]
 
+mod curl;
 mod envoy;
 mod files;
 mod haproxy;
