@@ -37,6 +37,7 @@ mod confinement;
 mod directory;
 pub mod etcd;
 pub mod gnutls;
+pub mod go;
 pub mod haproxy;
 pub mod http;
 mod link;

@@ -127,9 +127,10 @@ impl Peer {
 
 /// Returns the first word that is a version: as written, and its numbers.
 fn find_version(answer: &str) -> Option<(String, Vec<u32>)> {
-    // nghttp2 writes its name and a slash before, Redis `v=`, dpkg an epoch and a colon.
+    // nghttp2 writes its name and a slash before, Redis `v=`, dpkg an epoch and a colon, Go its name.
     let words = answer.split(|c: char| c.is_whitespace() || "/=:".contains(c));
     words.filter(|word| !word.is_empty()).find_map(|word| {
+        let word = word.strip_prefix("go").unwrap_or(word);
         let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
         let numbers: Option<Vec<_>> =
             word[..end].split('.').map(|part| part.parse().ok()).collect();
@@ -178,6 +179,7 @@ mod tests {
             ("mosquitto version 2.0.11\n\nmosquitto is an MQTT v5.0 broker.", "2.0.11"),
             ("stunnel 5.68 on x86_64-pc-linux-gnu platform\nCompiled with", "5.68"),
             ("2:3.87.1-1+deb12u4", "3.87.1"),
+            ("go version go1.19.8 linux/amd64", "1.19.8"),
             ("HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/", "2.6.12"),
         ] {
             assert_eq!(find_version(answer).map(|(text, _)| text).as_deref(), Some(expected));

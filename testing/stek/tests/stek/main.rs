@@ -4,6 +4,7 @@
 mod curl;
 mod envoy;
 mod files;
+mod go;
 mod haproxy;
 mod load;
 mod nginx;

@@ -1,0 +1,58 @@
+// A client of crypto/tls that crosses between servers of one name: for each address in its input it makes a connection,
+// sends a request, reads the response, and prints whether the session was resumed.
+package main
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"os"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: crossing SERVER-NAME AUTHORITY.pem")
+	}
+	authority, err := os.ReadFile(os.Args[2])
+	if err != nil {
+		log.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authority) {
+		log.Fatal("no certificate in ", os.Args[2])
+	}
+	// The cache finds a session by the server's name, whatever the address.
+	config := &tls.Config{
+		ServerName:         os.Args[1],
+		RootCAs:            roots,
+		ClientSessionCache: tls.NewLRUClientSessionCache(1),
+	}
+	addresses := bufio.NewScanner(os.Stdin)
+	for addresses.Scan() {
+		resumed, err := connect(addresses.Text(), config)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("resumed:", resumed)
+	}
+}
+
+func connect(address string, config *tls.Config) (bool, error) {
+	connection, err := tls.Dial("tcp", address, config)
+	if err != nil {
+		return false, err
+	}
+	defer connection.Close()
+	request := "GET / HTTP/1.1\r\nHost: " + config.ServerName + "\r\nConnection: close\r\n\r\n"
+	if _, err := io.WriteString(connection, request); err != nil {
+		return false, err
+	}
+	// Tickets come after the handshake: crypto/tls takes them while it reads.
+	if _, err := io.ReadAll(connection); err != nil {
+		return false, err
+	}
+	return connection.ConnectionState().DidResume, nil
+}
