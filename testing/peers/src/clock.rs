@@ -1,15 +1,17 @@
-//! A clock that jumps, for one process: by libfaketime.
+//! A clock that jumps or is wrong, for one process: by libfaketime.
 
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Directory, Peer, Process};
+use crate::{Directory, Peer};
 
 /// A wall clock for processes. It starts with the machine's time.
 pub struct Clock {
     // libfaketime reads the file again on each call.
     directory: Directory,
+    /// Its time for good.
+    constant: Option<String>,
     served: Mutex<Vec<u32>>,
 }
 
@@ -19,8 +21,17 @@ impl Clock {
     pub fn new() -> Self {
         // The library of this package is used.
         Peer::checked("faketime");
-        let clock = Self { directory: Directory::new(), served: Mutex::default() };
+        let clock = Self { directory: Directory::new(), constant: None, served: Mutex::default() };
         clock.jump(0);
+        clock
+    }
+
+    /// Creates a clock that is always off by this many seconds, for processes that confine themselves: they can't read
+    /// the file of one that jumps.
+    #[track_caller]
+    pub fn off_by(seconds: i64) -> Self {
+        let mut clock = Self::new();
+        clock.constant = Some(format!("FAKETIME={seconds:+}"));
         clock
     }
 
@@ -39,7 +50,9 @@ impl Clock {
             "env".into(),
             // The loader knows the directory of this machine's libraries.
             "LD_PRELOAD=/usr/$LIB/faketime/libfaketimeMT.so.1".into(),
-            format!("FAKETIME_TIMESTAMP_FILE={}", self.directory.path(NOW)),
+            self.constant
+                .clone()
+                .unwrap_or_else(|| format!("FAKETIME_TIMESTAMP_FILE={}", self.directory.path(NOW))),
             "FAKETIME_NO_CACHE=1".into(),
             "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
         ]
@@ -47,9 +60,9 @@ impl Clock {
 }
 
 impl Clock {
-    /// Registers a process that was started with [`words`](Self::words).
-    pub fn serves(&self, process: &Process) {
-        self.served.lock().unwrap_or_else(PoisonError::into_inner).push(process.id());
+    /// Registers the id of a process that was started with [`words`](Self::words).
+    pub fn serves(&self, id: u32) {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 }
 

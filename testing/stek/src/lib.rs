@@ -11,5 +11,5 @@ mod wait;
 pub use fleet::{Fleet, revoke, ring_keys, settled};
 pub use forwarder::Forwarder;
 pub use servers::{Pki, RunningServer, SERVER_NAME};
-pub use sidecar::{Sidecar, count};
+pub use sidecar::{Sidecar, count, shared_file};
 pub use wait::until;

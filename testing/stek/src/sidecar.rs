@@ -8,13 +8,17 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use tessera_test_peers::Directory;
+use tessera_test_peers::{Clock, Directory, free_port};
+
+use crate::servers::Pki;
 
 /// A sidecar with its files, running or not.
 pub struct Sidecar {
     program: &'static str,
     directory: Directory,
     file: String,
+    /// The one of its host; the machine's by default.
+    clock: Option<Clock>,
     process: Option<Child>,
 }
 
@@ -38,15 +42,31 @@ impl Sidecar {
         );
         let own = directory.path("");
         let file = directory.write("stek.toml", text.replace("{dir}/", &own));
-        Self { program, directory, file, process: None }
+        Self { program, directory, file, clock: None, process: None }
+    }
+
+    /// Sets how much it expects clocks to differ, instead of a second.
+    pub fn set_clock_skew(&self, skew: &str) {
+        let settings = fs::read_to_string(&self.file).unwrap();
+        let setting = |skew| format!("clock-skew = \"{skew}\"");
+        fs::write(&self.file, settings.replace(&setting("1s"), &setting(skew))).unwrap();
+    }
+
+    /// Sets the clock of its host.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = Some(clock);
     }
 
     /// Starts it.
     pub fn start(&mut self) {
         let log = fs::File::options().create(true).append(true).open(self.log_path()).unwrap();
-        let mut command = Command::new(self.program);
-        command.args(["run", &self.file]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        self.process = Some(command.spawn().unwrap());
+        let mut command = self.command("run");
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
+        let process = process.unwrap();
+        if let Some(clock) = &self.clock {
+            clock.serves(process.id());
+        }
+        self.process = Some(process);
     }
 
     /// Kills it with SIGKILL.
@@ -60,7 +80,15 @@ impl Sidecar {
     /// Runs another task with its configuration, to the end.
     #[must_use]
     pub fn task(&self, task: &str) -> Output {
-        Command::new(self.program).args([task, &self.file]).output().unwrap()
+        self.command(task).output().unwrap()
+    }
+
+    fn command(&self, task: &str) -> Command {
+        let words = self.clock.iter().flat_map(Clock::words);
+        let mut words = words.chain([self.program.into()]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).args([task, &self.file]);
+        command
     }
 
     /// Whether `status` ends with 0.
@@ -104,6 +132,25 @@ impl Sidecar {
         }
         counts
     }
+}
+
+/// Returns the settings of two sidecars with one store, in a file of the first one, which the other reaches by mutual TLS;
+/// and those of a third without a certificate, which is refused. `ca` and the other files are in `files`.
+#[must_use]
+pub fn shared_file(pki: &Pki, files: &Directory, ca: &str) -> [String; 3] {
+    let own = pki.authority.issue("sidecar.example");
+    let certificate = files.write_private("sidecar.pem", own.both_pem());
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
+    let serve = format!(
+        "file = \"{{dir}}/cache/store\"\nserve = {{ listen = \"{address}\", certificate = \"{certificate}\", ca = \
+         \"{ca}\" }}"
+    );
+    let reach = |certificate: &str| {
+        format!(
+            "etcd = {{ endpoints = [\"{address}\"], ca = \"{ca}\", server-name = \"sidecar.example\"{certificate} }}"
+        )
+    };
+    [serve, reach(&format!(", certificate = \"{certificate}\"")), reach("")]
 }
 
 /// Counts how often each of these texts, of at least eight bytes, occurs, in one pass.

@@ -99,7 +99,7 @@ impl Tunnels {
     #[track_caller]
     pub fn start_with_clock(&mut self, clock: &Clock) {
         self.launch(&clock.words().each_ref().map(String::as_str), None);
-        clock.serves(self.process());
+        clock.serves(self.process().id());
         self.is_ready();
     }
 

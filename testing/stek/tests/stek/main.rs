@@ -1,6 +1,7 @@
 //! Rings of ticket keys with real servers.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail their test")]
 
+mod clock;
 mod curl;
 mod envoy;
 mod files;
@@ -10,4 +11,5 @@ mod load;
 mod nginx;
 mod openssl;
 mod partition;
+mod pool;
 mod program;

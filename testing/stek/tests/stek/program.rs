@@ -10,13 +10,13 @@ use serde_json::json;
 use tessera_aws_lc::provider;
 use tessera_ring::RingKeys;
 use tessera_stek::keys::{Domain, ServerKeys};
-use tessera_stek_tests::{Fleet, RunningServer, Sidecar, count, until};
+use tessera_stek_tests::{Fleet, RunningServer, Sidecar, count, shared_file, until};
 use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::{Directory, free_port};
 use tessera_vault::{EpochKey, TicketKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
 use tokio::time::sleep;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_stek-under-test");
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_stek-under-test");
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_goes_on_whatever_of_it_is_killed() {
@@ -180,25 +180,13 @@ async fn a_small_site_keeps_its_ring_in_a_file_of_one_sidecar() {
     let mut servers = [RunningServer::nghttpx(&fleet.pki), RunningServer::nghttpx(&fleet.pki)];
     let files = Directory::new();
     let ca = files.write("ca.pem", fleet.pki.authority.pem());
-    let own = fleet.pki.authority.issue("sidecar.example");
-    let certificate = files.write_private("sidecar.pem", own.both_pem());
-    let address = format!("127.0.0.1:{}", free_port().unwrap());
-    let serve = format!(
-        "file = \"{{dir}}/cache/store\"\nserve = {{ listen = \"{address}\", certificate = \"{certificate}\", ca = \
-         \"{ca}\" }}"
-    );
-    let reach = |certificate: &str| {
-        format!(
-            "etcd = {{ endpoints = [\"{address}\"], ca = \"{ca}\", server-name = \"sidecar.example\"{certificate} }}"
-        )
-    };
-    let with_certificate = reach(&format!(", certificate = \"{certificate}\""));
+    let [serve, reach, reach_without] = shared_file(&fleet.pki, &files, &ca);
     let sections = [0, 1].map(|at: usize| servers[at].nghttpx_section(&ca));
     servers.iter_mut().for_each(RunningServer::start);
-    let mut stranger = Sidecar::new(PROGRAM, "c", &reach(""), &sections[1]);
+    let mut stranger = Sidecar::new(PROGRAM, "c", &reach_without, &sections[1]);
     let mut sidecars = [
         Sidecar::new(PROGRAM, "a", &serve, &sections[0]),
-        Sidecar::new(PROGRAM, "b", &with_certificate, &sections[1]),
+        Sidecar::new(PROGRAM, "b", &reach, &sections[1]),
     ];
     let checked = sidecars[0].task("check");
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
