@@ -9,7 +9,7 @@ mod sidecar;
 mod wait;
 
 pub use fleet::{Fleet, revoke, ring_keys, settled};
-pub use forwarder::Forwarder;
+pub use forwarder::{Forwarder, SlowForwarder};
 pub use servers::{Pki, RunningServer, SERVER_NAME};
 pub use sidecar::{Sidecar, count, shared_file};
 pub use wait::until;

@@ -13,3 +13,4 @@ mod openssl;
 mod partition;
 mod pool;
 mod program;
+mod store;
