@@ -144,7 +144,10 @@ impl EtcdClient {
         };
         self.shared.members[member].give_back(sender);
         if !status.is_success() {
-            return Err(refusal(&body).unwrap_or_else(|| self.unknown(member, shortened(&body))));
+            return Err(match serde_json::from_slice(&body) {
+                Ok(error) => refusal(&error).unwrap_or_else(|| self.unknown(member, why(&error))),
+                Err(_) => self.unknown(member, shortened(&body)),
+            });
         }
         serde_json::from_slice(&body).map_err(|error| StoreError::Unknown(error.to_string()))
     }
@@ -160,7 +163,8 @@ impl EtcdClient {
         if !status.is_success() {
             let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
             let body = timeout_at(deadline, body).await.ok().and_then(Result::ok);
-            let refusal = body.and_then(|body| refusal(&body.to_bytes()));
+            let error = body.and_then(|body| serde_json::from_slice(&body.to_bytes()).ok());
+            let refusal = error.as_ref().and_then(refusal);
             return Err(refusal.unwrap_or_else(|| self.unknown(member, status.to_string())));
         }
         Ok((answer.into_body(), sender))
@@ -266,10 +270,9 @@ impl Member {
     }
 }
 
-/// Reads an error of a request that etcd refused without executing it; `None` if it may have executed it, as when its
+/// Returns the error of a request that etcd refused without executing it; `None` if it may have executed it, as when its
 /// quota is exceeded (RESOURCE_EXHAUSTED).
-fn refusal(body: &[u8]) -> Option<StoreError> {
-    let error: ErrorAnswer = serde_json::from_slice(body).ok()?;
+fn refusal(error: &ErrorAnswer) -> Option<StoreError> {
     let refused = [
         code::INVALID_ARGUMENT,
         code::NOT_FOUND,
@@ -280,7 +283,11 @@ fn refusal(body: &[u8]) -> Option<StoreError> {
         code::UNAUTHENTICATED,
     ];
     let refused = refused.contains(&error.code);
-    refused.then(|| StoreError::Refused(shortened(error.message.as_bytes())))
+    refused.then(|| StoreError::Refused(why(error)))
+}
+
+fn why(error: &ErrorAnswer) -> String {
+    shortened(error.message.as_bytes())
 }
 
 /// It goes into a log.

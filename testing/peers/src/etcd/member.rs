@@ -28,6 +28,7 @@ impl Member {
         (peer, client, link): (u16, u16, u16),
         cluster: &str,
         tls: Option<Arc<ClientTls>>,
+        quota: Option<u64>,
     ) -> io::Result<Self> {
         let data = dir.join(format!("m{index}"));
         // TLS clients use one port, this crate's requests another.
@@ -52,6 +53,7 @@ impl Member {
         .into_iter()
         .flat_map(|(name, value)| [name.to_owned(), value])
         .collect();
+        command.extend(quota.map(|bytes| format!("--quota-backend-bytes={bytes}")));
         if let Some(tls) = &tls {
             let files = [
                 ("--cert-file", &tls.certificate),

@@ -42,6 +42,14 @@ impl Cluster {
         Self::start_with(count, None, &std::env::temp_dir())
     }
 
+    /// Starts one member whose data may have this many bytes.
+    ///
+    /// # Errors
+    /// Like [`start`](Self::start).
+    pub fn start_with_quota(bytes: u64) -> io::Result<Self> {
+        Self::start_all(1, None, &std::env::temp_dir(), Some(bytes))
+    }
+
     /// Starts a cluster whose clients use TLS, or whose data is elsewhere.
     ///
     /// # Errors
@@ -50,6 +58,15 @@ impl Cluster {
         count: usize,
         tls: Option<ClientTls>,
         parent: &std::path::Path,
+    ) -> io::Result<Self> {
+        Self::start_all(count, tls, parent, None)
+    }
+
+    fn start_all(
+        count: usize,
+        tls: Option<ClientTls>,
+        parent: &std::path::Path,
+        quota: Option<u64>,
     ) -> io::Result<Self> {
         let data = Directory::new_in(parent)?;
         let cuts = Arc::new(Cuts::default());
@@ -64,7 +81,7 @@ impl Cluster {
         }
         let tls = tls.map(Arc::new);
         let members = addresses.into_iter().enumerate().map(|(index, ports)| {
-            Member::start(data.as_path(), index, ports, &peers.join(","), tls.clone())
+            Member::start(data.as_path(), index, ports, &peers.join(","), tls.clone(), quota)
         });
         let members = members.collect::<io::Result<Vec<_>>>()?;
         let cluster = Self { members, cuts, _data: data };
