@@ -279,7 +279,8 @@ impl Shared {
     async fn stay_alive(&self) {
         let lease = self.lease().clone();
         let Some(lease) = lease else { return };
-        if matches!(self.store.keep_alive(&lease).await, Ok(false)) {
+        // Without an answer too: late requests would keep a member live that can't follow the ring.
+        if !matches!(self.store.keep_alive(&lease).await, Ok(true)) {
             let mut current = self.lease();
             if current.as_ref() == Some(&lease) {
                 *current = None;

@@ -54,6 +54,22 @@ async fn of_two_processes_with_one_name_the_later_one_stays() {
     assert_eq!(second.ring.status().members.len(), 1);
 }
 
+/// Its renewals arrive: it must not count as live for that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_that_gets_no_answers_is_no_longer_waited_for() {
+    let world = World::new();
+    let (a, b) = (world.join("a"), world.join("b"));
+    settled(&[&a, &b]).await;
+    b.link.loses_answers.store(true, Ordering::Relaxed);
+    let held = b.held().next;
+    until("the others go on", || a.ring.status().members.len() == 1).await;
+    a.ring.rotate().await.unwrap();
+    a.ring.rotate().await.unwrap();
+    b.link.loses_answers.store(false, Ordering::Relaxed);
+    settled(&[&a, &b]).await;
+    assert_ne!(b.held().next, held);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_member_that_died_is_waited_for_until_its_lease_ends() {
     let world = World::new();

@@ -59,6 +59,8 @@ pub struct Held {
 pub struct Link {
     store: Arc<FileStore>,
     pub is_cut: Arc<AtomicBool>,
+    /// Requests arrive, and their answers don't.
+    pub loses_answers: AtomicBool,
 }
 
 #[derive(Default)]
@@ -101,7 +103,8 @@ impl World {
         wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), START).unwrap();
         let time = self.time.clone();
         let is_cut = Arc::new(AtomicBool::new(self.members_are_cut));
-        let link = Arc::new(Link { store: self.store.clone(), is_cut });
+        let loses_answers = AtomicBool::default();
+        let link = Arc::new(Link { store: self.store.clone(), is_cut, loses_answers });
         let server = Arc::new(Server::default());
         let parts = RingParts {
             store: link.clone(),
@@ -180,42 +183,42 @@ impl Link {
             false => Ok(()),
         }
     }
+
+    /// Passes a request on, and its answer back.
+    fn pass<'a, T: Send>(
+        &'a self,
+        request: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+    ) -> Pending<'a, T> {
+        Box::pin(async move {
+            self.check()?;
+            let answer = request.await;
+            match self.loses_answers.load(Ordering::Relaxed) {
+                true => Err(StoreError::Unknown("no answer".into())),
+                false => answer,
+            }
+        })
+    }
 }
 
 impl Store for Link {
     fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot> {
-        Box::pin(async move {
-            self.check()?;
-            self.store.read(prefix).await
-        })
+        self.pass(self.store.read(prefix))
     }
 
     fn commit(&self, transaction: Transaction) -> Pending<'_, Option<Revision>> {
-        Box::pin(async move {
-            self.check()?;
-            self.store.commit(transaction).await
-        })
+        self.pass(self.store.commit(transaction))
     }
 
     fn grant(&self, lifetime: Duration) -> Pending<'_, LeaseId> {
-        Box::pin(async move {
-            self.check()?;
-            self.store.grant(lifetime).await
-        })
+        self.pass(self.store.grant(lifetime))
     }
 
     fn keep_alive<'a>(&'a self, lease: &'a LeaseId) -> Pending<'a, bool> {
-        Box::pin(async move {
-            self.check()?;
-            self.store.keep_alive(lease).await
-        })
+        self.pass(self.store.keep_alive(lease))
     }
 
     fn revoke<'a>(&'a self, lease: &'a LeaseId) -> Pending<'a, ()> {
-        Box::pin(async move {
-            self.check()?;
-            self.store.revoke(lease).await
-        })
+        self.pass(self.store.revoke(lease))
     }
 
     fn watch<'a>(&'a self, prefix: &'a [u8], after: Revision) -> Pending<'a, Box<dyn Watch>> {
