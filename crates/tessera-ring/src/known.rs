@@ -16,7 +16,7 @@ use crate::install::RingKeys;
 /// another id.
 #[derive(Default)]
 pub(crate) struct KnownKeys {
-    /// The keys that were activated, in the order in which they stop sealing, the last first.
+    /// The keys that were activated, the last one first, whatever clocks set their ends.
     pub(crate) active: Vec<RingEntry>,
     pub(crate) next: Option<RingEntry>,
     /// The greatest epoch seen.
@@ -80,7 +80,7 @@ impl KnownKeys {
         let kept: Vec<_> = kept.collect();
         active.extend(kept);
         active.retain(|entry| entry.epoch >= self.floor);
-        active.sort_by_key(|entry| std::cmp::Reverse(entry.key.issues_until));
+        active.sort_by_key(|entry| std::cmp::Reverse((entry.key.issues_from, entry.key.id)));
         self.highest_epoch = self.highest_epoch.max(highest);
         self.active = active;
         // Activated, but not removed from the store yet.
@@ -258,6 +258,25 @@ mod tests {
             assert_eq!(held(now), expected, "at {now}");
         }
         assert_eq!(held(100), (false, 0));
+    }
+
+    /// Of two hosts with different clocks, the one that is ahead rotated first: its key's end is later.
+    #[test]
+    fn keys_are_in_the_order_of_their_activations_whatever_clocks_set_their_ends() {
+        let provider = tessera_aws_lc::provider();
+        let at = Duration::from_secs;
+        let rotation = Rotation { issue_for: at(48), open_for: at(50), skew: at(1) };
+        let key = |id: u8, from: u64, until: u64| {
+            let mut entry = entry(id, id, id.into(), 0);
+            (entry.key.issues_from, entry.key.issues_until) = (at(from), at(until));
+            entry
+        };
+        let active = vec![key(1, 2, 50), key(2, 4, 90), key(3, 6, 60)];
+        let mut known = KnownKeys::default();
+        known.update(StoredKeys { active, next: None }, &provider, at(7));
+        let keys = known.at(at(7), &rotation);
+        assert_eq!(keys.in_order().map(|key| key.id[0]).collect::<Vec<_>>(), [3, 2, 1]);
+        assert_eq!(known.active[0].key.id, [3; 16], "the status begins with it");
     }
 
     /// The store keeps keys past their ends, since clocks differ.

@@ -9,7 +9,7 @@ pub struct RingStatus {
     pub looks: u64,
     /// When the last one did, since the Unix epoch by this member's clock.
     pub read_at: Option<Duration>,
-    /// The active keys, those that seal the longest first.
+    /// The active keys, the last activated first.
     pub active: Vec<ActiveKey>,
     /// The key that is being distributed: it becomes active with the next rotation.
     pub distributing: Option<[u8; 16]>,

@@ -13,7 +13,7 @@ async fn tickets_cross_while_a_clock_is_as_wrong_as_the_skew_allows() {
     let [a, b] = pool.servers.each_ref().map(|server| server.address);
     let canary = pool.fleet.canary();
     let mut sealing = None;
-    for round in 0..3 {
+    for round in 0..6 {
         until("both servers seal with the same new key", || {
             pool.sealing().is_some() && pool.sealing() != sealing
         })
