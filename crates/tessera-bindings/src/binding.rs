@@ -97,7 +97,7 @@ pub enum BindingState {
     },
 }
 
-/// What the next proxy has, when it says that it is ready.
+/// What the next proxy has when it is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     /// The version of the client's state.

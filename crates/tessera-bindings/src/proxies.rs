@@ -110,12 +110,15 @@ impl SharedLease {
     /// Renews the lease, or begins a new one with the entry.
     async fn renew(&self) -> Result<(), StoreError> {
         let lease = self.lease.lock().await.clone();
-        if let Some(lease) = lease
-            && self.store.keep_alive(&lease).await?
-        {
-            return Ok(());
+        if let Some(lease) = lease {
+            let renewed = self.store.keep_alive(&lease).await;
+            if renewed == Ok(true) {
+                return Ok(());
+            }
+            // Without an answer too: late requests would keep a proxy live that can't follow the bindings.
+            *self.lease.lock().await = None;
+            renewed?;
         }
-        *self.lease.lock().await = None;
         self.write().await
     }
 

@@ -42,7 +42,7 @@ struct Entries {
 pub enum Route {
     /// It serves the request.
     Serve {
-        /// Where the response says that the client should go: [`ProxyEntry::authority`] of the announced proxy. None if that
+        /// Where the response sends the client: [`ProxyEntry::authority`] of the announced proxy. None if that
         /// isn't live.
         announce: Option<String>,
     },
