@@ -4,7 +4,8 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::resume::{TakeAnswer, TakeSecret};
+use tessera::handshake::Reply;
+use tessera::resume::{TakeAnswer, TakeSecret, Vault};
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::SiteVault;
 use tokio::time::timeout;
@@ -27,6 +28,9 @@ pub struct SiteAnswers {
     patience: Duration,
     others: Option<Arc<dyn Answers>>,
 }
+
+/// How long a flight waits for a secret that moves here: it is sent as soon as the client is.
+const ARRIVAL: Duration = Duration::from_millis(200);
 
 impl SiteAnswers {
     /// Creates answers that wait for other sites for `patience`, which must be shorter than what is left of the
@@ -58,8 +62,18 @@ impl Answers for SiteAnswers {
                 None => Box::pin(ready(TakeAnswer::Unavailable)),
             };
         }
-        let answer = self.site.take_from_afar(&question);
-        let patience = self.patience;
-        Box::pin(async move { timeout(patience, answer).await.unwrap_or(TakeAnswer::Unavailable) })
+        let (site, patience) = (self.site.clone(), self.patience);
+        Box::pin(async move {
+            let answer = async {
+                if site.may_arrive(&question)
+                    && timeout(ARRIVAL, site.arrival(&question)).await.is_ok()
+                    && let Reply::Now(answer) = site.take(&question)
+                {
+                    return answer;
+                }
+                site.take_from_afar(&question).await
+            };
+            timeout(patience, answer).await.unwrap_or(TakeAnswer::Unavailable)
+        })
     }
 }

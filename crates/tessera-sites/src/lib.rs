@@ -6,7 +6,8 @@
 //!
 //! - [`TlsSiteChannel`] is a [`SiteChannel`](tessera_vault::SiteChannel): one lasting connection to each
 //!   other site, with deadlines.
-//! - [`SiteServer`] burns for other sites, which [`KnownSites`] recognises.
+//! - [`SiteServer`] burns for other sites, which [`KnownSites`] recognises, and takes secrets that move here with their client
+//!   ([`MovingVault`](tessera_vault::MovingVault)).
 //! - [`SiteAnswers`] lets a server on tokio ask, for a limited time.
 //!
 //! An attacker who forges an acknowledgement can make a client repeat what was executed. So both ends authenticate by
@@ -96,4 +97,4 @@ pub use limits::{ChannelLimits, ServerLimits};
 pub use server::SiteServer;
 
 /// The application protocol of the channel (ALPN, RFC 7301): its name and its version.
-pub const PROTOCOL: &[u8] = b"tessera-sites/1";
+pub const PROTOCOL: &[u8] = b"tessera-sites/2";

@@ -31,6 +31,7 @@ mod file_lock;
 mod keys;
 mod memory;
 mod millis;
+mod moving;
 mod register;
 mod sharded;
 mod sites;
@@ -45,7 +46,13 @@ pub use keys::{
 #[cfg(unix)]
 pub use memory::{FileWitness, Mark, RestoreOutcome, Witness, WitnessOutcome};
 pub use memory::{Limits, MemoryVault};
+pub use moving::{
+    ArrivalRefused, BurnMoved, Departure, MovedSecret, MovingVault, SecretArrival, VaultLife,
+};
 pub use register::MemoryRegister;
-pub use sites::{Acknowledgement, BurnAtHome, HomeAnswer, NoIncarnation, SiteChannel, SiteVault};
+pub use sites::{
+    Acknowledgement, BurnAtHome, CarryAnswer, HomeAnswer, LifeAnswer, NoIncarnation, SiteChannel,
+    SiteVault,
+};
 #[cfg(unix)]
 pub use state::{PreviousLife, ServerState, StateError, StateKey, StateOptions, StateProblem};

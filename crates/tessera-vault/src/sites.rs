@@ -1,6 +1,7 @@
 //! Several sites that share a ring: each has its own vault, and none takes from another's.
 
 use std::fmt;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,11 @@ use tessera::resume::{
     Absence, FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakePurpose, TakeSecret,
     Vault,
 };
+
+use crate::moving::{ArrivalRefused, BurnMoved, Departure, MovedSecret, MovingVault, VaultLife};
+
+/// How often a secret that moved on is followed.
+const MOST_MOVES: usize = 4;
 
 /// The vault of one of several sites (docs/0rtt-fs.md, section 11).
 ///
@@ -26,9 +32,14 @@ use tessera::resume::{
 ///
 /// At home, [`burn_for_another`](Self::burn_for_another) carries out requests from the channel.
 ///
+/// With a [`MovingVault`], a client's secrets can move to another site ([`move_secrets`](Self::move_secrets)), where its flights
+/// are accepted from then on.
+///
 /// A receipt names no site (`SettleReceipt`): away from home it is `unknown`.
 pub struct SiteVault {
     home: Arc<dyn Vault>,
+    /// The same vault, if its secrets move.
+    moving: Option<Arc<MovingVault>>,
     incarnation: Incarnation,
     sites: Arc<dyn SiteChannel>,
 }
@@ -48,7 +59,29 @@ pub trait SiteChannel: Send + Sync {
     /// late or repeated request does no harm. An acknowledgement is valid only for the request that it
     /// answers.
     fn burn_at_home(&self, request: &BurnAtHome) -> HomeAnswer;
+
+    /// Requests [`SiteVault::burn_moved_here`] at the site that a secret moved to. Default: there is no such site.
+    fn burn_moved(&self, _question: &BurnMoved) -> HomeAnswer {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Requests [`SiteVault::life`] of the site with this vault. Default: there is no such site.
+    fn life(&self, _vault: &[u8; 16]) -> LifeAnswer {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Sends a secret to the site that it moves to, which calls [`SiteVault::arrive_from_another`]; returns whether it arrived
+    /// there. It may be sent again until there is an answer: it arrives once. Default: there is no such site.
+    fn carry(&self, _secret: MovedSecret) -> CarryAnswer {
+        Box::pin(std::future::ready(None))
+    }
 }
+
+/// The result of [`SiteChannel::life`], if there is one.
+pub type LifeAnswer = Pin<Box<dyn Future<Output = Option<VaultLife>> + Send>>;
+
+/// The result of [`SiteChannel::carry`], if there is one.
+pub type CarryAnswer = Pin<Box<dyn Future<Output = Option<bool>> + Send>>;
 
 /// The result of a [`SiteChannel`]: the acknowledgement, if there is one.
 pub type HomeAnswer = Pin<Box<dyn Future<Output = Option<Acknowledgement>> + Send>>;
@@ -83,6 +116,8 @@ pub enum Acknowledgement {
         /// As in [`Absence::Lost`].
         ended_before: Duration,
     },
+    /// It moved to another site, which must be asked ([`SiteChannel::burn_moved`]). This one doesn't accept its flight.
+    Moved(Departure),
     /// The home vault doesn't know, or is not available itself.
     Unknown,
 }
@@ -108,20 +143,51 @@ impl SiteVault {
     /// Returns [`NoIncarnation`] if it has none: see [`named`](Self::named).
     pub fn new(home: Arc<dyn Vault>, sites: Arc<dyn SiteChannel>) -> Result<Self, NoIncarnation> {
         let incarnation = home.incarnation().ok_or(NoIncarnation)?;
-        Ok(Self { home, incarnation, sites })
+        Ok(Self { home, moving: None, incarnation, sites })
     }
 
     /// Makes the vault of a site, named by its owner: random, never another vault's name, the same at all
     /// servers of the site. For a vault that outlives them, or ends with its one process.
     pub fn named(home: Arc<dyn Vault>, name: [u8; 16], sites: Arc<dyn SiteChannel>) -> Self {
         let incarnation = Incarnation { vault: name, number: 0 };
-        Self { home, incarnation, sites }
+        Self { home, moving: None, incarnation, sites }
+    }
+
+    /// Makes the vault of a site whose secrets move with their clients.
+    pub fn moving(vault: Arc<MovingVault>, sites: Arc<dyn SiteChannel>) -> Self {
+        let incarnation = vault.life().incarnation();
+        Self { home: vault.clone(), moving: Some(vault), incarnation, sites }
     }
 
     /// Returns whether this site's own vault must answer. It also answers if a ticket names no vault: it
-    /// returns only its own secrets.
+    /// returns only its own secrets. Not for a secret that has left.
     pub fn is_home(&self, question: &TakeSecret) -> bool {
+        self.is_own(question) && self.departure(question).is_none()
+    }
+
+    /// Whether the secret of this flight, of another site, may still arrive here: [`arrival`](Self::arrival) waits for it,
+    /// and [`take`](Vault::take) then takes it.
+    pub fn may_arrive(&self, question: &TakeSecret) -> bool {
+        self.moving.is_some() && !self.is_own(question)
+    }
+
+    /// Completes when that secret has arrived. There is no time-out here: a moment is enough, since the client waits meanwhile.
+    pub fn arrival(&self, question: &TakeSecret) -> impl Future<Output = ()> + Send + use<> {
+        let (moving, handle) = (self.moving.clone(), question.handle);
+        async move {
+            match moving {
+                Some(moving) => moving.arrival(handle).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    fn is_own(&self, question: &TakeSecret) -> bool {
         question.incarnation.is_none_or(|of_secret| of_secret.vault == self.incarnation.vault)
+    }
+
+    fn departure(&self, question: &TakeSecret) -> Option<Departure> {
+        self.moving.as_ref()?.departure(&question.handle)
     }
 
     /// Answers a question for another site's vault: has the secret burned there, and waits for the
@@ -134,17 +200,90 @@ impl SiteVault {
         &self,
         question: &TakeSecret,
     ) -> impl Future<Output = TakeAnswer> + Send + use<> {
-        let home = question.incarnation.filter(|_| !self.is_home(question));
-        let request = home.map(|home| BurnAtHome::new(question.handle, home));
-        let answer = request.map(|request| self.sites.burn_at_home(&request));
-        async {
-            match answer {
-                // The request may have arrived, or may still arrive: it is unknown whether the secret exists.
-                Some(answer) => {
-                    answer.await.map_or(TakeAnswer::Unavailable, Acknowledgement::to_taken)
+        let (moving, sites) = (self.moving.clone(), self.sites.clone());
+        let own = self.incarnation.vault;
+        let departure = self.departure(question);
+        let home = question.incarnation.filter(|_| !self.is_own(question));
+        let question = *question;
+        async move {
+            let TakeSecret { handle, unix, .. } = question;
+            let mut answer = match (departure, home) {
+                (Some(departure), _) => Some(Acknowledgement::Moved(departure)),
+                (None, Some(home)) => {
+                    // Before home is asked: what it has sent must come too late.
+                    if let (Some(moving), Some(unix)) = (&moving, unix) {
+                        moving.refuse(&handle, unix);
+                    }
+                    sites.burn_at_home(&BurnAtHome::new(handle, home)).await
                 }
-                None => TakeAnswer::Unavailable,
+                (None, None) => None,
+            };
+            for _ in 0..MOST_MOVES {
+                let Some(Acknowledgement::Moved(departure)) = answer else { break };
+                let asked = BurnMoved { handle, departure };
+                answer = match (&moving, unix) {
+                    (Some(moving), Some(unix)) if departure.to.vault == own => {
+                        Some(moving.burn_moved(&asked, unix))
+                    }
+                    _ => sites.burn_moved(&asked).await,
+                };
             }
+            // Without an answer the request may have arrived, or may still arrive: it is unknown whether the secret exists.
+            answer.map_or(TakeAnswer::Unavailable, Acknowledgement::to_taken)
+        }
+    }
+
+    /// Sends the secrets of a client to the site with this vault, and returns how many arrived there. What doesn't arrive is
+    /// gone, and costs the client early data. Blocks on disk I/O once in a life.
+    ///
+    /// # Errors
+    /// If this vault's secrets don't move, that site doesn't answer, or the departure can't be noted; then none has left.
+    pub async fn move_secrets(&self, client: &[u8], to: &[u8; 16]) -> io::Result<usize> {
+        let moving = self.moving.as_ref().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::Unsupported, "the secrets of this vault don't move")
+        })?;
+        let life = self.sites.life(to).await.filter(|life| life.vault == *to);
+        let life = life.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotConnected, "the other site doesn't answer")
+        })?;
+        let carried: Vec<_> =
+            moving.depart(client, life)?.into_iter().map(|it| self.sites.carry(it)).collect();
+        let mut arrived = 0;
+        for carried in carried {
+            arrived += usize::from(carried.await == Some(true));
+        }
+        Ok(arrived)
+    }
+
+    /// Returns the life that other sites may send secrets to; `None` if this vault takes none.
+    pub fn life(&self) -> Option<VaultLife> {
+        self.moving.as_ref().map(|moving| moving.life())
+    }
+
+    /// Takes a secret that another site sent.
+    ///
+    /// # Errors
+    /// If it must not be taken.
+    ///
+    /// Only for messages from an authenticated channel; see [`SiteChannel`].
+    pub fn arrive_from_another(
+        &self,
+        secret: MovedSecret,
+        unix: Duration,
+    ) -> Result<(), ArrivalRefused> {
+        let moving = self.moving.as_ref().ok_or(ArrivalRefused::OtherLife)?;
+        moving.arrive(secret, unix)
+    }
+
+    /// Makes sure that a secret that moved here is not accepted here any more, and returns what became of it.
+    ///
+    /// Only for requests from an authenticated channel; see [`SiteChannel`].
+    pub fn burn_moved_here(&self, question: &BurnMoved, unix: Duration) -> Acknowledgement {
+        match &self.moving {
+            Some(moving) if question.departure.to.vault == self.incarnation.vault => {
+                moving.burn_moved(question, unix)
+            }
+            _ => Acknowledgement::Unknown,
         }
     }
 
@@ -161,7 +300,11 @@ impl SiteVault {
         if request.home.vault != self.incarnation.vault {
             return Reply::Now(Acknowledgement::Unknown);
         }
-        match self.home.take(&request.question(unix)) {
+        let question = request.question(unix);
+        if let Some(moving) = &self.moving {
+            return Reply::Now(moving.burn_own(&question));
+        }
+        match self.home.take(&question) {
             Reply::Now(taken) => Reply::Now(Acknowledgement::of(&taken)),
             Reply::Later => Reply::Later,
         }
@@ -202,7 +345,7 @@ impl Acknowledgement {
             Self::Burned => Absence::Burned,
             Self::Used => Absence::Used,
             Self::Lost { ended_before } => Absence::Lost { ended_before },
-            Self::Unknown => Absence::Unknown,
+            Self::Moved(_) | Self::Unknown => Absence::Unknown,
         })
     }
 }
@@ -213,7 +356,14 @@ impl Vault for SiteVault {
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
-        if self.is_home(question) { self.home.take(question) } else { Reply::Later }
+        if self.is_home(question) {
+            return self.home.take(question);
+        }
+        let arrived = self.moving.as_ref().filter(|_| !self.is_own(question));
+        match arrived.and_then(|moving| moving.take_arrived(question)) {
+            Some(answer) => Reply::Now(answer),
+            None => Reply::Later,
+        }
     }
 
     fn burn(&self, handle: &FlightHandle) {

@@ -5,7 +5,11 @@
 //! - [`flight`]: one flight of early data between a client, its home site and a foreign one, with lost, late and
 //!   repeated messages, restarts, evicted tombstones, verdicts, receipts, and data that the client sends again.
 //!
+//! - [`moving`]: one key that moves between two sites and back, with the flight at both, lost, late and repeated messages,
+//!   crashes, and sites that forget.
+//!
 //! Each slip that the design must avoid is a setting; its test shows the property that it breaks.
 
 pub mod flight;
+pub mod moving;
 pub mod vault;

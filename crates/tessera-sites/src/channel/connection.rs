@@ -11,13 +11,14 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, warn};
+use zeroize::{Zeroize, Zeroizing};
 
 use super::OtherSite;
-use super::requests::Requests;
+use super::requests::{ROOM, Requests};
 use crate::PROTOCOL;
 use crate::counts::count;
 use crate::limits::{ChannelLimits, after};
-use crate::wire::{Answer, Request};
+use crate::wire::Answer;
 
 /// How to reach a site.
 pub(super) struct Way {
@@ -129,7 +130,7 @@ impl<'a> Traffic<'a> {
     }
 
     async fn ask(&self, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(Request::MAX_LEN);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(ROOM));
         let mut from = 0;
         // The first request checks whether the site accepts this one.
         let mut ping = true;
@@ -139,8 +140,7 @@ impl<'a> Traffic<'a> {
                 self.balance().asked(from, written);
                 writer.write_all(&bytes).await?;
                 writer.flush().await?;
-                // Release the memory of a burst.
-                bytes = Vec::with_capacity(Request::MAX_LEN);
+                bytes.zeroize();
                 ping = false;
                 continue;
             }
@@ -172,8 +172,9 @@ impl<'a> Traffic<'a> {
                     *heard = true;
                     self.requests.is_there();
                 }
-                if let Answer::Acknowledged { id, acknowledgement } = answer {
-                    self.requests.answer(id, acknowledgement);
+                if !matches!(answer, Answer::Pong { .. }) && !self.requests.answer(answer) {
+                    let error = "its answer is of another kind than the question";
+                    return Err(io::Error::new(ErrorKind::InvalidData, error));
                 }
             }
             let left = unread.len();

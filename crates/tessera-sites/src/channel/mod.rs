@@ -5,14 +5,19 @@ mod requests;
 
 use std::collections::HashMap;
 use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tessera_tokio::Connector;
-use tessera_vault::{BurnAtHome, HomeAnswer, SiteChannel};
+use tessera_vault::{
+    Acknowledgement, BurnAtHome, BurnMoved, CarryAnswer, HomeAnswer, LifeAnswer, MovedSecret,
+    SiteChannel,
+};
 use tokio::task::AbortHandle;
 
 use crate::counts::{ChannelCounters, ChannelCounts, count};
 use crate::limits::ChannelLimits;
+use crate::wire::{Answer, Request};
 use requests::Requests;
 
 /// Another site, and how to reach it.
@@ -36,6 +41,7 @@ pub struct OtherSite {
 ///   arrives twice does no harm.
 /// - Early data is never used. Connections are rare, and no request waits for one; in early data the names of flights
 ///   would be only as secret as the ticket's key.
+/// - A secret that moves stays here until the other site has answered, so that it can be sent again; then it is wiped.
 /// - A dropped request leaves nothing behind. When this value is dropped, its connections end, and all waiting requests
 ///   fail.
 pub struct TlsSiteChannel {
@@ -80,19 +86,66 @@ impl Drop for TlsSiteChannel {
 
 impl SiteChannel for TlsSiteChannel {
     fn burn_at_home(&self, request: &BurnAtHome) -> HomeAnswer {
+        let burn = *request;
+        let answer = self.request(&burn.home.vault, |id| Request::Burn { id, burn });
+        Box::pin(async { answer.await.and_then(acknowledgement) })
+    }
+
+    fn burn_moved(&self, question: &BurnMoved) -> HomeAnswer {
+        let question = *question;
+        let to = &question.departure.to.vault;
+        let answer = self.request(to, |id| Request::BurnMoved { id, question });
+        Box::pin(async { answer.await.and_then(acknowledgement) })
+    }
+
+    fn life(&self, vault: &[u8; 16]) -> LifeAnswer {
+        let answer = self.request(vault, |id| Request::Life { id });
+        Box::pin(async {
+            match answer.await {
+                Some(Answer::Life { life, .. }) => life,
+                _ => None,
+            }
+        })
+    }
+
+    fn carry(&self, secret: MovedSecret) -> CarryAnswer {
+        let to = secret.departure.to.vault;
+        let answer = self.request(&to, |id| Request::Carry { id, secret });
+        Box::pin(async {
+            match answer.await {
+                Some(Answer::Carried { has_arrived, .. }) => Some(has_arrived),
+                _ => None,
+            }
+        })
+    }
+}
+
+fn acknowledgement(answer: Answer) -> Option<Acknowledgement> {
+    match answer {
+        Answer::Acknowledged { acknowledgement, .. } => Some(acknowledgement),
+        _ => None,
+    }
+}
+
+impl TlsSiteChannel {
+    /// Begins a request to the site with this vault, and returns its answer, if there is one.
+    fn request(
+        &self,
+        vault: &[u8; 16],
+        request: impl FnOnce(u64) -> Request,
+    ) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send>> {
         let counters = self.counters.clone();
         count(&counters.requests);
-        let site = self.sites.get(&request.home.vault);
-        let Some(asked) = site.and_then(|site| site.begin(*request)) else {
+        let Some(asked) = self.sites.get(vault).and_then(|site| site.begin(request)) else {
             count(&counters.refused);
             return Box::pin(ready(None));
         };
         Box::pin(async move {
             // Dropping this future drops the request.
             match asked.answer().await {
-                Ok(Some(acknowledgement)) => {
+                Ok(Some(answer)) => {
                     count(&counters.answered);
-                    Some(acknowledgement)
+                    Some(answer)
                 }
                 // The channel has ended.
                 Ok(None) => None,

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tessera_vault::{Acknowledgement, BurnAtHome};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
 use crate::counts::{ChannelCounters, count};
 use crate::limits::{ChannelLimits, after};
-use crate::wire::Request;
+use crate::wire::{Answer, Request};
 
 /// The requests to one site. They outlive connections.
 pub(super) struct Requests {
@@ -31,16 +30,16 @@ struct Table {
 }
 
 struct RequestEntry {
-    burn: BurnAtHome,
+    request: Request,
     expires: Instant,
-    give: oneshot::Sender<Acknowledgement>,
+    give: oneshot::Sender<Answer>,
 }
 
 /// A request that waits. Dropping it frees its place in the table.
 pub(super) struct PendingRequest {
     id: u64,
     expires: Instant,
-    answer: oneshot::Receiver<Acknowledgement>,
+    answer: oneshot::Receiver<Answer>,
     requests: Arc<Requests>,
 }
 
@@ -57,7 +56,10 @@ impl Requests {
 
     /// Adds a request, unless there is no room, or the site has been away for so long that no answer is expected in
     /// time.
-    pub(super) fn begin(self: &Arc<Self>, burn: BurnAtHome) -> Option<PendingRequest> {
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        request: impl FnOnce(u64) -> Request,
+    ) -> Option<PendingRequest> {
         let now = Instant::now();
         let mut table = self.table();
         let is_away = |since: Instant| now.duration_since(since) >= self.limits.deadline;
@@ -70,7 +72,11 @@ impl Requests {
         let (give, answer) = oneshot::channel();
         let expires = after(now, self.limits.deadline);
         let id = table.next_id();
-        table.waiting.insert(id, RequestEntry { burn, expires, give });
+        let request = request(id);
+        if !request.is_sendable() {
+            return None;
+        }
+        table.waiting.insert(id, RequestEntry { request, expires, give });
         drop(table);
         self.more.notify_one();
         Some(PendingRequest { id, expires, answer, requests: self.clone() })
@@ -83,12 +89,12 @@ impl Requests {
         let mut table = self.table();
         let mut written = 0;
         for (id, waiting) in table.waiting.range(*from..) {
-            if written == AT_ONCE {
+            if to.len() >= AT_ONCE {
                 return written;
             }
             *from = id + 1;
             if waiting.expires > now {
-                Request::Burn { id: *id, burn: waiting.burn }.write(to);
+                waiting.request.write(to);
                 written += 1;
             }
         }
@@ -101,13 +107,17 @@ impl Requests {
         written
     }
 
-    /// Passes an acknowledgement to its request, if that still waits.
-    pub(super) fn answer(&self, id: u64, acknowledgement: Acknowledgement) {
-        let waiting = self.table().waiting.remove(&id);
-        let given = waiting.map(|waiting| waiting.give.send(acknowledgement));
+    /// Passes an answer to its request, if that still waits; `false` if it is of another kind.
+    pub(super) fn answer(&self, answer: Answer) -> bool {
+        let waiting = self.table().waiting.remove(&answer.id());
+        if waiting.as_ref().is_some_and(|waiting| !waiting.request.fits(&answer)) {
+            return false;
+        }
+        let given = waiting.map(|waiting| waiting.give.send(answer));
         if !matches!(given, Some(Ok(()))) {
             count(&self.counters.late);
         }
+        true
     }
 
     /// The site has answered.
@@ -142,7 +152,7 @@ impl Table {
 
 impl PendingRequest {
     /// Waits for the answer; `None` if there will be none.
-    pub(super) async fn answer(mut self) -> Result<Option<Acknowledgement>, Elapsed> {
+    pub(super) async fn answer(mut self) -> Result<Option<Answer>, Elapsed> {
         timeout_at(self.expires, &mut self.answer).await.map(Result::ok)
     }
 }
@@ -153,5 +163,8 @@ impl Drop for PendingRequest {
     }
 }
 
-/// How many requests go into one write: less than a record.
-const AT_ONCE: u64 = 128;
+/// After how many bytes no more requests go into one write: with the longest one, less than a record.
+const AT_ONCE: usize = 8 * 1024;
+
+/// The room for what goes into one write. A buffer that grew would leave secrets behind.
+pub(super) const ROOM: usize = AT_ONCE + Request::MAX_LEN;

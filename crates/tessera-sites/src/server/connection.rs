@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{debug, warn};
+use zeroize::Zeroizing;
 
 use super::Service;
 use super::share::Place;
@@ -43,7 +44,7 @@ pub(super) async fn serve(service: Arc<Service>, client: AcceptedClient) {
     let (reader, writer) = stream.split();
     let (answers, to_send) = channel(ANSWERS_AHEAD);
     let mut later = JoinSet::new();
-    let hearing = hear(&service, &place, reader, answers, &mut later, ending);
+    let hearing = hear(&service, (&site, &place), reader, answers, &mut later, ending);
     if let Err(error) = tokio::try_join!(hearing, send(writer, to_send)) {
         if error.kind() == ErrorKind::InvalidData {
             count(&service.counters.malformed);
@@ -57,14 +58,14 @@ pub(super) async fn serve(service: Arc<Service>, client: AcceptedClient) {
 /// Reads requests and answers them, until the peer or the server ends.
 async fn hear(
     service: &Arc<Service>,
-    place: &Place,
+    (site, place): (&str, &Place),
     mut reader: impl AsyncRead + Unpin,
     answers: Sender<Answer>,
     later: &mut JoinSet<()>,
     mut ending: Ending,
 ) -> io::Result<()> {
     let room = Arc::new(Semaphore::new(service.limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)));
-    let mut buffer = [0; 32 * Request::MAX_LEN];
+    let mut buffer = Zeroizing::new(vec![0; 2 * Request::MAX_LEN]);
     let mut filled = 0;
     let mut last = None;
     loop {
@@ -79,18 +80,37 @@ async fn hear(
         filled += received;
         let mut unread = buffer.get(..filled).unwrap_or_default();
         while let Some(request) = Request::read(&mut unread).map_err(|_| malformed("no request"))? {
-            let id = match request {
-                Request::Burn { id, .. } | Request::Ping { id } => id,
-            };
+            let id = request.id();
             if last.is_some_and(|last| id <= last) {
                 return Err(malformed("ids don't grow"));
             }
             last = Some(id);
             place.pace().await;
+            if !matches!(request, Request::Ping { .. }) {
+                count(&service.counters.requests);
+            }
             let answer = match request {
                 Request::Ping { id } => Some(Answer::Pong { id }),
+                Request::Life { id } => {
+                    count(&service.counters.answered);
+                    Some(Answer::Life { id, life: service.vault.life() })
+                }
+                Request::BurnMoved { id, question } => {
+                    count(&service.counters.answered);
+                    let burned = unix_time().map(|it| service.vault.burn_moved_here(&question, it));
+                    let acknowledgement = burned.unwrap_or(Acknowledgement::Unknown);
+                    Some(Answer::Acknowledged { id, acknowledgement })
+                }
+                Request::Carry { id, secret } => {
+                    count(&service.counters.answered);
+                    let arrived =
+                        unix_time().map(|it| service.vault.arrive_from_another(secret, it));
+                    if let Some(Err(error)) = &arrived {
+                        debug!("a secret of site {site} was not taken: {error}");
+                    }
+                    Some(Answer::Carried { id, has_arrived: arrived == Some(Ok(())) })
+                }
                 Request::Burn { id, burn } => {
-                    count(&service.counters.requests);
                     match service.vault.burn_for_another(&burn, unix_time()) {
                         Reply::Now(acknowledgement) => {
                             count(&service.counters.answered);

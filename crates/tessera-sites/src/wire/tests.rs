@@ -1,13 +1,33 @@
+use tessera::resume::Incarnation;
+
 use super::*;
 
 fn requests() -> Vec<Request> {
     let home = Incarnation { vault: [7; 16], number: 3 };
     let burn = BurnAtHome::new(FlightHandle([9; 32]), home);
+    let departure = departure();
+    let handle = FlightHandle([9; 32]);
+    let secret = |client: &[u8], secret: &[u8]| MovedSecret {
+        handle,
+        secret: secret.into(),
+        expires_at: Duration::from_millis(77),
+        client: client.to_vec(),
+        departure,
+    };
     vec![
         Request::Burn { id: 0, burn },
         Request::Burn { id: u64::MAX, burn },
         Request::Ping { id: 5 },
+        Request::BurnMoved { id: 6, question: BurnMoved { handle, departure } },
+        Request::Life { id: 7 },
+        Request::Carry { id: 8, secret: secret(b"", b"") },
+        Request::Carry { id: 9, secret: secret(b"drone", &[5; 300]) },
     ]
+}
+
+fn departure() -> Departure {
+    let to = VaultLife { vault: [3; 16], number: 4, nonce: [5; 16] };
+    Departure { to, moves: 6 }
 }
 
 fn answers() -> Vec<Answer> {
@@ -18,9 +38,17 @@ fn answers() -> Vec<Answer> {
         Acknowledgement::Unknown,
         lost(0),
         lost(u64::MAX),
+        Acknowledgement::Moved(departure()),
     ];
     let acknowledged = |acknowledgement| Answer::Acknowledged { id: 77, acknowledgement };
-    all.into_iter().map(acknowledged).chain([Answer::Pong { id: 1 }]).collect()
+    let others = [
+        Answer::Pong { id: 1 },
+        Answer::Life { id: 2, life: None },
+        Answer::Life { id: 2, life: Some(departure().to) },
+        Answer::Carried { id: 3, has_arrived: false },
+        Answer::Carried { id: 3, has_arrived: true },
+    ];
+    all.into_iter().map(acknowledged).chain(others).collect()
 }
 
 fn written<T>(frame: &T, write: impl Fn(&T, &mut Vec<u8>)) -> Vec<u8> {
@@ -39,6 +67,31 @@ fn frames_are_as_documented() {
         [&[1, 0, 0, 0, 0, 0, 0, 3, 4][..], &[0xaa; 16], &[0, 0, 0, 0, 0, 0, 1, 2], &[0xbb; 32]];
     assert_eq!(bytes, expected.concat());
     assert_eq!(written(&Request::Ping { id: 1 }, Request::write), [2, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let life = [&[3; 16][..], &[0, 0, 0, 0, 0, 0, 0, 4], &[5; 16]].concat();
+    let [.., moved, ask, _, carry] = &requests()[..] else { unreachable!() };
+    let bytes = written(moved, Request::write);
+    let expected = [&[3, 0, 0, 0, 0, 0, 0, 0, 6][..], &life, &[6], &[9; 32]];
+    assert_eq!(bytes, expected.concat());
+    assert_eq!(written(ask, Request::write), [4, 0, 0, 0, 0, 0, 0, 0, 7]);
+    let bytes = written(carry, Request::write);
+    let expected = [
+        &[5, 0, 0, 0, 0, 0, 0, 0, 9][..],
+        &life,
+        &[6],
+        &[9; 32],
+        &[0, 0, 0, 0, 0, 0, 0, 77, 0, 5, 1, 44],
+        b"drone",
+        &[5; 300],
+    ];
+    assert_eq!(bytes, expected.concat());
+    let answer = Answer::Life { id: 2, life: Some(departure().to) };
+    let bytes = written(&answer, Answer::write);
+    assert_eq!(bytes, [&[4, 0, 0, 0, 0, 0, 0, 0, 2, 1][..], &life].concat());
+    let answer = Answer::Carried { id: 3, has_arrived: true };
+    assert_eq!(written(&answer, Answer::write), [5, 0, 0, 0, 0, 0, 0, 0, 3, 1]);
+    let acknowledgement = Acknowledgement::Moved(departure());
+    let bytes = written(&Answer::Acknowledged { id: 1, acknowledgement }, Answer::write);
+    assert_eq!(bytes, [&[3, 0, 0, 0, 0, 0, 0, 0, 1][..], &life, &[6]].concat());
     let acknowledgement = Acknowledgement::Lost { ended_before: Duration::from_micros(258_999) };
     let bytes = written(&Answer::Acknowledged { id: 1, acknowledgement }, Answer::write);
     assert_eq!(bytes, [1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 1, 2]);
@@ -50,9 +103,10 @@ fn frames_are_read_as_they_were_written_one_after_the_other() {
     requests().iter().for_each(|request| request.write(&mut bytes));
     let mut unread = bytes.as_slice();
     for request in requests() {
-        assert!(Request::read(&mut unread).unwrap() == Some(request));
+        let read = Request::read(&mut unread).unwrap().unwrap();
+        assert_eq!(written(&read, Request::write), written(&request, Request::write));
     }
-    assert!(unread.is_empty() && Request::read(&mut unread) == Ok(None));
+    assert!(unread.is_empty() && matches!(Request::read(&mut unread), Ok(None)));
 
     let mut bytes = Vec::new();
     answers().iter().for_each(|answer| answer.write(&mut bytes));
@@ -68,7 +122,7 @@ fn a_prefix_of_a_frame_is_waited_for_and_nothing_of_it_is_taken() {
     for bytes in requests().iter().map(|request| written(request, Request::write)) {
         for len in 0..bytes.len() {
             let mut unread = &bytes[..len];
-            assert!(Request::read(&mut unread) == Ok(None) && unread.len() == len);
+            assert!(matches!(Request::read(&mut unread), Ok(None)) && unread.len() == len);
         }
     }
     for bytes in answers().iter().map(|answer| written(answer, Answer::write)) {
@@ -90,10 +144,11 @@ fn a_frame_with_a_bit_changed_is_another_frame_or_none() {
             changed[bit / 8] ^= 1 << (bit % 8);
             match Request::read(&mut changed.as_slice()) {
                 Err(Malformed) => refused += 1,
-                Ok(None) => assert!(bit < 8),
+                // Another kind, or a greater length.
+                Ok(None) => assert!(bit < 8 || bytes[0] == CARRY),
                 Ok(Some(read)) => {
-                    assert!(read != request);
-                    assert!(changed.starts_with(&written(&read, Request::write)));
+                    let again = written(&read, Request::write);
+                    assert!(again != bytes && changed.starts_with(&again));
                 }
             }
         }
@@ -114,4 +169,29 @@ fn a_frame_with_a_bit_changed_is_another_frame_or_none() {
         }
     }
     assert!(refused > 100);
+}
+
+/// Its length alone would fill the buffer.
+#[test]
+fn a_secret_that_is_too_long_is_neither_sent_nor_waited_for() {
+    let carry = |client: usize, secret: usize| Request::Carry {
+        id: 1,
+        secret: MovedSecret {
+            handle: FlightHandle([9; 32]),
+            secret: vec![0; secret].into(),
+            expires_at: Duration::ZERO,
+            client: vec![0; client],
+            departure: departure(),
+        },
+    };
+    let longest = carry(MAX_CLIENT, MAX_SECRET);
+    assert!(longest.is_sendable());
+    let bytes = written(&longest, Request::write);
+    assert_eq!(bytes.len(), Request::MAX_LEN);
+    assert!(matches!(Request::read(&mut &bytes[..]), Ok(Some(_))));
+    for too_long in [carry(MAX_CLIENT + 1, 0), carry(0, MAX_SECRET + 1)] {
+        assert!(!too_long.is_sendable());
+        let bytes = written(&too_long, Request::write);
+        assert!(matches!(Request::read(&mut &bytes[..CARRY_HEAD_LEN]), Err(Malformed)));
+    }
 }

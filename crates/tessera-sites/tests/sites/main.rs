@@ -8,4 +8,5 @@ mod channel;
 mod flights;
 mod hostile_homes;
 mod hostile_peers;
+mod moves;
 mod processes;

@@ -72,6 +72,11 @@ impl Accounts {
         self.find(client).map_or(0, |account| self.records[account as usize].held.len())
     }
 
+    /// Returns the oldest secret of a named client.
+    pub(crate) fn oldest_of_client(&self, client: ClientHash) -> Option<u32> {
+        self.oldest_of(self.find(client)?)
+    }
+
     /// Returns the oldest secret of a client without a name.
     pub(crate) fn oldest_nameless(&self) -> Option<u32> {
         self.nameless.oldest()

@@ -3,10 +3,11 @@
 //! - `lock` is locked while the owner lives: old and new owner never overlap.
 //! - `state` names the vault, its incarnation, the one snapshot that may be loaded, and, if there is a
 //!   witness, the mark that the witness must know.
+//! - `moved` names the last life from which secrets left for other vaults, if there was one.
 //! - `snapshot` exists only between a clean shutdown and the next start.
 
 use std::io::{self, Read, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tessera::crypto::Random;
@@ -21,6 +22,8 @@ pub(crate) struct Home {
     dir: Arc<OwnedDirectory>,
     pub(crate) incarnation: Incarnation,
     seal: Option<Seal>,
+    /// The last life of this vault from which secrets left.
+    departed: Mutex<Option<u64>>,
 }
 
 /// How much of a directory's content is valid.
@@ -84,12 +87,33 @@ impl Home {
         // Also synchronises the directory: from here on no snapshot comes back.
         let mark = seal.as_ref().map(|seal| seal.mark);
         write_state(&dir, &State { incarnation, snapshot: None, mark })?;
-        Ok((Self { dir, incarnation, seal }, kept))
+        let departed = Mutex::new(last_departure(&dir, &incarnation)?);
+        Ok((Self { dir, incarnation, seal, departed }, kept))
     }
 
     /// Returns how long the previous owner has been gone, at least.
     pub(crate) fn owned_for(&self) -> Duration {
         self.dir.since.elapsed()
+    }
+
+    /// Notes durably that secrets leave this life.
+    pub(crate) fn note_departures(&self) -> io::Result<()> {
+        let Incarnation { vault, number } = self.incarnation;
+        let mut departed = self.departed();
+        if *departed != Some(number) {
+            self.dir.replace("moved", &[&vault[..], &number.to_be_bytes()].concat())?;
+            *departed = Some(number);
+        }
+        Ok(())
+    }
+
+    /// Whether a secret of an earlier life may be in another vault.
+    pub(crate) fn may_have_left(&self, of_secret: &Incarnation) -> bool {
+        self.departed().is_some_and(|last| of_secret.number <= last)
+    }
+
+    fn departed(&self) -> MutexGuard<'_, Option<u64>> {
+        self.departed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a snapshot that the next owner may load.
@@ -128,6 +152,15 @@ fn confirmed(
         return Ok((None, None, ContentValidity::Identity));
     }
     Ok((state, Some(seal), ContentValidity::Identity))
+}
+
+/// Returns the last life of this vault from which secrets left, if one did.
+fn last_departure(dir: &OwnedDirectory, own: &Incarnation) -> io::Result<Option<u64>> {
+    let Some(bytes) = dir.read("moved")? else { return Ok(None) };
+    let (vault, number) = bytes.split_first_chunk().ok_or_else(damaged)?;
+    let number = number.try_into().map(u64::from_be_bytes).map_err(|_| damaged())?;
+    // Another vault's, whose secrets are unknown here.
+    Ok((*vault == own.vault).then_some(number))
 }
 
 /// Returns the vault and life that a directory was left in, if there was one.

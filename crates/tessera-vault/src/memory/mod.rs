@@ -20,6 +20,7 @@ pub use lives::RestoreOutcome;
 pub use witness::{FileWitness, Mark, Witness, WitnessOutcome};
 
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,7 +36,7 @@ use crate::clock::Clock;
 use crate::memory::accounts::{ClientHash, RESERVED};
 #[cfg(unix)]
 use crate::memory::home::Home;
-use crate::memory::store::{Fate, Incoming, Store};
+use crate::memory::store::{EncodedSecret, Fate, Incoming, Store};
 use crate::millis::seconds;
 
 /// Holds one-time secrets in the memory of this process, and returns each once.
@@ -70,6 +71,14 @@ pub struct MemoryVault {
     /// The last field, so that the lock outlives the secrets.
     #[cfg(unix)]
     home: Option<Home>,
+}
+
+/// A secret that was removed for another vault.
+pub(crate) struct RemovedSecret {
+    pub(crate) handle: FlightHandle,
+    pub(crate) stored: EncodedSecret,
+    /// Since the Unix epoch.
+    pub(crate) expires_at: Duration,
 }
 
 struct Content {
@@ -147,11 +156,33 @@ impl MemoryVault {
         purged
     }
 
+    /// Notes durably that secrets leave this life for another vault: after it, they can't be reported as lost.
+    pub(crate) fn note_departures(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Some(home) = &self.home {
+            return home.note_departures();
+        }
+        Ok(())
+    }
+
+    /// Removes the secrets of a named client, the oldest first; nothing here remembers them.
+    pub(crate) fn remove_of(&self, client: &[u8]) -> Vec<RemovedSecret> {
+        let client = ClientHash(self.hashing.hash_one(client));
+        let removed = self.content().store.remove_of(client, &self.hashing);
+        let secret = |(handle, stored, expires_at): (FlightHandle, EncodedSecret, u32)| {
+            let expires_at = Duration::from_secs(expires_at.into());
+            RemovedSecret { handle, stored, expires_at }
+        };
+        removed.into_iter().map(secret).collect()
+    }
+
     /// Returns the answer for a secret that is neither here nor remembered.
     #[cfg(unix)]
     fn unknown(&self, question: &TakeSecret) -> Absence {
         match (&self.home, question.incarnation) {
-            (Some(home), Some(of_secret)) if of_secret.is_before(&home.incarnation) => {
+            (Some(home), Some(of_secret))
+                if of_secret.is_before(&home.incarnation) && !home.may_have_left(&of_secret) =>
+            {
                 Absence::Lost { ended_before: home.owned_for() }
             }
             _ => Absence::Unknown,

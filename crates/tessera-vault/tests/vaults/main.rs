@@ -8,6 +8,7 @@ mod fair;
 mod flaws;
 mod key;
 mod lives;
+mod moving;
 mod register;
 mod ring;
 mod sites;

@@ -200,6 +200,19 @@ impl Store {
         }
     }
 
+    /// Removes the secrets of a named client, the oldest first; nothing here remembers them.
+    pub(crate) fn remove_of(
+        &mut self,
+        client: ClientHash,
+        hashing: &RandomState,
+    ) -> Vec<(FlightHandle, EncodedSecret, u32)> {
+        let mut removed = Vec::with_capacity(self.live.held_by(client));
+        while let Some(slot) = self.live.oldest_of_client(client) {
+            removed.extend(self.remove(slot, hashing));
+        }
+        removed
+    }
+
     /// Removes all content, the oldest first, and then takes and returns nothing.
     pub(crate) fn close(&mut self, hashing: &RandomState) -> Vec<(FlightHandle, Record)> {
         self.closed = true;
@@ -217,14 +230,9 @@ impl Store {
             let mut next = Some(oldest);
             while let Some(slot) = next {
                 next = List::after(&mut self.slots, slot);
-                let Slot { handle, expires_at, content, .. } = &mut self.slots[slot as usize];
-                let (handle, expires_at) = (*handle, *expires_at);
-                let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
-                if let Content::Secret(stored) = secret {
-                    self.long_bytes -= long_len(&stored);
+                if let Some((handle, stored, expires_at)) = self.remove(slot, hashing) {
                     records.push((handle, Record::Live { stored, expires_at, owner }));
                 }
-                self.remove_live(slot, hashing);
             }
         }
         records
@@ -308,6 +316,26 @@ impl Store {
             }
             Content::Gone(_) => None,
         }
+    }
+
+    /// Removes a secret without a tombstone, and returns it by move.
+    fn remove(
+        &mut self,
+        slot: u32,
+        hashing: &RandomState,
+    ) -> Option<(FlightHandle, EncodedSecret, u32)> {
+        let Slot { handle, expires_at, content, .. } = &mut self.slots[slot as usize];
+        let (handle, expires_at) = (*handle, *expires_at);
+        let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
+        let removed = match secret {
+            Content::Secret(stored) => {
+                self.long_bytes -= long_len(&stored);
+                Some((handle, stored, expires_at))
+            }
+            Content::Gone(_) => None,
+        };
+        self.remove_live(slot, hashing);
+        removed
     }
 
     fn trim_tombstones(&mut self, hashing: &RandomState) {

@@ -1,0 +1,445 @@
+//! Secrets that move between sites: no flight is accepted twice, and none that is reported burned is ever accepted.
+
+use std::future::ready;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tessera::crypto::Provider;
+use tessera::handshake::Reply;
+use tessera::resume::{Absence, TakeAnswer, TakePurpose, TakeSecret, Vault};
+use tessera_vault::contract::{LIFETIME, NOW, handle, put_for, question, secret};
+use tessera_vault::{
+    ArrivalRefused, BurnAtHome, BurnMoved, CarryAnswer, Departure, HomeAnswer, LifeAnswer, Limits,
+    MemoryVault, MovedSecret, MovingVault, SiteChannel, SiteVault, VaultLife, WrappingKeys,
+    WrappingPurpose,
+};
+
+const CLIENT: &[u8] = b"drone";
+
+/// Three sites, and what is between them.
+struct Net(Arc<Mutex<Between>>);
+
+struct Between {
+    sites: Vec<Arc<SiteVault>>,
+    /// Every secret that was ever sent.
+    sent: Vec<(u32, Departure)>,
+    /// Whether secrets arrive by themselves.
+    delivers: bool,
+    /// Loses requests or their answers.
+    loses: Option<Dice>,
+}
+
+/// Random numbers that are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        // Knuth's MMIX.
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// The end of one site.
+struct Wire(Arc<Mutex<Between>>);
+
+impl Net {
+    fn new() -> Self {
+        let (sites, sent, loses) = (Vec::new(), Vec::new(), None);
+        let net = Self(Arc::new(Mutex::new(Between { sites, sent, delivers: true, loses })));
+        for name in 1..=3 {
+            let site = net.site(MemoryVault::new(1000), name);
+            net.between(|between| between.sites.push(site));
+        }
+        net
+    }
+
+    fn site(&self, vault: MemoryVault, name: u8) -> Arc<SiteVault> {
+        let provider = provider();
+        let moving = MovingVault::new(vault, [name; 16], 1000, LIFETIME, provider.random).unwrap();
+        Arc::new(SiteVault::moving(Arc::new(moving), Arc::new(Wire(self.0.clone()))))
+    }
+
+    fn between<T>(&self, with: impl FnOnce(&mut Between) -> T) -> T {
+        with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn at(&self, site: usize) -> Arc<SiteVault> {
+        self.between(|between| between.sites[site].clone())
+    }
+
+    /// A site dies, and begins again with nothing.
+    fn crash(&self, site: usize) {
+        let again = self.site(MemoryVault::new(1000), u8::try_from(site + 1).unwrap());
+        self.between(|between| between.sites[site] = again);
+    }
+
+    /// Moves the client's secrets.
+    fn move_secrets(&self, from: usize, to: usize) -> usize {
+        let (from, to) = (self.at(from), self.at(to).life().unwrap().vault);
+        now(from.move_secrets(CLIENT, &to)).unwrap_or(0)
+    }
+
+    /// Delivers a secret, as it was sent once.
+    fn deliver(&self, number: u32, departure: Departure) -> Result<(), ArrivalRefused> {
+        let sites = self.between(|between| between.sites.clone());
+        let is_its = |it: &&Arc<SiteVault>| it.life().unwrap().vault == departure.to.vault;
+        let site = sites.iter().find(is_its).unwrap();
+        site.arrive_from_another(message(number, departure), NOW)
+    }
+
+    /// A flight of the first site's arrives.
+    fn arrive(&self, number: u32, site: usize) -> TakeAnswer {
+        let mut question = question(number, TakePurpose::Accept, Some(NOW));
+        question.incarnation = Some(HOME.incarnation());
+        self.ask(&question, site)
+    }
+
+    fn ask(&self, question: &TakeSecret, site: usize) -> TakeAnswer {
+        let site = self.at(site);
+        match site.take(question) {
+            Reply::Now(answer) => answer,
+            Reply::Later => now(site.take_from_afar(question)),
+        }
+    }
+}
+
+/// The first site, whatever its life: these vaults have no directories.
+const HOME: VaultLife = VaultLife { vault: [1; 16], number: 0, nonce: [0; 16] };
+
+impl SiteChannel for Wire {
+    fn burn_at_home(&self, request: &BurnAtHome) -> HomeAnswer {
+        let request = *request;
+        let burn = |site: &SiteVault| match site.burn_for_another(&request, Some(NOW)) {
+            Reply::Now(acknowledgement) => acknowledgement,
+            Reply::Later => unreachable!("a memory vault answers at once"),
+        };
+        Box::pin(ready(self.request(&request.home.vault, burn)))
+    }
+
+    fn burn_moved(&self, question: &BurnMoved) -> HomeAnswer {
+        let question = *question;
+        let burn = |site: &SiteVault| site.burn_moved_here(&question, NOW);
+        Box::pin(ready(self.request(&question.departure.to.vault, burn)))
+    }
+
+    fn life(&self, vault: &[u8; 16]) -> LifeAnswer {
+        Box::pin(ready(self.request(vault, |site| site.life()).flatten()))
+    }
+
+    fn carry(&self, moved: MovedSecret) -> CarryAnswer {
+        let (number, departure) = (number_of(&moved), moved.departure);
+        let delivers = {
+            let mut between = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            between.sent.push((number, departure));
+            between.delivers
+        };
+        let arrived = match delivers {
+            true => self.request(&departure.to.vault, |site| {
+                site.arrive_from_another(message(number, departure), NOW).is_ok()
+            }),
+            false => None,
+        };
+        Box::pin(ready(arrived))
+    }
+}
+
+impl Wire {
+    /// Asks the site with this vault, unless the request or its answer is lost.
+    fn request<T>(&self, vault: &[u8; 16], ask: impl FnOnce(&SiteVault) -> T) -> Option<T> {
+        let (site, loss) = {
+            let mut between = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_its = |it: &&Arc<SiteVault>| it.life().unwrap().vault == *vault;
+            let site = between.sites.iter().find(is_its).unwrap().clone();
+            (site, between.loses.as_mut().map_or(9, |dice| dice.roll(8)))
+        };
+        match loss {
+            0 => None,
+            1 => {
+                ask(&site);
+                None
+            }
+            _ => Some(ask(&site)),
+        }
+    }
+}
+
+fn provider() -> Provider {
+    tessera_aws_lc::provider()
+}
+
+fn number_of(moved: &MovedSecret) -> u32 {
+    u32::from_be_bytes(moved.handle.0[..4].try_into().unwrap())
+}
+
+fn message(number: u32, departure: Departure) -> MovedSecret {
+    MovedSecret {
+        handle: handle(number),
+        secret: secret(number).encode(),
+        expires_at: NOW + LIFETIME,
+        client: CLIENT.to_vec(),
+        departure,
+    }
+}
+
+/// The channel here answers at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => unreachable!("the wire answers at once"),
+    }
+}
+
+fn absence(answer: TakeAnswer) -> Absence {
+    match answer {
+        TakeAnswer::Absent(absence) => absence,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_taken(answer: &TakeAnswer) -> bool {
+    matches!(answer, TakeAnswer::Taken(_))
+}
+
+#[test]
+fn a_flight_is_accepted_where_its_secret_went_and_nowhere_else() {
+    let net = Net::new();
+    for number in 0..3 {
+        assert!(put_for(&*net.at(0), number, Some(CLIENT)));
+    }
+    assert!(put_for(&*net.at(0), 9, Some(b"another")) && put_for(&*net.at(0), 10, None));
+    assert_eq!(net.move_secrets(0, 1), 3);
+    assert_eq!((net.at(0).len(), net.at(1).len()), (2, 3));
+    let TakeAnswer::Taken(taken) = net.arrive(0, 1) else { panic!("not taken") };
+    assert_eq!((&*taken.key, taken.fs_secret), (&*secret(0).key, secret(0).fs_secret));
+    // A replay, wherever it arrives.
+    assert_eq!([0, 1, 2].map(|site| absence(net.arrive(0, site))), [Absence::Used; 3]);
+    // Flights elsewhere burn the secret where it is.
+    assert_eq!(absence(net.arrive(1, 0)), Absence::Burned);
+    assert_eq!(absence(net.arrive(2, 2)), Absence::Burned);
+    assert_eq!(net.at(1).len(), 0);
+    assert_eq!(absence(net.arrive(1, 1)), Absence::Burned);
+    // Others' secrets stayed.
+    assert!(is_taken(&net.arrive(9, 0)) && is_taken(&net.arrive(10, 0)));
+}
+
+#[test]
+fn a_secret_moves_on_and_back() {
+    let net = Net::new();
+    for number in 0..2 {
+        assert!(put_for(&*net.at(0), number, Some(CLIENT)));
+    }
+    for (from, to) in [(0, 1), (1, 2), (2, 0), (0, 1), (1, 0)] {
+        assert_eq!(net.move_secrets(from, to), 2, "{from} to {to}");
+    }
+    // No old message brings it to where it was.
+    let sent = net.between(|between| between.sent.clone());
+    for (number, departure) in sent {
+        assert_eq!(net.deliver(number, departure), Err(ArrivalRefused::Late), "{departure:?}");
+    }
+    assert!(is_taken(&net.arrive(0, 0)));
+    assert_eq!([1, 2].map(|site| absence(net.arrive(0, site))), [Absence::Used; 2]);
+    assert_eq!(absence(net.arrive(1, 2)), Absence::Burned);
+}
+
+/// It waits for a moment; after that, its secret comes too late.
+#[test]
+fn a_flight_may_come_before_its_secret() {
+    let net = Net::new();
+    for number in 0..3 {
+        assert!(put_for(&*net.at(0), number, Some(CLIENT)));
+    }
+    net.between(|between| between.delivers = false);
+    net.move_secrets(0, 1);
+    let sent = net.between(|between| between.sent.clone());
+    let mut question = question(0, TakePurpose::Accept, Some(NOW));
+    question.incarnation = Some(HOME.incarnation());
+    let away = net.at(1);
+    assert!(away.may_arrive(&question) && !net.at(0).may_arrive(&question));
+    let mut arrival = pin!(away.arrival(&question));
+    let mut poll = || arrival.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(poll().is_pending());
+    net.deliver(sent[0].0, sent[0].1).unwrap();
+    assert!(poll().is_ready());
+    assert!(is_taken(&net.arrive(0, 1)));
+
+    assert_eq!(absence(net.arrive(1, 1)), Absence::Burned, "it gave up");
+    assert_eq!(net.deliver(sent[1].0, sent[1].1), Err(ArrivalRefused::Late));
+    assert_eq!(absence(net.arrive(1, 0)), Absence::Burned);
+    // Another site asks, while the secret is on its way.
+    assert_eq!(absence(net.arrive(2, 2)), Absence::Burned);
+    assert_eq!(net.deliver(sent[2].0, sent[2].1), Err(ArrivalRefused::Late));
+}
+
+#[test]
+fn a_waiting_flight_is_woken_and_leaves_nothing() {
+    let net = Net::new();
+    let provider = provider();
+    let vault = MovingVault::new(MemoryVault::new(10), [7; 16], 10, LIFETIME, provider.random);
+    let vault = vault.unwrap();
+    struct Woken(std::sync::atomic::AtomicBool);
+    impl std::task::Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    let woken = Arc::new(Woken(false.into()));
+    let waker = Waker::from(woken.clone());
+    let mut arrival = Box::pin(vault.arrival(handle(1)));
+    assert!(arrival.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let departure = Departure { to: vault.life(), moves: 1 };
+    vault.arrive(message(2, departure), NOW).unwrap();
+    assert!(!woken.0.load(std::sync::atomic::Ordering::Relaxed), "another secret");
+    vault.arrive(message(1, departure), NOW).unwrap();
+    assert!(woken.0.load(std::sync::atomic::Ordering::Relaxed));
+    drop(arrival);
+    assert_eq!(Arc::strong_count(&woken), 2, "the waker is gone with its flight");
+    drop(net);
+}
+
+#[test]
+fn a_secret_for_an_earlier_life_is_refused() {
+    let net = Net::new();
+    assert!(put_for(&*net.at(0), 0, Some(CLIENT)));
+    net.between(|between| between.delivers = false);
+    net.move_secrets(0, 1);
+    net.crash(1);
+    let (number, departure) = net.between(|between| between.sent[0]);
+    assert_eq!(net.deliver(number, departure), Err(ArrivalRefused::OtherLife));
+    // These vaults have no directories: what ended with an earlier life can't be known.
+    assert_eq!([0, 1, 2].map(|site| absence(net.arrive(0, site))), [Absence::Unknown; 3]);
+}
+
+#[test]
+fn secrets_that_have_expired_and_those_without_room_are_gone() {
+    let provider = provider();
+    let vault = MovingVault::new(MemoryVault::new(1000), [7; 16], 3, LIFETIME, provider.random);
+    let vault = vault.unwrap();
+    let departure = |moves| Departure { to: vault.life(), moves };
+    let expired = MovedSecret { expires_at: NOW, ..message(0, departure(1)) };
+    assert_eq!(vault.arrive(expired, NOW), Err(ArrivalRefused::Late));
+    let unreadable = MovedSecret { secret: vec![1].into(), ..message(0, departure(1)) };
+    assert_eq!(vault.arrive(unreadable, NOW), Err(ArrivalRefused::NoRoom));
+    for number in 1..=3 {
+        vault.arrive(message(number, departure(1)), NOW).unwrap();
+    }
+    assert_eq!(vault.arrive(message(4, departure(1)), NOW), Err(ArrivalRefused::Late), "full");
+    assert!(!vault.refuse(&handle(4), NOW), "no room to remember it");
+    // A clock that is ahead elsewhere doesn't make a secret live longer.
+    let later = NOW + 2 * LIFETIME;
+    let late = MovedSecret { expires_at: later + 9 * LIFETIME, ..message(5, departure(1)) };
+    vault.arrive(late, later).unwrap();
+    let mut question = question(5, TakePurpose::Accept, Some(later + LIFETIME));
+    question.incarnation = Some(HOME.incarnation());
+    let Reply::Now(TakeAnswer::Absent(Absence::Unknown)) = vault.take(&question) else {
+        panic!("it has expired")
+    };
+}
+
+/// The next life of a vault knows what it lost, unless some of it may live elsewhere.
+#[test]
+fn a_life_that_sent_secrets_away_does_not_report_its_secrets_lost() {
+    let base = std::env::temp_dir().join(format!("tessera-moving-{}", std::process::id()));
+    std::fs::create_dir_all(&base).unwrap();
+    let provider = provider();
+    let keys = WrappingKeys::new(&provider, WrappingPurpose::Snapshot);
+    let net = Net::new();
+    let open = |name: &str| {
+        let (limits, dir) = (Limits::new(100), base.join(name));
+        let (vault, _) = MemoryVault::open(&dir, limits, &provider, &keys, NOW).unwrap();
+        net.site(vault, 0)
+    };
+    let asks = |site: &SiteVault, question: &TakeSecret| match site.take(question) {
+        Reply::Now(answer) => absence(answer),
+        Reply::Later => absence(now(site.take_from_afar(question))),
+    };
+    for sends in [false, true] {
+        let name = if sends { "sends" } else { "keeps" };
+        let site = open(name);
+        assert!(put_for(&*site, 0, Some(CLIENT)) && put_for(&*site, 1, Some(b"another")));
+        let mut questions = [0, 1].map(|it| question(it, TakePurpose::Accept, Some(NOW)));
+        questions.iter_mut().for_each(|it| it.incarnation = site.incarnation());
+        if sends {
+            assert_eq!(now(site.move_secrets(CLIENT, &[2; 16])).unwrap(), 1);
+        }
+        // The process dies.
+        drop(site);
+        for life in 0..2 {
+            let site = open(name);
+            for question in &questions {
+                let absence = asks(&site, question);
+                let is_lost = matches!(absence, Absence::Lost { .. });
+                assert_eq!(is_lost, !sends, "{name}, {life}: {absence:?}");
+            }
+            // Secrets of a life that sent none are lost with it.
+            assert!(put_for(&*site, 2 + life, None));
+            let mut question = question(2 + life, TakePurpose::Accept, Some(NOW));
+            question.incarnation = site.incarnation();
+            drop(site);
+            let site = open(name);
+            assert!(matches!(asks(&site, &question), Absence::Lost { .. }), "{name}, {life}");
+        }
+    }
+    std::fs::remove_dir_all(&base).unwrap();
+}
+
+/// Random histories of one flight: it arrives anywhere, any number of times, while its secret moves; messages are lost, late
+/// and repeated, and sites die.
+#[test]
+fn no_history_accepts_a_flight_twice_or_one_that_was_burned() {
+    let mut seen = [0; 4];
+    for seed in 0..10_000 {
+        let net = Net::new();
+        let mut dice = Dice(seed);
+        net.between(|between| between.loses = Some(Dice(seed ^ 0x5555)));
+        assert!(put_for(&*net.at(0), 0, Some(CLIENT)));
+        let (mut accepted, mut burned, mut history) = (0, 0, Vec::new());
+        for _ in 0..14 {
+            let (site, other) = (dice.roll(3) as usize, dice.roll(3) as usize);
+            let choice = dice.roll(10);
+            history.push((choice, site, other));
+            match choice {
+                0 | 1 => match net.arrive(0, site) {
+                    TakeAnswer::Taken(_) => accepted += 1,
+                    TakeAnswer::Absent(Absence::Burned) => burned += 1,
+                    _ => (),
+                },
+                2..=6 => {
+                    net.between(|between| between.delivers = choice <= 4);
+                    if site != other {
+                        seen[2] += net.move_secrets(site, other);
+                    }
+                }
+                7 | 8 => {
+                    let sent = net.between(|between| between.sent.clone());
+                    let any = dice.roll(sent.len().max(1) as u64) as usize;
+                    if let Some((number, departure)) = sent.get(any) {
+                        seen[3] += usize::from(net.deliver(*number, *departure).is_ok());
+                    }
+                }
+                _ if dice.roll(4) == 0 => net.crash(site),
+                _ => (),
+            }
+            assert!(accepted <= 1, "seed {seed}: accepted twice: {history:?}");
+            assert!(accepted == 0 || burned == 0, "seed {seed}: burned and accepted: {history:?}");
+        }
+        seen[0] += accepted;
+        seen[1] += usize::from(burned > 0);
+    }
+    // Much happened.
+    assert!(seen.iter().all(|count| *count > 200), "{seen:?}");
+}
+
+/// As a driver of connections waits for it.
+#[test]
+fn the_future_of_a_question_can_be_sent_to_another_thread() {
+    fn is_send<T: Send>(_: &T) {}
+    let net = Net::new();
+    let question = question(0, TakePurpose::Accept, Some(NOW));
+    is_send(&net.at(0).take_from_afar(&question));
+    is_send(&net.at(0).arrival(&question));
+    assert_eq!(Duration::ZERO, Duration::default());
+}
