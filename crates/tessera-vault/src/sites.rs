@@ -209,13 +209,7 @@ impl SiteVault {
             let TakeSecret { handle, unix, .. } = question;
             let mut answer = match (departure, home) {
                 (Some(departure), _) => Some(Acknowledgement::Moved(departure)),
-                (None, Some(home)) => {
-                    // Before home is asked: what it has sent must come too late.
-                    if let (Some(moving), Some(unix)) = (&moving, unix) {
-                        moving.refuse(&handle, unix);
-                    }
-                    sites.burn_at_home(&BurnAtHome::new(handle, home)).await
-                }
+                (None, Some(home)) => sites.burn_at_home(&BurnAtHome::new(handle, home)).await,
                 (None, None) => None,
             };
             for _ in 0..MOST_MOVES {
@@ -279,12 +273,8 @@ impl SiteVault {
     ///
     /// Only for requests from an authenticated channel; see [`SiteChannel`].
     pub fn burn_moved_here(&self, question: &BurnMoved, unix: Duration) -> Acknowledgement {
-        match &self.moving {
-            Some(moving) if question.departure.to.vault == self.incarnation.vault => {
-                moving.burn_moved(question, unix)
-            }
-            _ => Acknowledgement::Unknown,
-        }
+        let burn = |moving: &Arc<MovingVault>| moving.burn_moved(question, unix);
+        self.moving.as_ref().map_or(Acknowledgement::Unknown, burn)
     }
 
     /// Burns a secret of this site, because another site was asked to accept its flight. The secret itself is
@@ -359,8 +349,7 @@ impl Vault for SiteVault {
         if self.is_home(question) {
             return self.home.take(question);
         }
-        let arrived = self.moving.as_ref().filter(|_| !self.is_own(question));
-        match arrived.and_then(|moving| moving.take_arrived(question)) {
+        match self.moving.as_ref().and_then(|moving| moving.take_arrived(question)) {
             Some(answer) => Reply::Now(answer),
             None => Reply::Later,
         }

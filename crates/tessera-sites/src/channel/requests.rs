@@ -107,12 +107,15 @@ impl Requests {
         written
     }
 
-    /// Passes an answer to its request, if that still waits; `false` if it is of another kind.
+    /// Passes an answer to its request, if that still waits. `false` if it is of another kind: then the request waits on.
     pub(super) fn answer(&self, answer: Answer) -> bool {
-        let waiting = self.table().waiting.remove(&answer.id());
-        if waiting.as_ref().is_some_and(|waiting| !waiting.request.fits(&answer)) {
+        let mut table = self.table();
+        let waiting = table.waiting.get(&answer.id());
+        if waiting.is_some_and(|waiting| !waiting.request.fits(&answer)) {
             return false;
         }
+        let waiting = table.waiting.remove(&answer.id());
+        drop(table);
         let given = waiting.map(|waiting| waiting.give.send(answer));
         if !matches!(given, Some(Ok(()))) {
             count(&self.counters.late);
@@ -168,3 +171,41 @@ const AT_ONCE: usize = 8 * 1024;
 
 /// The room for what goes into one write. A buffer that grew would leave secrets behind.
 pub(super) const ROOM: usize = AT_ONCE + Request::MAX_LEN;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tessera::resume::FlightHandle;
+    use tessera_vault::{Departure, MovedSecret, VaultLife};
+
+    use super::*;
+
+    /// It would leave the secrets behind.
+    #[tokio::test]
+    async fn a_buffer_of_secrets_never_grows() {
+        let requests = Arc::new(Requests::new(ChannelLimits::default(), Arc::default()));
+        let to = VaultLife { vault: [1; 16], number: 0, nonce: [2; 16] };
+        let carry = |id, len| Request::Carry {
+            id,
+            secret: MovedSecret {
+                handle: FlightHandle([3; 32]),
+                secret: vec![4; len].into(),
+                expires_at: Duration::ZERO,
+                client: vec![5; 4096],
+                departure: Departure { to, moves: 1 },
+            },
+        };
+        let waiting: Vec<_> =
+            (0..10).map(|_| requests.begin(|id| carry(id, 4096)).unwrap()).collect();
+        assert!(requests.begin(|id| carry(id, 4097)).is_none(), "too long");
+        let (mut from, mut bytes, mut count) = (0, Vec::with_capacity(ROOM), 0);
+        while count < 10 {
+            let written = requests.write(&mut from, false, &mut bytes);
+            assert!(written > 0 && bytes.len() <= ROOM && bytes.capacity() == ROOM);
+            count += written;
+            bytes.clear();
+        }
+        drop(waiting);
+    }
+}

@@ -195,3 +195,20 @@ fn a_secret_that_is_too_long_is_neither_sent_nor_waited_for() {
         assert!(matches!(Request::read(&mut &bytes[..CARRY_HEAD_LEN]), Err(Malformed)));
     }
 }
+
+#[test]
+fn an_answer_of_another_kind_is_none() {
+    let fits = |request: &Request, answer: &Answer| match request {
+        Request::Burn { .. } | Request::BurnMoved { .. } => {
+            matches!(answer, Answer::Acknowledged { .. })
+        }
+        Request::Ping { .. } => matches!(answer, Answer::Pong { .. }),
+        Request::Life { .. } => matches!(answer, Answer::Life { .. }),
+        Request::Carry { .. } => matches!(answer, Answer::Carried { .. }),
+    };
+    for request in requests() {
+        for answer in answers() {
+            assert_eq!(request.fits(&answer), fits(&request, &answer), "{answer:?}");
+        }
+    }
+}

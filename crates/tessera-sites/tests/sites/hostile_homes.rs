@@ -134,8 +134,10 @@ async fn an_answer_counts_only_for_the_request_that_it_answers() {
                     stream.shutdown().await.unwrap();
                     return;
                 }
+                // To another question.
+                6 if kind == 1 => [&[5][..], &id.to_be_bytes(), &[1]].concat(),
                 // Correct, and twice: the second answers no request.
-                6 if kind == 1 => [acknowledgement(id, 1), acknowledgement(id, 0)].concat(),
+                7 if kind == 1 => [acknowledgement(id, 1), acknowledgement(id, 0)].concat(),
                 _ if kind == 1 => acknowledgement(id, 1),
                 _ => answer(kind, id),
             };
@@ -146,7 +148,7 @@ async fn an_answer_counts_only_for_the_request_that_it_answers() {
     .await;
     let channel = channel(&authority, address, patient());
     assert_eq!(burn(&channel, 1).await, Some(Acknowledgement::Used));
-    until(|| connections.load(Ordering::SeqCst) == 8).await;
+    until(|| connections.load(Ordering::SeqCst) == 9).await;
     assert_eq!((channel.counts().answered, channel.counts().late), (1, 0));
 }
 

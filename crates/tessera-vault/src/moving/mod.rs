@@ -163,19 +163,6 @@ impl MovingVault {
         self.moves().departures.get(handle)
     }
 
-    /// Refuses a secret that hasn't come, because its flight was refused for lack of it. `false` if the vault can't remember
-    /// that: then nothing is certain.
-    pub fn refuse(&self, handle: &FlightHandle, unix: Duration) -> bool {
-        self.refuse_in(&mut self.moves(), handle, unix)
-    }
-
-    fn refuse_in(&self, moves: &mut Moves, handle: &FlightHandle, unix: Duration) -> bool {
-        let now = seconds(unix);
-        // Twice: the clocks of two sites differ by less than a lifetime.
-        let ends_at = now.saturating_add(self.lifetime.saturating_mul(2));
-        moves.arrivals.refuse(handle, ends_at, now)
-    }
-
     /// Makes sure that a secret that moved here is not accepted here any more, and returns what became of it.
     ///
     /// Only for requests from an authenticated channel; see [`SiteChannel`](crate::SiteChannel).
@@ -196,8 +183,10 @@ impl MovingVault {
         }
         let mut moves = self.moves();
         let has_come = moves.arrivals.moves(handle) >= *count;
-        // Else it is on its way, and comes too late from now on.
-        match !has_come && self.refuse_in(&mut moves, handle, unix) {
+        // Else it is on its way, and comes too late from now on. Twice: the clocks of two sites differ by less than a lifetime.
+        let now = seconds(unix);
+        let ends_at = now.saturating_add(self.lifetime.saturating_mul(2));
+        match !has_come && moves.arrivals.refuse(handle, ends_at, now) {
             true => Acknowledgement::Burned,
             // It came, and is forgotten.
             false => Acknowledgement::Unknown,

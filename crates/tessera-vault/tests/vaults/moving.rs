@@ -1,6 +1,7 @@
 //! Secrets that move between sites: no flight is accepted twice, and none that is reported burned is ever accepted.
 
 use std::future::ready;
+use std::os::unix::fs::MetadataExt;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -11,9 +12,9 @@ use tessera::handshake::Reply;
 use tessera::resume::{Absence, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_vault::contract::{LIFETIME, NOW, handle, put_for, question, secret};
 use tessera_vault::{
-    ArrivalRefused, BurnAtHome, BurnMoved, CarryAnswer, Departure, HomeAnswer, LifeAnswer, Limits,
-    MemoryVault, MovedSecret, MovingVault, SiteChannel, SiteVault, VaultLife, WrappingKeys,
-    WrappingPurpose,
+    Acknowledgement, ArrivalRefused, BurnAtHome, BurnMoved, CarryAnswer, Departure, HomeAnswer,
+    LifeAnswer, Limits, MemoryVault, MovedSecret, MovingVault, SiteChannel, SiteVault, VaultLife,
+    WrappingKeys, WrappingPurpose,
 };
 
 const CLIENT: &[u8] = b"drone";
@@ -235,6 +236,9 @@ fn a_secret_moves_on_and_back() {
     for (from, to) in [(0, 1), (1, 2), (2, 0), (0, 1), (1, 0)] {
         assert_eq!(net.move_secrets(from, to), 2, "{from} to {to}");
     }
+    // Where it was once, a flight is asked about where it is.
+    let moved = net.arrive(9, 1);
+    assert_eq!(absence(moved), Absence::Unknown, "never here");
     // No old message brings it to where it was.
     let sent = net.between(|between| between.sent.clone());
     for (number, departure) in sent {
@@ -243,6 +247,65 @@ fn a_secret_moves_on_and_back() {
     assert!(is_taken(&net.arrive(0, 0)));
     assert_eq!([1, 2].map(|site| absence(net.arrive(0, site))), [Absence::Used; 2]);
     assert_eq!(absence(net.arrive(1, 2)), Absence::Burned);
+}
+
+#[test]
+fn a_secret_that_moved_on_is_followed() {
+    let net = Net::new();
+    assert!(put_for(&*net.at(0), 0, Some(CLIENT)));
+    net.move_secrets(0, 1);
+    net.move_secrets(1, 2);
+    assert_eq!(absence(net.arrive(0, 0)), Absence::Burned);
+    assert_eq!(absence(net.arrive(0, 2)), Absence::Burned);
+}
+
+/// It would be sent to a site that isn't meant.
+#[test]
+fn nothing_leaves_for_a_life_of_another_vault() {
+    struct Liar;
+    impl SiteChannel for Liar {
+        fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
+            Box::pin(ready(None))
+        }
+
+        fn life(&self, _: &[u8; 16]) -> LifeAnswer {
+            Box::pin(ready(Some(HOME)))
+        }
+    }
+    let random = provider().random;
+    let vault = MovingVault::new(MemoryVault::new(1000), [5; 16], 10, LIFETIME, random).unwrap();
+    let site = SiteVault::moving(Arc::new(vault), Arc::new(Liar));
+    assert!(put_for(&site, 0, Some(CLIENT)));
+    assert!(now(site.move_secrets(CLIENT, &[6; 16])).is_err());
+    assert_eq!(site.len(), 1);
+    // A vault whose secrets don't move neither sends nor waits.
+    let site = SiteVault::named(Arc::new(MemoryVault::new(1000)), [5; 16], Arc::new(Liar));
+    assert!(now(site.move_secrets(CLIENT, &HOME.vault)).is_err() && site.life().is_none());
+    let mut question = question(0, TakePurpose::Accept, Some(NOW));
+    question.incarnation = Some(HOME.incarnation());
+    assert!(!site.may_arrive(&question));
+}
+
+/// It can't be known whether it was used.
+#[test]
+fn a_secret_that_came_and_is_forgotten_is_not_burned() {
+    let random = provider().random;
+    let limits = Limits { tombstones: 0, ..Limits::new(1000) };
+    let vault = MemoryVault::with_limits(limits);
+    let vault = MovingVault::new(vault, [7; 16], 10, LIFETIME, random).unwrap();
+    let departure = Departure { to: vault.life(), moves: 1 };
+    vault.arrive(message(0, departure), NOW).unwrap();
+    let asked = BurnMoved { handle: handle(0), departure };
+    let question = question(0, TakePurpose::Accept, Some(NOW));
+    assert!(matches!(vault.take(&question), Reply::Now(TakeAnswer::Taken(_))));
+    assert_eq!(vault.burn_moved(&asked, NOW), Acknowledgement::Unknown);
+    // One that hasn't come is, and comes too late: by every clock.
+    let asked = BurnMoved { handle: handle(1), departure };
+    assert_eq!(vault.burn_moved(&asked, NOW), Acknowledgement::Burned);
+    let expires_at = NOW + LIFETIME + Duration::from_secs(600);
+    let ahead = MovedSecret { expires_at, ..message(1, departure) };
+    let later = NOW + LIFETIME + Duration::from_secs(1);
+    assert_eq!(vault.arrive(ahead, later), Err(ArrivalRefused::Late));
 }
 
 /// It waits for a moment; after that, its secret comes too late.
@@ -327,7 +390,8 @@ fn secrets_that_have_expired_and_those_without_room_are_gone() {
         vault.arrive(message(number, departure(1)), NOW).unwrap();
     }
     assert_eq!(vault.arrive(message(4, departure(1)), NOW), Err(ArrivalRefused::Late), "full");
-    assert!(!vault.refuse(&handle(4), NOW), "no room to remember it");
+    let asked = BurnMoved { handle: handle(4), departure: departure(1) };
+    assert_eq!(vault.burn_moved(&asked, NOW), Acknowledgement::Unknown, "no room to remember it");
     // A clock that is ahead elsewhere doesn't make a secret live longer.
     let later = NOW + 2 * LIFETIME;
     let late = MovedSecret { expires_at: later + 9 * LIFETIME, ..message(5, departure(1)) };
@@ -365,6 +429,16 @@ fn a_life_that_sent_secrets_away_does_not_report_its_secrets_lost() {
         if sends {
             assert_eq!(now(site.move_secrets(CLIENT, &[2; 16])).unwrap(), 1);
         }
+        let asked = BurnMoved {
+            handle: handle(7),
+            departure: Departure { to: site.life().unwrap(), moves: 1 },
+        };
+        if sends {
+            let file = || std::fs::metadata(base.join(name).join("moved")).unwrap().ino();
+            let noted = file();
+            now(site.move_secrets(b"another", &[2; 16])).unwrap();
+            assert_eq!(file(), noted, "once in a life");
+        }
         // The process dies.
         drop(site);
         for life in 0..2 {
@@ -374,6 +448,9 @@ fn a_life_that_sent_secrets_away_does_not_report_its_secrets_lost() {
                 let is_lost = matches!(absence, Absence::Lost { .. });
                 assert_eq!(is_lost, !sends, "{name}, {life}: {absence:?}");
             }
+            // What had moved here, too.
+            let ended = site.burn_moved_here(&asked, NOW);
+            assert_eq!(matches!(ended, Acknowledgement::Lost { .. }), !sends, "{ended:?}");
             // Secrets of a life that sent none are lost with it.
             assert!(put_for(&*site, 2 + life, None));
             let mut question = question(2 + life, TakePurpose::Accept, Some(NOW));

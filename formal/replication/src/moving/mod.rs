@@ -31,8 +31,6 @@ pub enum Slip {
     MovedIsBurned,
     /// After a crash, a key of the life before counts as lost, though that life had sent keys away.
     LostAfterMoves,
-    /// A site that refuses a flight whose key had arrived, and was forgotten, counts as one that never had the key.
-    RefusalHidesArrival,
     /// A site that is asked for a key that is on its way to it answers that it isn't there, and takes it later.
     AskedIsNotRefused,
     /// A site that forgot what became of a key answers that it was burned.

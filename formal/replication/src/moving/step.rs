@@ -16,7 +16,6 @@ impl Moving {
             Action::Arrive { copy, site } => self.arrive(state, copy, site),
             Action::GiveUp(copy) => {
                 let FlightCopy::WaitsAt(at) = state.copies[copy] else { return };
-                self.refuse(&mut state.sites[at]);
                 state.copies[copy] = FlightCopy::Asks { at, of: HOME, after: None };
             }
             Action::Answer(copy) => self.answer(state, copy),
@@ -114,13 +113,6 @@ impl Moving {
         }
     }
 
-    fn refuse(&self, site: &mut Site) {
-        site.refuses = true;
-        if self.slip == Slip::RefusalHidesArrival {
-            site.arrived = 0;
-        }
-    }
-
     /// The site that is asked burns the key if it has it, and answers.
     fn answer(&self, state: &mut State, copy: usize) {
         let FlightCopy::Asks { at, of, after } = state.copies[copy] else { return };
@@ -166,7 +158,7 @@ impl Moving {
         // On its way here, or forgotten.
         let never_arrived = after.is_some_and(|carry| site.arrived < carry.moves);
         if never_arrived && self.slip != Slip::AskedIsNotRefused {
-            self.refuse(site);
+            site.refuses = true;
         }
         let is_burned = never_arrived || self.slip == Slip::ForgottenIsBurned;
         Fate::Ended(if is_burned { Verdict::Burned } else { Verdict::Unknown })

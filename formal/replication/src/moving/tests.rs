@@ -32,7 +32,6 @@ fn each_slip_of_the_moves_model_is_found() {
         Slip::TakesAfterRefusal,
         Slip::MovedIsBurned,
         Slip::LostAfterMoves,
-        Slip::RefusalHidesArrival,
         Slip::AskedIsNotRefused,
         Slip::ForgottenIsBurned,
     ] {
