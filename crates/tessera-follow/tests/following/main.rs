@@ -9,4 +9,5 @@ mod dead_alternatives;
 mod flights;
 mod misdirected;
 mod moves;
+mod nginx;
 mod storms;
