@@ -7,9 +7,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use axum::extract::ConnectInfo;
+use axum::{Router, routing::get};
 use tessera_example_library::acceptor;
 use tessera_pki::Authority;
 use tessera_test_peers::{Directory, http};
+use tessera_tokio::{Limits, Server, StreamInfo, TlsListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -82,6 +85,37 @@ fn the_client_with_hyper_has_its_second_request_early_at_both_servers() {
             assert_eq!(answer, "early data: NotOffered");
         }
     }
+}
+
+/// The origin announces a second server, which shares its keys.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_client_that_follows_has_its_second_request_early_at_another_server() {
+    let files = Files::new();
+    let acceptor = acceptor(files.chain.as_ref(), files.key.as_ref()).unwrap();
+    let sockets = [TcpListener::bind("127.0.0.1:0"), TcpListener::bind("127.0.0.1:0")];
+    let [origin, other] = sockets;
+    let (origin, other) = (origin.await.unwrap(), other.await.unwrap());
+    let ports = [&origin, &other].map(|socket| socket.local_addr().unwrap().port());
+    for socket in [origin, other] {
+        let field = format!("h2=\"localhost:{}\"; ma=60", ports[1]);
+        let answer = move |ConnectInfo(client): ConnectInfo<StreamInfo>| async move {
+            ([("alt-svc", field)], format!("early data: {:?}", client.facts.early_data))
+        };
+        let router = Router::new().route("/", get(answer));
+        let service = router.into_make_service_with_connect_info::<StreamInfo>();
+        let listener = TlsListener::new(Server::new(socket, acceptor.clone(), Limits::default()));
+        tokio::spawn(async move { axum::serve(listener, service).await });
+    }
+    let url = format!("https://localhost:{}/", ports[0]);
+    let client = env!("CARGO_BIN_EXE_following-client");
+    let output = tokio::process::Command::new(client).args([&files.root, &url]).output();
+    let output = output.await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let expected = format!(
+        "early data: NotOffered, by the origin\nearly data: Accepted, by localhost:{} (h2)\n",
+        ports[1]
+    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
 #[test]
