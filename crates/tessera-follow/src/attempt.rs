@@ -182,12 +182,14 @@ impl<'t, 'c, B, C> Silence<'t, 'c, B, C> {
     }
 }
 
-/// A caller who gives up after a while may know that there will be no answer.
+/// A caller that gives up may know that there will be no answer, and may have less patience than the client.
 impl<B, C> Drop for Silence<'_, '_, B, C> {
     fn drop(&mut self) {
-        let was_long = self.since.elapsed() >= self.target.client.patience();
-        if !self.is_over && was_long && self.lasts() {
-            self.target.fail(&"it did not answer a request that was given up");
+        if !self.is_over && self.lasts() {
+            let silence = self.target.pool.gave_up(self.since, Instant::now());
+            if silence >= self.target.client.patience() {
+                self.target.fail(&"it did not answer requests that were given up");
+            }
         }
     }
 }

@@ -63,7 +63,7 @@
 //! | it was in a first flight, with any other verdict or none | fails with a [`first_flight_error`](tessera_tokio::hyper::first_flight_error) | pauses |
 //! | its connection fails after it took the request | fails | pauses, unless it answered others meanwhile |
 //! | status 421 | goes to the origin, if its body wasn't read; otherwise the response is returned | is forgotten, and pauses |
-//! | silence | waits for as long as its caller does | pauses after a second, if it has never answered; otherwise when the caller gives up |
+//! | silence | waits for as long as its caller does | pauses after a second, if it has never answered; otherwise when callers gave up after a second, together |
 //!
 //! **Nothing is executed twice.** A request goes to the origin only if no byte of it was sent, or the alternative proved
 //! that it was and will not be executed. So one request may fail with each proxy that dies, and those after it don't.

@@ -1,7 +1,7 @@
 //! The pools of connections to each origin.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::alternative::{Origin, Route};
 use crate::recent::Recent;
@@ -20,7 +20,22 @@ struct Pair<P> {
 pub(crate) struct Pool<P> {
     pub(crate) route: Route,
     pub(crate) client: P,
-    answers: Arc<AtomicUsize>,
+    answers: Arc<Mutex<Answers>>,
+}
+
+/// What a pool has answered.
+#[derive(Default)]
+struct Answers {
+    count: usize,
+    /// Set by requests that were given up since the last answer.
+    silence: Option<Silence>,
+}
+
+/// Requests that were given up.
+struct Silence {
+    since: Instant,
+    /// For how long they waited, together.
+    waited: Duration,
 }
 
 impl<P> Pools<P> {
@@ -48,7 +63,9 @@ impl<P> Pools<P> {
     ///
     /// Until then it also reads the tickets that follow its last answer, and is there if this route is dead.
     pub(crate) fn answered(&mut self, origin: &Origin, pool: &Pool<P>) {
-        pool.answers.fetch_add(1, Ordering::Relaxed);
+        let mut answers = pool.lock();
+        *answers = Answers { count: answers.count + 1, silence: None };
+        drop(answers);
         if let Some(pair) = self.0.get(origin)
             && pair.current.route == pool.route
         {
@@ -65,7 +82,21 @@ impl<P> Pools<P> {
 impl<P> Pool<P> {
     /// Returns how many requests were answered.
     pub(crate) fn answers(&self) -> usize {
-        self.answers.load(Ordering::Relaxed)
+        self.lock().count
+    }
+
+    /// Notes a request that was given up; returns how long requests have waited for the next answer. Several
+    /// that wait for a moment, at one time or one after the other, don't add up to a long silence.
+    pub(crate) fn gave_up(&self, began: Instant, now: Instant) -> Duration {
+        let mut answers = self.lock();
+        let first = || Silence { since: began, waited: Duration::ZERO };
+        let silence = answers.silence.get_or_insert_with(first);
+        silence.waited += now - began;
+        silence.waited.min(now - silence.since)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,5 +132,23 @@ mod tests {
         assert_eq!([&first, &b].map(Pool::answers), [1, 1]);
         pools.clear();
         assert_eq!(Arc::strong_count(&b.client), 1);
+    }
+
+    #[test]
+    fn silence_is_what_requests_waited_one_after_the_other() {
+        let origin = Origin { host: "o.example".into(), port: 443 };
+        let mut pools = Pools::<()>::new();
+        let pool = pools.pool(&origin, &to("b"), || ());
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let gave_up = |began, now| pool.gave_up(at(began), at(now)).as_millis();
+        assert_eq!(gave_up(0, 300), 300);
+        assert_eq!(gave_up(300, 600), 600);
+        // At the same time.
+        assert_eq!(gave_up(300, 600), 600);
+        pools.answered(&origin, &pool);
+        assert_eq!(gave_up(1000, 1100), 100);
+        // Long after.
+        assert_eq!(gave_up(9000, 9100), 200);
     }
 }

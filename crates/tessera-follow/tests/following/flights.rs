@@ -121,6 +121,24 @@ async fn after_a_request_that_was_given_up_in_silence_others_go_to_the_origin() 
     }
 }
 
+/// Callers that never wait for as long as the client would.
+#[tokio::test]
+async fn impatient_callers_are_not_sent_into_silence_for_ever() {
+    for sessions in [true, false] {
+        let (world, _a, _b) = World::with_two(Protocol::Http2).await;
+        let (_listener, address) = black_hole().await;
+        world.names.lead("b.example", address);
+        let client = if sessions { world.client() } else { world.client_without_sessions() };
+        let client = client.with_patience(SHORT);
+        get(&client, "/1").await.unwrap();
+        let mut failures = 0;
+        while timeout(SHORT / 3, get(&client, "/2")).await.is_err() {
+            failures += 1;
+        }
+        assert!((2..=10).contains(&failures), "{failures}");
+    }
+}
+
 /// The other requests show that the proxy is alive.
 #[tokio::test]
 async fn a_slow_request_that_is_given_up_next_to_others_changes_nothing() {

@@ -1,9 +1,15 @@
 //! Moves of a client from proxy to proxy.
 
-use tessera::resume::PskKind;
+use std::future::poll_fn;
+use std::time::Duration;
 
-use crate::common::{BOTH, ORIGIN, World, get, until};
+use http::Request;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tessera::resume::PskKind;
 use tessera_follow::Protocol;
+use tower_service::Service;
+
+use crate::common::{BOTH, ORIGIN, World, get, until, uri};
 
 #[tokio::test]
 async fn a_client_moves_with_its_ticket_and_its_request_is_early() {
@@ -110,6 +116,22 @@ async fn a_proxy_that_announces_itself_keeps_its_connections() {
         }
         assert_eq!((b.times("/"), world.names.dialled("b.example")), (5, 1));
     }
+}
+
+/// hyper-util's settings, and the interface of tower.
+#[tokio::test]
+async fn a_client_is_a_service_with_the_settings_of_its_pools() {
+    let (world, a, b) = World::with_two(Protocol::Http2).await;
+    let mut pool = hyper_util::client::legacy::Client::builder(TokioExecutor::new());
+    pool.pool_timer(TokioTimer::new()).pool_idle_timeout(Duration::from_millis(100));
+    let mut client = world.client().with_pool(pool);
+    for path in ["/1", "/2"] {
+        let request = Request::get(uri(path)).body(Default::default()).unwrap();
+        poll_fn(|cx| client.poll_ready(cx)).await.unwrap();
+        assert_eq!(client.call(request).await.unwrap().status(), 200);
+    }
+    until("no connection is left", || a.open() + b.open() == 0).await;
+    assert_eq!(b.times("/2"), 1);
 }
 
 #[tokio::test]
