@@ -108,6 +108,9 @@ mod tests {
         assert_eq!(of("https://A.Example/x"), of("https://a.example:443/y"));
         assert_ne!(of("https://a.example/"), of("https://a.example:444/"));
         assert!(of("http://a.example/").is_none() && of("/x").is_none());
+        assert!(Origin::of(&Request::connect("https://a.example/").body(()).unwrap()).is_none());
+        let old = Request::get("https://a.example/").version(Version::HTTP_09);
+        assert!(Origin::of(&old.body(()).unwrap()).is_none());
     }
 
     #[test]

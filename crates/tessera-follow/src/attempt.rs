@@ -1,6 +1,5 @@
 //! One request: to an alternative, and back to the origin where that can't execute it twice.
 
-use std::error::Error as StdError;
 use std::future::Future;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::Error;
-use hyper_util::client::legacy::connect::{CaptureConnection, Connection, capture_connection};
+use hyper_util::client::legacy::connect::Connection;
 use tessera_tokio::Connector;
 use tessera_tokio::hyper::first_flight_error;
 use tokio::time::timeout;
@@ -107,7 +106,6 @@ where
         if let Some(value) = self.alternative.alt_used() {
             request.headers_mut().insert(ALT_USED, value);
         }
-        let connection = capture_connection(&mut request);
         let mut silence = Silence::begin(self);
         let exchange = self.client.exchange(self.origin, &self.pool, request);
         let result = silence.watch(exchange).await;
@@ -118,12 +116,14 @@ where
                 true
             }
             Ok(_) => false,
-            Err(error) if is_unsent(error, &connection) => {
+            // No byte was sent. hyper-util resends by itself only what a connection gave back unsent, and such a
+            // request may then fail to connect.
+            Err(error) if error.is_connect() => {
                 self.fail(&error);
                 true
             }
             Err(error) => {
-                if silence.lasts() && !is_own_fault(error) {
+                if silence.lasts() && !body.has_failed() {
                     self.fail(&error);
                 }
                 first_flight_error(error).is_some_and(|error| error.may_be_sent_again())
@@ -209,18 +209,6 @@ fn announced(headers: &HeaderMap, tls: &Connector) -> Option<(AltSvc, Duration)>
     }
     let age = headers.get(AGE).and_then(|age| delta_seconds(age.as_bytes()));
     Some((field, age.unwrap_or_default()))
-}
-
-/// Whether no byte of a request was sent: no connection was made, or none took it. hyper-util resends by
-/// itself only what a connection gave back unsent; such a request may then fail to connect.
-fn is_unsent(error: &Error, connection: &CaptureConnection) -> bool {
-    error.is_connect() || connection.connection_metadata().is_none()
-}
-
-/// Whether the request's own body failed.
-fn is_own_fault(error: &Error) -> bool {
-    let source = error.source().and_then(|source| source.downcast_ref::<hyper::Error>());
-    source.is_some_and(hyper::Error::is_user)
 }
 
 /// RFC 7838 §5.

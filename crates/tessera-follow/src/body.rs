@@ -1,6 +1,7 @@
 //! A request's body that can be sent elsewhere as long as no connection has read it.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -8,11 +9,16 @@ use http_body::{Body, Frame, SizeHint};
 
 /// Holds a body until it is read for the first time. hyper's client drops the request that it couldn't send;
 /// the body stays here. An empty body is never read, and so stays even after an answer.
-pub(crate) struct BodySlot<B>(Arc<Mutex<Option<B>>>);
+pub(crate) struct BodySlot<B>(Arc<Slot<B>>);
+
+struct Slot<B> {
+    body: Mutex<Option<B>>,
+    has_failed: AtomicBool,
+}
 
 impl<B> BodySlot<B> {
     pub(crate) fn new(body: B) -> Self {
-        Self(Arc::new(Mutex::new(Some(body))))
+        Self(Arc::new(Slot { body: Mutex::new(Some(body)), has_failed: AtomicBool::new(false) }))
     }
 
     /// Returns the body for a request.
@@ -22,7 +28,16 @@ impl<B> BodySlot<B> {
 
     /// Takes the body back, unless a connection has begun to read it. Bodies of this slot are then empty.
     pub(crate) fn take(&self) -> Option<B> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.look(Option::take)
+    }
+
+    /// Returns whether the body itself failed while it was read.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.0.has_failed.load(Ordering::Relaxed)
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&mut Option<B>) -> T) -> T {
+        look(&mut self.0.body.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -37,7 +52,7 @@ impl<B> SlotBody<B> {
     fn look<T>(&self, look: impl FnOnce(&B) -> T) -> Option<T> {
         match &self.own {
             Some(body) => Some(look(body)),
-            None => self.slot.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(look),
+            None => self.slot.look(|body| body.as_ref().map(look)),
         }
     }
 }
@@ -53,10 +68,12 @@ impl<B: Body + Unpin> Body for SlotBody<B> {
         if self.own.is_none() {
             self.own = self.slot.take();
         }
-        match &mut self.own {
-            Some(body) => Pin::new(body).poll_frame(cx),
-            None => Poll::Ready(None),
+        let Some(body) = &mut self.own else { return Poll::Ready(None) };
+        let frame = Pin::new(body).poll_frame(cx);
+        if let Poll::Ready(Some(Err(_))) = frame {
+            self.slot.0.has_failed.store(true, Ordering::Relaxed);
         }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

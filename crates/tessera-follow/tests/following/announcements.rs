@@ -58,20 +58,25 @@ async fn fields_that_are_malformed_or_of_other_protocols_are_not_followed() {
     }
 }
 
-/// An alternative of a protocol that isn't among those of the client's configuration.
+/// The configuration's protocols; without any, the client speaks HTTP/1.1.
 #[tokio::test]
-async fn a_client_without_http_2_follows_no_alternative_of_it() {
-    let (world, a, _b) = World::with_two(Protocol::Http1).await;
-    a.announce("h2=\"b.example:443\"");
-    let connector = world.connector();
-    let mut config = (*connector.config()).clone();
-    config.protocols = vec![b"http/1.1".to_vec()];
-    connector.replace(config.checked().unwrap());
-    let client = tessera_follow::FollowingClient::over(world.names.clone(), connector);
-    for path in ["/1", "/2"] {
-        assert_eq!(get(&client, path).await.unwrap().by, "a.example");
+async fn a_client_without_http_2_follows_alternatives_of_http_1_alone() {
+    for protocols in [vec![b"http/1.1".to_vec()], Vec::new()] {
+        let (world, a, _b) = World::with_two(Protocol::Http1).await;
+        let connector = world.connector();
+        let mut config = (*connector.config()).clone();
+        config.protocols = protocols;
+        connector.replace(config.checked().unwrap());
+        let client = tessera_follow::FollowingClient::over(world.names.clone(), connector);
+        a.announce("h2=\"b.example:443\"");
+        for path in ["/1", "/2"] {
+            assert_eq!(get(&client, path).await.unwrap().by, "a.example");
+        }
+        assert_eq!(world.names.dialled("b.example"), 0);
+        a.announce("h2=\"c.example:443\", http%2F1.1=\"b.example:443\"");
+        get(&client, "/3").await.unwrap();
+        assert_eq!(get(&client, "/4").await.unwrap().by, "b.example");
     }
-    assert_eq!(world.names.dialled("b.example"), 0);
 }
 
 #[tokio::test]

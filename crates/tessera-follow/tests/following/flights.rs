@@ -1,14 +1,19 @@
 //! First flights at an alternative: what may have been executed is not sent again.
 
+use std::io;
 use std::time::Duration;
 
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use http_body_util::channel::Channel;
+use hyper::body::{Bytes, Incoming};
 use tessera::resume::Verdict;
-use tessera_follow::Protocol;
+use tessera_follow::{FollowingClient, Protocol};
 use tessera_tokio::hyper::first_flight_error;
 use tokio::time::timeout;
 
 use crate::common::trouble::{black_hole, reset_after_flight, swallows_answers};
-use crate::common::{BOTH, Client, ORIGIN, SHORT, World, get, post};
+use crate::common::{BOTH, Client, ORIGIN, SHORT, World, get, post, uri};
 
 /// Fails with the flight's name and the verdict `unknown`; the next request goes to the origin.
 async fn fails_without_an_answer(world: &World, client: &Client, path: &str) {
@@ -155,6 +160,70 @@ async fn a_slow_request_that_is_given_up_next_to_others_changes_nothing() {
     let (slow, _) = tokio::join!(slow, others);
     assert!(slow.is_err());
     assert_eq!(get(&client, "/4").await.unwrap().by, "b.example");
+}
+
+/// So does an answer that comes late.
+#[tokio::test]
+async fn a_first_answer_that_comes_late_brings_the_next_requests_back() {
+    for protocol in BOTH {
+        let (world, _a, b) = World::with_two(protocol).await;
+        let client = world.client().with_patience(SHORT);
+        get(&client, "/1").await.unwrap();
+        let late = get(&client, "/held");
+        let others = async {
+            tokio::time::sleep(SHORT + Duration::from_millis(100)).await;
+            assert_eq!(get(&client, "/2").await.unwrap().by, "a.example");
+            b.release();
+        };
+        let (late, ()) = tokio::join!(late, others);
+        assert_eq!(late.unwrap().by, "b.example");
+        assert_eq!(get(&client, "/3").await.unwrap().by, "b.example");
+    }
+}
+
+/// One request fails, and the others show that the proxy is alive.
+#[tokio::test]
+async fn a_stream_that_is_reset_next_to_others_changes_nothing() {
+    let (world, a, _b) = World::with_two(Protocol::Http2).await;
+    let client = world.client();
+    get(&client, "/1").await.unwrap();
+    get(&client, "/2").await.unwrap();
+    let (reset, other) = tokio::join!(get(&client, "/reset"), get(&client, "/3"));
+    assert!(!reset.unwrap_err().is_connect() && other.is_ok());
+    assert_eq!(get(&client, "/4").await.unwrap().by, "b.example");
+    // Alone, it may be the proxy's end.
+    assert!(get(&client, "/reset").await.is_err());
+    assert_eq!(get(&client, "/5").await.unwrap().by, "a.example");
+    assert_eq!(a.times("/reset"), 0);
+}
+
+#[tokio::test]
+async fn a_body_that_fails_is_not_the_fault_of_the_proxy() {
+    for protocol in BOTH {
+        let (world, a, b) = World::with_two(protocol).await;
+        let client = FollowingClient::over(world.names.clone(), world.connector());
+        for (path, expected) in [("/1", "a.example"), ("/2", "b.example"), ("/failed", "")] {
+            let (mut sender, body) = Channel::<Bytes, io::Error>::new(1);
+            let request = Request::post(uri(path)).body(body).unwrap();
+            let sending = async {
+                sender.send_data("one".into()).await.unwrap();
+                if expected.is_empty() {
+                    sender.abort(io::Error::other("no more"));
+                }
+            };
+            match tokio::join!(client.request(request), sending).0 {
+                Ok(answer) => assert_eq!(body_of(answer).await, expected),
+                Err(error) => assert!(expected.is_empty(), "{error:?}"),
+            }
+        }
+        let next = client.request(Request::get(uri("/3")).body(Channel::new(1).1).unwrap());
+        assert_eq!(body_of(next.await.unwrap()).await, "b.example");
+        assert_eq!((a.times("/failed"), b.times("/failed")), (0, 0));
+    }
+}
+
+async fn body_of(response: Response<Incoming>) -> Bytes {
+    response.into_body().collect().await.unwrap().to_bytes()
 }
 
 /// After the first flight, an error on a connection that has taken the request is the caller's, too.

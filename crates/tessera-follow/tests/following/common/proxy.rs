@@ -1,6 +1,6 @@
 //! A server of the origin that records what it executes.
 
-use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -141,7 +141,7 @@ async fn execute(
     request: Request<Incoming>,
     psk: Option<PskKind>,
     state: Arc<State>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> io::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let text = |name: &str| head.headers.get(name).map(|it| it.to_str().unwrap().to_owned());
     let (alt_used, host) = (text("alt-used"), text(HOST.as_str()));
@@ -152,11 +152,17 @@ async fn execute(
     let Ok(body) = body.collect().await else { return Ok(Response::default()) };
     let body = String::from_utf8(body.to_bytes().to_vec()).unwrap();
     let seen = Seen { path, body, host, alt_used, psk };
+    let is_reset = seen.path == "/reset";
     let is_held = seen.path.starts_with("/held");
     // A server that isn't authoritative executes nothing.
     if status != StatusCode::MISDIRECTED_REQUEST {
         state.seen.lock().unwrap().push(seen);
         state.executed.send_modify(|executed| *executed += 1);
+    }
+    if is_reset {
+        // Ends a stream of HTTP/2, or the connection.
+        sleep(Duration::from_millis(100)).await;
+        return Err(io::ErrorKind::Other.into());
     }
     if is_held {
         let _ = state.released.subscribe().wait_for(|released| *released).await;
