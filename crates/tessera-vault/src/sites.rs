@@ -187,7 +187,7 @@ impl SiteVault {
     }
 
     fn departure(&self, question: &TakeSecret) -> Option<Departure> {
-        self.moving.as_ref()?.departure(&question.handle)
+        self.moving.as_ref()?.departure(&question.handle, question.unix?)
     }
 
     /// Answers a question for another site's vault: has the secret burned there, and waits for the

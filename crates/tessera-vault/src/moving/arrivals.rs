@@ -5,14 +5,17 @@ use std::collections::{BinaryHeap, HashMap};
 
 use tessera::resume::FlightHandle;
 
-/// Remembers each secret for as long as a message with it may come: an old message must not bring it a second time.
+/// Remembers each secret for as long as a message with it may come: an old message must not bring it a second time. And for as
+/// long as a site may ask for it: a secret that came and is forgotten would look like one that never came.
 ///
 /// It is bounded: while it is full, no secret is taken, and no refusal is certain. Times are in seconds since the Unix epoch.
 pub(super) struct Arrivals {
     known: HashMap<FlightHandle, Arrival>,
-    /// The same handles, the first to be forgotten on top.
+    /// The same handles, each once, the first to be forgotten on top, or with an earlier end.
     ending: BinaryHeap<Reverse<(u32, FlightHandle)>>,
     capacity: usize,
+    /// For how long it remembers a secret that came after its end: more than the clocks of two sites differ.
+    lifetime: u32,
     /// Secrets that expire up to here may have been forgotten. Unlike the clock, this never goes back.
     forgotten_until: u32,
 }
@@ -26,8 +29,9 @@ struct Arrival {
 }
 
 impl Arrivals {
-    pub(super) fn new(capacity: usize) -> Self {
-        Self { known: HashMap::new(), ending: BinaryHeap::new(), capacity, forgotten_until: 0 }
+    pub(super) fn new(capacity: usize, lifetime: u32) -> Self {
+        let (known, ending) = (HashMap::new(), BinaryHeap::new());
+        Self { known, ending, capacity, lifetime, forgotten_until: 0 }
     }
 
     /// Lets a secret in, once for each of its moves.
@@ -44,7 +48,9 @@ impl Arrivals {
         if known.is_refused || moves <= known.moves || is_over {
             return false;
         }
-        self.note(handle, Arrival { moves, is_refused: false, ends_at: expires_at })
+        // Where it was meanwhile, its end may have come closer: an earlier message still has the first one.
+        let ends_at = expires_at.saturating_add(self.lifetime).max(known.ends_at);
+        self.note(handle, Arrival { moves, is_refused: false, ends_at })
     }
 
     /// Refuses a secret from now on; `false` if there is no room to remember that.
@@ -68,23 +74,27 @@ impl Arrivals {
         if self.known.len() >= self.capacity && !self.known.contains_key(handle) {
             return false;
         }
-        let before = self.known.insert(*handle, arrival);
-        if before.is_none_or(|before| before.ends_at != arrival.ends_at) {
+        if self.known.insert(*handle, arrival).is_none() {
             self.ending.push(Reverse((arrival.ends_at, *handle)));
         }
         true
     }
 
     fn forget(&mut self, now: u32) {
-        while let Some(Reverse((ends_at, handle))) = self.ending.peek()
-            && *ends_at <= now
+        while let Some(Reverse((ends_at, handle))) = self.ending.peek().copied()
+            && ends_at <= now
         {
-            // An earlier end of a handle whose end was put off.
-            if self.known.get(handle).is_some_and(|known| known.ends_at == *ends_at) {
-                self.forgotten_until = self.forgotten_until.max(*ends_at);
-                self.known.remove(handle);
-            }
             self.ending.pop();
+            match self.known.get(&handle) {
+                // Its end was put off.
+                Some(known) if known.ends_at > ends_at => {
+                    self.ending.push(Reverse((known.ends_at, handle)));
+                }
+                _ => {
+                    self.forgotten_until = self.forgotten_until.max(ends_at);
+                    self.known.remove(&handle);
+                }
+            }
         }
     }
 }
@@ -98,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_secret_comes_once_for_each_of_its_moves() {
-        let mut arrivals = Arrivals::new(10);
+        let mut arrivals = Arrivals::new(10, 0);
         assert!(arrivals.admit(&A, 1, 100, 0));
         assert!(!arrivals.admit(&A, 1, 100, 1), "again");
         assert!(arrivals.admit(&A, 3, 100, 2), "it went on, and came back");
@@ -108,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_secret_that_was_refused_never_comes() {
-        let mut arrivals = Arrivals::new(10);
+        let mut arrivals = Arrivals::new(10, 0);
         assert!(arrivals.refuse(&A, 200, 0));
         assert!(!arrivals.admit(&A, 1, 100, 1));
         assert_eq!(arrivals.moves(&A), 0);
@@ -126,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_may_have_been_forgotten_is_refused_even_if_the_clock_goes_back() {
-        let mut arrivals = Arrivals::new(10);
+        let mut arrivals = Arrivals::new(10, 0);
         assert!(arrivals.admit(&A, 1, 100, 0));
         assert!(!arrivals.admit(&B, 1, 100, 100), "expired");
         assert_eq!(arrivals.moves(&A), 0, "forgotten");
@@ -134,9 +144,39 @@ mod tests {
         assert!(arrivals.admit(&B, 1, 101, 50));
     }
 
+    /// Else that it came would be forgotten with its shorter life.
+    #[test]
+    fn a_secret_that_comes_back_with_less_time_is_remembered_for_the_longer_one() {
+        let mut arrivals = Arrivals::new(10, 0);
+        assert!(arrivals.admit(&A, 1, 100, 0) && arrivals.admit(&A, 3, 90, 1));
+        assert!(!arrivals.admit(&A, 1, 100, 95), "an old message");
+        assert_eq!(arrivals.moves(&A), 3);
+    }
+
+    #[test]
+    fn a_secret_is_remembered_for_a_lifetime_after_its_end() {
+        let mut arrivals = Arrivals::new(10, 50);
+        assert!(arrivals.admit(&A, 1, 100, 0));
+        assert!(!arrivals.admit(&B, 1, 149, 149) && arrivals.moves(&A) == 1);
+        assert!(!arrivals.admit(&B, 1, 150, 150) && arrivals.moves(&A) == 0);
+        assert!(!arrivals.admit(&A, 1, 100, 50), "the clock went back");
+    }
+
+    #[test]
+    fn a_secret_that_comes_again_and_again_takes_one_place() {
+        let mut arrivals = Arrivals::new(10, 50);
+        for moves in 1..=u8::MAX {
+            assert!(arrivals.admit(&A, moves, 1000 + u32::from(moves), 0));
+        }
+        assert_eq!(arrivals.ending.len(), 1);
+        assert!(arrivals.admit(&B, 1, 5000, 1200) && arrivals.moves(&A) == u8::MAX);
+        assert!(arrivals.admit(&B, 2, 5000, 1305) && arrivals.moves(&A) == 0);
+        assert_eq!((arrivals.known.len(), arrivals.ending.len()), (1, 1));
+    }
+
     #[test]
     fn a_full_register_lets_nothing_in_and_promises_nothing() {
-        let mut arrivals = Arrivals::new(1);
+        let mut arrivals = Arrivals::new(1, 0);
         assert!(arrivals.admit(&A, 1, 100, 0));
         assert!(!arrivals.admit(&B, 1, 100, 0) && !arrivals.refuse(&B, 100, 0));
         assert!(arrivals.refuse(&A, 100, 0), "it is there already");

@@ -80,7 +80,7 @@ impl fmt::Debug for BurnMoved {
 pub enum ArrivalRefused {
     /// It is for another life of the vault.
     OtherLife,
-    /// It came before, was refused to a flight, or has expired.
+    /// It came before, was refused to a flight, or has expired; or the other site's clock is far ahead.
     Late,
     /// There is no room, or it can't be read.
     NoRoom,
@@ -90,7 +90,7 @@ impl fmt::Display for ArrivalRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OtherLife => "the secret is for another life of this vault",
-            Self::Late => "the secret came before, its flight was refused, or it has expired",
+            Self::Late => "the secret came before, its flight was refused, or it has expired: compare the sites' clocks",
             Self::NoRoom => "the vault has no room for the secret, or can't read it",
         })
     }

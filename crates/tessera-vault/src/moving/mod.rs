@@ -60,7 +60,8 @@ pub struct SecretArrival<'v> {
 impl MovingVault {
     /// Creates the vault of a site. `vault` has its directory, or else the site's `name`: see
     /// [`SiteVault::named`](crate::SiteVault::named). `capacity` is for how many secrets it remembers that they came, were
-    /// refused, or left: about 100 bytes each. No secret of any site lives longer than `lifetime`.
+    /// refused, or left: about 100 bytes each. No secret of any site lives longer than `lifetime`, and no two clocks of sites
+    /// differ by as much.
     ///
     /// # Errors
     /// If there is no randomness.
@@ -76,7 +77,7 @@ impl MovingVault {
         let named = Incarnation { vault: name, number: 0 };
         let Incarnation { vault: name, number } = vault.incarnation().unwrap_or(named);
         let moves = Moves {
-            arrivals: Arrivals::new(capacity),
+            arrivals: Arrivals::new(capacity, seconds(lifetime)),
             departures: Departures::new(capacity),
             waiting: BTreeMap::new(),
             next_waiting: 0,
@@ -110,7 +111,7 @@ impl MovingVault {
             // A secret that moved this often is gone.
             let count = moves.arrivals.moves(&removed.handle).checked_add(1)?;
             let departure = Departure { to, moves: count };
-            moves.departures.note(removed.handle, departure);
+            moves.departures.note(removed.handle, departure, seconds(removed.expires_at));
             Some(MovedSecret {
                 handle: removed.handle,
                 secret: removed.stored,
@@ -133,15 +134,18 @@ impl MovingVault {
         }
         let secret = OneTimeSecret::decode(&secret).ok_or(ArrivalRefused::NoRoom)?;
         let now = seconds(unix);
-        // The other site's clock may be wrong: what is remembered here must last for longer than the secret.
-        let expires_at = seconds(expires_at).min(now.saturating_add(self.lifetime));
+        let (expires_at, longest) = (seconds(expires_at), now.saturating_add(self.lifetime));
+        // The other site's clock is wrong, and its messages could come for longer than they are remembered here.
+        if expires_at > longest.saturating_add(self.lifetime) {
+            return Err(ArrivalRefused::Late);
+        }
         let mut moves = self.moves();
         if !moves.arrivals.admit(&handle, departure.moves, expires_at, now) {
             return Err(ArrivalRefused::Late);
         }
         moves.departures.is_back(&handle);
         drop(moves);
-        let expires_at = Duration::from_secs(expires_at.into());
+        let expires_at = Duration::from_secs(expires_at.min(longest).into());
         let mut put = PutSecret::new(handle, secret, expires_at, unix);
         put.client = Some(&client);
         let arrived = self.vault.put(put).map_err(|PutRefused| ArrivalRefused::NoRoom);
@@ -157,10 +161,11 @@ impl MovingVault {
         SecretArrival { vault: self, handle, number: None }
     }
 
-    /// Returns where a secret went, if it left this vault and isn't back.
+    /// Returns where a secret went that left this vault, isn't back, and hasn't expired. After that it is unknown: the other
+    /// site may have forgotten that it came.
     #[must_use]
-    pub fn departure(&self, handle: &FlightHandle) -> Option<Departure> {
-        self.moves().departures.get(handle)
+    pub fn departure(&self, handle: &FlightHandle, unix: Duration) -> Option<Departure> {
+        self.moves().departures.get(handle, seconds(unix))
     }
 
     /// Makes sure that a secret that moved here is not accepted here any more, and returns what became of it.
@@ -178,7 +183,7 @@ impl MovingVault {
         if acknowledgement != Acknowledgement::Unknown || *to != self.life {
             return acknowledgement;
         }
-        if let Some(departure) = self.departure(handle) {
+        if let Some(departure) = self.departure(handle, unix) {
             return Acknowledgement::Moved(departure);
         }
         let mut moves = self.moves();
@@ -199,7 +204,7 @@ impl MovingVault {
             Reply::Now(taken) => Acknowledgement::of(&taken),
             Reply::Later => Acknowledgement::Unknown,
         };
-        match self.departure(&question.handle) {
+        match question.unix.and_then(|unix| self.departure(&question.handle, unix)) {
             Some(departure) if acknowledgement == Acknowledgement::Unknown => {
                 Acknowledgement::Moved(departure)
             }

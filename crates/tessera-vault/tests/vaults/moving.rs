@@ -308,6 +308,43 @@ fn a_secret_that_came_and_is_forgotten_is_not_burned() {
     assert_eq!(vault.arrive(ahead, later), Err(ArrivalRefused::Late));
 }
 
+/// A ticket may outlive its one-time secret: its flight may come for days. Neither site may then conclude from what it forgot
+/// that the secret never came.
+#[test]
+fn a_secret_that_was_used_and_has_expired_is_not_burned() {
+    let random = provider().random;
+    let limits = Limits { tombstones: 0, ..Limits::new(1000) };
+    let vault = |name| {
+        let vault = MemoryVault::with_limits(limits);
+        MovingVault::new(vault, [name; 16], 10, LIFETIME, random).unwrap()
+    };
+    let (home, away) = (vault(1), vault(2));
+    assert!(put_for(&home, 0, Some(CLIENT)));
+    let moved = home.depart(CLIENT, away.life()).unwrap().remove(0);
+    let asked = BurnMoved { handle: handle(0), departure: moved.departure };
+    away.arrive(moved, NOW).unwrap();
+    let flight = question(0, TakePurpose::Accept, Some(NOW));
+    assert!(matches!(away.take(&flight), Reply::Now(TakeAnswer::Taken(_))));
+    let second = Duration::from_secs(1);
+    // The other site, whose clock is behind, still asks.
+    let late = NOW + 2 * LIFETIME - second;
+    let other = MovedSecret { expires_at: late + LIFETIME, ..message(1, asked.departure) };
+    away.arrive(other, late).unwrap();
+    assert_eq!(away.burn_moved(&asked, late), Acknowledgement::Unknown);
+    // By its own clock, it no longer does.
+    assert_eq!(home.departure(&handle(0), NOW + LIFETIME - second), Some(asked.departure));
+    assert_eq!(home.departure(&handle(0), NOW + LIFETIME), None);
+    let home = SiteVault::moving(Arc::new(home), Arc::new(Wire(Net::new().0)));
+    let request = BurnAtHome::new(handle(0), HOME.incarnation());
+    let burn = |unix| match home.burn_for_another(&request, unix) {
+        Reply::Now(acknowledgement) => acknowledgement,
+        Reply::Later => unreachable!("a memory vault answers at once"),
+    };
+    assert_eq!(burn(Some(NOW)), Acknowledgement::Moved(asked.departure));
+    assert_eq!(burn(Some(NOW + LIFETIME)), Acknowledgement::Unknown);
+    assert_eq!(burn(None), Acknowledgement::Unknown, "without a clock");
+}
+
 /// It waits for a moment; after that, its secret comes too late.
 #[test]
 fn a_flight_may_come_before_its_secret() {
@@ -392,10 +429,12 @@ fn secrets_that_have_expired_and_those_without_room_are_gone() {
     assert_eq!(vault.arrive(message(4, departure(1)), NOW), Err(ArrivalRefused::Late), "full");
     let asked = BurnMoved { handle: handle(4), departure: departure(1) };
     assert_eq!(vault.burn_moved(&asked, NOW), Acknowledgement::Unknown, "no room to remember it");
-    // A clock that is ahead elsewhere doesn't make a secret live longer.
+    // A clock that is ahead elsewhere doesn't make a secret live longer; one that is far ahead can't be right.
     let later = NOW + 2 * LIFETIME;
-    let late = MovedSecret { expires_at: later + 9 * LIFETIME, ..message(5, departure(1)) };
-    vault.arrive(late, later).unwrap();
+    let late = |expires_at| MovedSecret { expires_at, ..message(5, departure(1)) };
+    let far = later + 2 * LIFETIME + Duration::from_secs(1);
+    assert_eq!(vault.arrive(late(far), later), Err(ArrivalRefused::Late));
+    vault.arrive(late(later + 2 * LIFETIME), later).unwrap();
     let mut question = question(5, TakePurpose::Accept, Some(later + LIFETIME));
     question.incarnation = Some(HOME.incarnation());
     let Reply::Now(TakeAnswer::Absent(Absence::Unknown)) = vault.take(&question) else {
