@@ -183,7 +183,8 @@ impl MovingVault {
         if acknowledgement != Acknowledgement::Unknown || *to != self.life {
             return acknowledgement;
         }
-        if let Some(departure) = self.departure(handle, unix) {
+        // Unless it has left again to come back, by the move that the question is about.
+        if let Some(departure) = self.departure(handle, unix).filter(|it| it.moves > *count) {
             return Acknowledgement::Moved(departure);
         }
         let mut moves = self.moves();

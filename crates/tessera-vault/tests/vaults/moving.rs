@@ -345,6 +345,25 @@ fn a_secret_that_was_used_and_has_expired_is_not_burned() {
     assert_eq!(burn(None), Acknowledgement::Unknown, "without a clock");
 }
 
+/// The site where it was before refuses it, as one where it never was.
+#[test]
+fn a_secret_that_is_lost_on_its_way_back_is_burned() {
+    let net = Net::new();
+    for number in 0..2 {
+        assert!(put_for(&*net.at(0), number, Some(CLIENT)));
+    }
+    net.move_secrets(0, 1);
+    net.move_secrets(1, 0);
+    net.between(|between| between.delivers = false);
+    net.move_secrets(0, 1);
+    let (number, departure) = net.between(|between| *between.sent.last().unwrap());
+    assert_eq!(departure.moves, 3);
+    for number in 0..2 {
+        assert_eq!(absence(net.arrive(number, number as usize)), Absence::Burned);
+    }
+    assert_eq!(net.deliver(number, departure), Err(ArrivalRefused::Late));
+}
+
 /// It waits for a moment; after that, its secret comes too late.
 #[test]
 fn a_flight_may_come_before_its_secret() {
