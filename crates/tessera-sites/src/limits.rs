@@ -16,7 +16,7 @@ pub struct ChannelLimits {
     /// byte arrived for this long is given up. Default: 2 seconds.
     pub deadline: Duration,
     /// How many requests to one site may wait at a time; further ones fail at once. Each takes less than half a
-    /// kilobyte. Default: 16,384.
+    /// kilobyte, and one that carries a secret up to nine. Default: 16,384.
     pub in_flight: usize,
     /// How long TCP and TLS may take to connect. Default: 5 seconds.
     pub connect: Duration,

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{debug, warn};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::Service;
 use super::share::Place;
@@ -136,9 +136,16 @@ async fn hear(
             }
         }
         let left = unread.len();
-        buffer.copy_within(filled - left..filled, 0);
+        keep_last(&mut buffer, filled, left);
         filled = left;
     }
+}
+
+/// Moves the last bytes that were received to the front, and wipes all others: a secret that has arrived may be taken long
+/// before this connection ends, or more arrives.
+fn keep_last(buffer: &mut [u8], filled: usize, last: usize) {
+    buffer.copy_within(filled - last..filled, 0);
+    buffer.get_mut(last..filled).unwrap_or_default().zeroize();
 }
 
 /// Waits for a vault that answers later.
@@ -193,3 +200,17 @@ fn unix_time() -> Option<Duration> {
 
 /// How many answers may wait to be sent.
 const ANSWERS_AHEAD: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_were_read_are_wiped() {
+        for (last, expected) in [(0, *b"......xx"), (2, *b"ef....xx"), (6, *b"abcdefxx")] {
+            let mut buffer = *b"abcdefxx";
+            keep_last(&mut buffer, 6, last);
+            assert_eq!(buffer.map(|byte| if byte == 0 { b'.' } else { byte }), expected, "{last}");
+        }
+    }
+}
