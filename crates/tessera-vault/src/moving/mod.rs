@@ -46,7 +46,7 @@ struct Moves {
     arrivals: Arrivals,
     departures: Departures,
     /// Flights that wait for their secrets, numbered.
-    waiting: BTreeMap<u64, (FlightHandle, Waker)>,
+    waiting: BTreeMap<([u8; FlightHandle::LEN], u64), Waker>,
     next_waiting: u64,
 }
 
@@ -149,9 +149,11 @@ impl MovingVault {
         let mut put = PutSecret::new(handle, secret, expires_at, unix);
         put.client = Some(&client);
         let arrived = self.vault.put(put).map_err(|PutRefused| ArrivalRefused::NoRoom);
-        for (_, waker) in self.moves().waiting.values().filter(|(it, _)| *it == handle) {
-            waker.wake_by_ref();
-        }
+        let its_flights = (handle.0, 0)..=(handle.0, u64::MAX);
+        let woken: Vec<_> =
+            self.moves().waiting.range(its_flights).map(|(_, waker)| waker.clone()).collect();
+        // Without the lock: a waker may drop or poll a flight.
+        woken.into_iter().for_each(Waker::wake);
         arrived
     }
 
@@ -228,8 +230,9 @@ impl Future for SecretArrival<'_> {
         }
         let number = self.number.unwrap_or(moves.next_waiting);
         moves.next_waiting = moves.next_waiting.max(number.saturating_add(1));
-        moves.waiting.insert(number, (self.handle, cx.waker().clone()));
+        let earlier = moves.waiting.insert((self.handle.0, number), cx.waker().clone());
         drop(moves);
+        drop(earlier);
         self.number = Some(number);
         Poll::Pending
     }
@@ -238,7 +241,8 @@ impl Future for SecretArrival<'_> {
 impl Drop for SecretArrival<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.vault.moves().waiting.remove(&number);
+            let waker = self.vault.moves().waiting.remove(&(self.handle.0, number));
+            drop(waker);
         }
     }
 }

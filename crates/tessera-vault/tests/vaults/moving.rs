@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::os::unix::fs::MetadataExt;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -399,10 +400,10 @@ fn a_waiting_flight_is_woken_and_leaves_nothing() {
     let provider = provider();
     let vault = MovingVault::new(MemoryVault::new(10), [7; 16], 10, LIFETIME, provider.random);
     let vault = vault.unwrap();
-    struct Woken(std::sync::atomic::AtomicBool);
+    struct Woken(AtomicBool);
     impl std::task::Wake for Woken {
         fn wake(self: Arc<Self>) {
-            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            self.0.store(true, Ordering::Relaxed);
         }
     }
     let woken = Arc::new(Woken(false.into()));
@@ -411,12 +412,38 @@ fn a_waiting_flight_is_woken_and_leaves_nothing() {
     assert!(arrival.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     let departure = Departure { to: vault.life(), moves: 1 };
     vault.arrive(message(2, departure), NOW).unwrap();
-    assert!(!woken.0.load(std::sync::atomic::Ordering::Relaxed), "another secret");
+    assert!(!woken.0.load(Ordering::Relaxed), "another secret");
     vault.arrive(message(1, departure), NOW).unwrap();
-    assert!(woken.0.load(std::sync::atomic::Ordering::Relaxed));
+    assert!(woken.0.load(Ordering::Relaxed));
     drop(arrival);
     assert_eq!(Arc::strong_count(&woken), 2, "the waker is gone with its flight");
     drop(net);
+}
+
+/// A waker may poll or drop any flight that waits.
+#[test]
+fn a_flight_is_woken_without_the_lock() {
+    struct Other(Arc<MovingVault>);
+    impl std::task::Wake for Other {
+        fn wake(self: Arc<Self>) {
+            assert!(self.0.departure(&handle(1), NOW).is_none());
+        }
+    }
+    let vault = MovingVault::new(MemoryVault::new(10), [7; 16], 10, LIFETIME, provider().random);
+    let vault = Arc::new(vault.unwrap());
+    let waker = Waker::from(Arc::new(Other(vault.clone())));
+    let mut arrival = Box::pin(vault.arrival(handle(1)));
+    assert!(arrival.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let arrived = vault.clone();
+    let thread = std::thread::spawn(move || {
+        arrived.arrive(message(1, Departure { to: arrived.life(), moves: 1 }), NOW)
+    });
+    let begin = std::time::Instant::now();
+    while !thread.is_finished() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "it waits for itself");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.join().unwrap().unwrap();
 }
 
 #[test]
@@ -566,6 +593,96 @@ fn no_history_accepts_a_flight_twice_or_one_that_was_burned() {
     }
     // Much happened.
     assert!(seen.iter().all(|count| *count > 200), "{seen:?}");
+}
+
+/// As in a server: threads at all sites at once. Every secret moves while its flight arrives everywhere.
+#[test]
+fn threads_at_all_sites_accept_each_flight_once_and_none_that_was_burned() {
+    const FLIGHTS: u32 = 2000;
+    let net = Net::new();
+    let limits = Limits { per_client: 1000, ..Limits::new(10_000) };
+    let sites = [1, 2, 3].map(|name| {
+        let vault = MemoryVault::with_limits(limits);
+        let random = provider().random;
+        Arc::new(MovingVault::new(vault, [name; 16], 10_000, LIFETIME, random).unwrap())
+    });
+    let site = |vault: &Arc<MovingVault>| {
+        Arc::new(SiteVault::moving(vault.clone(), Arc::new(Wire(net.0.clone()))))
+    };
+    net.between(|between| between.sites = sites.iter().map(site).collect());
+    for number in 0..FLIGHTS {
+        let client = [number as u8 % 50];
+        assert!(put_for(&*sites[0], number, Some(&client)));
+    }
+    let [accepted, burned]: [Vec<AtomicU32>; 2] =
+        [(); 2].map(|()| (0..FLIGHTS).map(|_| AtomicU32::new(0)).collect());
+    let (stop, sent) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let (mut moved, again) = (AtomicU32::new(0), AtomicU32::new(0));
+    let clone = |it: &MovedSecret| MovedSecret {
+        handle: it.handle,
+        secret: it.secret.as_ref().into(),
+        expires_at: it.expires_at,
+        client: it.client.clone(),
+        departure: it.departure,
+    };
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let (sites, sent, stop, moved, again) = (&sites, &sent, &stop, &moved, &again);
+            scope.spawn(move || {
+                let mut dice = Dice(seed);
+                while !stop.load(Ordering::Relaxed) {
+                    let (from, to) = (dice.roll(3) as usize, dice.roll(3) as usize);
+                    let life = sites[to].life();
+                    let client = [dice.roll(50) as u8];
+                    for secret in sites[from].depart(&client, life).unwrap() {
+                        // Some get lost, all come twice.
+                        let copy = clone(&secret);
+                        if dice.roll(20) > 0 && sites[to].arrive(secret, NOW).is_ok() {
+                            moved.fetch_add(1, Ordering::Relaxed);
+                        }
+                        sent.lock().unwrap().push((to, copy));
+                    }
+                    let late = {
+                        let sent = sent.lock().unwrap();
+                        let any = dice.roll(sent.len().max(1) as u64) as usize;
+                        sent.get(any).map(|(to, copy)| (*to, clone(copy)))
+                    };
+                    if let Some((to, copy)) = late
+                        && sites[to].arrive(copy, NOW).is_ok()
+                    {
+                        again.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        let flights: Vec<_> = (0..4)
+            .map(|seed| {
+                let (net, accepted, burned) = (&net, &accepted, &burned);
+                scope.spawn(move || {
+                    let mut dice = Dice(seed ^ 0x1234);
+                    for _ in 0..FLIGHTS * 4 {
+                        let number = dice.roll(FLIGHTS.into()) as u32;
+                        let outcome = match net.arrive(number, dice.roll(3) as usize) {
+                            TakeAnswer::Taken(_) => accepted,
+                            TakeAnswer::Absent(Absence::Burned) => burned,
+                            _ => continue,
+                        };
+                        outcome[number as usize].fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        flights.into_iter().for_each(|it| it.join().unwrap());
+        stop.store(true, Ordering::Relaxed);
+    });
+    let mut seen = [0; 2];
+    for number in 0..FLIGHTS as usize {
+        let [accepted, burned] = [&accepted, &burned].map(|it| it[number].load(Ordering::Relaxed));
+        assert!(accepted <= 1 && (accepted == 0 || burned == 0), "{number}: {accepted}, {burned}");
+        seen[0] += accepted;
+        seen[1] += burned.min(1);
+    }
+    assert!(seen.iter().all(|it| *it > 50) && *moved.get_mut() > 100, "{seen:?} {moved:?}");
 }
 
 /// As a driver of connections waits for it.
