@@ -406,6 +406,12 @@ impl Binding {
         by: &ProxyName,
         now: Duration,
     ) -> Result<Self, StepRefused> {
+        // The step itself begins a generation: repeated, it names the one before.
+        let is_repeated = generation.0.checked_add(1) == Some(self.generation.0)
+            && matches!(&self.state, BindingState::Stable { owner } if owner == by);
+        if is_repeated {
+            return Ok(self.clone());
+        }
         self.check(generation)?;
         if self.owner() == by {
             return Ok(self.clone());
@@ -416,6 +422,22 @@ impl Binding {
             state: BindingState::Stable { owner: by.clone() },
             ..self.clone()
         })
+    }
+
+    /// Gives the move up like [`abort`](Self::abort), once its time is over.
+    ///
+    /// # Errors
+    /// Those of `abort`, and if the time hasn't come.
+    pub(crate) fn expire(
+        &self,
+        generation: Generation,
+        now: Duration,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match self.due() {
+            Some(due) if now < due => Err(StepRefused::TooSoon(due.saturating_sub(now))),
+            _ => self.abort(generation),
+        }
     }
 
     /// The orchestrator gives the move up. The owner stays, in the generation of the move: what belongs to it is refused from

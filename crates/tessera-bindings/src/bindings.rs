@@ -46,7 +46,7 @@ impl Bindings {
     /// Makes `proxy` live for as long as the lease is held, and for `lifetime` after the store or the process was lost.
     ///
     /// # Errors
-    /// If the name is empty or too long.
+    /// If the name is empty, or it or a text of the entry is too long.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -79,12 +79,13 @@ impl Bindings {
     /// Binds a client to the proxy that it came to, unless it is bound already. Returns its binding.
     ///
     /// # Errors
-    /// If its binding can't be read, or the store fails.
+    /// If its binding can't be read, the proxy's name is empty or too long, or the store fails.
     pub async fn bind(
         &self,
         client: &ClientName,
         owner: &ProxyName,
     ) -> Result<Binding, BindingError> {
+        self.names.proxy(owner)?;
         let key = self.names.binding(client);
         for _ in 0..TRIES {
             if let Some((binding, _)) = self.read_entry::<Binding>(&key).await? {
@@ -143,7 +144,7 @@ impl Bindings {
     /// The next proxy has imported the client's state.
     ///
     /// # Errors
-    /// If the state is old, or the client isn't moving there in this generation.
+    /// If the state is old, the digest is too long, or the client isn't moving there in this generation.
     pub async fn prepared(
         &self,
         client: &ClientName,
@@ -151,6 +152,7 @@ impl Bindings {
         by: &ProxyName,
         import: &Import,
     ) -> Result<Binding, BindingError> {
+        self.names.text("digest of what resumption needs", &import.resumption)?;
         self.step(client, |it, _| it.prepared(generation, by, import.clone())).await
     }
 
@@ -183,20 +185,28 @@ impl Bindings {
     /// The client's first request has arrived at the announced proxy, which owns the client once this returns.
     ///
     /// # Errors
-    /// If the proxy isn't announced in this generation.
+    /// If the proxy isn't announced in this generation, or isn't live.
     pub async fn switch(
         &self,
         client: &ClientName,
         generation: Generation,
         by: &ProxyName,
     ) -> Result<Binding, BindingError> {
-        self.step(client, |it, now| it.switch(generation, by, &self.times, now)).await
+        for _ in 0..TRIES {
+            let read = self.read_binding(client).await?;
+            let next = read.0.switch(generation, by, &self.times, self.now())?;
+            let is_live = self.live_unless_owner(by, &read.0).await?;
+            if self.replace(client, read, &next, is_live).await? {
+                return Ok(next);
+            }
+        }
+        Err(BindingError::Contended)
     }
 
     /// The next proxy takes the client over, since the owner's lease has ended.
     ///
     /// # Errors
-    /// If the owner is live, or this proxy hasn't prepared.
+    /// If the owner is live, or this proxy isn't, or hasn't prepared.
     pub async fn promote(
         &self,
         client: &ClientName,
@@ -210,7 +220,7 @@ impl Bindings {
     /// A proxy takes over a client whose owner's lease has ended, and for which none has prepared.
     ///
     /// # Errors
-    /// If the owner is live.
+    /// If the owner is live, or this proxy isn't.
     pub async fn adopt(
         &self,
         client: &ClientName,
@@ -244,6 +254,15 @@ impl Bindings {
         generation: Generation,
     ) -> Result<Binding, BindingError> {
         self.step(client, |it, _| it.abort(generation)).await
+    }
+
+    /// Gives a move up that has taken too long: what a table has of it may be old.
+    pub(crate) async fn expire(
+        &self,
+        client: &ClientName,
+        generation: Generation,
+    ) -> Result<Binding, BindingError> {
+        self.step(client, |it, now| it.expire(generation, now)).await
     }
 
     /// Ends a move, once no announcement leads to the earlier proxy.
@@ -285,22 +304,24 @@ impl Bindings {
         by: &ProxyName,
         step: impl Fn(&Binding, Duration) -> Result<Binding, StepRefused>,
     ) -> Result<Binding, BindingError> {
+        self.names.proxy(by)?;
         for _ in 0..TRIES {
             let read = self.read_binding(client).await?;
             let owner = read.0.owner();
-            let is_dead = match self.live(owner).await {
+            let mut conditions = self.live_unless_owner(by, &read.0).await?;
+            match self.live(owner).await {
                 // The step was taken before.
-                _ if owner == by => Vec::new(),
+                _ if owner == by => (),
                 Ok(_) | Err(BindingError::Unreadable) => {
                     return Err(BindingError::ProxyLive(owner.clone()));
                 }
                 Err(BindingError::ProxyGone(_)) => {
-                    vec![Condition::Absent(self.names.proxy(owner)?)]
+                    conditions.push(Condition::Absent(self.names.proxy(owner)?));
                 }
                 Err(error) => return Err(error),
-            };
+            }
             let next = step(&read.0, self.now())?;
-            if self.replace(client, read, &next, is_dead).await? {
+            if self.replace(client, read, &next, conditions).await? {
                 return Ok(next);
             }
         }
@@ -337,6 +358,19 @@ impl Bindings {
         let put = Change::Put { key: key.to_vec(), value: encode(binding), lease: None };
         let transaction = Transaction { conditions, changes: vec![put] };
         Ok(self.store.commit(transaction).await?.is_some())
+    }
+
+    /// Returns the condition that a proxy that becomes a client's owner is live: a step of one that has left may come late. An
+    /// owner only repeats the step.
+    async fn live_unless_owner(
+        &self,
+        by: &ProxyName,
+        binding: &Binding,
+    ) -> Result<Vec<Condition>, BindingError> {
+        if binding.owner() == by {
+            return Ok(Vec::new());
+        }
+        self.live(by).await.map(|(_, is_live)| vec![is_live])
     }
 
     /// Returns the entry of a live proxy, and the condition that it still is.

@@ -23,6 +23,9 @@ const MAX_CLIENT: usize = 512;
 /// The longest name of a proxy, in bytes.
 const MAX_PROXY: usize = 255;
 
+/// The longest text in the value of an entry, in bytes: a name of DNS and a port, or a digest, is shorter.
+const MAX_TEXT: usize = 1024;
+
 impl ClientName {
     /// Creates a name.
     ///
@@ -66,6 +69,17 @@ impl Names {
             false => Err(BindingError::Name(format!(
                 "a proxy's name has 1 to {MAX_PROXY} bytes, and this one {}",
                 name.len()
+            ))),
+        }
+    }
+
+    /// Checks a text in the value of an entry.
+    pub(crate) fn text(&self, what: &str, text: &str) -> Result<(), BindingError> {
+        match text.len() <= MAX_TEXT {
+            true => Ok(()),
+            false => Err(BindingError::Name(format!(
+                "the {what} has {} bytes: at most {MAX_TEXT} are stored",
+                text.len()
             ))),
         }
     }

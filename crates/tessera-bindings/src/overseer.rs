@@ -15,7 +15,7 @@ impl Bindings {
         let mut count = 0;
         for (client, generation, step) in table.due(self.now()) {
             let taken = match step {
-                DueStep::Abort => self.abort(&client, generation).await,
+                DueStep::Abort => self.expire(&client, generation).await,
                 DueStep::Settle => {
                     let binding = self.read(&client).await;
                     if let Ok(binding) = binding

@@ -32,6 +32,7 @@ pub struct ProxyLease {
 }
 
 struct SharedLease {
+    names: Names,
     store: Arc<dyn Store>,
     key: Vec<u8>,
     entry: Mutex<ProxyEntry>,
@@ -40,11 +41,19 @@ struct SharedLease {
     is_closed: AtomicBool,
 }
 
+impl ProxyEntry {
+    fn check(&self, names: &Names) -> Result<(), BindingError> {
+        names.text("address for clients", &self.authority)?;
+        names.text("address for other proxies", &self.forward)?;
+        names.text("digest of what resumption needs", &self.resumption)
+    }
+}
+
 impl ProxyLease {
     /// Joins as `proxy`, now or once the store can be reached. Another process of this name is replaced.
     ///
     /// # Errors
-    /// If the name is empty or too long.
+    /// If the name is empty, or it or a text of the entry is too long.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -55,7 +64,9 @@ impl ProxyLease {
         entry: ProxyEntry,
         lifetime: Duration,
     ) -> Result<Self, BindingError> {
+        entry.check(names)?;
         let shared = Arc::new(SharedLease {
+            names: names.clone(),
             store,
             key: names.proxy(proxy)?,
             entry: Mutex::new(entry),
@@ -70,8 +81,9 @@ impl ProxyLease {
     /// Changes the entry, for example when the certificate was replaced.
     ///
     /// # Errors
-    /// If the store fails: the entry is written once it can be reached.
+    /// If a text of the entry is too long; if the store fails: the entry is written once it can be reached.
     pub async fn update(&self, entry: ProxyEntry) -> Result<(), BindingError> {
+        entry.check(&self.shared.names)?;
         *self.shared.entry.lock().await = entry;
         self.shared.write().await.map_err(Into::into)
     }
@@ -124,6 +136,10 @@ impl SharedLease {
 
     async fn write(&self) -> Result<(), StoreError> {
         let mut current = self.lease.lock().await;
+        // It left meanwhile: its entry must not come back.
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let lease = match &*current {
             Some(lease) => lease.clone(),
             None => self.store.grant(self.lifetime).await?,

@@ -1,9 +1,10 @@
 //! The steps in a store: races, processes that die between them, proxies that die.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tessera_bindings::{BindingError, BindingState, LaterChanges, ProxyEntry, StepRefused};
+use tessera_bindings::{BindingError, BindingState, Import, LaterChanges, ProxyEntry, StepRefused};
 use tessera_store::{Change, Store, Transaction};
 use tokio::task::JoinSet;
 
@@ -170,6 +171,7 @@ async fn a_proxy_that_leaves_in_the_midst_of_a_step_gets_no_client() {
 async fn a_client_is_not_taken_from_a_live_proxy_in_the_midst_of_a_step() {
     let world = World::new();
     let (a, b) = (world.join("a").await, world.join("b").await);
+    let _c = world.join("c").await;
     let drone = client("drone");
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
     let number = world.announce(&drone, "b").await.generation;
@@ -194,6 +196,109 @@ async fn a_client_is_not_taken_from_a_live_proxy_in_the_midst_of_a_step() {
     let live = Err(BindingError::ProxyLive(proxy("b")));
     assert_eq!(world.bindings.adopt(&drone, number, &proxy("c")).await, live);
     drop(b);
+}
+
+/// A step that it sent before comes late, or it is cut off from the store for a moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_has_left_takes_no_client() {
+    let world = World::new();
+    let (a, b, c) = (world.join("a").await, world.join("b").await, world.join("c").await);
+    let (moving, other) = (client("moving"), client("other"));
+    for name in [&moving, &other] {
+        world.bindings.bind(name, &proxy("a")).await.unwrap();
+    }
+    let number = world.announce(&moving, "b").await.generation;
+    let gone = |name| Err(BindingError::ProxyGone(proxy(name)));
+    world.store.before_next_commit(async { b.leave().await.unwrap() });
+    assert_eq!(world.bindings.switch(&moving, number, &proxy("b")).await, gone("b"));
+    assert_eq!(world.bindings.switch(&moving, number, &proxy("b")).await, gone("b"));
+    a.leave().await.unwrap();
+    assert_eq!(world.bindings.promote(&moving, number, &proxy("b")).await, gone("b"));
+    world.store.before_next_commit(async { c.leave().await.unwrap() });
+    assert_eq!(world.bindings.adopt(&other, generation(1), &proxy("c")).await, gone("c"));
+    // One that is back may.
+    let _b = world.join("b").await;
+    let promoted = world.bindings.promote(&moving, number, &proxy("b")).await.unwrap();
+    assert_eq!(promoted.owner(), &proxy("b"));
+}
+
+/// The answer of the store was lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_adoption_may_be_repeated() {
+    let world = World::new();
+    let _b = world.join("b").await;
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let adopt = async |by| world.bindings.adopt(&drone, generation(1), &proxy(by)).await;
+    let adopted = adopt("b").await.unwrap();
+    assert_eq!(adopt("b").await.as_ref(), Ok(&adopted));
+    assert!(adopt("c").await.is_err() && adopted.generation == generation(2));
+}
+
+/// It would be written for ever, and no proxy could take over the clients of such a name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_and_texts_that_are_too_long_are_not_stored() {
+    let world = World::new();
+    let b = world.join("b").await;
+    let (drone, long) = (client("drone"), proxy(&"a".repeat(256)));
+    for name in [&long, &proxy("")] {
+        let bound = world.bindings.bind(&drone, name).await;
+        assert!(matches!(bound, Err(BindingError::Name(_))), "{bound:?}");
+    }
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let adopted = world.bindings.adopt(&drone, generation(1), &long).await;
+    assert!(matches!(adopted, Err(BindingError::Name(_))), "{adopted:?}");
+    let number = world.bindings.begin(&drone, &proxy("b")).await.unwrap().generation;
+    let text = |len| Import { version: 0, resumption: "a".repeat(len) };
+    let prepared =
+        async |len| world.bindings.prepared(&drone, number, &proxy("b"), &text(len)).await;
+    assert!(prepared(1024).await.is_ok());
+    assert!(matches!(prepared(1025).await, Err(BindingError::Name(_))));
+    let long = "a".repeat(1025);
+    for field in 0..3 {
+        let mut entry = entry("d", "same");
+        let fields = [&mut entry.authority, &mut entry.forward, &mut entry.resumption];
+        *fields.into_iter().nth(field).unwrap() = long.clone();
+        assert!(world.bindings.join(&proxy("d"), entry.clone(), TIMES.dwell).is_err(), "{field}");
+        assert!(b.update(entry).await.is_err(), "{field}");
+    }
+}
+
+/// A table that doesn't know yet that the client was announced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_whose_time_was_prolonged_is_not_given_up() {
+    let world = World::new();
+    let _live = (world.join("a").await, world.join("b").await);
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let begun = world.bindings.begin(&drone, &proxy("b")).await.unwrap();
+    let number = begun.generation;
+    let table = world.table().await;
+    world.pass(TIMES.prepare);
+    // This happens between the look at the table and the step.
+    let (bindings, name) = (world.bindings.clone(), drone.clone());
+    world.store.before_next_commit(async move {
+        bindings.prepared(&name, number, &proxy("b"), &import(0)).await.unwrap();
+        bindings.announce(&name, number).await.unwrap();
+    });
+    assert_eq!(world.bindings.take_due_steps(&table).await, Ok(0));
+    let binding = world.bindings.read(&drone).await.unwrap();
+    assert!(matches!(binding.state, BindingState::Announced { .. }), "{binding:?}");
+}
+
+/// Its lease is renewed at that moment: the entry must not come back with a new one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_left_does_not_come_back() {
+    let world = World::new();
+    let (name, table) = (proxy("a"), world.table().await);
+    let lease = world.bindings.join(&name, entry("a", "same"), Duration::from_secs(1)).unwrap();
+    until("it is live", || table.proxy(&name).is_some()).await;
+    world.store.holds_renewals.store(true, Ordering::Relaxed);
+    until("it renews", || world.store.is_renewing.load(Ordering::Relaxed)).await;
+    lease.leave().await.unwrap();
+    world.store.holds_renewals.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(world.store.read(b"/pool/p/").await.unwrap().entries.is_empty());
 }
 
 /// The new owner would wait forever.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,8 @@ impl World {
             store,
             before_commit: Mutex::default(),
             granted: Mutex::default(),
+            holds_renewals: AtomicBool::new(false),
+            is_renewing: AtomicBool::new(false),
         });
         let time = Arc::new(AtomicU64::new(1_800_000_000_000));
         let clock = time.clone();
@@ -92,6 +94,9 @@ pub struct HookedStore {
     store: FileStore,
     before_commit: Mutex<Option<Hook>>,
     granted: Mutex<Vec<LeaseId>>,
+    /// Renewals wait before they reach the store.
+    pub holds_renewals: AtomicBool,
+    pub is_renewing: AtomicBool,
 }
 
 type Hook = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -140,7 +145,13 @@ impl Store for HookedStore {
     }
 
     fn keep_alive<'a>(&'a self, lease: &'a LeaseId) -> Pending<'a, bool> {
-        self.store.keep_alive(lease)
+        Box::pin(async move {
+            while self.holds_renewals.load(Ordering::Relaxed) {
+                self.is_renewing.store(true, Ordering::Relaxed);
+                sleep(Duration::from_millis(2)).await;
+            }
+            self.store.keep_alive(lease).await
+        })
     }
 
     fn revoke<'a>(&'a self, lease: &'a LeaseId) -> Pending<'a, ()> {
