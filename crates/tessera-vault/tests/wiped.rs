@@ -4,13 +4,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
+use std::sync::Mutex;
+
 use tessera::crypto::{KeyForm, Secret, SecretBytes};
 use tessera::resume::{OneTimeSecret, TakePurpose, Vault};
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
 use tessera_harness::Mark;
 use tessera_vault::contract::{LIFETIME, NOW, handle, put_until, question};
-use tessera_vault::{EpochKey, Limits, MemoryVault, WrappingKeys, WrappingPurpose};
+use tessera_vault::{EpochKey, Limits, MemoryVault, MovingVault, WrappingKeys, WrappingPurpose};
 
 fn secret(mark: &Mark) -> OneTimeSecret {
     let mut key = SecretBytes::zeros(2432);
@@ -25,8 +27,12 @@ fn fill(vault: &impl Vault, mark: &Mark, numbers: std::ops::Range<u32>) {
     }
 }
 
+/// A search finds what another one reads.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 #[test]
 fn secrets_that_a_vault_gave_up_are_gone_from_memory() {
+    let _turn = ONE_AT_A_TIME.lock();
     let mark = Mark::new();
     let vault = MemoryVault::new(300);
     fill(&vault, &mark, 0..300);
@@ -60,4 +66,29 @@ fn secrets_that_a_vault_gave_up_are_gone_from_memory() {
     drop(vault);
     assert_eq!(mark.count(), 0, "dropped, and still in memory");
     std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn a_secret_that_moved_and_was_taken_is_gone_from_both_vaults() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let mark = Mark::new();
+    let [from, to] = [1, 2].map(|name| {
+        let random = provider().random;
+        MovingVault::new(MemoryVault::new(100), [name; 16], 100, LIFETIME, random).unwrap()
+    });
+    for number in 0..10 {
+        assert!(put_until(&from, number, secret(&mark), NOW + LIFETIME, Some(b"drone")));
+    }
+    assert!(mark.count() >= 10 * 5, "what is there is found");
+    for (number, moved) in (0..).zip(from.depart(b"drone", to.life()).unwrap()) {
+        // Half of the messages are lost.
+        if number % 2 == 0 {
+            to.arrive(moved, NOW).unwrap();
+        }
+    }
+    assert_eq!((from.len(), to.len()), (0, 5));
+    for number in 0..10 {
+        drop(to.take(&question(number, TakePurpose::Accept, Some(NOW))));
+    }
+    assert_eq!((mark.count(), from.len(), to.len()), (0, 0, 0));
 }
