@@ -35,6 +35,8 @@ pub enum Slip {
     AskedIsNotRefused,
     /// A site that forgot what became of a key answers that it was burned.
     ForgottenIsBurned,
+    /// A site still answers where a key went that has expired, which the other site may have forgotten.
+    AnswersAfterExpiry,
 }
 
 /// The model.
@@ -65,6 +67,8 @@ pub struct State {
     accepted: u8,
     /// Whether it was accepted away from home.
     accepted_away: bool,
+    /// The key has expired, by the clock of every site. Its ticket may live on, so flights still arrive.
+    expired: bool,
 }
 
 /// What a site has; all but the last two is lost with its life.
@@ -162,6 +166,8 @@ pub enum Action {
     Crash(usize),
     /// A site forgets what became of the key, and the key.
     Forget(usize),
+    /// The key expires.
+    Expire,
 }
 
 /// Of all copies of a flight, wherever they arrive, at most one is accepted.
@@ -195,6 +201,7 @@ impl Model for Moving {
             copies: [FlightCopy::Away; 2],
             accepted: 0,
             accepted_away: false,
+            expired: false,
         }]
     }
 
@@ -228,11 +235,15 @@ impl Model for Moving {
             if site.life < self.crashes {
                 actions.push(Action::Crash(number));
             }
-            if site.used || site.burned || site.gone.is_some() || site.holds.is_some() {
+            let has_come = state.expired && (site.arrived > 0 || site.refuses);
+            if site.used || site.burned || site.gone.is_some() || site.holds.is_some() || has_come {
                 actions.push(Action::Forget(number));
             }
         }
         actions.extend(state.sent.iter().map(|carry| Action::Deliver(*carry)));
+        if !state.expired {
+            actions.push(Action::Expire);
+        }
     }
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {

@@ -40,9 +40,20 @@ impl Moving {
             }
             Action::Forget(site) => {
                 let Site { arrived, refuses, life, last_departure, .. } = state.sites[site];
-                // What was refused or has arrived is remembered for as long as a message may come.
-                state.sites[site] =
-                    Site { arrived, refuses, life, last_departure, ..Site::default() };
+                let fresh = Site { life, last_departure, ..Site::default() };
+                // What was refused or has arrived is remembered for as long as a message or a question may come: questions
+                // take seconds, and it is remembered for a lifetime after the key expired.
+                let is_asked = |copy: &FlightCopy| matches!(copy, FlightCopy::Asks { .. });
+                state.sites[site] = match state.expired && !state.copies.iter().any(is_asked) {
+                    true => fresh,
+                    false => Site { arrived, refuses, ..fresh },
+                };
+            }
+            Action::Expire => {
+                state.expired = true;
+                for site in &mut state.sites {
+                    site.holds = None;
+                }
             }
         }
     }
@@ -56,7 +67,7 @@ impl Moving {
             FlightCopy::Done(Verdict::Used)
         } else if site.burned {
             FlightCopy::Done(Verdict::Burned)
-        } else if let Some(carry) = site.gone {
+        } else if let Some(carry) = site.gone.filter(|_| self.answers_where(state)) {
             match self.slip {
                 Slip::MovedIsBurned => FlightCopy::Done(Verdict::Burned),
                 _ => FlightCopy::Asks { at: number, of: carry.to, after: Some(carry) },
@@ -69,6 +80,11 @@ impl Moving {
         } else {
             FlightCopy::WaitsAt(number)
         };
+    }
+
+    /// Whether sites answer where the key went.
+    fn answers_where(&self, state: &State) -> bool {
+        !state.expired || self.slip == Slip::AnswersAfterExpiry
     }
 
     fn accept(&self, state: &mut State, number: usize) -> FlightCopy {
@@ -97,7 +113,7 @@ impl Moving {
         let is_late = carry.life != site.life && self.slip != Slip::TakesForAnotherLife;
         let was_here = carry.moves <= site.arrived && self.slip != Slip::TakesAgain;
         let is_refused = site.refuses && self.slip != Slip::TakesAfterRefusal;
-        if is_late || was_here || is_refused || site.holds.is_some() {
+        if is_late || was_here || is_refused || site.holds.is_some() || state.expired {
             return;
         }
         site.arrived = site.arrived.max(carry.moves);
@@ -133,6 +149,7 @@ impl Moving {
     /// Makes sure that a site doesn't accept the flight any more, and returns what it knows of it. `after` is the move that
     /// led to it; none: it is the home, and the ticket names its first life.
     fn fate(&self, state: &mut State, number: usize, after: Option<Carry>) -> Fate {
+        let answers_where = self.answers_where(state);
         let site = &mut state.sites[number];
         let life = after.map_or(0, |carry| carry.life);
         if life < site.life {
@@ -152,7 +169,9 @@ impl Moving {
         if site.burned {
             return Fate::Ended(Verdict::Burned);
         }
-        if let Some(carry) = site.gone {
+        // Unless it is coming back, by the move that the question is about.
+        let is_later = |carry: &Carry| after.is_none_or(|after| carry.moves > after.moves);
+        if let Some(carry) = site.gone.filter(|carry| answers_where && is_later(carry)) {
             return Fate::Moved(carry);
         }
         // On its way here, or forgotten.

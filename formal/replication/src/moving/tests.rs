@@ -34,6 +34,7 @@ fn each_slip_of_the_moves_model_is_found() {
         Slip::LostAfterMoves,
         Slip::AskedIsNotRefused,
         Slip::ForgottenIsBurned,
+        Slip::AnswersAfterExpiry,
     ] {
         assert_eq!(broken(slip), [BURNED_IS_TRUE], "{slip:?}");
     }
