@@ -151,6 +151,11 @@ mod tests {
         assert!(arrivals.admit(&A, 1, 100, 0) && arrivals.admit(&A, 3, 90, 1));
         assert!(!arrivals.admit(&A, 1, 100, 95), "an old message");
         assert_eq!(arrivals.moves(&A), 3);
+        assert!(arrivals.admit(&A, 5, 200, 96) && arrivals.admit(&A, 7, 150, 97));
+        assert!(!arrivals.admit(&A, 5, 200, 100) && !arrivals.admit(&A, 5, 200, 160));
+        assert!(arrivals.admit(&B, 1, 300, 160) && arrivals.admit(&B, 3, 400, 160));
+        assert!(arrivals.refuse(&B, 200, 160) && !arrivals.admit(&A, 9, 300, 300));
+        assert_eq!(arrivals.moves(&B), 3);
     }
 
     #[test]

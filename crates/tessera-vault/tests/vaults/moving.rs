@@ -548,6 +548,62 @@ fn a_life_that_sent_secrets_away_does_not_report_its_secrets_lost() {
     std::fs::remove_dir_all(&base).unwrap();
 }
 
+/// Each life that sends secrets away is noted, and an earlier one may have sent some too.
+#[test]
+fn no_life_up_to_the_last_that_sent_secrets_away_reports_its_secrets_lost() {
+    let dir = std::env::temp_dir().join(format!("tessera-moving-lives-{}", std::process::id()));
+    let provider = provider();
+    let keys = WrappingKeys::new(&provider, WrappingPurpose::Snapshot);
+    let net = Net::new();
+    let open = || {
+        let limits = Limits::new(100);
+        let (vault, _) = MemoryVault::open(&dir, limits, &provider, &keys, NOW).unwrap();
+        net.site(vault, 0)
+    };
+    let mut questions = Vec::new();
+    for life in 0..3 {
+        let site = open();
+        assert!(put_for(&*site, life, None));
+        if life < 2 {
+            now(site.move_secrets(CLIENT, &[2; 16])).unwrap();
+        }
+        let mut question = question(life, TakePurpose::Accept, Some(NOW));
+        question.incarnation = site.incarnation();
+        questions.push(question);
+    }
+    let site = open();
+    let is_lost = |question: &TakeSecret| match site.take(question) {
+        Reply::Now(answer) => matches!(absence(answer), Absence::Lost { .. }),
+        Reply::Later => panic!("it is home"),
+    };
+    assert_eq!(questions.iter().map(is_lost).collect::<Vec<_>>(), [false, false, true]);
+    drop(site);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// No channel leads to itself.
+#[test]
+fn a_site_to_which_a_secret_is_on_its_way_asks_itself() {
+    struct Home(Mutex<Option<VaultLife>>);
+    impl SiteChannel for Home {
+        fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
+            let to = self.0.lock().unwrap().unwrap();
+            let moved = Acknowledgement::Moved(Departure { to, moves: 1 });
+            Box::pin(ready(Some(moved)))
+        }
+    }
+    let vault = MovingVault::new(MemoryVault::new(10), [2; 16], 10, LIFETIME, provider().random);
+    let vault = Arc::new(vault.unwrap());
+    let life = vault.life();
+    let site = SiteVault::moving(vault.clone(), Arc::new(Home(Mutex::new(Some(life)))));
+    let mut question = question(0, TakePurpose::Accept, Some(NOW));
+    question.incarnation = Some(HOME.incarnation());
+    assert!(matches!(site.take(&question), Reply::Later));
+    assert_eq!(absence(now(site.take_from_afar(&question))), Absence::Burned);
+    let late = message(0, Departure { to: life, moves: 1 });
+    assert_eq!(vault.arrive(late, NOW), Err(ArrivalRefused::Late));
+}
+
 /// Random histories of one flight: it arrives anywhere, any number of times, while its secret moves; messages are lost, late
 /// and repeated, and sites die.
 #[test]
