@@ -304,7 +304,6 @@ impl Bindings {
         by: &ProxyName,
         step: impl Fn(&Binding, Duration) -> Result<Binding, StepRefused>,
     ) -> Result<Binding, BindingError> {
-        self.names.proxy(by)?;
         for _ in 0..TRIES {
             let read = self.read_binding(client).await?;
             let owner = read.0.owner();

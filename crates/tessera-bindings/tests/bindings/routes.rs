@@ -1,8 +1,12 @@
 //! What each proxy does with a client's requests while the client moves.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tessera_bindings::{BindingTable, Bindings, ForwardedRoute, ProxyName, Route};
+use tessera_bindings::{
+    Binding, BindingError, BindingState, BindingTable, Bindings, ForwardedRoute, ProxyName, Route,
+};
+use tessera_store::{Change, Store, Transaction};
 
 use crate::world::{TIMES, World, client, generation, import, proxy, until};
 
@@ -34,6 +38,10 @@ async fn one_proxy_serves_and_the_others_forward_in_each_state() {
     let number = world.bindings.begin(&drone, &proxy("b")).await.unwrap().generation;
     follow([serve("a"), forward("a", 2), forward("a", 2)]).await;
     world.bindings.prepared(&drone, number, &proxy("b"), &import(0)).await.unwrap();
+    let has_import =
+        |binding: Binding| matches!(binding.state, BindingState::Preparing { import: Some(_), .. });
+    until("it is prepared", || table.binding(&drone).is_some_and(has_import)).await;
+    assert_eq!(routes(&table), [serve("a"), forward("a", 2), forward("a", 2)]);
     world.bindings.announce(&drone, number).await.unwrap();
     let switch = Route::Switch { generation: generation(2) };
     follow([serve("b"), switch, forward("a", 2)]).await;
@@ -94,4 +102,48 @@ async fn a_proxy_that_is_not_live_is_not_announced() {
     until("b is announced", || routes(&table)[0] == serve("b")).await;
     b.leave().await.unwrap();
     until("no longer", || routes(&table)[0] == Route::Serve { announce: None }).await;
+}
+
+/// What it has may be old, and it doesn't hide that; afterwards nothing is left of what was removed meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_lost_the_store_keeps_what_it_has_until_it_reads_again() {
+    let world = World::new();
+    let (a, _b) = (world.join("a").await, world.join("b").await);
+    let table = world.table().await;
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    until("it is known", || table.binding(&drone).is_some()).await;
+    world.store.is_lost.store(true, Ordering::Relaxed);
+    until("it isn't current", || !table.is_current()).await;
+    assert_eq!(routes(&table)[..2], [serve("a"), forward("a", 1)]);
+    a.leave().await.unwrap();
+    let delete = Change::Delete { key: b"/pool/b/5:drone".to_vec() };
+    let transaction = Transaction { conditions: Vec::new(), changes: vec![delete] };
+    world.store.commit(transaction).await.unwrap();
+    world.store.is_lost.store(false, Ordering::Relaxed);
+    until("it is current again", || table.is_current()).await;
+    assert!(table.is_empty() && table.proxy(&proxy("a")).is_none());
+    assert!(table.proxy(&proxy("b")).is_some());
+}
+
+/// An older process must not route by what it had before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_has_no_entry_that_it_cannot_read() {
+    let world = World::new();
+    let _a = world.join("a").await;
+    let table = world.table().await;
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    until("it is known", || table.binding(&drone).is_some()).await;
+    for key in ["/pool/b/5:drone", "/pool/p/1:a"] {
+        let value = br#"{"version":2}"#.to_vec();
+        let put = Change::Put { key: key.into(), value, lease: None };
+        let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
+        world.store.commit(transaction).await.unwrap();
+    }
+    let is_known = || table.binding(&drone).is_some() || table.proxy(&proxy("a")).is_some();
+    until("neither is known", || !is_known()).await;
+    // Another process has them, so none is replaced.
+    let adopted = world.bindings.bind(&drone, &proxy("b")).await;
+    assert_eq!(adopted, Err(BindingError::Unreadable));
 }

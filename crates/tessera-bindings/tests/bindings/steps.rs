@@ -301,6 +301,19 @@ async fn a_proxy_that_left_does_not_come_back() {
     assert!(world.store.read(b"/pool/p/").await.unwrap().entries.is_empty());
 }
 
+/// Requests to keep the old lease may come late, and would keep a proxy live that can't follow the bindings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_lost_the_store_begins_another_lease() {
+    let world = World::new();
+    let (name, table) = (proxy("a"), world.table().await);
+    let _a = world.bindings.join(&name, entry("a", "same"), Duration::from_secs(1)).unwrap();
+    until("it is live", || table.proxy(&name).is_some()).await;
+    world.store.is_lost.store(true, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.store.is_lost.store(false, Ordering::Relaxed);
+    until("it has another lease", || world.store.granted() == 2).await;
+}
+
 /// The new owner would wait forever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_that_never_come_are_given_up_when_the_move_is_settled() {

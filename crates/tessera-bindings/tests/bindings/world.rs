@@ -10,7 +10,10 @@ use tessera_bindings::{
     Binding, BindingTable, Bindings, ClientName, Generation, Import, MoveTimes, ProxyEntry,
     ProxyLease, ProxyName,
 };
-use tessera_store::{FileStore, LeaseId, Pending, Revision, Snapshot, Store, Transaction, Watch};
+use tessera_store::{
+    ChangedEntry, FileStore, LeaseId, Pending, Revision, Snapshot, Store, StoreError, Transaction,
+    Watch,
+};
 use tokio::time::sleep;
 
 pub const TIMES: MoveTimes = MoveTimes {
@@ -46,6 +49,7 @@ impl World {
             granted: Mutex::default(),
             holds_renewals: AtomicBool::new(false),
             is_renewing: AtomicBool::new(false),
+            is_lost: Arc::default(),
         });
         let time = Arc::new(AtomicU64::new(1_800_000_000_000));
         let clock = time.clone();
@@ -97,6 +101,31 @@ pub struct HookedStore {
     /// Renewals wait before they reach the store.
     pub holds_renewals: AtomicBool,
     pub is_renewing: AtomicBool,
+    /// The store is lost: reads, renewals and watches fail.
+    pub is_lost: Arc<AtomicBool>,
+}
+
+/// The changes, until the store is lost.
+struct HookedWatch(Box<dyn Watch>, Arc<AtomicBool>);
+
+impl Watch for HookedWatch {
+    fn next(&mut self) -> Pending<'_, Vec<ChangedEntry>> {
+        Box::pin(async move {
+            let lost = async {
+                while !self.1.load(Ordering::Relaxed) {
+                    sleep(Duration::from_millis(2)).await;
+                }
+            };
+            tokio::select! {
+                changes = self.0.next() => changes,
+                () = lost => Err(away()),
+            }
+        })
+    }
+}
+
+fn away() -> StoreError {
+    StoreError::Unknown("the store is lost".into())
 }
 
 type Hook = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -123,7 +152,10 @@ impl HookedStore {
 
 impl Store for HookedStore {
     fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot> {
-        self.store.read(prefix)
+        match self.is_lost.load(Ordering::Relaxed) {
+            true => Box::pin(async { Err(away()) }),
+            false => self.store.read(prefix),
+        }
     }
 
     fn commit(&self, transaction: Transaction) -> Pending<'_, Option<Revision>> {
@@ -150,7 +182,10 @@ impl Store for HookedStore {
                 self.is_renewing.store(true, Ordering::Relaxed);
                 sleep(Duration::from_millis(2)).await;
             }
-            self.store.keep_alive(lease).await
+            match self.is_lost.load(Ordering::Relaxed) {
+                true => Err(away()),
+                false => self.store.keep_alive(lease).await,
+            }
         })
     }
 
@@ -159,7 +194,10 @@ impl Store for HookedStore {
     }
 
     fn watch<'a>(&'a self, prefix: &'a [u8], after: Revision) -> Pending<'a, Box<dyn Watch>> {
-        self.store.watch(prefix, after)
+        Box::pin(async move {
+            let watch = self.store.watch(prefix, after).await?;
+            Ok(Box::new(HookedWatch(watch, self.is_lost.clone())) as Box<dyn Watch>)
+        })
     }
 }
 
