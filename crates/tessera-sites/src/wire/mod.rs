@@ -74,7 +74,7 @@ const LIFE_ANSWER_LEN: usize = PING_LEN + 1 + LIFE_LEN;
 const CARRIED_LEN: usize = PING_LEN + 1;
 
 /// The longest name of a client, and the longest secret: an expanded post-quantum key has 2.5 kB.
-const MAX_CLIENT: usize = 4096;
+const MAX_CLIENT: usize = MovedSecret::MAX_CLIENT;
 const MAX_SECRET: usize = 4096;
 
 /// The fates of a secret.

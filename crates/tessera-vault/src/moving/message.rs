@@ -43,10 +43,15 @@ pub struct MovedSecret {
     pub secret: SecretBytes,
     /// When it expires, since the Unix epoch.
     pub expires_at: Duration,
-    /// Its client.
+    /// Its client, of at most [`MAX_CLIENT`](Self::MAX_CLIENT) bytes.
     pub client: Vec<u8>,
     /// Where it goes.
     pub departure: Departure,
+}
+
+impl MovedSecret {
+    /// The longest name of a client whose secrets move, in bytes.
+    pub const MAX_CLIENT: usize = 4096;
 }
 
 /// Without the secret, and without the handle, by which a party can have it burned.

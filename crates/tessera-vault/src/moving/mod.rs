@@ -59,8 +59,8 @@ pub struct SecretArrival<'v> {
 
 impl MovingVault {
     /// Creates the vault of a site. `vault` has its directory, or else the site's `name`: see
-    /// [`SiteVault::named`](crate::SiteVault::named). `capacity` is for how many secrets it remembers that they came, were
-    /// refused, or left: about 100 bytes each. No secret of any site lives longer than `lifetime`, and no two clocks of sites
+    /// [`SiteVault::named`](crate::SiteVault::named). `capacity` is for how many secrets it remembers that they came or
+    /// were refused, about 100 bytes each, and for how many that left, about 300. No secret of any site lives longer than `lifetime`, and no two clocks of sites
     /// differ by as much.
     ///
     /// # Errors
@@ -101,9 +101,16 @@ impl MovingVault {
     /// Blocks on disk I/O once in a life.
     ///
     /// # Errors
-    /// If the vault can't note in its directory that secrets leave it: then none do. After a crash, a secret of a life that
+    /// If the client's name is longer than [`MovedSecret::MAX_CLIENT`], which no channel carries, or if the vault can't note in
+    /// its directory that secrets leave it: then none do. After a crash, a secret of a life that
     /// sent none away is lost for certain; of others that can't be known.
     pub fn depart(&self, client: &[u8], to: VaultLife) -> io::Result<Vec<MovedSecret>> {
+        if client.len() > MovedSecret::MAX_CLIENT {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the client's name is too long for its secrets to move",
+            ));
+        }
         self.vault.note_departures()?;
         let removed = self.vault.remove_of(client);
         let mut moves = self.moves();

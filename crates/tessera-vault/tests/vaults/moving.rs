@@ -287,6 +287,21 @@ fn nothing_leaves_for_a_life_of_another_vault() {
     assert!(!site.may_arrive(&question));
 }
 
+/// They would be removed, and no channel would carry them.
+#[test]
+fn the_secrets_of_a_client_whose_name_is_too_long_stay() {
+    let vault = MovingVault::new(MemoryVault::new(100), [1; 16], 10, LIFETIME, provider().random);
+    let vault = vault.unwrap();
+    for (number, len, stays) in
+        [(0, MovedSecret::MAX_CLIENT + 1, true), (1, MovedSecret::MAX_CLIENT, false)]
+    {
+        let client = vec![7; len];
+        assert!(put_for(&vault, number, Some(&client)));
+        assert_eq!(vault.depart(&client, HOME).is_err(), stays);
+    }
+    assert_eq!(vault.len(), 1);
+}
+
 /// It can't be known whether it was used.
 #[test]
 fn a_secret_that_came_and_is_forgotten_is_not_burned() {
