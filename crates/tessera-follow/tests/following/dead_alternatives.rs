@@ -27,6 +27,8 @@ async fn returns_to_the_origin(world: &World, a: &Proxy, client: &Client) -> Dur
     }
     assert_eq!(a.seen().len(), 4);
     assert_eq!(a.seen()[1].body, "body");
+    // RFC 7838 §5: it names the alternative in use.
+    assert!(a.seen().iter().all(|seen| seen.alt_used.is_none()));
     assert_eq!((a.times("/2"), world.names.dialled("b.example")), (1, 1));
     // The connection from before is still there.
     assert_eq!(world.names.dialled(ORIGIN), 1);
