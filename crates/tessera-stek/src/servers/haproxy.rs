@@ -69,8 +69,14 @@ impl HaProxy {
                 self.file.display()
             ))
         })?;
-        let held = self.held().await?;
         let ids: Vec<_> = ring.in_order().map(|key| key.id).collect();
+        let [.., next] = &wanted;
+        let is_next = state.confirmed.as_ref().is_some_and(|before| follows(before, &ids));
+        let mut held = match is_next {
+            // One command less, while the others wait.
+            true => self.push(next).await?,
+            false => self.held().await?,
+        };
         if held != wanted && state.confirmed.as_ref() == Some(&ids) {
             tracing::warn!(
                 "HAProxy at {} held other ticket keys than the ring's: it was restarted with another file, or another \
@@ -81,9 +87,9 @@ impl HaProxy {
         }
         state.confirmed = None;
         for key in missing(&held, &wanted) {
-            self.push(key).await?;
+            held = self.push(key).await?;
         }
-        if self.held().await? != wanted {
+        if held != wanted {
             return Err(InstallRefused(format!(
                 "HAProxy at {} holds other ticket keys than those pushed: another program sets keys of {}; only the \
                  sidecar may",
@@ -112,7 +118,27 @@ impl HaProxy {
     async fn held(&self) -> Result<Vec<ServerKey>, InstallRefused> {
         let file = self.file.display().to_string();
         let answer = self.command(&["show tls-keys ", &file]).await?;
-        let keys = parse_keys(&answer);
+        self.three(&answer)
+    }
+
+    /// Pushes a key, and returns those that HAProxy holds then.
+    async fn push(&self, key: &ServerKey) -> Result<Vec<ServerKey>, InstallRefused> {
+        let encoded = Zeroizing::new(STANDARD.encode(&**key));
+        let file = self.file.display().to_string();
+        let set = ["set ssl tls-key ", &file, " ", &encoded, ";show tls-keys ", &file];
+        let answer = self.command(&set).await?;
+        match answer.contains("TLS ticket key updated!") {
+            true => self.three(&answer),
+            false => Err(InstallRefused(format!(
+                "HAProxy at {} refused a ticket key: {}; the socket needs `level admin`",
+                self.socket.display(),
+                quoted(&answer)
+            ))),
+        }
+    }
+
+    fn three(&self, answer: &str) -> Result<Vec<ServerKey>, InstallRefused> {
+        let keys = parse_keys(answer);
         if keys.len() != 3 {
             return Err(InstallRefused(format!(
                 "HAProxy at {} doesn't have three ticket keys named {}: a bind line with `tls-ticket-keys {}` is needed, \
@@ -120,24 +146,10 @@ impl HaProxy {
                 self.socket.display(),
                 self.file.display(),
                 self.file.display(),
-                quoted(&answer)
+                quoted(answer)
             )));
         }
         Ok(keys)
-    }
-
-    async fn push(&self, key: &ServerKey) -> Result<(), InstallRefused> {
-        let encoded = Zeroizing::new(STANDARD.encode(&**key));
-        let file = self.file.display().to_string();
-        let answer = self.command(&["set ssl tls-key ", &file, " ", &encoded]).await?;
-        match answer.contains("TLS ticket key updated!") {
-            true => Ok(()),
-            false => Err(InstallRefused(format!(
-                "HAProxy at {} refused a ticket key: {}; the socket needs `level admin`",
-                self.socket.display(),
-                quoted(&answer)
-            ))),
-        }
     }
 
     async fn command(&self, words: &[&str]) -> Result<Zeroizing<String>, InstallRefused> {
@@ -179,6 +191,17 @@ fn lines(keys: &Three) -> Zeroizing<String> {
 fn missing<'w>(held: &[ServerKey], wanted: &'w Three) -> &'w [ServerKey] {
     let common = (0..=3).rev().find(|common| held.get(3 - common..) == wanted.get(..*common));
     wanted.get(common.unwrap_or(0)..).unwrap_or_default()
+}
+
+/// Whether `after` is the ring right after an activation in `before`: the next key seals, and there is a new next one. Ids in
+/// the ring's order.
+fn follows(before: &[[u8; 16]], after: &[[u8; 16]]) -> bool {
+    match (before, after) {
+        ([issuing, next, ..], [sealing, new, last, ..]) => {
+            sealing == next && last == issuing && !before.contains(new)
+        }
+        _ => false,
+    }
 }
 
 /// Returns the beginning of an answer, unless it may hold a key: a word that long is none of a message.
@@ -265,6 +288,25 @@ mod tests {
     }
 
     #[test]
+    fn one_key_is_pushed_unseen_only_right_after_an_activation() {
+        let ids = |bytes: &[u8]| bytes.iter().map(|byte| [*byte; 16]).collect::<Vec<_>>();
+        let is_next = |before: &[u8], after: &[u8]| follows(&ids(before), &ids(after));
+        assert!(is_next(&[2, 3, 1], &[3, 4, 2, 1]) && is_next(&[2, 3], &[3, 4, 2]));
+        for (before, after) in [
+            // Nothing new, two activations, a revocation, no next key, the first keys.
+            (&[2, 3, 1][..], &[2, 3, 1][..]),
+            (&[2, 3, 1], &[4, 5, 3, 2]),
+            (&[2, 3, 1], &[4, 5]),
+            (&[2, 3, 1], &[3, 2]),
+            (&[2, 3, 1], &[3, 1, 2]),
+            (&[], &[1, 2]),
+            (&[1], &[1, 2, 3]),
+        ] {
+            assert!(!is_next(before, after), "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
     fn the_keys_that_haproxy_prints_are_those_of_the_file() {
         let wanted = keys([1, 2, 3]);
         let lines = lines(&wanted);
@@ -272,6 +314,8 @@ mod tests {
             lines.lines().enumerate().map(|(at, key)| format!("0.{at} {key}")).collect();
         let answer = format!("# id secret\n{}\n\n", shown.join("\n"));
         assert_eq!(parse_keys(&answer), wanted);
+        let after_a_push = format!("TLS ticket key updated!\n\n{answer}");
+        assert_eq!(parse_keys(&after_a_push), wanted);
         assert_eq!(quoted(&answer), "# id secret");
         assert_eq!(quoted(shown[0].as_str()), "something else", "an answer that has a key");
         assert_eq!(quoted("\nPermission denied\n"), "Permission denied");
