@@ -30,6 +30,7 @@ mod directory;
 mod file_lock;
 mod keys;
 mod memory;
+mod messages;
 mod millis;
 mod moving;
 mod register;
@@ -46,13 +47,11 @@ pub use keys::{
 #[cfg(unix)]
 pub use memory::{FileWitness, Mark, RestoreOutcome, Witness, WitnessOutcome};
 pub use memory::{Limits, MemoryVault};
-pub use moving::{
-    ArrivalRefused, BurnMoved, Departure, MovedSecret, MovingVault, SecretArrival, VaultLife,
+pub use messages::{
+    Acknowledgement, ArrivalRefused, BurnAtHome, BurnMoved, Departure, MovedSecret, VaultLife,
 };
+pub use moving::{MovingVault, SecretArrival};
 pub use register::MemoryRegister;
-pub use sites::{
-    Acknowledgement, BurnAtHome, CarryAnswer, HomeAnswer, LifeAnswer, NoIncarnation, SiteChannel,
-    SiteVault,
-};
+pub use sites::{CarryAnswer, HomeAnswer, LifeAnswer, NoIncarnation, SiteChannel, SiteVault};
 #[cfg(unix)]
 pub use state::{PreviousLife, ServerState, StateError, StateKey, StateOptions, StateProblem};

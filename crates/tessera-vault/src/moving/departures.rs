@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use tessera::resume::FlightHandle;
 
-use super::message::Departure;
+use crate::messages::Departure;
 
 /// Remembers where each secret went, until it expires: the other site may forget it after that. It is bounded: of a secret that
 /// is forgotten, nothing is known any more. Times are in seconds since the Unix epoch.
@@ -54,8 +54,8 @@ impl Departures {
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::VaultLife;
     use super::*;
+    use crate::messages::VaultLife;
 
     #[test]
     fn the_oldest_departure_is_forgotten_first() {

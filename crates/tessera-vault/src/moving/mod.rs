@@ -2,7 +2,6 @@
 
 mod arrivals;
 mod departures;
-mod message;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,10 +19,11 @@ use tessera::resume::{
 
 use self::arrivals::Arrivals;
 use self::departures::Departures;
-pub use self::message::{ArrivalRefused, BurnMoved, Departure, MovedSecret, VaultLife};
 use crate::memory::MemoryVault;
+use crate::messages::{
+    Acknowledgement, ArrivalRefused, BurnMoved, Departure, MovedSecret, VaultLife,
+};
 use crate::millis::seconds;
-use crate::sites::Acknowledgement;
 
 /// The vault of a site whose secrets move with their clients (docs/0rtt-fs.md, section 11).
 ///

@@ -1,10 +1,46 @@
-//! What sites send each other about secrets that move.
+//! What sites send each other about their secrets.
 
 use std::fmt;
 use std::time::Duration;
 
 use tessera::crypto::SecretBytes;
-use tessera::resume::{FlightHandle, Incarnation};
+use tessera::resume::{Absence, FlightHandle, Incarnation, TakeAnswer, TakePurpose, TakeSecret};
+
+/// The request to burn a secret at the site that has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BurnAtHome {
+    /// The name of the flight that the secret is for.
+    pub handle: FlightHandle,
+    /// The vault that has it, and in which life.
+    pub home: Incarnation,
+}
+
+/// A party that knows the handle can have the key burned, so keep it out of logs.
+impl fmt::Debug for BurnAtHome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BurnAtHome").field("home", &self.home).finish_non_exhaustive()
+    }
+}
+
+/// The answer of a secret's home to a burn request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Acknowledgement {
+    /// The secret is gone, now or since earlier, and no flight was or will be accepted with it.
+    Burned,
+    /// It was taken to accept a flight.
+    Used,
+    /// It ended with an earlier life of the vault, at least this long before the answer.
+    Lost {
+        /// As in [`Absence::Lost`].
+        ended_before: Duration,
+    },
+    /// It moved to another site, which must be asked ([`SiteChannel::burn_moved`](crate::SiteChannel::burn_moved)). This one doesn't accept its flight.
+    Moved(Departure),
+    /// The home vault doesn't know, or is not available itself.
+    Unknown,
+}
 
 /// One process's time with a vault. A secret that moves names the life that it goes to: a message that comes late finds another
 /// one.
@@ -102,3 +138,42 @@ impl fmt::Display for ArrivalRefused {
 }
 
 impl std::error::Error for ArrivalRefused {}
+
+impl BurnAtHome {
+    /// Makes a request as received from the channel.
+    pub fn new(handle: FlightHandle, home: Incarnation) -> Self {
+        Self { handle, home }
+    }
+
+    /// Returns the question for the home vault.
+    pub fn question(&self, unix: Option<Duration>) -> TakeSecret {
+        let mut question = TakeSecret::new(self.handle, TakePurpose::Burn, unix);
+        question.incarnation = Some(self.home);
+        question
+    }
+}
+
+impl Acknowledgement {
+    /// Converts the home vault's answer to a take with the purpose [`Burn`](TakePurpose::Burn).
+    pub fn of(taken: &TakeAnswer) -> Self {
+        match taken {
+            TakeAnswer::Taken(_) | TakeAnswer::Absent(Absence::Burned) => Self::Burned,
+            TakeAnswer::Absent(Absence::Used) => Self::Used,
+            TakeAnswer::Absent(Absence::Lost { ended_before }) => {
+                Self::Lost { ended_before: *ended_before }
+            }
+            // As are outcomes that a later version may add.
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Converts to what the asking site reports to its own client.
+    pub(crate) fn to_taken(self) -> TakeAnswer {
+        TakeAnswer::Absent(match self {
+            Self::Burned => Absence::Burned,
+            Self::Used => Absence::Used,
+            Self::Lost { ended_before } => Absence::Lost { ended_before },
+            Self::Moved(_) | Self::Unknown => Absence::Unknown,
+        })
+    }
+}
