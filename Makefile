@@ -28,7 +28,7 @@ RUN_tunnel-cost = bench/tunnel-cost all
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --test spoofing -- --ignored --nocapture
 RUN_sepp-relay = bench/sepp-relay all
-RUN_stek = TMPDIR=/dev/shm $(CARGO) test --release --locked --quiet --package tessera-stek-tests --test stek \
+RUN_stek = env TMPDIR=/dev/shm $(CARGO) test --release --locked --quiet --package tessera-stek-tests --test stek \
 	-- --ignored --nocapture --test-threads 1
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
