@@ -104,6 +104,8 @@ pub struct Import {
     pub version: u64,
     /// Of the proxy at that moment: see [`ProxyEntry::resumption`](crate::ProxyEntry::resumption).
     pub resumption: String,
+    /// Of the process that has it: see [`ProxyEntry::life`](crate::ProxyEntry::life).
+    pub life: String,
 }
 
 /// What happened to the changes that the earlier owner made to a client's state after the next proxy imported it.
@@ -184,6 +186,17 @@ impl Binding {
             | BindingState::Preparing { owner, .. }
             | BindingState::Announced { owner, .. }
             | BindingState::Switched { owner, .. } => owner,
+        }
+    }
+
+    /// Returns what a proxy has imported for the move to it.
+    pub(crate) fn import_of(&self, proxy: &ProxyName) -> Option<&Import> {
+        match &self.state {
+            BindingState::Preparing { next, import: Some(import), .. }
+            | BindingState::Announced { next, import, .. } => {
+                Some(import).filter(|_| next == proxy)
+            }
+            _ => None,
         }
     }
 

@@ -153,6 +153,7 @@ impl Bindings {
         import: &Import,
     ) -> Result<Binding, BindingError> {
         self.names.text("digest of what resumption needs", &import.resumption)?;
+        self.names.text("life", &import.life)?;
         self.step(client, |it, _| it.prepared(generation, by, import.clone())).await
     }
 
@@ -172,6 +173,9 @@ impl Bindings {
                 return Ok(announced);
             };
             let (entry, is_live) = self.live(next).await?;
+            if entry.life != import.life {
+                return Err(BindingError::ImportLost(next.clone()));
+            }
             if entry.resumption != import.resumption {
                 return Err(BindingError::NoResumption(announced.owner().clone(), next.clone()));
             }
@@ -195,7 +199,7 @@ impl Bindings {
         for _ in 0..TRIES {
             let read = self.read_binding(client).await?;
             let next = read.0.switch(generation, by, &self.times, self.now())?;
-            let is_live = self.live_unless_owner(by, &read.0).await?;
+            let is_live = self.live_unless_owner(by, &read.0, true).await?;
             if self.replace(client, read, &next, is_live).await? {
                 return Ok(next);
             }
@@ -214,7 +218,7 @@ impl Bindings {
         by: &ProxyName,
     ) -> Result<Binding, BindingError> {
         let promote = |it: &Binding, now| it.promote(generation, by, &self.times, now);
-        self.take_over(client, by, promote).await
+        self.take_over(client, (by, true), promote).await
     }
 
     /// A proxy takes over a client whose owner's lease has ended, and for which none has prepared.
@@ -227,7 +231,7 @@ impl Bindings {
         generation: Generation,
         by: &ProxyName,
     ) -> Result<Binding, BindingError> {
-        self.take_over(client, by, |it, now| it.adopt(generation, by, now)).await
+        self.take_over(client, (by, false), |it, now| it.adopt(generation, by, now)).await
     }
 
     /// The new owner has the changes of the client's state that it waited for, or has given up on them.
@@ -297,17 +301,17 @@ impl Bindings {
         Err(BindingError::Contended)
     }
 
-    /// Takes a step if the owner's lease has ended.
+    /// Takes a step if the owner's lease has ended. The proxy needs what it imported, or begins without.
     async fn take_over(
         &self,
         client: &ClientName,
-        by: &ProxyName,
+        (by, needs_import): (&ProxyName, bool),
         step: impl Fn(&Binding, Duration) -> Result<Binding, StepRefused>,
     ) -> Result<Binding, BindingError> {
         for _ in 0..TRIES {
             let read = self.read_binding(client).await?;
             let owner = read.0.owner();
-            let mut conditions = self.live_unless_owner(by, &read.0).await?;
+            let mut conditions = self.live_unless_owner(by, &read.0, needs_import).await?;
             match self.live(owner).await {
                 // The step was taken before.
                 _ if owner == by => (),
@@ -365,11 +369,17 @@ impl Bindings {
         &self,
         by: &ProxyName,
         binding: &Binding,
+        needs_import: bool,
     ) -> Result<Vec<Condition>, BindingError> {
         if binding.owner() == by {
             return Ok(Vec::new());
         }
-        self.live(by).await.map(|(_, is_live)| vec![is_live])
+        let (entry, is_live) = self.live(by).await?;
+        let import = binding.import_of(by).filter(|_| needs_import);
+        match import.is_some_and(|import| import.life != entry.life) {
+            true => Err(BindingError::ImportLost(by.clone())),
+            false => Ok(vec![is_live]),
+        }
     }
 
     /// Returns the entry of a live proxy, and the condition that it still is.

@@ -21,6 +21,8 @@ pub enum BindingError {
     ProxyLive(ProxyName),
     /// These two proxies wouldn't resume each other's sessions.
     NoResumption(ProxyName, ProxyName),
+    /// This proxy was restarted after it had imported the client's state.
+    ImportLost(ProxyName),
     /// The entry is of a newer version, or malformed: this process leaves it alone.
     Unreadable,
     /// Others changed the binding at the same time, again and again.
@@ -43,6 +45,10 @@ impl fmt::Display for BindingError {
                 f,
                 "{one} and {other} wouldn't resume each other's sessions: compare their ticket keys, and the names and \
                  issuers of their certificates"
+            ),
+            Self::ImportLost(proxy) => write!(
+                f,
+                "{proxy} was restarted, and has lost what it had imported for the client: abort the move, and begin again"
             ),
             Self::Unreadable => f.write_str(
                 "the client's binding can't be read: a newer version wrote it, so upgrade this process",

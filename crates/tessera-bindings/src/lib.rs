@@ -31,7 +31,11 @@
 //!     let clock = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
 //!     let bindings = Bindings::new(store, "/pool/", times, clock);
 //!     let generation = bindings.begin(client, next).await?.generation;
-//!     let import = Import { version: 0, resumption: "of the next proxy".into() };
+//!     let import = Import {
+//!         version: 0,
+//!         resumption: "of the next proxy".into(),
+//!         life: "of its process".into(),
+//!     };
 //!     bindings.prepared(client, generation, next, &import).await?;
 //!     bindings.announce(client, generation).await?;
 //!     Ok(())

@@ -24,6 +24,8 @@ pub struct ProxyEntry {
     /// A digest of what must be equal at two proxies, or neither resumes the other's sessions: the ring's domain, the names and
     /// the issuer of the certificate, the policy for client certificates.
     pub resumption: String,
+    /// Random, for each life of its process: what an earlier one imported is gone.
+    pub life: String,
 }
 
 /// Keeps a proxy among the live ones, until it is dropped or the store is lost for its lifetime.
@@ -45,7 +47,8 @@ impl ProxyEntry {
     fn check(&self, names: &Names) -> Result<(), BindingError> {
         names.text("address for clients", &self.authority)?;
         names.text("address for other proxies", &self.forward)?;
-        names.text("digest of what resumption needs", &self.resumption)
+        names.text("digest of what resumption needs", &self.resumption)?;
+        names.text("life", &self.life)
     }
 }
 

@@ -112,6 +112,29 @@ async fn a_move_needs_a_live_proxy_that_resumes_the_owners_sessions() {
     assert_eq!(world.bindings.read(&drone).await.unwrap().state, stable);
 }
 
+/// Its process dies after the import, and another begins under its name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_lost_its_import_is_neither_announced_nor_takes_over() {
+    let world = World::new();
+    let (a, b) = (world.join("a").await, world.join("b").await);
+    let (drone, other, name) = (client("drone"), client("other"), proxy("b"));
+    for client in [&drone, &other] {
+        world.bindings.bind(client, &proxy("a")).await.unwrap();
+    }
+    let announced = world.announce(&other, "b").await.generation;
+    let number = world.bindings.begin(&drone, &name).await.unwrap().generation;
+    world.bindings.prepared(&drone, number, &name, &import(0)).await.unwrap();
+    b.update(ProxyEntry { life: "second".into(), ..entry("b", "same") }).await.unwrap();
+    let lost = Err(BindingError::ImportLost(name.clone()));
+    assert_eq!(world.bindings.announce(&drone, number).await, lost);
+    assert_eq!(world.bindings.switch(&other, announced, &name).await, lost);
+    a.leave().await.unwrap();
+    assert_eq!(world.bindings.promote(&other, announced, &name).await, lost);
+    // It may begin without.
+    let adopted = world.bindings.adopt(&other, announced, &name).await.unwrap();
+    assert_eq!(adopted.owner(), &name);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dead_owners_clients_are_taken_over_once() {
     let world = World::new();
@@ -249,15 +272,16 @@ async fn names_and_texts_that_are_too_long_are_not_stored() {
     let adopted = world.bindings.adopt(&drone, generation(1), &long).await;
     assert!(matches!(adopted, Err(BindingError::Name(_))), "{adopted:?}");
     let number = world.bindings.begin(&drone, &proxy("b")).await.unwrap().generation;
-    let text = |len| Import { version: 0, resumption: "a".repeat(len) };
+    let text = |len| Import { resumption: "a".repeat(len), ..import(0) };
     let prepared =
         async |len| world.bindings.prepared(&drone, number, &proxy("b"), &text(len)).await;
     assert!(prepared(1024).await.is_ok());
     assert!(matches!(prepared(1025).await, Err(BindingError::Name(_))));
     let long = "a".repeat(1025);
-    for field in 0..3 {
+    for field in 0..4 {
         let mut entry = entry("d", "same");
-        let fields = [&mut entry.authority, &mut entry.forward, &mut entry.resumption];
+        let ProxyEntry { authority, forward, resumption, life } = &mut entry;
+        let fields = [authority, forward, resumption, life];
         *fields.into_iter().nth(field).unwrap() = long.clone();
         assert!(world.bindings.join(&proxy("d"), entry.clone(), TIMES.dwell).is_err(), "{field}");
         assert!(b.update(entry).await.is_err(), "{field}");

@@ -220,7 +220,7 @@ pub fn generation(number: u64) -> Generation {
 }
 
 pub fn import(version: u64) -> Import {
-    Import { version, resumption: "same".into() }
+    Import { version, resumption: "same".into(), life: "first".into() }
 }
 
 pub fn entry(name: &str, resumption: &str) -> ProxyEntry {
@@ -228,6 +228,7 @@ pub fn entry(name: &str, resumption: &str) -> ProxyEntry {
         authority: format!("{name}.example:443"),
         forward: format!("{name}.inner:8443"),
         resumption: resumption.into(),
+        life: "first".into(),
     }
 }
 
