@@ -248,6 +248,32 @@ impl Bindings {
         self.step(client, |it, _| it.changes(generation, by, result)).await
     }
 
+    /// Unbinds a client that has been away for long. Bound again, it begins a later generation.
+    ///
+    /// # Errors
+    /// If `by` doesn't own it in this generation, or it is moving.
+    pub async fn release(
+        &self,
+        client: &ClientName,
+        generation: Generation,
+        by: &ProxyName,
+    ) -> Result<(), BindingError> {
+        for _ in 0..TRIES {
+            let (binding, revision) = match self.read_binding(client).await {
+                Err(BindingError::Unbound) => return Ok(()),
+                read => read?,
+            };
+            binding.may_release(generation, by)?;
+            let key = self.names.binding(client);
+            let conditions = vec![Condition::Unchanged(key.clone(), revision)];
+            let changes = vec![Change::Delete { key }];
+            if self.store.commit(Transaction { conditions, changes }).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(BindingError::Contended)
+    }
+
     /// Gives a move up.
     ///
     /// # Errors

@@ -59,4 +59,4 @@ pub use bindings::Bindings;
 pub use error::BindingError;
 pub use names::ClientName;
 pub use proxies::{ProxyEntry, ProxyLease};
-pub use table::{BindingTable, DueStep, ForwardedRoute, Route};
+pub use table::{BindingTable, ChangedBinding, ChangedBindings, DueStep, ForwardedRoute, Route};

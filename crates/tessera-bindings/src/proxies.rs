@@ -1,13 +1,13 @@
 //! The live proxies.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tessera_store::{Change, LeaseId, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::binding::ProxyName;
 use crate::entry::encode;
@@ -26,6 +26,9 @@ pub struct ProxyEntry {
     pub resumption: String,
     /// Random, for each life of its process: what an earlier one imported is gone.
     pub life: String,
+    /// The name of its vault, in hexadecimal, to which one-time keys move; none if they don't.
+    #[serde(default)]
+    pub vault: Option<String>,
 }
 
 /// Keeps a proxy among the live ones, until it is dropped or the store is lost for its lifetime.
@@ -40,6 +43,8 @@ struct SharedLease {
     entry: Mutex<ProxyEntry>,
     lifetime: Duration,
     lease: Mutex<Option<LeaseId>>,
+    /// Until when no other proxy takes over this one's clients.
+    held_until: std::sync::Mutex<Option<Instant>>,
     is_closed: AtomicBool,
 }
 
@@ -48,6 +53,7 @@ impl ProxyEntry {
         names.text("address for clients", &self.authority)?;
         names.text("address for other proxies", &self.forward)?;
         names.text("digest of what resumption needs", &self.resumption)?;
+        names.text("vault's name", self.vault.as_deref().unwrap_or_default())?;
         names.text("life", &self.life)
     }
 }
@@ -75,10 +81,19 @@ impl ProxyLease {
             entry: Mutex::new(entry),
             lifetime,
             lease: Mutex::default(),
+            held_until: std::sync::Mutex::default(),
             is_closed: AtomicBool::new(false),
         });
         tokio::spawn(SharedLease::run(Arc::downgrade(&shared)));
         Ok(Self { shared })
+    }
+
+    /// Whether this proxy is surely live for the others. Without it another may own its clients already, so it must not change
+    /// what can't be changed at two places. False before it has joined.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let until = *self.shared.held_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Changes the entry, for example when the certificate was replaced.
@@ -125,9 +140,11 @@ impl SharedLease {
     /// Renews the lease, or begins a new one with the entry.
     async fn renew(&self) -> Result<(), StoreError> {
         let lease = self.lease.lock().await.clone();
+        let asked = Instant::now();
         if let Some(lease) = lease {
             let renewed = self.store.keep_alive(&lease).await;
             if renewed == Ok(true) {
+                self.hold_from(asked);
                 return Ok(());
             }
             // Without an answer too: late requests would keep a proxy live that can't follow the bindings.
@@ -143,15 +160,25 @@ impl SharedLease {
         if self.is_closed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let lease = match &*current {
-            Some(lease) => lease.clone(),
-            None => self.store.grant(self.lifetime).await?,
+        let asked = Instant::now();
+        let (lease, is_new) = match &*current {
+            Some(lease) => (lease.clone(), false),
+            None => (self.store.grant(self.lifetime).await?, true),
         };
         let value = encode(&*self.entry.lock().await);
         let put = Change::Put { key: self.key.clone(), value, lease: Some(lease.clone()) };
         let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
         self.store.commit(transaction).await?;
         *current = Some(lease);
+        if is_new {
+            self.hold_from(asked);
+        }
         Ok(())
+    }
+
+    /// The store counts from when it was asked, or later.
+    fn hold_from(&self, asked: Instant) {
+        let until = asked + self.lifetime;
+        *self.held_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
     }
 }

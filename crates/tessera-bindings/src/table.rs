@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::Duration;
 
 use tessera_store::{ChangedEntry, Store, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
 use crate::binding::{Binding, BindingState, Generation, ProxyName};
@@ -27,7 +27,35 @@ struct SharedTable {
     entries: RwLock<Entries>,
     /// Counts the changes.
     changes: watch::Sender<u64>,
+    /// The clients whose bindings changed.
+    changed: broadcast::Sender<ChangedBinding>,
 }
+
+/// A change of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangedBinding {
+    /// Of this client's binding.
+    Of(ClientName),
+    /// Perhaps of all, and of the live proxies: the store was read again.
+    All,
+}
+
+/// The changes of a table, in their order.
+pub struct ChangedBindings(broadcast::Receiver<ChangedBinding>);
+
+impl ChangedBindings {
+    /// Returns the next change; `None` once the table is gone. To a reader that is too slow, everything has changed.
+    pub async fn next(&mut self) -> Option<ChangedBinding> {
+        match self.0.recv().await {
+            Ok(changed) => Some(changed),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(ChangedBinding::All),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}
+
+/// How many changes a reader may be late by.
+const LATE: usize = 4096;
 
 #[derive(Default)]
 struct Entries {
@@ -98,7 +126,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 impl BindingTable {
     pub(crate) fn follow(store: Arc<dyn Store>, names: Names) -> Self {
         let (entries, changes) = (RwLock::default(), watch::Sender::default());
-        let shared = Arc::new(SharedTable { store, names, entries, changes });
+        let changed = broadcast::Sender::new(LATE);
+        let shared = Arc::new(SharedTable { store, names, entries, changes, changed });
         tokio::spawn(SharedTable::run(Arc::downgrade(&shared)));
         Self { shared }
     }
@@ -107,6 +136,20 @@ impl BindingTable {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
+    }
+
+    /// Returns the clients whose bindings change from now on.
+    #[must_use]
+    pub fn changed_bindings(&self) -> ChangedBindings {
+        ChangedBindings(self.shared.changed.subscribe())
+    }
+
+    /// Returns the clients that a proxy owns, is announced to, or owned before: those whose bindings concern it.
+    #[must_use]
+    pub fn clients_of(&self, proxy: &ProxyName) -> Vec<ClientName> {
+        let entries = self.shared.entries();
+        let concerned = entries.bindings.iter().filter(|(_, it)| it.concerns(proxy));
+        concerned.map(|(client, _)| client.clone()).collect()
     }
 
     /// Whether the store was read, and is watched since.
@@ -235,19 +278,28 @@ impl SharedTable {
                 entries.put(this.names.subject(&entry.key), &entry.value);
             }
         });
+        // There may be no readers.
+        let _ = this.changed.send(ChangedBinding::All);
         drop(this);
         loop {
             let changed = changes.next().await?;
             let Some(this) = shared.upgrade() else { return Ok(()) };
+            let mut clients = Vec::new();
             this.change(|entries| {
                 for change in changed {
                     let subject = this.names.subject(change.key());
+                    if let Some(Subject::Client(client)) = &subject {
+                        clients.push(client.clone());
+                    }
                     match change {
                         ChangedEntry::Put(entry) => entries.put(subject, &entry.value),
                         ChangedEntry::Deleted { .. } => entries.remove(subject),
                     }
                 }
             });
+            for client in clients {
+                let _ = this.changed.send(ChangedBinding::Of(client));
+            }
         }
     }
 }

@@ -30,10 +30,17 @@ impl fmt::Display for ProxyName {
     }
 }
 
-/// Counts the moves of a client: the fencing token of each of its steps.
+/// The fencing token of each of a client's steps: it grows by one with each move. The first is from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Generation(pub u64);
+
+impl Generation {
+    /// Returns the generation of a client that is bound at `now`: later than any that it had when it was bound before.
+    pub(crate) fn first(now: Duration) -> Self {
+        Self(u64::try_from(now.as_millis()).unwrap_or(u64::MAX).max(1))
+    }
+}
 
 /// Which proxy serves a client, and where it moves. Times are since the Unix epoch, by the clock of the process that took the
 /// step.
@@ -177,7 +184,7 @@ impl Binding {
     #[must_use]
     pub fn new(owner: ProxyName, now: Duration) -> Self {
         let state = BindingState::Stable { owner };
-        Self { generation: Generation(1), owned_since: now, version: 0, state }
+        Self { generation: Generation::first(now), owned_since: now, version: 0, state }
     }
 
     /// Returns the proxy that serves the client.
@@ -208,6 +215,16 @@ impl Binding {
         match &self.state {
             BindingState::Announced { next, .. } => next,
             _ => self.owner(),
+        }
+    }
+
+    /// Whether a proxy owns the client, is next, or owned it before.
+    pub(crate) fn concerns(&self, proxy: &ProxyName) -> bool {
+        match &self.state {
+            BindingState::Stable { owner } => owner == proxy,
+            BindingState::Preparing { owner, next, .. }
+            | BindingState::Announced { owner, next, .. } => owner == proxy || next == proxy,
+            BindingState::Switched { owner, earlier, .. } => owner == proxy || earlier == proxy,
         }
     }
 

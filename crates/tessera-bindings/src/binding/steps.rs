@@ -33,7 +33,7 @@ impl Binding {
             BindingState::Stable { owner } => {
                 let earliest = self.owned_since.saturating_add(times.dwell);
                 // In its first generation the client hasn't moved yet.
-                if self.generation > Generation(1) && now < earliest {
+                if self.generation != Generation::first(self.owned_since) && now < earliest {
                     return Err(StepRefused::TooSoon(earliest.saturating_sub(now)));
                 }
                 Ok(Self {
@@ -61,6 +61,21 @@ impl Binding {
         match version > self.version {
             true => Ok(Self { version, ..self.clone() }),
             false => Err(StepRefused::OldVersion(self.version)),
+        }
+    }
+
+    /// Whether its owner may unbind the client.
+    ///
+    /// # Errors
+    /// If `by` doesn't own it in this generation, or it is moving.
+    pub fn may_release(&self, generation: Generation, by: &ProxyName) -> Result<(), StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Stable { owner } if owner == by => Ok(()),
+            BindingState::Stable { .. } => {
+                Err(StepRefused::OutOfOrder("another proxy owns the client"))
+            }
+            _ => Err(StepRefused::OutOfOrder("the client is moving")),
         }
     }
 

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tessera_bindings::{
-    Binding, BindingError, BindingState, BindingTable, Bindings, ForwardedRoute, ProxyName, Route,
+    Binding, BindingError, BindingState, BindingTable, Bindings, ChangedBinding, ForwardedRoute,
+    ProxyName, Route,
 };
 use tessera_store::{Change, Store, Transaction};
 
@@ -66,7 +67,7 @@ async fn a_forwarded_request_is_served_or_refused_and_never_forwarded_again() {
     assert_eq!(route("a", 1), ForwardedRoute::Serve);
     assert_eq!(route("b", 1), ForwardedRoute::Wait, "the other has seen a switch");
     world.announce(&drone, "b").await;
-    until("the move is known", || table.binding(&drone).unwrap().generation.0 == 2).await;
+    until("the move is known", || table.binding(&drone).unwrap().generation == generation(2)).await;
     assert_eq!(route("b", 1), ForwardedRoute::Refuse, "the other is behind");
     assert_eq!(route("a", 1), ForwardedRoute::Serve, "behind, but right");
     assert_eq!(route("b", 3), ForwardedRoute::Wait);
@@ -146,4 +147,30 @@ async fn a_table_has_no_entry_that_it_cannot_read() {
     // Another process has them, so none is replaced.
     let adopted = world.bindings.bind(&drone, &proxy("b")).await;
     assert_eq!(adopted, Err(BindingError::Unreadable));
+}
+
+#[tokio::test]
+async fn a_table_names_the_clients_whose_bindings_change() {
+    let world = World::new();
+    let (_a, _b) = (world.join("a").await, world.join("b").await);
+    let (table, drone, other) = (world.table().await, client("drone"), client("other"));
+    let mut changed = table.changed_bindings();
+    let begin = async |name| world.bindings.bind(name, &proxy("a")).await.unwrap();
+    begin(&drone).await;
+    begin(&other).await;
+    assert_eq!(changed.next().await, Some(ChangedBinding::Of(drone.clone())));
+    assert_eq!(changed.next().await, Some(ChangedBinding::Of(other.clone())));
+    world.announce(&drone, "b").await;
+    until("it is announced", || {
+        matches!(table.binding(&drone).unwrap().state, BindingState::Announced { .. })
+    })
+    .await;
+    let of = |name| {
+        let mut clients = table.clients_of(&proxy(name));
+        clients.sort();
+        clients
+    };
+    assert_eq!((of("a"), of("b"), of("c")), (vec![drone.clone(), other], vec![drone], vec![]));
+    drop(table);
+    while changed.next().await.is_some() {}
 }

@@ -280,7 +280,7 @@ async fn names_and_texts_that_are_too_long_are_not_stored() {
     let long = "a".repeat(1025);
     for field in 0..4 {
         let mut entry = entry("d", "same");
-        let ProxyEntry { authority, forward, resumption, life } = &mut entry;
+        let ProxyEntry { authority, forward, resumption, life, .. } = &mut entry;
         let fields = [authority, forward, resumption, life];
         *fields.into_iter().nth(field).unwrap() = long.clone();
         assert!(world.bindings.join(&proxy("d"), entry.clone(), TIMES.dwell).is_err(), "{field}");
@@ -378,7 +378,7 @@ async fn an_entry_of_a_newer_version_is_left_alone() {
     let text = String::from_utf8(entries[0].value.clone()).unwrap();
     assert_eq!(
         text,
-        r#"{"version":1,"generation":1,"owned_since":1800000000000,"state_version":0,"state":"stable","owner":"a"}"#
+        r#"{"version":1,"generation":1800000000000,"owned_since":1800000000000,"state_version":0,"state":"stable","owner":"a"}"#
     );
 }
 
@@ -403,4 +403,37 @@ async fn a_proxy_is_live_until_its_lease_ends() {
     until("it is not live", || table.proxy(&name).is_none()).await;
     let empty = ProxyEntry { authority: String::new(), ..entry("a", "same") };
     assert!(world.bindings.join(&proxy(""), empty, TIMES.dwell).is_err());
+}
+
+#[tokio::test]
+async fn a_client_that_was_released_begins_a_later_generation() {
+    let world = World::new();
+    let _a = world.join("a").await;
+    let drone = client("drone");
+    let bound = world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let release = async |number, by| world.bindings.release(&drone, number, &proxy(by)).await;
+    assert!(release(bound.generation, "b").await.is_err());
+    assert!(release(generation(7), "a").await.is_err());
+    let _b = world.join("b").await;
+    let moving = world.announce(&drone, "b").await;
+    assert!(release(moving.generation, "a").await.is_err(), "it is moving");
+    let aborted = world.bindings.abort(&drone, moving.generation).await.unwrap();
+    release(aborted.generation, "a").await.unwrap();
+    assert_eq!(world.bindings.read(&drone).await, Err(BindingError::Unbound));
+    release(aborted.generation, "a").await.unwrap();
+    world.pass(Duration::from_secs(1));
+    let again = world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    assert!(again.generation > aborted.generation);
+    // It hasn't moved yet.
+    world.bindings.begin(&drone, &proxy("b")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_proxy_knows_whether_the_others_hold_it_for_live() {
+    let world = World::new();
+    let lifetime = Duration::from_millis(300);
+    let lease = world.bindings.join(&proxy("a"), entry("a", "same"), lifetime).unwrap();
+    until("it is held", || lease.is_held()).await;
+    world.store.holds_renewals.store(true, Ordering::Relaxed);
+    until("its lease is over", || !lease.is_held()).await;
 }

@@ -26,6 +26,9 @@ pub const TIMES: MoveTimes = MoveTimes {
 /// Long enough for a test, whatever else the machine does.
 const LIFETIME: Duration = Duration::from_secs(60);
 
+/// When the world begins, in milliseconds since the Unix epoch.
+const START: u64 = 1_800_000_000_000;
+
 pub struct World {
     pub store: Arc<HookedStore>,
     pub bindings: Bindings,
@@ -51,7 +54,7 @@ impl World {
             is_renewing: AtomicBool::new(false),
             is_lost: Arc::default(),
         });
-        let time = Arc::new(AtomicU64::new(1_800_000_000_000));
+        let time = Arc::new(AtomicU64::new(START));
         let clock = time.clone();
         let now = move || Duration::from_millis(clock.load(Ordering::Relaxed));
         let bindings = Bindings::new(store.clone(), "/pool/", TIMES, now);
@@ -216,7 +219,8 @@ pub fn client(name: &str) -> ClientName {
 }
 
 pub fn generation(number: u64) -> Generation {
-    Generation(number)
+    // The first is from the clock: milliseconds.
+    Generation(START + number - 1)
 }
 
 pub fn import(version: u64) -> Import {
@@ -229,6 +233,7 @@ pub fn entry(name: &str, resumption: &str) -> ProxyEntry {
         forward: format!("{name}.inner:8443"),
         resumption: resumption.into(),
         life: "first".into(),
+        vault: None,
     }
 }
 
