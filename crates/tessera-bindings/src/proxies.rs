@@ -110,7 +110,7 @@ impl ProxyLease {
     ///
     /// # Errors
     /// If the store fails: the lease ends by itself.
-    pub async fn leave(self) -> Result<(), BindingError> {
+    pub async fn leave(&self) -> Result<(), BindingError> {
         self.shared.is_closed.store(true, Ordering::Relaxed);
         match self.shared.lease.lock().await.take() {
             Some(lease) => self.shared.store.revoke(&lease).await.map_err(Into::into),

@@ -73,6 +73,8 @@ pub enum Route {
         /// Where the response sends the client: [`ProxyEntry::authority`] of the announced proxy. None if that
         /// isn't live.
         announce: Option<String>,
+        /// Of the binding.
+        generation: Generation,
     },
     /// It is announced to the client: it takes the step [`switch`](crate::Bindings::switch), then serves.
     Switch {
@@ -190,7 +192,8 @@ impl BindingTable {
         let generation = binding.generation;
         if binding.owner() == own {
             let announced = entries.proxies.get(binding.announced());
-            return Route::Serve { announce: announced.map(|proxy| proxy.authority.clone()) };
+            let announce = announced.map(|proxy| proxy.authority.clone());
+            return Route::Serve { announce, generation };
         }
         let is_next = |next: &ProxyName| next == own;
         let is_announced =

@@ -96,8 +96,10 @@ impl Binding {
                     return Err(StepRefused::OldVersion(self.version));
                 }
                 let (owner, next, deadline) = (owner.clone(), next.clone(), *deadline);
-                let import = Some(import);
-                Ok(self.with(BindingState::Preparing { owner, next, import, deadline }))
+                // The owner exported that version.
+                let version = import.version;
+                let state = BindingState::Preparing { owner, next, import: Some(import), deadline };
+                Ok(Self { version, ..self.with(state) })
             }
             BindingState::Announced { next, .. } if next == by => Ok(self.clone()),
             _ => Err(StepRefused::OutOfOrder("the client isn't moving to this proxy")),

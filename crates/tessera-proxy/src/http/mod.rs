@@ -3,5 +3,6 @@
 pub mod body;
 pub mod client;
 pub mod deadline;
+pub mod hop_by_hop;
 mod place;
 pub mod server;

@@ -9,22 +9,24 @@ use tessera::resume::{Incarnation, Receipts, TicketKeys, Vault};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_kit::clock::unix;
-use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
+use tessera_kit::{KeySource, ProgramError, SettingFile, credential, hex, trust};
 use tessera_ring::{FleetRing, RingOptions};
 use tessera_sites::{
     ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteAnswers, SiteProof, SiteServer,
     TlsSiteChannel, client_config, server_config,
 };
+use tessera_store::Store;
 use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
 use tessera_vault::{
-    EpochKey, MemoryVault, ServerState, SiteVault, TicketKeyRing, WrappingKeys, WrappingPurpose,
+    EpochKey, MemoryVault, MovingVault, ServerState, SiteVault, TicketKeyRing, WrappingKeys,
+    WrappingPurpose,
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::config::{EtcdSection, Fleet, FleetVault, SitesSection};
 use super::receipts::VaultReceipts;
-use super::{CAPACITY, epoch_keys};
+use super::{CAPACITY, LIFETIME, epoch_keys};
 use crate::address::ListenAddress;
 
 /// The stores of one server of a fleet.
@@ -36,8 +38,13 @@ pub(super) struct FleetStores {
 }
 
 enum OneTimeKeys {
-    Etcd { vault: Arc<EtcdVault>, epochs: Epochs },
+    Etcd {
+        vault: Arc<EtcdVault>,
+        epochs: Epochs,
+    },
     Sites(Sites),
+    /// There are none.
+    Nowhere(Arc<MemoryVault>),
 }
 
 /// The wrapping keys of a vault in etcd, and their file.
@@ -57,7 +64,24 @@ struct Sites {
 
 enum Home {
     Memory(Arc<MemoryVault>),
+    /// Its secrets move with their clients.
+    Moving(Arc<MovingVault>),
     State(Arc<ServerState>),
+}
+
+/// What the servers of a pool share, in any store. Each has a vault of its own, and one-time keys move with their clients.
+#[derive(Clone)]
+pub struct PoolStores<'c> {
+    /// The section's name in errors.
+    pub section: &'c str,
+    /// Where the ring of ticket keys is.
+    pub store: Arc<dyn Store>,
+    /// The prefix of the ring's entries there.
+    pub prefix: String,
+    /// Wraps ticket keys there.
+    pub key: &'c KeySource,
+    /// The vault of this server, and the others. `None`: there are no one-time keys.
+    pub sites: Option<&'c SitesSection>,
 }
 
 impl FleetStores {
@@ -67,34 +91,49 @@ impl FleetStores {
         state: Option<Arc<ServerState>>,
     ) -> Result<Self, ProgramError> {
         let section = format!("{name}.fleet");
-        let provider = tessera_aws_lc::provider();
         let client = etcd_client(&section, &fleet.etcd, ETCD_DEADLINE)?;
         let setting = format!("[{section}] ring-key");
-        // It protects keys in etcd: no directory could contain both.
-        let key = fleet.ring_key.read(&setting, "ring", Path::new(""))?;
-        let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
-        let mut secret = zeroize::Zeroizing::new([0; 32]);
-        secret.copy_from_slice(&**key);
-        let failed = |what: &str, error: &dyn std::fmt::Display| ProgramError::failed(what, error);
-        wrapping
-            .add(EpochKey::forever(RING_KEY_ID, secret), unix())
-            .map_err(|error| failed(&setting, &error))?;
-        let options = RingOptions::new(format!("{}ring/", fleet.etcd.prefix));
+        let prefix = format!("{}ring/", fleet.etcd.prefix);
         let store = Arc::new(client.clone());
-        let (ring, tickets) = FleetRing::of_server(store, &provider, Arc::new(wrapping), options)
-            .map_err(|_| {
-            failed("the ring of ticket keys", &"the system has no random bytes")
-        })?;
+        let (ring, tickets) = open_ring(&setting, &fleet.ring_key, store, prefix)?;
         let one_time_keys = match fleet.vault {
             FleetVault::Etcd => {
                 let epochs = Epochs::open(&section, fleet)?;
                 let options = VaultOptions::new(format!("{}vault/", fleet.etcd.prefix));
+                let provider = tessera_aws_lc::provider();
                 let vault = EtcdVault::open(client, &provider, epochs.keys.clone(), options);
                 OneTimeKeys::Etcd { vault: Arc::new(vault), epochs }
             }
-            FleetVault::Sites => OneTimeKeys::Sites(Sites::open(&section, fleet, state)?),
+            FleetVault::Sites => {
+                let (label, sites) = sites_of(&section, fleet)?;
+                OneTimeKeys::Sites(Sites::open(&label, sites, SiteHome::Stays(state))?)
+            }
         };
         Ok(Self { tickets, ring: Mutex::new(Some(ring)), one_time_keys })
+    }
+
+    /// Opens the stores of a server of a pool.
+    pub(super) fn open_pool(pool: PoolStores<'_>) -> Result<Self, ProgramError> {
+        let PoolStores { section, store, prefix, key, sites } = pool;
+        let (ring, tickets) = open_ring("[pool] key", key, store, format!("{prefix}ring/"))?;
+        let one_time_keys = match sites {
+            Some(sites) => {
+                let label = format!("{section}.one-time-keys");
+                OneTimeKeys::Sites(Sites::open(&label, sites, SiteHome::Moves)?)
+            }
+            None => OneTimeKeys::Nowhere(Arc::new(MemoryVault::new(0))),
+        };
+        Ok(Self { tickets, ring: Mutex::new(Some(ring)), one_time_keys })
+    }
+
+    /// Returns the vault whose secrets move with their clients.
+    pub(super) fn moving(&self) -> Option<Arc<SiteVault>> {
+        match &self.one_time_keys {
+            OneTimeKeys::Sites(sites @ Sites { home: Home::Moving(_), .. }) => {
+                Some(sites.site.clone())
+            }
+            _ => None,
+        }
     }
 
     /// Reads all files, without connecting.
@@ -104,7 +143,10 @@ impl FleetStores {
         fleet.ring_key.read(&format!("[{section}] ring-key"), "ring", Path::new(""))?;
         match fleet.vault {
             FleetVault::Etcd => Epochs::open(&section, fleet).map(|_| ()),
-            FleetVault::Sites => Sites::files(&section, fleet).map(|_| ()),
+            FleetVault::Sites => {
+                let (label, sites) = sites_of(&section, fleet)?;
+                Sites::files(&label, sites).map(|_| ())
+            }
         }
     }
 
@@ -116,6 +158,7 @@ impl FleetStores {
         match &self.one_time_keys {
             OneTimeKeys::Etcd { vault, .. } => vault.clone(),
             OneTimeKeys::Sites(sites) => sites.site.clone(),
+            OneTimeKeys::Nowhere(vault) => vault.clone(),
         }
     }
 
@@ -123,20 +166,24 @@ impl FleetStores {
         match &self.one_time_keys {
             OneTimeKeys::Etcd { vault, .. } => vault.clone(),
             OneTimeKeys::Sites(sites) => Arc::new(VaultReceipts(sites.site.clone())),
+            OneTimeKeys::Nowhere(vault) => Arc::new(VaultReceipts(vault.clone())),
         }
     }
 
-    pub(super) fn answers(&self) -> Arc<dyn Answers> {
+    pub(super) fn answers(&self) -> Option<Arc<dyn Answers>> {
         match &self.one_time_keys {
-            OneTimeKeys::Etcd { vault, .. } => vault.clone(),
-            OneTimeKeys::Sites(sites) => Arc::new(SiteAnswers::new(sites.site.clone(), PATIENCE)),
+            OneTimeKeys::Etcd { vault, .. } => Some(vault.clone()),
+            OneTimeKeys::Sites(sites) => {
+                Some(Arc::new(SiteAnswers::new(sites.site.clone(), PATIENCE)))
+            }
+            OneTimeKeys::Nowhere(_) => None,
         }
     }
 
     /// Returns the name of this server's vault, if other sites need it.
     pub(super) fn vault_name(&self) -> Option<Incarnation> {
         match &self.one_time_keys {
-            OneTimeKeys::Etcd { .. } => None,
+            OneTimeKeys::Etcd { .. } | OneTimeKeys::Nowhere(_) => None,
             OneTimeKeys::Sites(sites) => sites.site.incarnation(),
         }
     }
@@ -144,7 +191,7 @@ impl FleetStores {
     pub(super) fn load_again(&self) -> Result<Option<Vec<EpochKey>>, ProgramError> {
         match &self.one_time_keys {
             OneTimeKeys::Etcd { epochs, .. } => epochs.load().map(Some),
-            OneTimeKeys::Sites(_) => Ok(None),
+            OneTimeKeys::Sites(_) | OneTimeKeys::Nowhere(_) => Ok(None),
         }
     }
 
@@ -164,8 +211,10 @@ impl FleetStores {
                 Home::Memory(vault) => {
                     vault.purge(unix());
                 }
+                Home::Moving(vault) => vault.purge(unix()),
                 Home::State(_) => (),
             },
+            OneTimeKeys::Nowhere(_) => (),
         }
     }
 
@@ -213,17 +262,11 @@ impl Epochs {
 }
 
 impl Sites {
-    /// Loads the verifier and the credential from the section's files.
-    fn files<'f>(
-        section: &str,
-        fleet: &'f Fleet,
-    ) -> Result<(&'f SitesSection, Arc<dyn PeerVerifier>, Credential), ProgramError> {
-        let Some(sites) = &fleet.sites else {
-            return Err(ProgramError::settings(format!(
-                "[{section}] sites is missing: vault = \"sites\" needs it to know the others"
-            )));
-        };
-        let label = format!("{section}.sites");
+    /// Loads the verifier and the credential from the files of the section `[label]`.
+    fn files(
+        label: &str,
+        sites: &SitesSection,
+    ) -> Result<(Arc<dyn PeerVerifier>, Credential), ProgramError> {
         let settings = ["ca", "certificate", "key"].map(|key| format!("[{label}] {key}"));
         let [ca, certificate, key] = settings.each_ref().map(String::as_str);
         let verifier = trust::roots(SettingFile { setting: ca, path: &sites.ca })?;
@@ -234,18 +277,13 @@ impl Sites {
             SettingFile { setting: key, path: key_path },
         )?;
         for other in &sites.others {
-            vault_name(&label, &other.vault_name)?;
+            vault_name(label, &other.vault_name)?;
         }
-        Ok((sites, verifier, credential))
+        Ok((verifier, credential))
     }
 
-    fn open(
-        section: &str,
-        fleet: &Fleet,
-        state: Option<Arc<ServerState>>,
-    ) -> Result<Self, ProgramError> {
-        let (sites, verifier, credential) = Self::files(section, fleet)?;
-        let label = format!("{section}.sites");
+    fn open(label: &str, sites: &SitesSection, home: SiteHome) -> Result<Self, ProgramError> {
+        let (verifier, credential) = Self::files(label, sites)?;
         let provider = tessera_aws_lc::provider();
         let mut client = ClientConfig::new(provider, verifier.clone());
         client.credentials = vec![credential.clone()];
@@ -255,7 +293,7 @@ impl Sites {
         let mut known = KnownSites::new(verifier);
         for other in &sites.others {
             others.push(OtherSite {
-                vault: vault_name(&label, &other.vault_name)?,
+                vault: vault_name(label, &other.vault_name)?,
                 address: other.address.to_string(),
                 server_name: other.server_name.clone(),
             });
@@ -265,18 +303,26 @@ impl Sites {
         let channel = TlsSiteChannel::open(&connector, others, ChannelLimits::default());
         let channel = Arc::new(channel);
 
-        let (home, site) = match (state, &sites.vault_name) {
-            (Some(state), _) => {
+        let name = sites.vault_name.as_deref().map(|name| vault_name(label, name)).transpose()?;
+        let (home, site) = match (home, name) {
+            (SiteHome::Stays(Some(state)), _) => {
                 let site = SiteVault::new(state.vault(), channel)
                     .map_err(|error| ProgramError::failed("the state's vault", error))?;
                 (Home::State(state), site)
             }
-            (None, Some(name)) => {
+            (SiteHome::Stays(None), Some(name)) => {
                 let vault = Arc::new(MemoryVault::new(CAPACITY));
-                let site = SiteVault::named(vault.clone(), vault_name(&label, name)?, channel);
+                let site = SiteVault::named(vault.clone(), name, channel);
                 (Home::Memory(vault), site)
             }
-            (None, None) => {
+            (SiteHome::Moves, Some(name)) => {
+                let vault = MemoryVault::new(CAPACITY);
+                let vault = MovingVault::new(vault, name, CAPACITY, LIFETIME, provider.random)
+                    .map_err(|_| ProgramError::Failed("the system has no random bytes".into()))?;
+                let vault = Arc::new(vault);
+                (Home::Moving(vault.clone()), SiteVault::moving(vault, channel))
+            }
+            (_, None) => {
                 return Err(ProgramError::settings(format!(
                     "[{label}] vault-name is missing: 32 hexadecimal digits, by which others know this vault; openssl \
                      rand -hex 16 prints them"
@@ -286,7 +332,7 @@ impl Sites {
         let site = Arc::new(site);
         let acceptor =
             Acceptor::new(server_config(ServerConfig::new(provider, vec![credential]), known)?);
-        let listener = listen(&label, &sites.listen)?;
+        let listener = listen(label, &sites.listen)?;
         let (end, mut ended) = watch::channel(());
         let burns = SiteServer::new(site.clone(), ServerLimits::default());
         tokio::spawn(async move {
@@ -295,6 +341,49 @@ impl Sites {
             burns.run(listener, acceptor, end).await;
         });
         Ok(Self { site, home, _end: end })
+    }
+}
+
+/// What a site's own vault is.
+enum SiteHome {
+    /// Its secrets stay: in a state directory, or in memory.
+    Stays(Option<Arc<ServerState>>),
+    /// Its secrets move with their clients.
+    Moves,
+}
+
+/// Opens the ring of ticket keys, wrapped under the key that `setting` names.
+fn open_ring(
+    setting: &str,
+    key: &KeySource,
+    store: Arc<dyn Store>,
+    prefix: String,
+) -> Result<(FleetRing, Arc<TicketKeyRing>), ProgramError> {
+    let provider = tessera_aws_lc::provider();
+    // It protects keys in the store: no directory could contain both.
+    let key = key.read(setting, "ring", Path::new(""))?;
+    let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
+    let mut secret = zeroize::Zeroizing::new([0; 32]);
+    secret.copy_from_slice(&**key);
+    wrapping
+        .add(EpochKey::forever(RING_KEY_ID, secret), unix())
+        .map_err(|error| ProgramError::failed(setting, error))?;
+    let options = RingOptions::new(prefix);
+    FleetRing::of_server(store, &provider, Arc::new(wrapping), options).map_err(|_| {
+        ProgramError::failed("the ring of ticket keys", "the system has no random bytes")
+    })
+}
+
+/// Returns the section of a fleet's sites, and its name.
+fn sites_of<'f>(
+    section: &str,
+    fleet: &'f Fleet,
+) -> Result<(String, &'f SitesSection), ProgramError> {
+    match &fleet.sites {
+        Some(sites) => Ok((format!("{section}.sites"), sites)),
+        None => Err(ProgramError::settings(format!(
+            "[{section}] sites is missing: vault = \"sites\" needs it to know the others"
+        ))),
     }
 }
 

@@ -17,13 +17,13 @@ use tessera_kit::state::{self, OpenedState, StateContents, StateKeySetting};
 use tessera_kit::{ProgramError, SettingFile, hex};
 use tessera_tokio::Answers;
 use tessera_vault::{
-    EpochKey, Limits, MemoryVault, RotatingRing, Rotation, ServerState, StateOptions,
+    EpochKey, Limits, MemoryVault, RotatingRing, Rotation, ServerState, SiteVault, StateOptions,
 };
 use tokio::task::spawn_blocking;
 
 pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection, StoresSection};
 use self::fleet::FleetStores;
-pub use self::fleet::etcd_client;
+pub use self::fleet::{PoolStores, etcd_client};
 use self::receipts::VaultReceipts;
 
 /// The stores of one server.
@@ -110,7 +110,28 @@ impl Stores {
         Ok(Self::in_memory())
     }
 
-    fn in_memory() -> Self {
+    /// Opens the stores of a server of a pool, in tasks of the current tokio runtime. They open whether or not the store and
+    /// the other servers can be reached.
+    ///
+    /// # Errors
+    /// If a key or another file is invalid, or an address can't be bound.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open_pool(pool: PoolStores<'_>) -> Result<Self, ProgramError> {
+        FleetStores::open_pool(pool).map(Self::of_fleet)
+    }
+
+    /// Returns the vault of a server of a pool, whose secrets move with their clients.
+    pub fn moving(&self) -> Option<Arc<SiteVault>> {
+        match &self.kept {
+            MaintainedStores::Fleet(fleet) => fleet.moving(),
+            MaintainedStores::Memory { .. } | MaintainedStores::State(_) => None,
+        }
+    }
+
+    /// Returns stores in memory.
+    pub fn in_memory() -> Self {
         let ring = Arc::new(RotatingRing::with_rotation(&tessera_aws_lc::provider(), ROTATION));
         let vault = Arc::new(MemoryVault::new(CAPACITY));
         Self {
@@ -137,7 +158,7 @@ impl Stores {
             tickets: fleet.tickets(),
             vault: fleet.vault(),
             receipts: fleet.receipts(),
-            answers: Some(fleet.answers()),
+            answers: fleet.answers(),
             kept: MaintainedStores::Fleet(Arc::new(fleet)),
         }
     }
@@ -252,6 +273,9 @@ async fn keep_state(state: Arc<ServerState>) -> Result<(), ProgramError> {
 
 /// The interval of maintenance: an expired one-time key may remain this long.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// No one-time key lives longer: the lifetime of tickets.
+const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
 /// The most one-time keys; each takes a few hundred bytes once it exists.
 const CAPACITY: usize = 1_000_000;

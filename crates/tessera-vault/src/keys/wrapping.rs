@@ -33,6 +33,8 @@ pub enum WrappingPurpose {
     TicketKeys,
     /// The file in which a vault survives a clean shutdown.
     Snapshot,
+    /// What services know of a client that moves to another server.
+    ClientState,
 }
 
 impl WrappingKeys {
@@ -42,6 +44,7 @@ impl WrappingKeys {
             WrappingPurpose::Secrets => b"tessera wrapped secret v1",
             WrappingPurpose::TicketKeys => b"tessera wrapped ticket key v1",
             WrappingPurpose::Snapshot => b"tessera vault snapshot v1",
+            WrappingPurpose::ClientState => b"tessera client state v1",
         };
         Self { keys: KeySet::new(provider, label) }
     }

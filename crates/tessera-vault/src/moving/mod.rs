@@ -164,6 +164,11 @@ impl MovingVault {
         arrived
     }
 
+    /// Removes expired secrets at `unix`: call it from a timer.
+    pub fn purge(&self, unix: Duration) {
+        self.vault.purge(unix);
+    }
+
     /// Waits for the secret of a flight that came here first. The caller decides for how long.
     #[must_use]
     pub fn arrival(&self, handle: FlightHandle) -> SecretArrival<'_> {

@@ -1,10 +1,8 @@
 //! One attempt at a call: a request on a connection, and its result.
 
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
-};
+use http::header::{CONTENT_LENGTH, HOST, HeaderValue};
 use http::uri::{PathAndQuery, Uri};
-use http::{Extensions, HeaderMap, Method, Request, Response, Version};
+use http::{Extensions, Method, Request, Response, Version};
 use http_body::Body as _;
 
 use super::connect::Protocol;
@@ -13,6 +11,7 @@ use super::error::{CallError, CallErrorKind};
 use super::failure::Failure;
 use super::{PoolOptions, connection};
 use crate::http::body::Body;
+use crate::http::hop_by_hop::remove_hop_by_hop;
 
 /// Sends a request, and waits for the head of its response.
 pub(super) async fn exchange(
@@ -33,7 +32,7 @@ pub(super) async fn exchange(
 /// Converts a request for an HTTP/2 connection: with scheme and authority, and without fields of the connection it came
 /// from (RFC 9110 §7.6.1, RFC 9113 §8.2.2).
 pub(super) fn prepare(mut request: Request<Body>) -> Result<Request<Body>, CallError> {
-    strip_connection_headers(request.headers_mut());
+    remove_hop_by_hop(request.headers_mut());
     let uri = request.uri();
     if uri.authority().is_none() {
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
@@ -72,31 +71,6 @@ pub(super) fn prepare(mut request: Request<Body>) -> Result<Request<Body>, CallE
 fn has_content(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
-
-fn strip_connection_headers(headers: &mut HeaderMap) {
-    if headers.contains_key(CONNECTION) {
-        let named: Vec<HeaderName> = headers
-            .get_all(CONNECTION)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .filter_map(|name| name.trim().parse().ok())
-            .collect();
-        for name in named {
-            headers.remove(name);
-        }
-        headers.remove(CONNECTION);
-    }
-    for name in [TRANSFER_ENCODING, UPGRADE, KEEP_ALIVE, PROXY_CONNECTION] {
-        headers.remove(name);
-    }
-    if headers.get(TE).is_some_and(|te| te != "trailers") {
-        headers.remove(TE);
-    }
-}
-
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
 /// Converts it for HTTP/1.1: the path alone, and the host as a field.
 fn for_http1(mut request: Request<Body>) -> Request<Body> {

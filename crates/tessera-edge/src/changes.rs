@@ -1,0 +1,23 @@
+//! Which changes of a configuration must wait for a restart.
+
+use tessera_proxy::changes::PendingChanges;
+use tessera_proxy::lasting;
+
+use crate::config::{ClientsSection, Edge, PeersSection, ProxySection};
+
+lasting!(ProxySection: name, site, listen, announce, one_time_keys);
+lasting!(PeersSection: listen, address);
+// A proxy whose clients' names change would serve others' state.
+lasting!(ClientsSection: named_by, cookie, bound, idle);
+
+/// Resets settings that can't change while the process runs to their running values, and returns them.
+pub(crate) fn keep(running: &Edge, wanted: &mut Edge) -> PendingChanges {
+    let mut waiting = PendingChanges::default();
+    waiting.keep_in("process", &running.process, &mut wanted.process);
+    waiting.keep("[pool]", &running.pool, &mut wanted.pool);
+    waiting.keep_in("proxy", &running.proxy, &mut wanted.proxy);
+    waiting.keep_in("peers", &running.peers, &mut wanted.peers);
+    waiting.keep_in("clients", &running.clients, &mut wanted.clients);
+    waiting.keep("[limits]", &running.limits, &mut wanted.limits);
+    waiting
+}

@@ -1,0 +1,208 @@
+//! The clients that this proxy has seen: what names them, their open connections, and their requests in progress.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tessera_bindings::{ClientName, Generation};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, Notify, watch};
+
+/// The clients that were here, until they have been away for long.
+#[derive(Default)]
+pub(crate) struct Clients(Mutex<HashMap<ClientName, Arc<Client>>>);
+
+/// One client.
+pub(crate) struct Client {
+    pub(crate) name: ClientName,
+    /// What its certificate names, which is also what its one-time keys are kept by.
+    pub(crate) identity: OnceLock<Vec<u8>>,
+    /// When it was last here, in seconds by the clock of the caller.
+    seen: AtomicU64,
+    /// Requests that this proxy executes.
+    in_progress: AtomicUsize,
+    /// Notified when the last one has ended.
+    is_quiet: Notify,
+    /// The generation in which this proxy has handed the client over: it executes no more of its requests in that one.
+    handed_over: AtomicU64,
+    /// Counts how often its connections were asked to end.
+    leaving: watch::Sender<u64>,
+    /// Whether this proxy is becoming its owner, and may lack what the earlier owner changed last.
+    is_arriving: AtomicBool,
+    /// Held meanwhile.
+    arrival: AsyncMutex<()>,
+}
+
+/// A client whose owner this proxy becomes.
+pub(crate) struct Arrival<'c> {
+    client: &'c Client,
+    _turn: AsyncMutexGuard<'c, ()>,
+}
+
+/// A request in progress.
+pub(crate) struct InProgress(Arc<Client>);
+
+impl Clients {
+    /// Returns a client, known from now on.
+    pub(crate) fn at(&self, name: &ClientName, now: Duration) -> Arc<Client> {
+        let mut clients = self.lock();
+        let client = match clients.get(name) {
+            Some(client) => client.clone(),
+            None => {
+                let client = Arc::new(Client::new(name.clone()));
+                clients.insert(name.clone(), client.clone());
+                client
+            }
+        };
+        client.seen.store(now.as_secs(), Ordering::Relaxed);
+        client
+    }
+
+    /// Returns a client that is known.
+    pub(crate) fn get(&self, name: &ClientName) -> Option<Arc<Client>> {
+        self.lock().get(name).cloned()
+    }
+
+    /// Forgets the clients that have been away for `idle` at `now`, and returns them.
+    pub(crate) fn take_idle(&self, now: Duration, idle: Duration) -> Vec<ClientName> {
+        let before = now.saturating_sub(idle).as_secs();
+        let is_idle = |client: &Client| {
+            client.seen.load(Ordering::Relaxed) < before
+                && client.in_progress.load(Ordering::SeqCst) == 0
+                && client.leaving.receiver_count() == 0
+        };
+        let mut clients = self.lock();
+        let idle: Vec<_> = clients
+            .values()
+            .filter(|client| is_idle(client))
+            .map(|client| client.name.clone())
+            .collect();
+        for name in &idle {
+            clients.remove(name);
+        }
+        idle
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ClientName, Arc<Client>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Client {
+    fn new(name: ClientName) -> Self {
+        Self {
+            name,
+            identity: OnceLock::new(),
+            seen: AtomicU64::new(0),
+            in_progress: AtomicUsize::new(0),
+            is_quiet: Notify::new(),
+            handed_over: AtomicU64::new(0),
+            leaving: watch::Sender::new(0),
+            is_arriving: AtomicBool::new(false),
+            arrival: AsyncMutex::default(),
+        }
+    }
+
+    /// Begins its arrival here; waits for one that has begun.
+    pub(crate) async fn arrive(&self) -> Arrival<'_> {
+        let turn = self.arrival.lock().await;
+        self.is_arriving.store(true, Ordering::SeqCst);
+        Arrival { client: self, _turn: turn }
+    }
+
+    /// Whether it is arriving.
+    pub(crate) fn is_arriving(&self) -> bool {
+        self.is_arriving.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it has arrived.
+    pub(crate) async fn arrived(&self) {
+        drop(self.arrival.lock().await);
+    }
+
+    /// Begins to execute a request in this generation; `None` once the client was handed over in it, or in a later one.
+    pub(crate) fn begin(self: &Arc<Self>, generation: Generation) -> Option<InProgress> {
+        self.in_progress.fetch_add(1, Ordering::SeqCst);
+        let request = InProgress(self.clone());
+        // Counted first: whoever hands it over sees this request, or this request sees the hand-over.
+        (self.handed_over.load(Ordering::SeqCst) < generation.0).then_some(request)
+    }
+
+    /// Hands the client over to the next proxy of this generation: returns when no request is in progress any more.
+    pub(crate) async fn hand_over(&self, generation: Generation) {
+        self.handed_over.fetch_max(generation.0, Ordering::SeqCst);
+        loop {
+            let is_quiet = self.is_quiet.notified();
+            if self.in_progress.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            is_quiet.await;
+        }
+    }
+
+    /// Returns a signal that its open connections should end.
+    pub(crate) fn leaving(&self) -> watch::Receiver<u64> {
+        self.leaving.subscribe()
+    }
+
+    /// Asks its open connections to end: it has moved.
+    pub(crate) fn leave(&self) {
+        self.leaving.send_modify(|count| *count += 1);
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        self.client.is_arriving.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Drop for InProgress {
+    fn drop(&mut self) {
+        if self.0.in_progress.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.is_quiet.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    fn clients() -> (Clients, Arc<Client>) {
+        let clients = Clients::default();
+        let client = clients.at(&ClientName::new("drone").unwrap(), Duration::from_secs(100));
+        (clients, client)
+    }
+
+    #[tokio::test]
+    async fn a_client_is_handed_over_when_its_last_request_has_ended() {
+        let (_, client) = clients();
+        let [first, second] = [(); 2].map(|()| client.begin(Generation(7)).unwrap());
+        let mut over = pin!(client.hand_over(Generation(7)));
+        assert!(futures_util::poll!(&mut over).is_pending());
+        assert!(client.begin(Generation(7)).is_none(), "it is being handed over");
+        assert!(client.begin(Generation(8)).is_some(), "it came back");
+        drop(first);
+        assert!(futures_util::poll!(&mut over).is_pending());
+        drop(second);
+        assert!(futures_util::poll!(&mut over).is_ready());
+    }
+
+    #[test]
+    fn only_clients_that_are_away_are_forgotten() {
+        let (clients, client) = clients();
+        let idle = |now| clients.take_idle(Duration::from_secs(now), Duration::from_secs(10));
+        assert_eq!(idle(105), []);
+        let request = client.begin(Generation(1));
+        assert_eq!(idle(200), []);
+        drop(request);
+        let connection = client.leaving();
+        assert_eq!(idle(200), []);
+        drop(connection);
+        assert_eq!(idle(200), [client.name.clone()]);
+        assert!(clients.get(&client.name).is_none());
+    }
+}

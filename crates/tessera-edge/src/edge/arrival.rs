@@ -1,0 +1,131 @@
+//! A client's first request at the proxy that was announced to it: the switch, and what the earlier owner changed after it
+//! had exported the client's state.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_bindings::{BindingError, BindingState, ClientName, Generation, LaterChanges, Route};
+use tessera_proxy::logging::tracing;
+use tokio::time::{Instant, timeout};
+
+use super::Edge;
+use crate::clients::Client;
+use crate::metrics::MoveStep;
+
+/// How long a client's first request waits for the earlier owner's last changes.
+const LAST_CHANGES: Duration = Duration::from_secs(2);
+
+impl Edge {
+    /// Takes the step `switch`, so that this proxy owns the client; returns once the table shows it, or shows something else.
+    pub(super) async fn arrive(&self, client: &Arc<Client>, generation: Generation) {
+        let began = Instant::now();
+        let name = &client.name;
+        let arrival = client.arrive().await;
+        // Another request has taken the step meanwhile.
+        if !matches!(self.table.route(name, &self.own), Route::Switch { .. }) {
+            return;
+        }
+        match self.bindings.switch(name, generation, &self.own).await {
+            Ok(binding) => {
+                self.metrics.step(MoveStep::Switched);
+                if let BindingState::Switched { earlier, .. } = &binding.state {
+                    let forward = self.table.proxy(earlier).map(|proxy| proxy.forward);
+                    self.import_last_changes(name, generation, forward.as_deref()).await;
+                }
+                tracing::info!(
+                    client = %String::from_utf8_lossy(name.as_bytes()),
+                    generation = generation.0,
+                    took = ?began.elapsed(),
+                    "the client has moved here"
+                );
+            }
+            Err(BindingError::Refused(why)) => {
+                tracing::debug!(
+                    generation = generation.0,
+                    "the client can't switch here now: {why}"
+                );
+            }
+            Err(error) => {
+                tracing::warn!("a client that was announced this proxy can't switch: {error}")
+            }
+        }
+        drop(arrival);
+        let is_other = || self.table.route(name, &self.own) != Route::Switch { generation };
+        self.wait_until(is_other).await;
+    }
+
+    /// Imports what the earlier owner changed since the first import.
+    async fn import_last_changes(
+        &self,
+        name: &ClientName,
+        generation: Generation,
+        earlier: Option<&str>,
+    ) {
+        if !self.has_state() {
+            return;
+        }
+        let import = async {
+            let Some(earlier) = earlier else { return Err("the earlier proxy is gone".to_owned()) };
+            let state = self.peers.last_changes(earlier, name, generation, LAST_CHANGES).await?;
+            self.import(name, generation, &state).await
+        };
+        let imported = timeout(LAST_CHANGES, import).await;
+        let result = match imported.unwrap_or_else(|_| Err("it took too long".to_owned())) {
+            Ok(_) => LaterChanges::Arrived,
+            Err(why) => {
+                self.metrics.step(MoveStep::ChangesLost);
+                tracing::warn!(
+                    client = %String::from_utf8_lossy(name.as_bytes()),
+                    generation = generation.0,
+                    "what changed last in the client's state is lost: {why}"
+                );
+                LaterChanges::Lost
+            }
+        };
+        // Only a record: the result stands here.
+        let _ = self.bindings.changes(name, generation, &self.own, result).await;
+    }
+
+    /// Takes over a client whose owner is dead; false if it can't now.
+    pub(super) async fn take_over(
+        &self,
+        name: &ClientName,
+        generation: Generation,
+        is_prepared: bool,
+    ) -> bool {
+        let taken = match is_prepared {
+            true => self.bindings.promote(name, generation, &self.own).await,
+            false => self.bindings.adopt(name, generation, &self.own).await,
+        };
+        match taken {
+            Ok(_) => {
+                self.metrics.step(MoveStep::TakenOver);
+                tracing::info!(
+                    client = %String::from_utf8_lossy(name.as_bytes()),
+                    has_state = is_prepared,
+                    "took over the client of a proxy that is gone"
+                );
+                self.wait_until(|| {
+                    self.table.binding(name).is_some_and(|it| it.owner() == &self.own)
+                })
+                .await
+            }
+            // The table is behind.
+            Err(BindingError::ProxyLive(owner)) => {
+                self.wait_until(|| self.table.proxy(&owner).is_some()).await
+            }
+            Err(BindingError::Refused(_)) => {
+                let before = self.table.binding(name);
+                self.wait_until(|| self.table.binding(name) != before).await
+            }
+            // Another process has imported what this one lacks: begin without.
+            Err(BindingError::ImportLost(_)) if is_prepared => {
+                self.bindings.adopt(name, generation, &self.own).await.is_ok()
+            }
+            Err(error) => {
+                tracing::warn!("a client of a proxy that is gone can't be taken over: {error}");
+                false
+            }
+        }
+    }
+}

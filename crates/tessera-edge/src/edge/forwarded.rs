@@ -1,0 +1,118 @@
+//! What other proxies of the pool send: requests of this proxy's clients, and questions for a client's state. Only holders of
+//! a certificate of the pool reach this.
+
+use http::{HeaderValue, Request, Response, StatusCode};
+use tessera_bindings::{ClientName, ForwardedRoute, Generation, Route};
+use tessera_kit::clock::unix;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::server::keep;
+use tessera_proxy::logging::tracing;
+use tokio::time::timeout;
+
+use super::response::{no_service, refuse};
+use super::{Edge, PATIENCE};
+use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
+use crate::peers::StateQuestion;
+
+impl Edge {
+    /// Answers another proxy.
+    pub(crate) async fn answer_peer(&self, mut request: Request<Body>) -> Response<Body> {
+        let question = request.headers_mut().remove(STATE);
+        let Some((name, generation)) = fields::take_names(request.headers_mut()) else {
+            return refuse(
+                StatusCode::BAD_REQUEST,
+                "another proxy must name the client and the generation",
+            );
+        };
+        if let Some(question) = question {
+            let Some(question) = StateQuestion::of(&question) else {
+                return refuse(
+                    StatusCode::BAD_REQUEST,
+                    "this question isn't known: upgrade this proxy",
+                );
+            };
+            return self.answer_state(&name, generation, question).await;
+        }
+        self.answer_forwarded(&name, generation, request).await
+    }
+
+    /// Serves a request that another proxy forwarded, or refuses it: there is no second hop.
+    async fn answer_forwarded(
+        &self,
+        name: &ClientName,
+        generation: Generation,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        let route = || self.table.route_forwarded(name, &self.own, generation);
+        // The other proxy may know of a move that this one doesn't know of yet.
+        self.wait_until(|| route() != ForwardedRoute::Wait).await;
+        if route() != ForwardedRoute::Serve {
+            return not_here();
+        }
+        let services = self.services();
+        let service = match services.find(&request) {
+            Ok(service) => service,
+            Err(status) => return no_service(status),
+        };
+        let client = self.clients.at(name, unix());
+        if service.state.is_some() && client.is_arriving() {
+            client.arrived().await;
+        }
+        let Route::Serve { announce, generation } = self.table.route(name, &self.own) else {
+            return not_here();
+        };
+        let Some(in_progress) = client.begin(generation) else { return not_here() };
+        if service.state.is_some() && !self.lease.is_held() {
+            return not_here();
+        }
+        let mut response = self.execute(service, Some(name), request).await;
+        keep(&mut response, in_progress);
+        self.announce(&mut response, announce.as_deref());
+        response
+    }
+
+    /// Exports a client's state for its next proxy.
+    async fn answer_state(
+        &self,
+        name: &ClientName,
+        generation: Generation,
+        question: StateQuestion,
+    ) -> Response<Body> {
+        // The other proxy has read the store, and this one may be behind.
+        let is_known = || self.table.binding(name).is_some_and(|it| it.generation >= generation);
+        if !self.wait_until(is_known).await
+            || self.table.binding(name).is_none_or(|it| it.generation != generation)
+        {
+            return not_here();
+        }
+        if question == StateQuestion::HandOver
+            && timeout(PATIENCE, self.clients.at(name, unix()).hand_over(generation)).await.is_err()
+        {
+            let why = "requests of the client are still in progress here";
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
+        }
+        let state = match self.export(name).await {
+            Ok(state) => state,
+            Err(why) => {
+                tracing::warn!("a client's state can't be exported: {why}");
+                return refuse(StatusCode::BAD_GATEWAY, &why);
+            }
+        };
+        let version = state.version();
+        match state.seal(&self.state_keys, name, generation, unix()) {
+            Some(sealed) => {
+                let mut response = Response::new(Body::full(sealed.into()));
+                response.headers_mut().insert(STATE_VERSION, HeaderValue::from(version));
+                response
+            }
+            None => refuse(StatusCode::INTERNAL_SERVER_ERROR, "the state can't be sealed"),
+        }
+    }
+}
+
+/// Refuses a request without having executed it.
+fn not_here() -> Response<Body> {
+    let mut response = refuse(StatusCode::MISDIRECTED_REQUEST, "another proxy serves this client");
+    response.headers_mut().insert(REFUSED, HeaderValue::from_static("?1"));
+    response
+}

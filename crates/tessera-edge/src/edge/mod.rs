@@ -1,0 +1,113 @@
+//! A proxy of a pool: what it does with requests, and its part in moves.
+//!
+//! | file | purpose |
+//! |---|---|
+//! | `requests.rs` | a client's request: served here, or forwarded to the owner |
+//! | `forwarded.rs` | what other proxies send: requests, and questions for a client's state |
+//! | `arrival.rs` | a client's first request here: the switch, and what the earlier owner changed meanwhile |
+//! | `moves.rs` | the steps that follow from changes of bindings |
+//! | `exchange.rs` | clients' state to and from the instances of services |
+//! | `response.rs` | the responses that a proxy makes itself |
+
+mod arrival;
+mod exchange;
+mod forwarded;
+mod moves;
+mod requests;
+mod response;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tessera_bindings::{BindingTable, Bindings, ClientName, ProxyEntry, ProxyLease, ProxyName};
+use tessera_kit::clock::unix;
+use tessera_vault::{SiteVault, WrappingKeys};
+use tokio::time::{Instant, timeout_at};
+
+pub(crate) use self::requests::ClientConnection;
+use crate::clients::Clients;
+use crate::metrics::Metrics;
+use crate::names::Naming;
+use crate::peers::Peers;
+use crate::services::Services;
+
+/// A proxy of a pool.
+pub(crate) struct Edge {
+    pub(crate) own: ProxyName,
+    /// What it has in the store.
+    pub(crate) entry: ProxyEntry,
+    pub(crate) bindings: Bindings,
+    pub(crate) table: BindingTable,
+    pub(crate) lease: ProxyLease,
+    pub(crate) clients: Clients,
+    pub(crate) naming: Naming,
+    pub(crate) peers: Peers,
+    /// Seals clients' state on its way.
+    pub(crate) state_keys: WrappingKeys,
+    /// The vault whose keys move with their clients.
+    pub(crate) vault: Option<Arc<SiteVault>>,
+    pub(crate) services: RwLock<Arc<Services>>,
+    pub(crate) settings: Settings,
+    pub(crate) metrics: Metrics,
+}
+
+/// What the configuration sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// The constant `ma` of announcements.
+    pub(crate) ma: Duration,
+    /// How long a service may take to answer.
+    pub(crate) answer: Duration,
+    /// How many clients this proxy may bind.
+    pub(crate) bound: usize,
+    /// After this time without a request a client loses its binding.
+    pub(crate) idle: Duration,
+}
+
+/// How long a request waits for a change of the table that must be under way.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Edge {
+    /// Returns the current services.
+    pub(crate) fn services(&self) -> Arc<Services> {
+        self.services.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until `is_so` holds for the table, which changes meanwhile; false if it doesn't in time.
+    async fn wait_until(&self, is_so: impl Fn() -> bool) -> bool {
+        let deadline = Instant::now() + PATIENCE;
+        let mut changes = self.table.changes();
+        loop {
+            changes.borrow_and_update();
+            if is_so() {
+                return true;
+            }
+            if !matches!(timeout_at(deadline, changes.changed()).await, Ok(Ok(()))) {
+                return false;
+            }
+        }
+    }
+
+    /// Returns what a client's one-time keys are kept by, if it is known here.
+    fn identity_of(&self, client: &ClientName) -> Option<Vec<u8>> {
+        self.clients.get(client)?.identity.get().cloned()
+    }
+
+    /// Releases clients that have been away for long, and takes the steps that are due: call it each second.
+    pub(crate) async fn look_around(&self) {
+        if let Err(error) = self.bindings.take_due_steps(&self.table).await {
+            tessera_proxy::logging::tracing::debug!(
+                "steps that are due wait for the store: {error}"
+            );
+        }
+        for client in self.clients.take_idle(unix(), self.settings.idle) {
+            if let Some(binding) = self.table.binding(&client)
+                && binding.owner() == &self.own
+            {
+                // It is moving, or the store is away: it is released by the next owner, or stays.
+                let _ = self.bindings.release(&client, binding.generation, &self.own).await;
+            }
+        }
+        self.metrics.follow(self.table.len(), self.lease.is_held());
+    }
+}

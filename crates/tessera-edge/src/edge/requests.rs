@@ -1,0 +1,272 @@
+//! A client's request: served here, or forwarded to the proxy that owns the client.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::header::{ALT_SVC, SET_COOKIE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use tessera_bindings::{BindingError, ClientName, Generation, Route};
+use tessera_kit::clock::unix;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::Call;
+use tessera_proxy::http::deadline::Deadline;
+use tessera_proxy::http::server::keep;
+use tokio::sync::Notify;
+
+use super::response::{failed, no_service, not_admitted, refuse};
+use super::{Edge, PATIENCE};
+use crate::clients::Client;
+use crate::fields;
+use crate::metrics::RequestResult;
+use crate::peers::ForwardError;
+use crate::services::{self, Service};
+
+/// A client's connection.
+pub(crate) struct ClientConnection {
+    pub(crate) address: Option<IpAddr>,
+    /// What the client's certificate names.
+    pub(crate) identity: Option<Vec<u8>>,
+    client: Mutex<Option<Arc<Client>>>,
+    named: Notify,
+}
+
+/// How often a request looks at the bindings again, when they change under it.
+const LOOKS: usize = 6;
+
+impl ClientConnection {
+    pub(crate) fn new(address: Option<IpAddr>, identity: Option<Vec<u8>>) -> Self {
+        Self { address, identity, client: Mutex::default(), named: Notify::new() }
+    }
+
+    /// Completes when the connection's client has moved to another proxy.
+    pub(crate) async fn left(&self) {
+        loop {
+            let named = self.named.notified();
+            let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some(client) = client else {
+                named.await;
+                continue;
+            };
+            let mut leaving = client.leaving();
+            drop(client);
+            tokio::select! {
+                changed = leaving.changed() => match changed {
+                    Ok(()) => return,
+                    Err(_) => std::future::pending().await,
+                },
+                // Another client: a gateway's connection.
+                () = named => {}
+            }
+        }
+    }
+
+    fn is_of(&self, client: &Arc<Client>) {
+        let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if !current.as_ref().is_some_and(|current| Arc::ptr_eq(current, client)) {
+            *current = Some(client.clone());
+            self.named.notify_waiters();
+        }
+    }
+}
+
+impl Edge {
+    /// Answers a client's request.
+    pub(crate) async fn answer(
+        &self,
+        connection: &ClientConnection,
+        mut request: Request<Body>,
+    ) -> Response<Body> {
+        fields::remove_claims(request.headers_mut());
+        let services = self.services();
+        let service = match services.find(&request) {
+            Ok(service) => service,
+            Err(status) => return self.refused(no_service(status)),
+        };
+        let identity = connection.identity.as_deref();
+        if let Err(status) = service.admit(request.method(), identity) {
+            return self.refused(not_admitted(service, status));
+        }
+        let host = services::host(&request).unwrap_or_default();
+        fields::add_way(request.headers_mut(), connection.address, &host);
+        let Some(named) = self.naming.client(identity, request.headers()) else {
+            let mut response = self.execute(service, None, request).await;
+            if let Some(cookie) = self.naming.new_cookie(tessera_aws_lc::provider().random) {
+                response.headers_mut().append(SET_COOKIE, cookie);
+            }
+            return response;
+        };
+        self.naming.hide(request.headers_mut());
+        let client = self.clients.at(&named.name, unix());
+        if let Some(identity) = named.identity {
+            client.identity.get_or_init(|| identity);
+        }
+        connection.is_of(&client);
+        self.answer_client(service, &client, request).await
+    }
+
+    /// Answers a request of a client that has a name.
+    async fn answer_client(
+        &self,
+        service: &Service,
+        client: &Arc<Client>,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        let mut request = Some(request);
+        for _ in 0..LOOKS {
+            let name = &client.name;
+            match self.table.route(name, &self.own) {
+                Route::Serve { announce, generation } => {
+                    if service.state.is_some() && client.is_arriving() {
+                        client.arrived().await;
+                        continue;
+                    }
+                    if service.state.is_some() && !self.lease.is_held() {
+                        return self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, CUT_OFF));
+                    }
+                    if let Some(in_progress) = client.begin(generation) {
+                        let Some(request) = request.take() else { break };
+                        let mut response = self.execute(service, Some(name), request).await;
+                        keep(&mut response, in_progress);
+                        self.announce(&mut response, announce.as_deref());
+                        return response;
+                    }
+                    // The next proxy owns it already, which the table will show.
+                    let is_over =
+                        || !matches!(self.table.route(name, &self.own), Route::Serve { .. });
+                    if !self.wait_until(is_over).await {
+                        break;
+                    }
+                }
+                Route::Bind => match self.bind(name).await {
+                    Ok(Some(())) => {}
+                    Ok(None) if service.state.is_none() => {
+                        let Some(request) = request.take() else { break };
+                        return self.execute(service, Some(name), request).await;
+                    }
+                    Ok(None) | Err(_) => break,
+                },
+                Route::Switch { generation } => self.arrive(client, generation).await,
+                Route::TakeOver { generation, is_prepared } => {
+                    if !self.take_over(name, generation, is_prepared).await {
+                        break;
+                    }
+                }
+                Route::Forward { to, generation, .. } => {
+                    let Some(own) = request.take() else { break };
+                    let again = repeated(&own);
+                    match self.forward(&to, name, generation, own).await {
+                        Ok(response) => return response,
+                        Err(ForwardError::Failed(error)) => return self.refused(failed(&error)),
+                        Err(ForwardError::Refused) => {}
+                    }
+                    request = again;
+                    let binding = self.table.binding(name);
+                    let is_other = || self.table.binding(name) != binding;
+                    if request.is_none() || !self.wait_until(is_other).await {
+                        break;
+                    }
+                }
+            }
+        }
+        self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, MOVING))
+    }
+
+    /// Binds a client that came here first. `None`: this proxy has bound enough clients, or can't reach the store.
+    async fn bind(&self, name: &ClientName) -> Result<Option<()>, BindingError> {
+        if self.table.is_current() && self.table.len() >= self.settings.bound {
+            return Ok(None);
+        }
+        match self.bindings.bind(name, &self.own).await {
+            Ok(_) => {
+                self.wait_until(|| self.table.binding(name).is_some()).await;
+                Ok(Some(()))
+            }
+            Err(BindingError::Store(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a request to an instance of its service.
+    pub(super) async fn execute(
+        &self,
+        service: &Service,
+        client: Option<&ClientName>,
+        mut request: Request<Body>,
+    ) -> Response<Body> {
+        if let Some(client) = client {
+            fields::name_to_service(request.headers_mut(), client);
+        }
+        let mut call = Call::until(Deadline::after(self.settings.answer));
+        if service.is_repeatable || is_safe(request.method()) {
+            call = call.repeatable();
+        }
+        match service.instances.call(request, call).await {
+            Ok(answer) => {
+                let mut response = answer.response;
+                let status = response.status();
+                fields::clean_response(response.headers_mut(), status);
+                self.metrics.request(RequestResult::Served);
+                response
+            }
+            Err(error) => {
+                tessera_proxy::logging::tracing::debug!(service = service.name, "{error}");
+                self.metrics.request(RequestResult::Failed);
+                failed(&error)
+            }
+        }
+    }
+
+    /// Forwards a request to the proxy that owns the client.
+    async fn forward(
+        &self,
+        to: &str,
+        name: &ClientName,
+        generation: Generation,
+        mut request: Request<Body>,
+    ) -> Result<Response<Body>, ForwardError> {
+        fields::name_to_proxy(request.headers_mut(), name, generation);
+        let deadline = Deadline::after(self.settings.answer.saturating_add(PATIENCE));
+        let mut response = self.peers.forward(to, request, deadline).await?;
+        fields::remove_own(response.headers_mut());
+        self.metrics.request(RequestResult::Forwarded);
+        Ok(response)
+    }
+
+    /// Names the client's current proxy (RFC 7838). It is always the same `ma`: see
+    /// [`PoolSection::ma`](crate::config::PoolSection::ma).
+    pub(super) fn announce(&self, response: &mut Response<Body>, authority: Option<&str>) {
+        // The announced proxy has just died: this one still serves.
+        let authority = authority.unwrap_or(&self.entry.authority);
+        let value = format!("h2=\"{authority}\"; ma={}; persist=1", self.settings.ma.as_secs());
+        if let Ok(value) = HeaderValue::try_from(value) {
+            response.headers_mut().insert(ALT_SVC, value);
+        }
+    }
+
+    fn refused(&self, response: Response<Body>) -> Response<Body> {
+        self.metrics.request(RequestResult::Refused);
+        response
+    }
+}
+
+const CUT_OFF: &str =
+    "this proxy can't reach the store, and another may serve the client: try again";
+const MOVING: &str = "the client is moving, and which proxy serves it isn't settled: try again";
+
+/// RFC 9110 §9.2.1.
+fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// Returns a second copy of a request that has no body, for when the first one is refused.
+fn repeated(request: &Request<Body>) -> Option<Request<Body>> {
+    if !request.body().is_end() {
+        return None;
+    }
+    let mut copy = Request::new(Body::empty());
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    Some(copy)
+}

@@ -1,0 +1,135 @@
+//! The fields that this proxy adds to requests and responses, and removes.
+
+use std::net::IpAddr;
+
+use http::header::{HeaderName, HeaderValue, VIA};
+use http::{HeaderMap, StatusCode};
+use tessera_bindings::{ClientName, Generation};
+use tessera_kit::hex;
+use tessera_proxy::http::hop_by_hop::remove_hop_by_hop;
+
+/// Who sent a request: to services, the client's name, percent-encoded; between proxies, in hexadecimal.
+pub(crate) const CLIENT: HeaderName = HeaderName::from_static("tessera-client");
+/// Between proxies: in which generation a request was forwarded.
+pub(crate) const GENERATION: HeaderName = HeaderName::from_static("tessera-generation");
+/// Between proxies: asks for a client's state.
+pub(crate) const STATE: HeaderName = HeaderName::from_static("tessera-state");
+/// Between proxies: the next proxy refuses a request, which it hasn't executed.
+pub(crate) const REFUSED: HeaderName = HeaderName::from_static("tessera-refused");
+/// Between a proxy and a service: the version of a client's state.
+pub(crate) const STATE_VERSION: HeaderName = HeaderName::from_static("tessera-state-version");
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+
+/// The prefix of the names above.
+const OWN: &str = "tessera-";
+
+/// Removes what a client may not say: fields that proxies add.
+pub(crate) fn remove_claims(headers: &mut HeaderMap) {
+    for name in [FORWARDED, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO] {
+        headers.remove(name);
+    }
+    remove_own(headers);
+}
+
+/// Removes the fields of this program.
+pub(crate) fn remove_own(headers: &mut HeaderMap) {
+    // Hardly any message has one, so don't collect.
+    while let Some(name) = headers.keys().find(|name| name.as_str().starts_with(OWN)).cloned() {
+        headers.remove(name);
+    }
+}
+
+/// Adds what a service should know of a request's way.
+pub(crate) fn add_way(headers: &mut HeaderMap, address: Option<IpAddr>, host: &str) {
+    let address = address.map_or_else(|| "unknown".to_owned(), |it| it.to_canonical().to_string());
+    for (name, value) in [(FORWARDED_FOR, address.as_str()), (FORWARDED_HOST, host)] {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    }
+    headers.insert(FORWARDED_PROTO, HeaderValue::from_static("https"));
+    headers.append(VIA, HeaderValue::from_static("2 tessera"));
+}
+
+/// Names the client to a service.
+pub(crate) fn name_to_service(headers: &mut HeaderMap, client: &ClientName) {
+    if let Ok(value) = HeaderValue::from_str(&percent_encoded(client)) {
+        headers.insert(CLIENT, value);
+    }
+}
+
+/// Names the client and the generation to another proxy.
+pub(crate) fn name_to_proxy(headers: &mut HeaderMap, client: &ClientName, generation: Generation) {
+    if let Ok(value) = HeaderValue::from_str(&hex::encode(client.as_bytes())) {
+        headers.insert(CLIENT, value);
+    }
+    headers.insert(GENERATION, HeaderValue::from(generation.0));
+}
+
+/// Takes what [`name_to_proxy`] added.
+pub(crate) fn take_names(headers: &mut HeaderMap) -> Option<(ClientName, Generation)> {
+    let client = headers.remove(CLIENT)?;
+    let generation = headers.remove(GENERATION)?;
+    let client = ClientName::new(hex::decode(client.to_str().ok()?)?.to_vec()).ok()?;
+    Some((client, Generation(generation.to_str().ok()?.parse().ok()?)))
+}
+
+/// Percent-encodes a client's name for a path and for a field.
+pub(crate) fn percent_encoded(client: &ClientName) -> String {
+    let mut text = String::new();
+    for byte in client.as_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                text.push(char::from(*byte));
+            }
+            other => text.push_str(&format!("%{other:02X}")),
+        }
+    }
+    text
+}
+
+/// Prepares a service's response for the client: the proxy names itself, and HTTP's versions differ.
+pub(crate) fn clean_response(headers: &mut HeaderMap, status: StatusCode) {
+    if status != StatusCode::SWITCHING_PROTOCOLS {
+        remove_hop_by_hop(headers);
+    }
+    headers.remove(http::header::ALT_SVC);
+    remove_own(headers);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_can_claim_nothing() {
+        let mut headers = HeaderMap::new();
+        for name in
+            ["tessera-client", "tessera-anything", "x-forwarded-for", "forwarded", "x-other"]
+        {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static("x"));
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static("y"));
+        }
+        remove_claims(&mut headers);
+        assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-other"]);
+        add_way(&mut headers, Some("::ffff:192.0.2.7".parse().unwrap()), "www.example");
+        assert_eq!(headers["x-forwarded-for"], "192.0.2.7");
+        assert_eq!(headers["x-forwarded-proto"], "https");
+    }
+
+    #[test]
+    fn names_pass_between_proxies_whatever_bytes_they_have() {
+        let client = ClientName::new(&b"dns:a b\xff\n%"[..]).unwrap();
+        let mut headers = HeaderMap::new();
+        name_to_proxy(&mut headers, &client, Generation(u64::MAX));
+        assert_eq!(take_names(&mut headers), Some((client.clone(), Generation(u64::MAX))));
+        assert!(headers.is_empty());
+        assert_eq!(percent_encoded(&client), "dns%3Aa%20b%FF%0A%25");
+        name_to_service(&mut headers, &client);
+        assert_eq!(take_names(&mut headers), None);
+    }
+}

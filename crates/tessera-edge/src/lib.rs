@@ -1,0 +1,37 @@
+//! `tessera edge`: an HTTP proxy whose clients move between the proxies of a pool, with their sessions, their state and their
+//! one-time keys.
+//!
+//! From top to bottom; a module imports only from its own row and those below it:
+//!
+//! | modules | what happens there |
+//! |---|---|
+//! | [`run()`], [`check()`] | the commands: the whole process, and the same errors without listening |
+//! | `running`, `changes`, `confinement` | a live proxy: listeners, periodic tasks, reloads, its end; what the process may use |
+//! | `edge` | requests and moves |
+//! | `load`, `tls` | what a configuration names |
+//! | `peers`, `state` | the channel to the other proxies, and clients' state on its way |
+//! | `clients`, `names` | clients that were here, and what names them |
+//! | `services`, `fields`, [`metrics`] | which service a request is for; fields of messages; series for Prometheus |
+//! | [`config`], `paths` | the schema and its checks; paths that mean the same to everyone |
+#![forbid(unsafe_code)]
+
+mod changes;
+mod check;
+mod clients;
+pub mod config;
+mod confinement;
+mod edge;
+mod fields;
+mod load;
+pub mod metrics;
+mod names;
+mod paths;
+mod peers;
+mod run;
+mod running;
+mod services;
+mod state;
+mod tls;
+
+pub use self::check::{check, summary};
+pub use self::run::run;

@@ -1,0 +1,91 @@
+//! What a configuration names: the store, the keys, the services.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_kit::clock::unix;
+use tessera_kit::{KeySource, ProgramError};
+use tessera_proxy::http::body::BodyLimits;
+use tessera_proxy::http::client::{Connect, Plaintext, Pool, PoolOptions, Protocol, Target, Tls};
+use tessera_proxy::stores::etcd_client;
+use tessera_store::{FileStore, Store};
+use tessera_tokio::{Connector, MemorySessionStore};
+use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
+use zeroize::Zeroizing;
+
+use crate::config::{Edge, PoolSection, ServiceSection};
+use crate::services::{Service, Services};
+use crate::tls;
+
+/// How long a request to etcd may take: a client's first request waits for it.
+const DEADLINE: Duration = Duration::from_millis(500);
+
+/// Opens the store. In etcd it need not be reached now. Blocks for a moment with a file.
+pub(crate) fn store(pool: &PoolSection) -> Result<Arc<dyn Store>, ProgramError> {
+    match (&pool.etcd, &pool.file) {
+        (Some(etcd), _) => Ok(Arc::new(etcd_client("pool", etcd, DEADLINE)?)),
+        (None, Some(path)) => {
+            let store =
+                FileStore::open(path).map_err(|error| ProgramError::Failed(error.to_string()))?;
+            Ok(Arc::new(store))
+        }
+        (None, None) => {
+            Err(ProgramError::settings("[pool] etcd: where the pool's store is must be set"))
+        }
+    }
+}
+
+/// Reads the key that seals clients' state.
+pub(crate) fn state_keys(key: &KeySource) -> Result<WrappingKeys, ProgramError> {
+    let key = key.read("[pool] key", "pool", Path::new(""))?;
+    let mut secret = Zeroizing::new([0; 32]);
+    secret.copy_from_slice(&**key);
+    let keys = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::ClientState);
+    let added = keys.add(EpochKey::forever(KEY_ID, secret), unix());
+    added.map_err(|error| ProgramError::settings(format!("[pool] key: {error}")))?;
+    Ok(keys)
+}
+
+/// There is one key, replaced only while all proxies are down: its id carries no information.
+const KEY_ID: [u8; 16] = *b"edge pool key\0\0\0";
+
+/// Prepares the services, with their pools. Nothing is connected yet.
+pub(crate) fn services(edge: &Edge) -> Result<Services, ProgramError> {
+    let services = edge.service.iter().map(|(name, section)| {
+        let instances = instances(name, section, edge)?;
+        Ok(Service::new(name, section, instances))
+    });
+    services.collect::<Result<_, ProgramError>>().map(Services::new)
+}
+
+fn instances(name: &str, section: &ServiceSection, edge: &Edge) -> Result<Pool, ProgramError> {
+    let connect: Arc<dyn Connect> = match tls::for_instances(name, section)? {
+        None if section.http2 => Arc::new(Plaintext(Protocol::Http2)),
+        None => Arc::new(Plaintext(Protocol::Http1)),
+        Some(config) => {
+            let sessions = Arc::new(MemorySessionStore::default());
+            let tls = Tls::new(Connector::new(config).with_sessions(sessions));
+            match &section.server_name {
+                Some(server_name) => Arc::new(tls.named(server_name.clone())),
+                None => Arc::new(tls),
+            }
+        }
+    };
+    let target = |instance: &crate::config::InstanceSection| Target {
+        address: instance.address.clone(),
+        priority: instance.rank,
+        weight: instance.weight,
+    };
+    let targets: Vec<_> = section.instances.iter().map(target).collect();
+    let options = PoolOptions {
+        connections: if section.http2 { 8 } else { CONNECTIONS },
+        connect: section.connect,
+        body: BodyLimits { max_len: u64::MAX, idle: edge.limits.body_idle },
+        ..PoolOptions::default()
+    };
+    Ok(Pool::new(connect, targets, options))
+}
+
+/// Connections of HTTP/1.1 to the instances of a service: each carries one request at a time.
+const CONNECTIONS: usize = 512;

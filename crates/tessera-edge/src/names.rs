@@ -1,0 +1,172 @@
+//! What names a client: its certificate, or a cookie.
+
+use http::header::COOKIE;
+use http::{HeaderMap, HeaderValue};
+use tessera::crypto::Random;
+use tessera_bindings::ClientName;
+use tessera_kit::{credential, hex};
+
+use crate::config::{ClientsSection, NamedBy};
+
+/// What names clients.
+#[derive(Debug, Clone)]
+pub(crate) struct Naming {
+    by: NamedBy,
+    cookie: String,
+}
+
+/// A client with a name.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NamedClient {
+    pub(crate) name: ClientName,
+    /// What its certificate names.
+    pub(crate) identity: Option<Vec<u8>>,
+}
+
+/// The length of a cookie's secret, in bytes.
+const SECRET: usize = 16;
+
+impl Naming {
+    pub(crate) fn new(section: &ClientsSection) -> Self {
+        Self { by: section.named_by, cookie: section.cookie.clone() }
+    }
+
+    /// Returns who sent a request, on a connection whose peer has this identity.
+    pub(crate) fn client(
+        &self,
+        identity: Option<&[u8]>,
+        headers: &HeaderMap,
+    ) -> Option<NamedClient> {
+        match self.by {
+            NamedBy::Nothing => None,
+            NamedBy::Certificate => {
+                let identity = identity?.to_vec();
+                let name = match ClientName::new(identity.clone()) {
+                    Ok(name) => name,
+                    // It is too long.
+                    Err(_) => {
+                        ClientName::new(format!("sha256:{}", credential::fingerprint(&identity)))
+                            .ok()?
+                    }
+                };
+                Some(NamedClient { name, identity: Some(identity) })
+            }
+            NamedBy::Cookie => {
+                let secret = self.secret(headers)?;
+                // The store and its readers learn no cookie from the name.
+                let name = format!("cookie:{}", credential::fingerprint(secret.as_bytes()));
+                Some(NamedClient { name: ClientName::new(name).ok()?, identity: None })
+            }
+        }
+    }
+
+    /// Returns a new cookie for a client that has no name; `None` if clients aren't named so, or without randomness.
+    pub(crate) fn new_cookie(&self, random: &dyn Random) -> Option<HeaderValue> {
+        if self.by != NamedBy::Cookie {
+            return None;
+        }
+        let mut secret = [0; SECRET];
+        random.fill(&mut secret).ok()?;
+        let cookie = format!(
+            "{}={}; Path=/; Max-Age=31536000; Secure; HttpOnly; SameSite=Lax",
+            self.cookie,
+            hex::encode(&secret)
+        );
+        HeaderValue::try_from(cookie).ok()
+    }
+
+    /// Removes the cookie from what a service sees: it isn't the service's.
+    pub(crate) fn hide(&self, headers: &mut HeaderMap) {
+        if self.by != NamedBy::Cookie || !headers.contains_key(COOKIE) {
+            return;
+        }
+        let others: Vec<_> = pairs(headers)
+            .filter(|pair| name_and_value(pair).is_none_or(|(name, _)| name != self.cookie))
+            .map(str::to_owned)
+            .collect();
+        headers.remove(COOKIE);
+        if let Ok(value) = HeaderValue::try_from(others.join("; "))
+            && !others.is_empty()
+        {
+            headers.insert(COOKIE, value);
+        }
+    }
+
+    fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let mut found =
+            pairs(headers).filter_map(name_and_value).filter(|(name, _)| *name == self.cookie);
+        let (_, value) = found.next()?;
+        let is_secret = value.len() == 2 * SECRET
+            && value.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        // Two of them name nobody: which one a client means can't be known.
+        (is_secret && found.next().is_none()).then_some(value)
+    }
+}
+
+/// Returns the pairs of all Cookie fields (RFC 6265 §4.2.1): HTTP/2 may split them (RFC 9113 §8.2.3).
+fn pairs(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let fields = headers.get_all(COOKIE).iter().filter_map(|field| field.to_str().ok());
+    fields.flat_map(|field| field.split(';')).map(str::trim).filter(|pair| !pair.is_empty())
+}
+
+fn name_and_value(pair: &str) -> Option<(&str, &str)> {
+    pair.split_once('=')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naming(by: NamedBy) -> Naming {
+        Naming::new(&ClientsSection { named_by: by, ..ClientsSection::default() })
+    }
+
+    fn cookies(fields: &[&str]) -> HeaderMap {
+        fields.iter().map(|field| (COOKIE, HeaderValue::from_str(field).unwrap())).collect()
+    }
+
+    #[test]
+    fn a_cookie_that_a_proxy_set_names_a_client_and_the_name_reveals_nothing() {
+        let naming = naming(NamedBy::Cookie);
+        let set = naming.new_cookie(tessera_aws_lc::provider().random).unwrap();
+        let pair = set.to_str().unwrap().split(';').next().unwrap().to_owned();
+        let client = |fields: &[&str]| naming.client(None, &cookies(fields));
+        let named = client(&[&pair]).unwrap();
+        assert_eq!(client(&["a=b; c=d", &format!("x=y; {pair}")]).unwrap(), named);
+        let (_, secret) = pair.split_once('=').unwrap();
+        assert!(!String::from_utf8_lossy(named.name.as_bytes()).contains(secret));
+        for bad in [
+            "tessera-client=",
+            "tessera-client=00",
+            "tessera-client=0000000000000000000000000000000G",
+            "tessera-client=0000000000000000000000000000000A",
+            &format!("{pair}; tessera-client=00000000000000000000000000000000"),
+        ] {
+            assert_eq!(client(&[bad]), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_service_sees_all_other_cookies() {
+        let naming = naming(NamedBy::Cookie);
+        let mut headers = cookies(&["a=b; tessera-client=00; c=d", "e=f"]);
+        naming.hide(&mut headers);
+        assert_eq!(headers[COOKIE], "a=b; c=d; e=f");
+        let mut headers = cookies(&["tessera-client=00"]);
+        naming.hide(&mut headers);
+        assert!(headers.is_empty());
+    }
+
+    #[test]
+    fn a_certificate_names_a_client_even_if_its_names_are_long() {
+        let naming = naming(NamedBy::Certificate);
+        let client = |identity: &[u8]| naming.client(Some(identity), &HeaderMap::new());
+        assert_eq!(client(b"dns:drone.example").unwrap().name.as_bytes(), b"dns:drone.example");
+        let long = [b'a'; 1024];
+        let named = client(&long).unwrap();
+        assert!(named.name.as_bytes().starts_with(b"sha256:"));
+        assert_eq!(named.identity.as_deref(), Some(&long[..]));
+        assert_eq!(naming.client(None, &HeaderMap::new()), None);
+        assert!(naming.new_cookie(tessera_aws_lc::provider().random).is_none());
+    }
+}

@@ -1,0 +1,138 @@
+//! The channel to the other proxies of the pool: HTTP/2 over mutual TLS.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode};
+use tessera_bindings::{ClientName, Generation};
+use tessera_proxy::address::DialAddress;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::{Call, CallError, Connect, Pool, PoolOptions};
+use tessera_proxy::http::deadline::Deadline;
+
+use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
+use crate::state::ClientState;
+
+/// Calls the other proxies.
+pub(crate) struct Peers {
+    connect: Arc<dyn Connect>,
+    /// By address. One for each proxy that was ever called, of a pool that is small.
+    pools: Mutex<HashMap<String, Pool>>,
+}
+
+/// Why a request wasn't answered by another proxy.
+pub(crate) enum ForwardError {
+    /// It doesn't serve the client, and executed nothing.
+    Refused,
+    /// It can't be reached, or failed.
+    Failed(CallError),
+}
+
+/// What another proxy is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StateQuestion {
+    /// The state as it is now.
+    Export,
+    /// The last state: the other proxy executes no more requests in this generation.
+    HandOver,
+}
+
+/// How long an export may take.
+const EXPORT: Duration = Duration::from_secs(5);
+
+impl StateQuestion {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Export => "export",
+            Self::HandOver => "hand-over",
+        }
+    }
+
+    pub(crate) fn of(text: &HeaderValue) -> Option<Self> {
+        [Self::Export, Self::HandOver].into_iter().find(|it| text == it.text())
+    }
+}
+
+impl Peers {
+    /// `connect` reaches them by mutual TLS.
+    pub(crate) fn new(connect: Arc<dyn Connect>) -> Self {
+        Self { connect, pools: Mutex::default() }
+    }
+
+    /// Forwards a request, which names its client.
+    pub(crate) async fn forward(
+        &self,
+        to: &str,
+        request: Request<Body>,
+        deadline: Deadline,
+    ) -> Result<Response<Body>, ForwardError> {
+        let Some(pool) = self.pool(to) else { return Err(ForwardError::Refused) };
+        let answer = pool.call(request, Call::until(deadline)).await;
+        let response = answer.map_err(ForwardError::Failed)?.response;
+        match response.headers().contains_key(REFUSED) {
+            true => Err(ForwardError::Refused),
+            false => Ok(response),
+        }
+    }
+
+    /// Returns a client's sealed state, as its owner exports it for this move; empty if it has none.
+    pub(crate) async fn state(
+        &self,
+        owner: &str,
+        client: &ClientName,
+        generation: Generation,
+    ) -> Result<Bytes, String> {
+        self.ask(owner, client, generation, StateQuestion::Export, EXPORT).await
+    }
+
+    /// Takes the client's last state from its earlier owner, which executes no more of its requests.
+    pub(crate) async fn last_changes(
+        &self,
+        earlier: &str,
+        client: &ClientName,
+        generation: Generation,
+        limit: Duration,
+    ) -> Result<Bytes, String> {
+        self.ask(earlier, client, generation, StateQuestion::HandOver, limit).await
+    }
+
+    async fn ask(
+        &self,
+        to: &str,
+        client: &ClientName,
+        generation: Generation,
+        question: StateQuestion,
+        limit: Duration,
+    ) -> Result<Bytes, String> {
+        let pool = self.pool(to).ok_or_else(|| format!("{to} is no address"))?;
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() =
+            format!("https://{to}/").parse().map_err(|_| format!("{to} is no host"))?;
+        fields::name_to_proxy(request.headers_mut(), client, generation);
+        request.headers_mut().insert(STATE, HeaderValue::from_static(question.text()));
+        let call = Call::until(Deadline::after(limit)).repeatable();
+        let answer = pool.call(request, call).await.map_err(|error| error.to_string())?;
+        let response = answer.response;
+        match response.status() {
+            StatusCode::OK if response.headers().contains_key(STATE_VERSION) => (),
+            StatusCode::NO_CONTENT => return Ok(Bytes::new()),
+            other => return Err(format!("{to} answered {other}")),
+        }
+        let body = response.into_body().collect_up_to(ClientState::LONGEST_SEALED).await;
+        body.map(|body| body.data).map_err(|error| error.to_string())
+    }
+
+    fn pool(&self, to: &str) -> Option<Pool> {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(to) {
+            return Some(pool.clone());
+        }
+        let address: DialAddress = to.parse().ok()?;
+        let options = PoolOptions { connections: 4, ..PoolOptions::default() };
+        let pool = Pool::new(self.connect.clone(), address, options);
+        pools.insert(to.to_owned(), pool.clone());
+        Some(pool)
+    }
+}

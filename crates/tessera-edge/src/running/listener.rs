@@ -1,0 +1,114 @@
+//! Incoming connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Request;
+use tessera::handshake::EarlyDataStatus;
+use tessera_proxy::drain::{DrainSummary, accept_until, drain};
+use tessera_proxy::gate::{AdmittedClient, Gate};
+use tessera_proxy::http::body::{Body, BodyLimits};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
+use tessera_proxy::listen::Listener;
+use tessera_proxy::logging::tracing;
+use tessera_proxy::socket::Peer;
+use tessera_tokio::{Acceptor, Origin};
+use tokio::sync::watch;
+
+use crate::config::Limits;
+use crate::edge::{ClientConnection, Edge};
+
+/// Whom a listener is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Service {
+    Clients,
+    /// The other proxies of the pool.
+    Peers,
+}
+
+/// One listener.
+#[derive(Clone)]
+pub(super) struct ListenerContext {
+    pub(super) service: Service,
+    pub(super) acceptor: Acceptor,
+    pub(super) gate: Gate,
+    pub(super) edge: Arc<Edge>,
+    pub(super) options: Arc<ServerOptions>,
+    pub(super) ending: watch::Sender<bool>,
+}
+
+impl ListenerContext {
+    /// Accepts until shutdown. Open connections then have `limit` to finish.
+    pub(super) async fn run(self, listener: Listener, limit: Duration) {
+        let mut ending = self.ending.subscribe();
+        let end = async move { drop(ending.wait_for(|ending| *ending).await) };
+        let handle = |admitted| self.clone().connection(admitted);
+        let mut connections = accept_until(end, listener, &self.gate, Origin::from, handle).await;
+        let drained: DrainSummary = drain(&mut connections, limit).await;
+        tracing::info!(listener = ?self.service, "{drained}");
+    }
+
+    async fn connection(self, admitted: AdmittedClient) {
+        let AdmittedClient { socket, handshake, peer, .. } = admitted;
+        let address = match peer {
+            Peer::Tcp(address) => Some(address.ip()),
+            Peer::Local => None,
+        };
+        let shaken = async {
+            let mut stream = self.acceptor.start(socket)?;
+            stream.writable().await?;
+            // Its client is known from its ticket.
+            if stream.facts().early_data != EarlyDataStatus::Accepted {
+                stream.handshake().await?;
+            }
+            std::io::Result::Ok(stream)
+        };
+        let stream = match Box::pin(shaken).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                tracing::debug!(?address, "the handshake failed: {error}");
+                return;
+            }
+        };
+        drop(handshake);
+        let identity = stream.facts().peer.as_ref().map(|peer| peer.blob.clone());
+        let accepted = AcceptedConnection::tls(stream);
+        let mut ending = self.ending.subscribe();
+        let ends = async move { drop(ending.wait_for(|ending| *ending).await) };
+        let ended = match self.service {
+            Service::Peers => {
+                let service = async |request: Request<Body>| self.edge.answer_peer(request).await;
+                Box::pin(serve(accepted, self.options.clone(), service, ends)).await
+            }
+            Service::Clients => {
+                let connection = ClientConnection::new(address, identity);
+                let service =
+                    async |request: Request<Body>| self.edge.answer(&connection, request).await;
+                let ends = async {
+                    tokio::select! {
+                        () = ends => {}
+                        () = connection.left() => {}
+                    }
+                };
+                Box::pin(serve(accepted, self.options.clone(), service, ends)).await
+            }
+        };
+        tracing::debug!(?address, "{}", ended.cause);
+    }
+}
+
+/// Returns how connections are served.
+pub(super) fn options(limits: &Limits, drain: Duration) -> ServerOptions {
+    ServerOptions {
+        head_bytes: u32::try_from(limits.header_bytes).unwrap_or(u32::MAX),
+        body: BodyLimits { max_len: limits.body, idle: limits.body_idle },
+        streams: limits.streams,
+        head_time: limits.head,
+        // At its own limit the proxy has a more precise answer.
+        request_time: limits.answer.saturating_add(Duration::from_secs(5)),
+        stall_time: limits.write,
+        idle_time: limits.idle,
+        drain_time: drain,
+        ..ServerOptions::default()
+    }
+}

@@ -1,0 +1,256 @@
+//! A running proxy: its listeners, its periodic tasks, its reloads and its end.
+
+mod listener;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use tessera_bindings::{Bindings, ProxyEntry, ProxyName};
+use tessera_kit::clock::unix;
+use tessera_kit::live::LiveTarget;
+use tessera_kit::{ProgramError, hex};
+use tessera_proxy::gate::Gate;
+use tessera_proxy::http::client::Tls;
+use tessera_proxy::listen::{ListenOptions, Listener};
+use tessera_proxy::logging::tracing;
+use tessera_proxy::process::{RunningProduct, StartContext};
+use tessera_proxy::stores::{PoolStores, Stores};
+use tessera_store::Store;
+use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use self::listener::{ListenerContext, Service};
+use crate::clients::Clients;
+use crate::config::{self, LoadedEdge};
+use crate::edge::{Edge, Settings};
+use crate::metrics::Metrics;
+use crate::names::Naming;
+use crate::peers::Peers;
+use crate::{changes, load, tls};
+
+/// A proxy that takes connections.
+pub(crate) struct RunningEdge {
+    edge: Arc<Edge>,
+    file: PathBuf,
+    configuration: Mutex<config::Edge>,
+    for_clients: LiveTarget<Acceptor>,
+    for_peers: LiveTarget<Acceptor>,
+    stores: Stores,
+    addresses: Vec<(&'static str, std::net::SocketAddr)>,
+    ending: watch::Sender<bool>,
+    listeners: Mutex<Vec<JoinHandle<()>>>,
+    tasks: Vec<JoinHandle<()>>,
+    runtime: Handle,
+}
+
+/// How long this proxy stays live for the others after the store or the process was lost: so long its clients wait before
+/// another takes them over.
+const LEASE: Duration = Duration::from_secs(5);
+
+impl RunningEdge {
+    /// Loads all files, binds all listeners, and accepts connections: all of it or nothing.
+    pub(crate) async fn start(
+        file: &Path,
+        loaded: LoadedEdge,
+        store: Arc<dyn Store>,
+        beginning: StartContext<'_>,
+    ) -> Result<Self, ProgramError> {
+        let started = Self::start_with(file, &loaded.edge, store, beginning).await;
+        started.map_err(|error| loaded.locate(error))
+    }
+
+    async fn start_with(
+        file: &Path,
+        configuration: &config::Edge,
+        store: Arc<dyn Store>,
+        beginning: StartContext<'_>,
+    ) -> Result<Self, ProgramError> {
+        let (pool, proxy) = (&configuration.pool, &configuration.proxy);
+        let stores = Stores::open_pool(PoolStores {
+            section: "proxy",
+            store: store.clone(),
+            prefix: pool.prefix().to_owned(),
+            key: &pool.key,
+            sites: proxy.one_time_keys.as_ref(),
+        })?;
+        let services = load::services(configuration)?;
+        let acceptor = Acceptor::new(tls::for_clients(configuration, &stores)?);
+        let for_clients = match &stores.answers {
+            Some(answers) => acceptor.with_answers(answers.clone()),
+            None => acceptor,
+        };
+        let (peers_server, peers_client) = tls::for_peers(&configuration.peers)?;
+        let for_peers = Acceptor::new(peers_server);
+        let sessions = Arc::new(MemorySessionStore::default());
+        let connector = Connector::new(peers_client).with_sessions(sessions);
+        let entry = ProxyEntry {
+            authority: proxy.announce.clone(),
+            forward: configuration.peers.address.clone(),
+            resumption: tls::resumption(configuration)?,
+            life: hex::encode(&random()?),
+            vault: stores.moving().and_then(|_| stores.vault_name()),
+        };
+        let bind = |address, inherited: &mut _| {
+            Listener::bind(address, ListenOptions::default(), inherited)
+        };
+        let clients = bind(&proxy.listen, beginning.inherited)?;
+        let peers = bind(&configuration.peers.listen, beginning.inherited)?;
+
+        let metrics = Metrics::register(beginning.metrics);
+        let own = ProxyName(proxy.name.clone());
+        let bindings = Bindings::new(store, &format!("{}edge/", pool.prefix()), pool.times(), unix);
+        let joined = bindings.join(&own, entry.clone(), LEASE);
+        let lease =
+            joined.map_err(|error| ProgramError::settings(format!("[proxy] name: {error}")))?;
+        let edge = Arc::new(Edge {
+            own,
+            entry,
+            table: bindings.table(),
+            bindings,
+            lease,
+            clients: Clients::default(),
+            naming: Naming::new(&configuration.clients),
+            peers: Peers::new(Arc::new(Tls::new(connector))),
+            state_keys: load::state_keys(&pool.key)?,
+            vault: stores.moving(),
+            services: RwLock::new(Arc::new(services)),
+            settings: Settings {
+                ma: pool.ma,
+                answer: configuration.limits.answer,
+                bound: configuration.clients.bound,
+                idle: configuration.clients.idle,
+            },
+            metrics,
+        });
+        let addresses =
+            [("clients", &clients), ("peers", &peers)].into_iter().flat_map(|(name, it)| {
+                // An unknown address is no reason not to listen.
+                it.local_addrs().unwrap_or_default().into_iter().map(move |address| (name, address))
+            });
+        let addresses = addresses.collect();
+        let changed = edge.table.changed_bindings();
+        let tasks = vec![
+            tokio::spawn(edge.clone().take_steps(changed)),
+            tokio::spawn(look_around(edge.clone())),
+            tokio::spawn(keep_stores(stores.clone())),
+        ];
+        let ending = watch::Sender::new(false);
+        let options =
+            Arc::new(listener::options(&configuration.limits, configuration.process.drain));
+        let listen = |service, acceptor: &Acceptor, listener| {
+            let context = ListenerContext {
+                service,
+                acceptor: acceptor.clone(),
+                gate: Gate::new(configuration.limits.gate().into()),
+                edge: edge.clone(),
+                options: options.clone(),
+                ending: ending.clone(),
+            };
+            tokio::spawn(context.run(listener, configuration.process.drain))
+        };
+        let listeners = vec![
+            listen(Service::Clients, &for_clients, clients),
+            listen(Service::Peers, &for_peers, peers),
+        ];
+        Ok(Self {
+            edge,
+            file: file.to_owned(),
+            configuration: Mutex::new(configuration.clone()),
+            for_clients: LiveTarget::new(for_clients),
+            for_peers: LiveTarget::new(for_peers),
+            stores,
+            addresses,
+            ending,
+            listeners: Mutex::new(listeners),
+            tasks,
+            runtime: Handle::current(),
+        })
+    }
+
+    fn load_again(&self) -> Result<(), ProgramError> {
+        let mut configuration = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
+        let _runtime = self.runtime.enter();
+        let mut loaded = LoadedEdge::read(&self.file)?;
+        let waiting = changes::keep(&configuration, &mut loaded.edge);
+        loaded.edge.check().map_err(|error| loaded.locate(error))?;
+        let wanted = &loaded.edge;
+        let prepare = || {
+            let services = load::services(wanted)?;
+            if tls::resumption(wanted)? != self.edge.entry.resumption {
+                return Err(ProgramError::settings(
+                    "[proxy] certificate: its names or its issuer have changed, which ends the resumption of sessions \
+                     across proxies: restart this proxy",
+                ));
+            }
+            let clients = self.for_clients.prepare(|| tls::for_clients(wanted, &self.stores))?;
+            let peers = self.for_peers.prepare(|| Ok(tls::for_peers(&wanted.peers)?.0))?;
+            Ok((services, clients, peers))
+        };
+        let (services, clients, peers) = prepare().map_err(|error| loaded.locate(error))?;
+        let changed = clients.exchange();
+        peers.exchange();
+        *self.edge.services.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(services);
+        waiting.warn();
+        tracing::info!(generation = changed.generation, "reloaded");
+        *configuration = loaded.edge;
+        Ok(())
+    }
+}
+
+impl RunningProduct for RunningEdge {
+    const CONDITION: &'static str = "listeners";
+
+    fn log_addresses(&self) {
+        for (listener, address) in &self.addresses {
+            tracing::info!(listener, %address, "listening");
+        }
+    }
+
+    fn status(&self) -> String {
+        format!("{} clients of the pool are bound", self.edge.table.len())
+    }
+
+    fn reload(&self) -> Result<(), ProgramError> {
+        self.load_again()
+    }
+
+    async fn end(&self) -> Result<(), ProgramError> {
+        self.ending.send_replace(true);
+        let listeners =
+            std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        for listener in listeners {
+            // Wait for each, even if another failed.
+            let _ = listener.await;
+        }
+        // Only now: requests until here were this proxy's.
+        let left = tokio::time::timeout(LEASE, self.edge.lease.leave()).await;
+        if !matches!(left, Ok(Ok(()))) {
+            tracing::warn!(
+                "the store can't be reached: the others notice in {LEASE:?} that this proxy is gone"
+            );
+        }
+        self.tasks.iter().for_each(JoinHandle::abort);
+        self.stores.close().await
+    }
+}
+
+async fn look_around(edge: Arc<Edge>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        edge.look_around().await;
+    }
+}
+
+async fn keep_stores(stores: Stores) {
+    match stores.keep_on(|trouble| tracing::warn!("{trouble}")).await {}
+}
+
+fn random() -> Result<[u8; 16], ProgramError> {
+    let mut random = [0; 16];
+    let filled = tessera_aws_lc::provider().random.fill(&mut random);
+    filled.map_err(|_| ProgramError::Failed("the system has no random bytes".to_owned()))?;
+    Ok(random)
+}

@@ -1,0 +1,218 @@
+//! The services: which one a request is for, whom it admits, and its instances.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Method, Request, StatusCode};
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::Pool;
+
+use crate::config::ServiceSection;
+use crate::paths::{is_below, is_plain_path};
+
+/// A service with its instances.
+pub(crate) struct Service {
+    pub(crate) name: String,
+    hosts: Vec<String>,
+    path: String,
+    methods: Vec<Method>,
+    admit: Vec<String>,
+    /// The path below which its instances export and import state.
+    pub(crate) state: Option<String>,
+    pub(crate) is_repeatable: bool,
+    pub(crate) instances: Pool,
+}
+
+/// All services of a proxy.
+pub(crate) struct Services(Vec<Arc<Service>>);
+
+impl Service {
+    /// Makes a service of its section.
+    pub(crate) fn new(name: &str, section: &ServiceSection, instances: Pool) -> Self {
+        let method = |method: &String| Method::from_bytes(method.as_bytes()).ok();
+        Self {
+            name: name.to_owned(),
+            hosts: section.hosts.clone(),
+            path: section.path.clone(),
+            methods: section.methods.iter().filter_map(method).collect(),
+            admit: section.admit.clone(),
+            state: section.state.clone(),
+            is_repeatable: section.repeatable,
+            instances,
+        }
+    }
+
+    fn serves(&self, host: &str, path: &str) -> bool {
+        (self.hosts.is_empty() || self.hosts.iter().any(|own| own == host))
+            && is_below(path, &self.path)
+    }
+
+    /// Checks the policy: `identity` is what the client's certificate names.
+    pub(crate) fn admit(&self, method: &Method, identity: Option<&[u8]>) -> Result<(), StatusCode> {
+        let is_allowed = match self.methods.is_empty() {
+            true => *method != Method::CONNECT && *method != Method::TRACE,
+            false => self.methods.contains(method),
+        };
+        if !is_allowed {
+            return Err(StatusCode::METHOD_NOT_ALLOWED);
+        }
+        let is_admitted =
+            self.admit.is_empty() || identity.is_some_and(|it| names_one(it, &self.admit));
+        is_admitted.then_some(()).ok_or(StatusCode::FORBIDDEN)
+    }
+
+    /// Returns a host for requests that are of no client.
+    pub(crate) fn any_host(&self) -> &str {
+        self.hosts.first().map_or("localhost", String::as_str)
+    }
+
+    /// Returns the methods that clients may use, for the field `Allow`.
+    pub(crate) fn allowed(&self) -> String {
+        self.methods.iter().map(Method::as_str).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Services {
+    pub(crate) fn new(services: Vec<Service>) -> Self {
+        let mut services: Vec<_> = services.into_iter().map(Arc::new).collect();
+        // The longest path first, and of the same path the one with hosts.
+        services.sort_by_key(|it| std::cmp::Reverse((it.path.len(), !it.hosts.is_empty())));
+        Self(services)
+    }
+
+    /// Returns the service that a request is for.
+    pub(crate) fn find(&self, request: &Request<Body>) -> Result<&Arc<Service>, StatusCode> {
+        let path = request.uri().path();
+        // `/public/../private` may be another path at the instance than here.
+        if !is_plain_path(path) {
+            return Err(StatusCode::BAD_REQUEST);
+        }
+        let host = host(request).ok_or(StatusCode::BAD_REQUEST)?;
+        self.0.iter().find(|it| it.serves(&host, path)).ok_or(StatusCode::NOT_FOUND)
+    }
+
+    /// Returns all of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Service>> {
+        self.0.iter()
+    }
+}
+
+/// Whether one of the names of an identity is in the list. `tessera_webpki` lists names as `dns:a.example uri:urn:x`.
+fn names_one(identity: &[u8], admitted: &[String]) -> bool {
+    let Ok(text) = std::str::from_utf8(identity) else { return false };
+    if !text.starts_with("dns:") && !text.starts_with("uri:") {
+        return false;
+    }
+    let plain = |name: &str| {
+        name.strip_prefix("dns:").or_else(|| name.strip_prefix("uri:")).map(str::to_owned)
+    };
+    text.split(' ').filter_map(plain).any(|name| admitted.contains(&name))
+}
+
+/// Returns the host of a request, in lower case, without its port. A request with two different ones is for neither.
+pub(crate) fn host(request: &Request<Body>) -> Option<String> {
+    let of_uri = request.uri().host().map(str::to_ascii_lowercase);
+    let of_field = host_field(request.headers());
+    match (of_uri, of_field) {
+        (Some(uri), Some(field)) => (uri == field).then_some(uri),
+        (uri, field) => uri.or(field),
+    }
+}
+
+fn host_field(headers: &HeaderMap) -> Option<String> {
+    let authority: http::uri::Authority =
+        headers.get(http::header::HOST)?.to_str().ok()?.parse().ok()?;
+    Some(authority.host().to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tessera_proxy::address::DialAddress;
+    use tessera_proxy::config::Document;
+    use tessera_proxy::http::client::{Plaintext, PoolOptions};
+
+    use super::*;
+
+    fn service(name: &str, more: &str) -> Service {
+        let text = format!("instances = [\"127.0.0.1:1\"]\n{more}");
+        let section = Document::from_text(Path::new("s.toml"), text).parse().unwrap();
+        let address: DialAddress = "127.0.0.1:1".parse().unwrap();
+        let instances = Pool::new(Arc::new(Plaintext::default()), address, PoolOptions::default());
+        Service::new(name, &section, instances)
+    }
+
+    fn found(services: &Services, uri: &str) -> Result<String, u16> {
+        let request = Request::get(uri).body(Body::empty()).unwrap();
+        services.find(&request).map(|it| it.name.clone()).map_err(|status| status.as_u16())
+    }
+
+    #[tokio::test]
+    async fn the_longest_path_of_the_host_is_chosen() {
+        let services = Services::new(vec![
+            service("all", ""),
+            service("www", "hosts = [\"www.example\"]"),
+            service("api", "hosts = [\"www.example\"]\npath = \"/api\""),
+        ]);
+        let found = |uri| found(&services, uri);
+        assert_eq!(found("https://other.example/api").unwrap(), "all");
+        assert_eq!(found("https://WWW.example:8443/apis").unwrap(), "www");
+        assert_eq!(found("https://www.example/api").unwrap(), "api");
+        assert_eq!(found("https://www.example/api/x?/../").unwrap(), "api");
+        assert_eq!(found("/api"), Err(400));
+    }
+
+    #[tokio::test]
+    async fn a_path_that_others_may_read_otherwise_is_refused() {
+        let services = Services::new(vec![service("public", "path = \"/public\"")]);
+        for path in [
+            "/public/../x",
+            "/public/%2E%2e/x",
+            "/public/.%2e",
+            "/public/./x",
+            "/public%2f..",
+            "/public\\..\\x",
+        ] {
+            let request = Request::get("https://a.example/").body(Body::empty()).unwrap();
+            let (mut parts, body) = request.into_parts();
+            // `http` itself refuses some of them.
+            let Ok(uri) = format!("https://a.example{path}").parse() else { continue };
+            parts.uri = uri;
+            assert_eq!(
+                services.find(&Request::from_parts(parts, body)).err(),
+                Some(StatusCode::BAD_REQUEST),
+                "{path}"
+            );
+        }
+        assert_eq!(found(&services, "https://a.example/public/..x").unwrap(), "public");
+        assert_eq!(found(&services, "https://a.example/private"), Err(404));
+    }
+
+    #[test]
+    fn a_request_with_two_hosts_is_for_neither() {
+        let request = |field: &str| {
+            let request = Request::get("https://a.example/").header("host", field);
+            host(&request.body(Body::empty()).unwrap())
+        };
+        assert_eq!(request("A.example:443").as_deref(), Some("a.example"));
+        assert_eq!(request("b.example"), None);
+    }
+
+    #[tokio::test]
+    async fn the_policy_names_methods_and_clients() {
+        let open = service("open", "");
+        assert_eq!(open.admit(&Method::PUT, None), Ok(()));
+        assert_eq!(open.admit(&Method::TRACE, None), Err(StatusCode::METHOD_NOT_ALLOWED));
+        let narrow =
+            service("narrow", "methods = [\"GET\", \"HEAD\"]\nadmit = [\"drone-7.example\"]");
+        let drone = Some(&b"dns:drone-7.example uri:urn:x"[..]);
+        assert_eq!(narrow.admit(&Method::GET, drone), Ok(()));
+        assert_eq!(narrow.admit(&Method::POST, drone), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(narrow.allowed(), "GET, HEAD");
+        for other in
+            [None, Some(&b"dns:drone-8.example"[..]), Some(b"subject:x dns:drone-7.example")]
+        {
+            assert_eq!(narrow.admit(&Method::GET, other), Err(StatusCode::FORBIDDEN), "{other:?}");
+        }
+    }
+}

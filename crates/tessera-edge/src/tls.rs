@@ -1,0 +1,118 @@
+//! TLS configurations, from the files of a configuration: at the start, and again at each reload.
+
+use std::sync::Arc;
+
+use tessera::auth::Credential;
+use tessera::handshake::{Checked, ClientAuthentication};
+use tessera::resume::{Continuation, OneTimeKeyGuard};
+use tessera::wire::TicketRequest;
+use tessera::{ClientConfig, ServerConfig};
+use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
+use tessera_proxy::stores::Stores;
+use tessera_webpki::{dns_names, issuers};
+
+use crate::config::{Edge, NamedBy, PeersSection, ProxySection, ServiceSection};
+
+/// Each connection uses one ticket and brings another; a client may have several connections at a time.
+const TICKETS: TicketRequest = TicketRequest { new_session_count: 4, resumption_count: 1 };
+
+/// Returns the configuration for clients.
+pub(crate) fn for_clients(
+    edge: &Edge,
+    stores: &Stores,
+) -> Result<Checked<ServerConfig>, ProgramError> {
+    let own = own_credential(&edge.proxy)?;
+    let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![own]);
+    config.certificate_codecs = tessera_compression::codecs();
+    config.handshake_timeout = edge.limits.handshake;
+    config.protocols = http();
+    if let (NamedBy::Certificate, Some(ca)) = (edge.clients.named_by, &edge.clients.ca) {
+        let verifier = trust::roots(SettingFile { setting: "[clients] ca", path: ca })?;
+        let verifier = Arc::new(trust::remembering(verifier)?);
+        config.client_authentication = ClientAuthentication::Optional(verifier);
+    }
+    config.tickets = Some(stores.tickets.clone());
+    config.policy.tickets = TICKETS;
+    if edge.proxy.one_time_keys.is_some() {
+        let mut guard = OneTimeKeyGuard::new(stores.vault.clone());
+        guard.continuation = Continuation::PskDheKe;
+        guard.receipts = Some(stores.receipts.clone());
+        config.policy.early_data.forward_secret = Some(guard);
+    }
+    Ok(config.checked()?)
+}
+
+/// Returns the two configurations of the channel between proxies.
+pub(crate) fn for_peers(
+    section: &PeersSection,
+) -> Result<(Checked<ServerConfig>, Checked<ClientConfig>), ProgramError> {
+    let verifier = trust::roots(SettingFile { setting: "[peers] ca", path: &section.ca })?;
+    let verifier = Arc::new(trust::remembering(verifier)?);
+    let own = credential::load(
+        SettingFile { setting: "[peers] certificate", path: &section.certificate },
+        SettingFile {
+            setting: "[peers] key",
+            path: section.key.as_ref().unwrap_or(&section.certificate),
+        },
+    )?;
+    let mut server = ServerConfig::new(tessera_aws_lc::provider(), vec![own.clone()]);
+    server.client_authentication = ClientAuthentication::Required(verifier.clone());
+    server.protocols = vec![b"h2".to_vec()];
+    let mut client = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+    client.credentials = vec![own];
+    client.protocols = vec![b"h2".to_vec()];
+    Ok((server.checked()?, client.checked()?))
+}
+
+/// Returns the configuration for a service's instances, if they use TLS.
+pub(crate) fn for_instances(
+    name: &str,
+    section: &ServiceSection,
+) -> Result<Option<Checked<ClientConfig>>, ProgramError> {
+    let Some(ca) = &section.ca else { return Ok(None) };
+    let setting = format!("[service.{name}] ca");
+    let verifier = trust::roots(SettingFile { setting: &setting, path: ca })?;
+    let verifier = Arc::new(trust::remembering(verifier)?);
+    let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+    config.protocols = http();
+    Ok(Some(config.checked()?))
+}
+
+/// Returns a digest of what must be equal at two proxies, or neither resumes the other's sessions: the names and the issuer of
+/// the certificate, and who clients must be.
+pub(crate) fn resumption(edge: &Edge) -> Result<String, ProgramError> {
+    let own = own_credential(&edge.proxy)?;
+    let leaf = own.chain.first().ok_or_else(|| {
+        ProgramError::settings("[proxy] certificate: the file has no certificate")
+    })?;
+    let unreadable = |error: &dyn std::fmt::Display| {
+        ProgramError::in_file(&edge.proxy.certificate, format!("its names can't be read: {error}"))
+    };
+    let names = dns_names(leaf).map_err(|error| unreadable(&error))?;
+    let issuer = issuers(&[leaf]).map_err(|error| unreadable(&error))?;
+    let clients = match &edge.clients.ca {
+        Some(path) => {
+            let setting = SettingFile { setting: "[clients] ca", path };
+            let roots = tessera_kit::pem::certificates(setting)?;
+            let mut roots: Vec<_> = roots.iter().map(|der| credential::fingerprint(der)).collect();
+            roots.sort_unstable();
+            roots.join(" ")
+        }
+        None => String::new(),
+    };
+    let issuer = issuer.iter().map(|name| hex::encode(name)).collect::<String>();
+    let text = format!("{}\n{issuer}\n{clients}", names.join(" "));
+    Ok(credential::fingerprint(text.as_bytes()))
+}
+
+fn own_credential(section: &ProxySection) -> Result<Credential, ProgramError> {
+    let path = section.key.as_ref().unwrap_or(&section.certificate);
+    credential::load(
+        SettingFile { setting: "[proxy] certificate", path: &section.certificate },
+        SettingFile { setting: "[proxy] key", path },
+    )
+}
+
+fn http() -> Vec<Vec<u8>> {
+    vec![b"h2".to_vec(), b"http/1.1".to_vec()]
+}
