@@ -178,14 +178,14 @@ async fn a_proxy_that_leaves_in_the_midst_of_a_step_gets_no_client() {
     let (_a, b) = (world.join("a").await, world.join("b").await);
     let drone = client("drone");
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
-    world.store.before_next_commit(async { b.leave().await.unwrap() });
+    world.store.before_next_commit(async move { b.leave().await.unwrap() });
     let gone = Err(BindingError::ProxyGone(proxy("b")));
     assert_eq!(world.bindings.begin(&drone, &proxy("b")).await, gone);
 
     let b = world.join("b").await;
     let number = world.bindings.begin(&drone, &proxy("b")).await.unwrap().generation;
     world.bindings.prepared(&drone, number, &proxy("b"), &import(0)).await.unwrap();
-    world.store.before_next_commit(async { b.leave().await.unwrap() });
+    world.store.before_next_commit(async move { b.leave().await.unwrap() });
     assert_eq!(world.bindings.announce(&drone, number).await, gone);
 }
 
@@ -232,12 +232,12 @@ async fn a_proxy_that_has_left_takes_no_client() {
     }
     let number = world.announce(&moving, "b").await.generation;
     let gone = |name| Err(BindingError::ProxyGone(proxy(name)));
-    world.store.before_next_commit(async { b.leave().await.unwrap() });
+    world.store.before_next_commit(async move { b.leave().await.unwrap() });
     assert_eq!(world.bindings.switch(&moving, number, &proxy("b")).await, gone("b"));
     assert_eq!(world.bindings.switch(&moving, number, &proxy("b")).await, gone("b"));
     a.leave().await.unwrap();
     assert_eq!(world.bindings.promote(&moving, number, &proxy("b")).await, gone("b"));
-    world.store.before_next_commit(async { c.leave().await.unwrap() });
+    world.store.before_next_commit(async move { c.leave().await.unwrap() });
     assert_eq!(world.bindings.adopt(&other, generation(1), &proxy("c")).await, gone("c"));
     // One that is back may.
     let _b = world.join("b").await;
