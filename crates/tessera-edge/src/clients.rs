@@ -124,7 +124,7 @@ impl Client {
     pub(crate) fn begin(self: &Arc<Self>, generation: Generation) -> Option<InProgress> {
         self.in_progress.fetch_add(1, Ordering::SeqCst);
         let request = InProgress(self.clone());
-        // Counted first: whoever hands it over sees this request, or this request sees the hand-over.
+        // Counted first: a hand-over sees this request, or this request sees the hand-over.
         (self.handed_over.load(Ordering::SeqCst) < generation.0).then_some(request)
     }
 
@@ -202,7 +202,7 @@ mod tests {
         let connection = client.leaving();
         assert_eq!(idle(200), []);
         drop(connection);
-        assert_eq!(idle(200), [client.name.clone()]);
+        assert_eq!(idle(200), std::slice::from_ref(&client.name));
         assert!(clients.get(&client.name).is_none());
     }
 }

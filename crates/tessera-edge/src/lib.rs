@@ -31,6 +31,8 @@ mod run;
 mod running;
 mod services;
 mod state;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 pub use self::check::{check, summary};

@@ -23,6 +23,9 @@ pub(crate) struct NamedClient {
     pub(crate) identity: Option<Vec<u8>>,
 }
 
+/// How the name of a client begins whose identity is too long.
+const DIGEST: &str = "sha256:";
+
 /// The length of a cookie's secret, in bytes.
 const SECRET: usize = 16;
 
@@ -58,6 +61,13 @@ impl Naming {
                 Some(NamedClient { name: ClientName::new(name).ok()?, identity: None })
             }
         }
+    }
+
+    /// Returns what a client's certificate names, from its name; `None` if that doesn't have it.
+    pub(crate) fn identity(&self, name: &ClientName) -> Option<Vec<u8>> {
+        let is_whole =
+            self.by == NamedBy::Certificate && !name.as_bytes().starts_with(DIGEST.as_bytes());
+        is_whole.then(|| name.as_bytes().to_vec())
     }
 
     /// Returns a new cookie for a client that has no name; `None` if clients aren't named so, or without randomness.
@@ -98,7 +108,7 @@ impl Naming {
         let (_, value) = found.next()?;
         let is_secret = value.len() == 2 * SECRET
             && value.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        // Two of them name nobody: which one a client means can't be known.
+        // Two of them name no client: which one a client means can't be known.
         (is_secret && found.next().is_none()).then_some(value)
     }
 }
@@ -165,7 +175,12 @@ mod tests {
         let long = [b'a'; 1024];
         let named = client(&long).unwrap();
         assert!(named.name.as_bytes().starts_with(b"sha256:"));
-        assert_eq!(named.identity.as_deref(), Some(&long[..]));
+        assert_eq!(
+            (named.identity.as_deref(), naming.identity(&named.name)),
+            (Some(&long[..]), None)
+        );
+        let short = client(b"dns:drone.example").unwrap();
+        assert_eq!(naming.identity(&short.name), short.identity);
         assert_eq!(naming.client(None, &HeaderMap::new()), None);
         assert!(naming.new_cookie(tessera_aws_lc::provider().random).is_none());
     }

@@ -127,7 +127,7 @@ pub struct PeersSection {
     /// Its private key. Default: in the file of the certificate.
     #[serde(default, deserialize_with = "de::some_path")]
     pub key: Option<PathBuf>,
-    /// The authority of the pool's proxies alone, PEM: whoever has such a certificate acts for every client.
+    /// The authority of the pool's proxies alone, PEM: the holder of such a certificate acts for every client.
     #[serde(deserialize_with = "de::path")]
     pub ca: PathBuf,
 }

@@ -90,7 +90,8 @@ impl Edge {
 
     /// Returns what a client's one-time keys are kept by, if it is known here.
     fn identity_of(&self, client: &ClientName) -> Option<Vec<u8>> {
-        self.clients.get(client)?.identity.get().cloned()
+        let seen = self.clients.get(client).and_then(|client| client.identity.get().cloned());
+        seen.or_else(|| self.naming.identity(client))
     }
 
     /// Releases clients that have been away for long, and takes the steps that are due: call it each second.

@@ -140,7 +140,7 @@ impl Edge {
     }
 
     /// Moves the one-time keys of a client to the vault of another proxy.
-    fn move_keys(self: &Arc<Self>, client: &ClientName, to: &ProxyName) {
+    pub(super) fn move_keys(self: &Arc<Self>, client: &ClientName, to: &ProxyName) {
         let Some(vault) = self.vault.clone() else { return };
         let Some(identity) = self.identity_of(client) else { return };
         let vault_name = self.table.proxy(to).and_then(|proxy| proxy.vault);

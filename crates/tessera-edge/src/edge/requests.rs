@@ -1,6 +1,7 @@
 //! A client's request: served here, or forwarded to the proxy that owns the client.
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::{ALT_SVC, SET_COOKIE};
@@ -11,6 +12,7 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::http::server::keep;
+use tessera_tokio::http::EarlyRequest;
 use tokio::sync::Notify;
 
 use super::response::{failed, no_service, not_admitted, refuse};
@@ -28,6 +30,8 @@ pub(crate) struct ClientConnection {
     pub(crate) identity: Option<Vec<u8>>,
     client: Mutex<Option<Arc<Client>>>,
     named: Notify,
+    /// Whether the one-time keys of this connection's tickets went where the client's next connection goes.
+    has_moved_keys: AtomicBool,
 }
 
 /// How often a request looks at the bindings again, when they change under it.
@@ -35,7 +39,13 @@ const LOOKS: usize = 6;
 
 impl ClientConnection {
     pub(crate) fn new(address: Option<IpAddr>, identity: Option<Vec<u8>>) -> Self {
-        Self { address, identity, client: Mutex::default(), named: Notify::new() }
+        Self {
+            address,
+            identity,
+            client: Mutex::default(),
+            named: Notify::new(),
+            has_moved_keys: AtomicBool::new(false),
+        }
     }
 
     /// Completes when the connection's client has moved to another proxy.
@@ -72,7 +82,7 @@ impl ClientConnection {
 impl Edge {
     /// Answers a client's request.
     pub(crate) async fn answer(
-        &self,
+        self: &Arc<Self>,
         connection: &ClientConnection,
         mut request: Request<Body>,
     ) -> Response<Body> {
@@ -101,7 +111,36 @@ impl Edge {
             client.identity.get_or_init(|| identity);
         }
         connection.is_of(&client);
+        self.send_keys_ahead(connection, &client, request.extensions().get());
         self.answer_client(service, &client, request).await
+    }
+
+    /// Moves the one-time keys of this connection's tickets to the proxy that the client's next connection goes to: a flight
+    /// whose key isn't there costs a round trip.
+    fn send_keys_ahead(
+        self: &Arc<Self>,
+        connection: &ClientConnection,
+        client: &Client,
+        early: Option<&EarlyRequest>,
+    ) {
+        if self.vault.is_none() {
+            return;
+        }
+        let next = self.table.binding(&client.name).map(|binding| binding.announced().clone());
+        let Some(next) = next.filter(|next| *next != self.own) else { return };
+        if connection.has_moved_keys.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (edge, name, early) = (self.clone(), client.name.clone(), early.cloned());
+        tokio::spawn(async move {
+            // Its tickets are sent at the end of the handshake.
+            if let Some(early) = early
+                && early.completed().await.is_err()
+            {
+                return;
+            }
+            edge.move_keys(&name, &next);
+        });
     }
 
     /// Answers a request of a client that has a name.

@@ -82,8 +82,9 @@ impl ListenerContext {
             }
             Service::Clients => {
                 let connection = ClientConnection::new(address, identity);
-                let service =
-                    async |request: Request<Body>| self.edge.answer(&connection, request).await;
+                let service = async |request: Request<Body>| {
+                    Edge::answer(&self.edge, &connection, request).await
+                };
                 let ends = async {
                     tokio::select! {
                         () = ends => {}

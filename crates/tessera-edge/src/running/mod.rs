@@ -170,6 +170,19 @@ impl RunningEdge {
         })
     }
 
+    /// Ends everything at once, as a crash does: the lease is not given up.
+    #[cfg(test)]
+    pub(crate) fn cut(&self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.iter().for_each(JoinHandle::abort);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn edge(&self) -> &Edge {
+        &self.edge
+    }
+
     fn load_again(&self) -> Result<(), ProgramError> {
         let mut configuration = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
         let _runtime = self.runtime.enter();

@@ -1,0 +1,93 @@
+//! Who clients are, and what they may do.
+
+use http::{Request, StatusCode};
+use tessera_tokio::Connector;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::world::{ORIGIN, World};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cookie_names_a_client_from_its_second_request_on() {
+    let world = World::start(&["a", "b"], "[clients]\nnamed-by = \"cookie\"\n").await;
+    let client = world.client(None);
+    let got = client.get("/fields").await;
+    assert_eq!((got.body.split('|').next(), got.alt_svc.as_str()), (Some(""), ""));
+    let cookie = got.set_cookie.unwrap();
+    let pair = cookie.split(';').next().unwrap();
+    assert!(cookie.ends_with("; Secure; HttpOnly; SameSite=Lax"), "{cookie}");
+    let ask = async |path: &str| {
+        let request = Request::get(format!("https://{ORIGIN}{path}")).header("cookie", pair);
+        client.send(request, "").await
+    };
+    let got = ask("/fields").await;
+    assert!(got.body.starts_with("cookie%3A"), "{got:?}");
+    assert!(got.set_cookie.is_none() && got.alt_svc.starts_with("h2=\"a.example"), "{got:?}");
+    let name = world.only_client();
+    world.announce(&name, "b").await;
+    assert!(ask("/").await.alt_svc.starts_with("h2=\"b.example"));
+    let got = ask("/").await;
+    assert_eq!(
+        (got.status, world.service("b").executed.lock().unwrap().len()),
+        (StatusCode::OK, 1)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_without_a_name_is_served_without_a_binding() {
+    let world = World::start(&["a"], "").await;
+    let got = world.client(None).get("/fields").await;
+    assert_eq!((got.body.as_str(), got.alt_svc.as_str()), ("|127.0.0.1|https|", ""));
+    assert!(world.any().table.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_cannot_name_itself_or_its_way() {
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"ca.pem\"\n";
+    let world = World::start(&["a"], more).await;
+    let client = world.client(Some("drone.example"));
+    let request = Request::get(format!("https://{ORIGIN}/fields"))
+        .header("tessera-client", "dns%3Aking.example")
+        .header("tessera-generation", "7")
+        .header("tessera-state", "export")
+        .header("x-forwarded-for", "192.0.2.1")
+        .header("x-forwarded-proto", "http");
+    let got = client.send(request, "").await;
+    assert_eq!(got.body, "dns%3Adrone.example|127.0.0.1|https|");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_refuses_methods_clients_and_paths() {
+    let more = "methods = [\"GET\"]\nadmit = [\"drone.example\"]\npath = \"/open\"\n\
+                [clients]\nnamed-by = \"certificate\"\nca = \"ca.pem\"\n";
+    let world = World::start(&["a"], more).await;
+    let (drone, other) = (world.client(Some("drone.example")), world.client(None));
+    assert_eq!(drone.get("/open").await.status, StatusCode::OK);
+    assert_eq!(drone.post("/open", "").await.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(drone.get("/shut").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(drone.get("/open/../shut").await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(other.get("/open").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(world.executed().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_of_the_pools_clients_is_no_proxy() {
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"ca.pem\"\n";
+    let world = World::start(&["a"], more).await;
+    let peers = world.proxies["a"].peers;
+    for name in [None, Some("drone.example")] {
+        let mut config = world.client_config(name);
+        let verifier = tessera_webpki::WebPkiVerifier::new(&[world.pool.der()]).unwrap();
+        config.verifier = std::sync::Arc::new(verifier);
+        let connector = Connector::new(config.checked().unwrap());
+        let socket = TcpStream::connect(peers).await.unwrap();
+        let destination =
+            tessera::Destination { server_name: "localhost".into(), ..Default::default() };
+        let Ok(mut stream) = connector.connect(destination, socket).await else { continue };
+        // The refusal may come after the client's own end of the handshake.
+        let _ = stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer).await;
+        assert!(read.is_err() && answer.is_empty(), "{read:?} {answer:?}");
+    }
+}
