@@ -15,6 +15,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard};
 
+#[cfg(feature = "edge")]
+use crate::arguments::Edge;
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
 #[cfg(feature = "stek")]
@@ -47,6 +49,8 @@ pub fn main() -> ExitCode {
         Command::Sepp { task } => sepp(&task),
         #[cfg(feature = "stek")]
         Command::Stek { task } => stek(&task),
+        #[cfg(feature = "edge")]
+        Command::Edge { task } => edge(&task),
         #[cfg(feature = "lab")]
         Command::Lab { experiment } => lab::run(experiment),
         Command::Advise(arguments) => ended(advise::run(*arguments)),
@@ -93,6 +97,21 @@ fn sepp(task: &Sepp) -> ExitCode {
         #[cfg(feature = "demo")]
         Sepp::Demo { json } => {
             ended(tessera_sepp::demo(&tessera_sepp::DemoOptions { json: *json }))
+        }
+    }
+}
+
+#[cfg(feature = "edge")]
+fn edge(task: &Edge) -> ExitCode {
+    match task {
+        Edge::Run { configuration } => {
+            guard_memory();
+            ended(tessera_edge::run(&configuration.file))
+        }
+        Edge::Check { configuration } => ended(tessera_edge::check(&configuration.file)),
+        #[cfg(feature = "demo")]
+        Edge::Demo { json } => {
+            ended(tessera_edge::demo(&tessera_edge::DemoOptions { json: *json }))
         }
     }
 }

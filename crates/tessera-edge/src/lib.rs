@@ -5,6 +5,7 @@
 //!
 //! | modules | what happens there |
 //! |---|---|
+//! | `demo` | a demonstration: a client that flies past three proxies |
 //! | [`run()`], [`check()`] | the commands: the whole process, and the same errors without listening |
 //! | `running`, `changes`, `confinement` | a live proxy: listeners, periodic tasks, reloads, its end; what the process may use |
 //! | `edge` | requests and moves |
@@ -20,6 +21,8 @@ mod check;
 mod clients;
 pub mod config;
 mod confinement;
+#[cfg(feature = "demo")]
+mod demo;
 mod edge;
 mod fields;
 mod load;
@@ -31,9 +34,11 @@ mod run;
 mod running;
 mod services;
 mod state;
-#[cfg(test)]
+#[cfg(all(test, feature = "demo"))]
 mod tests;
 mod tls;
 
 pub use self::check::{check, summary};
+#[cfg(feature = "demo")]
+pub use self::demo::{DemoOptions, demo};
 pub use self::run::run;

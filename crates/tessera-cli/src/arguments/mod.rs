@@ -2,9 +2,11 @@
 
 mod advise;
 mod common;
-#[cfg(any(feature = "sepp", feature = "stek", feature = "tunnel"))]
+#[cfg(any(feature = "edge", feature = "sepp", feature = "stek", feature = "tunnel"))]
 mod configuration_file;
 mod connect;
+#[cfg(feature = "edge")]
+mod edge;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "sepp")]
@@ -23,6 +25,8 @@ use clap_complete::Shell;
 
 pub(crate) use self::advise::AdviseArguments;
 use self::connect::ConnectArguments;
+#[cfg(feature = "edge")]
+pub(crate) use self::edge::Edge;
 #[cfg(feature = "lab")]
 pub(crate) use self::lab::Lab;
 #[cfg(feature = "sepp")]
@@ -150,6 +154,24 @@ docs/stek.md has an existing fleet in ten minutes, and every key and metric.",
     Stek {
         #[command(subcommand)]
         task: Stek,
+    },
+
+    /// A pool of HTTP proxies at the edge: a client moves from one to another, and its session, its one-time keys and its
+    /// state move along.
+    #[cfg(feature = "edge")]
+    #[command(
+        arg_required_else_help = true,
+        after_help = examples_with_demo(
+            "  tessera edge demo          what it does, in a few seconds\n",
+            "  tessera edge check FILE    what a configuration would do
+  tessera edge run FILE      a proxy of the pool; an example is packaging/edge.toml
+
+docs/edge.md has a pool in ten minutes, and every key and metric.",
+        )
+    )]
+    Edge {
+        #[command(subcommand)]
+        task: Edge,
     },
 
     /// Measures on real processes over an emulated link.

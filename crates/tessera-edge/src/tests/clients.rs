@@ -1,19 +1,23 @@
 //! Who clients are, and what they may do.
 
+use std::sync::Arc;
+
 use http::{Request, StatusCode};
+use tessera_kit::{SettingFile, trust};
 use tessera_tokio::Connector;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::world::{ORIGIN, World};
+use super::world::World;
+use crate::demo::ORIGIN;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cookie_names_a_client_from_its_second_request_on() {
     let world = World::start(&["a", "b"], "[clients]\nnamed-by = \"cookie\"\n").await;
     let client = world.client(None);
     let got = client.get("/fields").await;
-    assert_eq!((got.body.split('|').next(), got.alt_svc.as_str()), (Some(""), ""));
-    let cookie = got.set_cookie.unwrap();
+    assert_eq!((got.body.split('|').next(), got.field("alt-svc")), (Some(""), ""));
+    let cookie = got.field("set-cookie");
     let pair = cookie.split(';').next().unwrap();
     assert!(cookie.ends_with("; Secure; HttpOnly; SameSite=Lax"), "{cookie}");
     let ask = async |path: &str| {
@@ -22,28 +26,28 @@ async fn a_cookie_names_a_client_from_its_second_request_on() {
     };
     let got = ask("/fields").await;
     assert!(got.body.starts_with("cookie%3A"), "{got:?}");
-    assert!(got.set_cookie.is_none() && got.alt_svc.starts_with("h2=\"a.example"), "{got:?}");
+    assert!(
+        got.field("set-cookie").is_empty() && got.field("alt-svc").starts_with("h2=\"a.example"),
+        "{got:?}"
+    );
     let name = world.only_client();
     world.announce(&name, "b").await;
-    assert!(ask("/").await.alt_svc.starts_with("h2=\"b.example"));
+    assert!(ask("/").await.field("alt-svc").starts_with("h2=\"b.example"));
     let got = ask("/").await;
-    assert_eq!(
-        (got.status, world.service("b").executed.lock().unwrap().len()),
-        (StatusCode::OK, 1)
-    );
+    assert_eq!((got.status, world.executed_at("b").len()), (StatusCode::OK, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_without_a_name_is_served_without_a_binding() {
     let world = World::start(&["a"], "").await;
     let got = world.client(None).get("/fields").await;
-    assert_eq!((got.body.as_str(), got.alt_svc.as_str()), ("|127.0.0.1|https|", ""));
-    assert!(world.any().table.is_empty());
+    assert_eq!((got.body.as_str(), got.field("alt-svc")), ("|127.0.0.1|https|", ""));
+    assert!(world.edge("a").table.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_cannot_name_itself_or_its_way() {
-    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"ca.pem\"\n";
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
     let world = World::start(&["a"], more).await;
     let client = world.client(Some("drone.example"));
     let request = Request::get(format!("https://{ORIGIN}/fields"))
@@ -59,7 +63,7 @@ async fn a_client_cannot_name_itself_or_its_way() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_policy_refuses_methods_clients_and_paths() {
     let more = "methods = [\"GET\"]\nadmit = [\"drone.example\"]\npath = \"/open\"\n\
-                [clients]\nnamed-by = \"certificate\"\nca = \"ca.pem\"\n";
+                [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
     let world = World::start(&["a"], more).await;
     let (drone, other) = (world.client(Some("drone.example")), world.client(None));
     assert_eq!(drone.get("/open").await.status, StatusCode::OK);
@@ -72,13 +76,13 @@ async fn a_policy_refuses_methods_clients_and_paths() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_of_the_pools_clients_is_no_proxy() {
-    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"ca.pem\"\n";
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
     let world = World::start(&["a"], more).await;
     let peers = world.proxies["a"].peers;
     for name in [None, Some("drone.example")] {
-        let mut config = world.client_config(name);
-        let verifier = tessera_webpki::WebPkiVerifier::new(&[world.pool.der()]).unwrap();
-        config.verifier = std::sync::Arc::new(verifier);
+        let mut config = world.client_config(name).unwrap();
+        let file = SettingFile { setting: "the pool", path: &world.file("pool.pem") };
+        config.verifier = Arc::new(trust::roots(file).unwrap());
         let connector = Connector::new(config.checked().unwrap());
         let socket = TcpStream::connect(peers).await.unwrap();
         let destination =

@@ -1,0 +1,116 @@
+//! A service: it counts each client's requests, and that is the client's state.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+/// An instance.
+#[derive(Default)]
+pub(crate) struct CountingService {
+    counts: Mutex<HashMap<String, u64>>,
+    executed: Mutex<Vec<String>>,
+}
+
+/// The longest body.
+const LONGEST: usize = 1 << 20;
+
+impl CountingService {
+    /// Serves at a free address, which it returns.
+    pub(super) async fn listen(self: Arc<Self>) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let options = Arc::new(ServerOptions::default());
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let (service, options) = (self.clone(), options.clone());
+                tokio::spawn(async move {
+                    let answer = async |request| service.answer(request).await;
+                    let never = std::future::pending();
+                    serve(AcceptedConnection::plaintext(socket), options, answer, never).await;
+                });
+            }
+        });
+        Ok(address)
+    }
+
+    /// Returns how many requests a client has made, by its state.
+    pub(crate) fn count(&self, client: &str) -> u64 {
+        lock(&self.counts).get(client).copied().unwrap_or_default()
+    }
+
+    /// Returns the requests that this instance executed: client, method and path.
+    pub(crate) fn executed(&self) -> Vec<String> {
+        lock(&self.executed).clone()
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let path = request.uri().path().to_owned();
+        match path.strip_prefix("/state/") {
+            Some(client) => self.answer_state(client, request).await,
+            None => self.execute(&path, request).await,
+        }
+    }
+
+    async fn execute(&self, path: &str, request: Request<Body>) -> Response<Body> {
+        let text = |name: &str| {
+            let value = request.headers().get(name).and_then(|value| value.to_str().ok());
+            value.unwrap_or_default().to_owned()
+        };
+        let client = text("tessera-client");
+        lock(&self.executed).push(format!("{client} {} {path}", request.method()));
+        if path == "/slow" {
+            sleep(Duration::from_millis(300)).await;
+        }
+        let names =
+            ["tessera-client", "x-forwarded-for", "x-forwarded-proto", "tessera-generation"];
+        let fields = names.map(text).join("|");
+        let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
+        let mut counts = lock(&self.counts);
+        let count = counts.entry(client).or_default();
+        *count += 1;
+        let answer = match path {
+            "/fields" => Bytes::from(fields),
+            "/echo" => body,
+            _ => count.to_string().into(),
+        };
+        let mut response = Response::new(Body::full(answer));
+        // Where a client goes isn't for a service to say.
+        let elsewhere = http::HeaderValue::from_static("h2=\"elsewhere.example:443\"");
+        response.headers_mut().insert(http::header::ALT_SVC, elsewhere);
+        response
+    }
+
+    /// Exports or imports a client's state.
+    async fn answer_state(&self, client: &str, request: Request<Body>) -> Response<Body> {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        if request.method() == Method::GET {
+            let count = self.count(client);
+            if count > 0 {
+                *response.status_mut() = StatusCode::OK;
+                response.headers_mut().insert("tessera-state-version", count.into());
+                *response.body_mut() = Body::full(count.to_string().into());
+            }
+            return response;
+        }
+        let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
+        match std::str::from_utf8(&body).ok().and_then(|count| count.parse().ok()) {
+            Some(count) => drop(lock(&self.counts).insert(client.to_owned(), count)),
+            None => *response.status_mut() = StatusCode::BAD_REQUEST,
+        }
+        response
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
