@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tessera::crypto::KeyForm;
@@ -44,6 +45,8 @@ pub struct SiteVault {
     moving: Option<Arc<MovingVault>>,
     incarnation: Incarnation,
     sites: Arc<dyn SiteChannel>,
+    /// Whether secrets may be on their way here.
+    expects: AtomicBool,
 }
 
 /// Carries requests from this site to others. `tessera-sites` implements it over mutual TLS; an owner can
@@ -109,20 +112,21 @@ impl SiteVault {
     /// Returns [`NoIncarnation`] if it has none: see [`named`](Self::named).
     pub fn new(home: Arc<dyn Vault>, sites: Arc<dyn SiteChannel>) -> Result<Self, NoIncarnation> {
         let incarnation = home.incarnation().ok_or(NoIncarnation)?;
-        Ok(Self { home, moving: None, incarnation, sites })
+        Ok(Self { home, moving: None, expects: AtomicBool::new(true), incarnation, sites })
     }
 
     /// Makes the vault of a site, named by its owner: random, never another vault's name, the same at all
     /// servers of the site. For a vault that outlives them, or ends with its one process.
     pub fn named(home: Arc<dyn Vault>, name: [u8; 16], sites: Arc<dyn SiteChannel>) -> Self {
         let incarnation = Incarnation { vault: name, number: 0 };
-        Self { home, moving: None, incarnation, sites }
+        Self { home, moving: None, expects: AtomicBool::new(true), incarnation, sites }
     }
 
     /// Makes the vault of a site whose secrets move with their clients.
     pub fn moving(vault: Arc<MovingVault>, sites: Arc<dyn SiteChannel>) -> Self {
         let incarnation = vault.life().incarnation();
-        Self { home: vault.clone(), moving: Some(vault), incarnation, sites }
+        let expects = AtomicBool::new(true);
+        Self { home: vault.clone(), moving: Some(vault), expects, incarnation, sites }
     }
 
     /// Returns whether this site's own vault must answer. It also answers if a ticket names no vault: it
@@ -134,7 +138,13 @@ impl SiteVault {
     /// Whether the secret of this flight, of another site, may still arrive here: [`arrival`](Self::arrival) waits for it,
     /// and [`take`](Vault::take) then takes it.
     pub fn may_arrive(&self, question: &TakeSecret) -> bool {
-        self.moving.is_some() && !self.is_own(question)
+        self.moving.is_some() && self.expects.load(Ordering::Relaxed) && !self.is_own(question)
+    }
+
+    /// Sets whether secrets may be on their way here, if the owner knows: else each flight of another site waits for its
+    /// secret. Default: they may.
+    pub fn expect_arrivals(&self, expects: bool) {
+        self.expects.store(expects, Ordering::Relaxed);
     }
 
     /// Completes when that secret has arrived. There is no time-out here: a moment is enough, since the client waits meanwhile.

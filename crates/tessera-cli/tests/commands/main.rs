@@ -8,6 +8,8 @@ mod advise;
 mod cached_certificates;
 mod closing;
 mod document;
+#[cfg(feature = "edge")]
+mod edge;
 mod facts;
 mod fast_open;
 mod full_disk;

@@ -28,8 +28,11 @@ pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
     demo::run(options, story)
 }
 
+/// The proxy at the origin's own address.
+const FIRST: &str = "a";
+
 /// Where the client flies.
-const WAY: [&str; 4] = ["b", "c", "b", "a"];
+const WAY: [&str; 4] = ["b", "c", "b", FIRST];
 
 /// How many requests it sends at each.
 const REQUESTS: usize = 3;
@@ -38,22 +41,28 @@ const SETTINGS: &str =
     "state = \"/state\"\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
 
 async fn story(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
-    let stage = Stage::start(&["a", "b", "c"], SETTINGS).await?;
+    let stage = Stage::start(&[FIRST, "b", "c"], SETTINGS).await?;
     trace.explain(&format!(
         "Three proxies of {ORIGIN}, each with an instance of a service that counts its clients' requests."
     ));
     let drone = stage.client(Some("drone.example"))?;
     let mut outcome = Outcome::default();
-    let mut at = "a";
-    let send = async |outcome: &mut Outcome, expected: &str| {
+    let mut at = FIRST;
+    let send = async |outcome: &mut Outcome, owner: &str, expected: &str| {
         let began = Instant::now();
         let received = drone.get("/").await.map_err(failed)?;
         outcome.requests += 1;
         let announced = received.field("alt-svc").to_owned();
-        let what = format!("request {} answered in {:.1} ms", received.body, millis(began));
+        // Without an alternative, or after its time: to the proxy at the origin's address.
+        let to = received.alternative.as_deref().unwrap_or(FIRST);
+        let way = match to == owner {
+            true => format!("to {to}"),
+            false => format!("to {to}, which forwards it to {owner}"),
+        };
+        let what = format!("request {} {way}: answered in {:.1} ms", received.body, millis(began));
         let is_as_it_should_be =
             received.status == StatusCode::OK && received.body == outcome.requests.to_string();
-        if !is_as_it_should_be || !announced.contains(expected) {
+        if !is_as_it_should_be || !announced.contains(&format!("{expected}.example")) {
             return Err(failed(format_args!(
                 "request {} was answered {received:?}",
                 outcome.requests
@@ -62,8 +71,8 @@ async fn story(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
         Ok((what, received.early, began.elapsed()))
     };
     for _ in 0..REQUESTS {
-        let (what, ..) = send(&mut outcome, "a.example").await?;
-        trace.step(Actor::Drone, format!("at a: {what}"));
+        let (what, ..) = send(&mut outcome, at, at).await?;
+        trace.step(Actor::Drone, what);
     }
     let name = ClientName::new("dns:drone.example").map_err(failed)?;
     for next in WAY {
@@ -78,19 +87,19 @@ async fn story(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
         );
         // Its keys, while it still talks to the earlier proxy.
         sleep(Duration::from_millis(50)).await;
-        let (what, ..) = send(&mut outcome, &format!("{next}.example")).await?;
-        trace.step(Actor::Drone, format!("at {at}: {what}, which names {next}"));
-        let (what, early, took) = send(&mut outcome, &format!("{next}.example")).await?;
+        let (what, ..) = send(&mut outcome, at, next).await?;
+        trace.step(Actor::Drone, format!("{what}, by a response that names {next}"));
+        let (what, early, took) = send(&mut outcome, next, next).await?;
         outcome.arrivals += 1;
         outcome.early += u64::from(early > 0);
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         outcome.longest_arrival_millis = outcome.longest_arrival_millis.max(took);
         let flight = if early > 0 { "in its first flight" } else { "after a handshake" };
-        trace.step(Actor::Drone, format!("at {next}: {what}, {flight}"));
+        trace.step(Actor::Drone, format!("{what}, {flight}"));
         at = next;
         for _ in 1..REQUESTS {
-            let (what, ..) = send(&mut outcome, &format!("{next}.example")).await?;
-            trace.step(Actor::Drone, format!("at {next}: {what}"));
+            let (what, ..) = send(&mut outcome, next, next).await?;
+            trace.step(Actor::Drone, what);
         }
         let is_stable = || {
             let binding = stage.table.binding(&name);

@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use tessera::resume::Continuation;
 use tessera::{ClientConfig, Destination};
 use tessera_bindings::{BindingState, BindingTable, Bindings, ClientName, MoveTimes, ProxyName};
-use tessera_follow::FollowingClient;
+use tessera_follow::{FollowingClient, Route};
 use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, credential, trust};
 use tessera_proxy::admin::{Health, Metrics};
@@ -126,7 +126,7 @@ impl Stage {
             );
         }
         let text = format!(
-            "[pool]\nfile = \"unused\"\nkey = \"pool.key\"\nma = 2\ndwell = 2\n\
+            "[pool]\nfile = \"unused\"\nkey = \"pool.key\"\nma = 1\ndwell = 1\nclock-skew = \"100ms\"\n\
              [proxy]\nname = \"{name}\"\nlisten = \"127.0.0.1:{clients}\"\nannounce = \"{name}.example:443\"\n\
              certificate = \"www.pem\"\n\
              one-time-keys = {{ listen = \"127.0.0.1:{sites}\", vault-name = \"{at:032x}\", ca = \"pool.pem\", \
@@ -283,6 +283,8 @@ pub(crate) struct Received {
     pub(crate) body: String,
     /// How many bytes of early data its connection carried.
     pub(crate) early: usize,
+    /// The proxy that the alternative named; `None`: the origin's own.
+    pub(crate) alternative: Option<String>,
 }
 
 impl Client {
@@ -297,10 +299,14 @@ impl Client {
         let response = self.0.request(request).await?;
         let report = response.extensions().get::<FlightReport>();
         let early = report.map_or(0, |report| report.early_data().accepted);
+        let alternative = match response.extensions().get::<Route>() {
+            Some(Route::Alternative(it)) => it.host.split('.').next().map(str::to_owned),
+            _ => None,
+        };
         let (parts, body) = response.into_parts();
         let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(Received { status: parts.status, headers: parts.headers, body, early })
+        Ok(Received { status: parts.status, headers: parts.headers, body, early, alternative })
     }
 
     /// Sends a GET.

@@ -30,13 +30,19 @@ const PREPARING: usize = 64;
 struct UnderWay {
     preparing: Arc<Mutex<HashSet<(ClientName, Generation)>>>,
     places: Arc<Semaphore>,
+    /// The clients whose one-time keys may be on their way here.
+    expected: Arc<Mutex<HashSet<ClientName>>>,
 }
 
 impl Edge {
     /// Takes this proxy's steps, as long as the table lives.
     pub(crate) async fn take_steps(self: Arc<Self>, mut changed: ChangedBindings) {
-        let under_way =
-            UnderWay { preparing: Arc::default(), places: Arc::new(Semaphore::new(PREPARING)) };
+        let under_way = UnderWay {
+            preparing: Arc::default(),
+            places: Arc::new(Semaphore::new(PREPARING)),
+            expected: Arc::default(),
+        };
+        self.expect(&under_way.expected, |_| ());
         while let Some(change) = changed.next().await {
             match change {
                 ChangedBinding::Of(client) => self.look_at(&client, &under_way),
@@ -50,7 +56,13 @@ impl Edge {
     }
 
     fn look_at(self: &Arc<Self>, client: &ClientName, under_way: &UnderWay) {
-        let Some(Binding { generation, state, .. }) = self.table.binding(client) else { return };
+        let binding = self.table.binding(client);
+        let is_coming = binding.as_ref().is_some_and(|binding| self.may_get_keys(&binding.state));
+        self.expect(&under_way.expected, |expected| match is_coming {
+            true => drop(expected.insert(client.clone())),
+            false => drop(expected.remove(client)),
+        });
+        let Some(Binding { generation, state, .. }) = binding else { return };
         match state {
             BindingState::Preparing { next, owner, import, .. } if next == self.own => {
                 self.prepare_once(client, generation, owner, import, under_way);
@@ -69,6 +81,29 @@ impl Edge {
             BindingState::Stable { owner } if owner != self.own => self.move_keys(client, &owner),
             _ => (),
         }
+    }
+
+    /// Whether a client's one-time keys may be on their way here.
+    fn may_get_keys(&self, state: &BindingState) -> bool {
+        match state {
+            BindingState::Preparing { next, .. } | BindingState::Announced { next, .. } => {
+                *next == self.own
+            }
+            BindingState::Switched { owner, .. } => *owner == self.own,
+            BindingState::Stable { .. } => false,
+        }
+    }
+
+    /// Flights of other proxies' tickets wait for their keys only while some may be on their way.
+    fn expect(
+        &self,
+        expected: &Mutex<HashSet<ClientName>>,
+        change: impl FnOnce(&mut HashSet<ClientName>),
+    ) {
+        let Some(vault) = &self.vault else { return };
+        let mut expected = expected.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut expected);
+        vault.expect_arrivals(!expected.is_empty());
     }
 
     fn prepare_once(

@@ -23,7 +23,7 @@ async fn a_client_follows_to_the_next_proxy_with_its_session_and_its_one_time_ke
     let client = world.client(Some("drone.example"));
     let got = client.get("/one").await;
     assert_eq!((got.status, got.body.as_str()), (StatusCode::OK, "1"));
-    assert_eq!(got.field("alt-svc"), "h2=\"a.example:443\"; ma=2; persist=1");
+    assert_eq!(got.field("alt-svc"), "h2=\"a.example:443\"; ma=1; persist=1");
     let drone = world.only_client();
     assert_eq!(drone.as_bytes(), b"dns:drone.example");
     world.announce(&drone, "b").await;
@@ -34,7 +34,7 @@ async fn a_client_follows_to_the_next_proxy_with_its_session_and_its_one_time_ke
     .await;
     // By a new connection, to the first proxy by its own name: with a ticket whose key has moved already.
     let got = client.get("/two").await;
-    assert_eq!(got.field("alt-svc"), "h2=\"b.example:443\"; ma=2; persist=1");
+    assert_eq!(got.field("alt-svc"), "h2=\"b.example:443\"; ma=1; persist=1");
     until("the key of its new ticket has followed", || a.vault.as_ref().unwrap().is_empty()).await;
     // The next request is the first at the next proxy: early data, by a key that moved.
     let got = client.get("/three").await;
@@ -62,7 +62,7 @@ async fn every_proxy_forwards_to_the_owner_and_names_it() {
     let other = world.client(Some("drone.example"));
     let got = other.post("/echo", &"x".repeat(100_000)).await;
     assert_eq!((got.status, got.body.len()), (StatusCode::OK, 100_000));
-    assert_eq!(got.field("alt-svc"), "h2=\"b.example:443\"; ma=2; persist=1");
+    assert_eq!(got.field("alt-svc"), "h2=\"b.example:443\"; ma=1; persist=1");
     assert_eq!(world.executed_at("b").last().unwrap(), "dns%3Adrone.example POST /echo");
     assert_eq!(world.executed().len(), 4);
 }
@@ -119,7 +119,7 @@ async fn the_clients_of_a_proxy_that_dies_are_taken_over() {
     until("its lease has ended", || a.table.proxy(&proxy("b")).is_none()).await;
     let got = client.get_again("/four").await;
     assert_eq!(got.status, StatusCode::OK, "{got:?}");
-    assert_eq!(got.field("alt-svc"), "h2=\"a.example:443\"; ma=2; persist=1");
+    assert_eq!(got.field("alt-svc"), "h2=\"a.example:443\"; ma=1; persist=1");
     assert_eq!(a.table.binding(&drone).unwrap().owner(), &proxy("a"));
 }
 
@@ -161,5 +161,5 @@ async fn a_request_in_progress_ends_where_it_is_and_its_connection_leaves_afterw
         world.executed().len() as u64
     );
     sleep(Duration::from_millis(50)).await;
-    assert_eq!(client.get("/z").await.field("alt-svc"), "h2=\"b.example:443\"; ma=2; persist=1");
+    assert_eq!(client.get("/z").await.field("alt-svc"), "h2=\"b.example:443\"; ma=1; persist=1");
 }
