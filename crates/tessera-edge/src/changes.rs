@@ -18,6 +18,7 @@ pub(crate) fn keep(running: &Edge, wanted: &mut Edge) -> PendingChanges {
     waiting.keep_in("proxy", &running.proxy, &mut wanted.proxy);
     waiting.keep_in("peers", &running.peers, &mut wanted.peers);
     waiting.keep_in("clients", &running.clients, &mut wanted.clients);
+    waiting.keep("[envoy]", &running.envoy, &mut wanted.envoy);
     waiting.keep("[limits]", &running.limits, &mut wanted.limits);
     waiting
 }

@@ -59,7 +59,14 @@ fn of_proxy(edge: &Edge) -> Result<Table, ProgramError> {
     let proxy = &edge.proxy;
     let mut table = Table::new("[proxy]");
     table.row("name", &proxy.name);
-    table.row("listens on", &proxy.listen);
+    match (&proxy.listen, &edge.envoy) {
+        (_, Some(envoy)) => {
+            table.row("clients connect to", "an Envoy of this host");
+            table.row("answers it at", envoy.socket.display());
+        }
+        (Some(listen), None) => table.row("listens on", listen),
+        (None, None) => (),
+    }
     table.row("announced as", &proxy.announce);
     table.row("resumes with proxies of", &tls::resumption(edge)?[..16]);
     let early = match &proxy.one_time_keys {

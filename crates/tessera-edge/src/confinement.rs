@@ -14,7 +14,11 @@ pub(crate) fn of(edge: &Edge, file: &Path) -> Confinement {
     needs.names();
     needs.all_ports();
     let (proxy, peers) = (&edge.proxy, &edge.peers);
-    edge.process.admin.iter().chain([&proxy.listen, &peers.listen]).for_each(|it| needs.listen(it));
+    let listeners = edge.process.admin.iter().chain(&proxy.listen).chain([&peers.listen]);
+    listeners.for_each(|it| needs.listen(it));
+    if let Some(envoy) = &edge.envoy {
+        needs.directory(envoy.socket.parent().unwrap_or(Path::new("")));
+    }
     needs.key(&edge.pool.key);
     edge.pool.etcd.iter().for_each(|etcd| needs.etcd(etcd));
     if let Some(path) = &edge.pool.file {

@@ -12,6 +12,8 @@ use tessera_proxy::http::hop_by_hop::remove_hop_by_hop;
 pub(crate) const CLIENT: HeaderName = HeaderName::from_static("tessera-client");
 /// Between proxies: in which generation a request was forwarded.
 pub(crate) const GENERATION: HeaderName = HeaderName::from_static("tessera-generation");
+/// Which proxy owns a client, for the routes of Envoy.
+pub(crate) const OWNER: HeaderName = HeaderName::from_static("tessera-owner");
 /// Between proxies: asks for a client's state.
 pub(crate) const STATE: HeaderName = HeaderName::from_static("tessera-state");
 /// Between proxies: the next proxy refuses a request, which it hasn't executed.
@@ -35,10 +37,15 @@ pub(crate) fn remove_claims(headers: &mut HeaderMap) {
     remove_own(headers);
 }
 
+/// Whether a field is of this program.
+pub(crate) fn is_own(name: &str) -> bool {
+    name.starts_with(OWN)
+}
+
 /// Removes the fields of this program.
 pub(crate) fn remove_own(headers: &mut HeaderMap) {
     // Hardly any message has one, so don't collect.
-    while let Some(name) = headers.keys().find(|name| name.as_str().starts_with(OWN)).cloned() {
+    while let Some(name) = headers.keys().find(|name| is_own(name.as_str())).cloned() {
         headers.remove(name);
     }
 }

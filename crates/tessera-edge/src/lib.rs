@@ -8,6 +8,7 @@
 //! | `demo` | a demonstration: a client that flies past three proxies |
 //! | [`run()`], [`check()`] | the commands: the whole process, and the same errors without listening |
 //! | `running`, `changes`, `confinement` | a live proxy: listeners, periodic tasks, reloads, its end; what the process may use |
+//! | `envoy` | Envoy as a member: it asks before each request |
 //! | `edge` | requests and moves |
 //! | `load`, `tls` | what a configuration names |
 //! | `peers`, `state` | the channel to the other proxies, and clients' state on its way |
@@ -24,6 +25,7 @@ mod confinement;
 #[cfg(feature = "demo")]
 mod demo;
 mod edge;
+mod envoy;
 mod fields;
 mod load;
 pub mod metrics;

@@ -19,6 +19,7 @@
 //! | [`service`] | notifications to systemd |
 //! | [`confine`] | restricts the process to the files, ports and processes it needs |
 //! | [`http`] (feature `http`) | servers and pooled clients of HTTP/1.1 and HTTP/2, with limits and deadlines |
+//! | [`grpc`] (feature `grpc`) | gRPC, as servers of Envoy need it |
 //! | [`process`] | a whole process: its log, signals, reloads, and end |
 //! | [`stores`] (feature `stores`) | ticket keys and one-time keys: in memory, in a directory, or shared by a fleet |
 //! | [`drain`] | accepts until the end, gives connections time to end, and cuts the rest |
@@ -39,6 +40,8 @@ pub mod demo;
 pub mod dial;
 pub mod drain;
 pub mod gate;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod listen;

@@ -37,8 +37,24 @@ impl Edge {
             return wrong("peers", "address", what);
         }
         let admin = self.process.admin.iter().map(|address| ("process", "admin", address));
-        let own =
-            [("proxy", "listen", &self.proxy.listen), ("peers", "listen", &self.peers.listen)];
+        match (&self.proxy.listen, &self.envoy) {
+            (None, None) => {
+                return wrong(
+                    "proxy",
+                    "listen",
+                    "must be set, unless clients connect to an Envoy: see [envoy]",
+                );
+            }
+            (Some(_), Some(_)) => {
+                return wrong("proxy", "listen", "has no effect with [envoy]: remove one of them");
+            }
+            (None, Some(_)) if self.proxy.one_time_keys.is_some() => {
+                return wrong("proxy", "one-time-keys", "an Envoy has none: remove the key");
+            }
+            _ => (),
+        }
+        let clients = self.proxy.listen.iter().map(|address| ("proxy", "listen", address));
+        let own = clients.chain([("peers", "listen", &self.peers.listen)]);
         let keys = self.proxy.one_time_keys.iter();
         let keys = keys.map(|sites| ("proxy", "one-time-keys.listen", &sites.listen));
         check_listeners(admin.chain(own).chain(keys))?;

@@ -32,6 +32,8 @@ pub struct Edge {
     pub proxy: ProxySection,
     /// `[peers]`.
     pub peers: PeersSection,
+    /// `[envoy]`.
+    pub envoy: Option<EnvoySection>,
     /// `[clients]`.
     #[serde(default)]
     pub clients: ClientsSection,
@@ -99,8 +101,8 @@ pub struct ProxySection {
     /// The site at which it is; evacuations are by site.
     #[serde(default)]
     pub site: String,
-    /// Where it listens for clients.
-    pub listen: ListenAddress,
+    /// Where it listens for clients; with `[envoy]`, Envoy does.
+    pub listen: Option<ListenAddress>,
     /// The host and port that clients are announced: `b.example:443`.
     pub announce: String,
     /// Its certificate, PEM. Its names are those of the origin, the same at all proxies, and so is its issuer.
@@ -130,6 +132,16 @@ pub struct PeersSection {
     /// The authority of the pool's proxies alone, PEM: the holder of such a certificate acts for every client.
     #[serde(deserialize_with = "de::path")]
     pub ca: PathBuf,
+}
+
+/// `[envoy]`: clients connect to an Envoy of this host, which asks this process before each request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EnvoySection {
+    /// The Unix socket of its `ext_authz`, which this process creates. It belongs to the owner of its directory, who alone can
+    /// connect: Envoy's user.
+    #[serde(deserialize_with = "de::path")]
+    pub socket: PathBuf,
 }
 
 /// What names a client.

@@ -20,7 +20,7 @@ const INSTANCE: Duration = Duration::from_secs(2);
 
 impl Edge {
     /// Whether any service has state.
-    pub(super) fn has_state(&self) -> bool {
+    pub(crate) fn has_state(&self) -> bool {
         self.services().iter().any(|service| service.state.is_some())
     }
 

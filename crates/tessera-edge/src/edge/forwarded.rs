@@ -2,7 +2,7 @@
 //! a certificate of the pool reach this.
 
 use http::{HeaderValue, Request, Response, StatusCode};
-use tessera_bindings::{ClientName, ForwardedRoute, Generation, Route};
+use tessera_bindings::{ClientName, ForwardedRoute, Generation};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::server::keep;
@@ -10,6 +10,7 @@ use tessera_proxy::logging::tracing;
 use tokio::time::timeout;
 
 use super::response::{no_service, refuse};
+use super::routing::Routed;
 use super::{Edge, PATIENCE};
 use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
 use crate::peers::StateQuestion;
@@ -55,20 +56,15 @@ impl Edge {
             Err(status) => return no_service(status),
         };
         let client = self.clients.at(name, unix());
-        if service.state.is_some() && client.is_arriving() {
-            client.arrived().await;
+        match self.route(&client, service.state.is_some()).await {
+            Routed::Serve { announce, in_progress } => {
+                let mut response = self.execute(service, Some(name), request).await;
+                keep(&mut response, in_progress);
+                self.announce(&mut response, &announce);
+                response
+            }
+            _ => not_here(),
         }
-        let Route::Serve { announce, generation } = self.table.route(name, &self.own) else {
-            return not_here();
-        };
-        let Some(in_progress) = client.begin(generation) else { return not_here() };
-        if service.state.is_some() && !self.lease.is_held() {
-            return not_here();
-        }
-        let mut response = self.execute(service, Some(name), request).await;
-        keep(&mut response, in_progress);
-        self.announce(&mut response, announce.as_deref());
-        response
     }
 
     /// Exports a client's state for its next proxy.

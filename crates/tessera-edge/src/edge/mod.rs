@@ -3,6 +3,7 @@
 //! | file | purpose |
 //! |---|---|
 //! | `requests.rs` | a client's request: served here, or forwarded to the owner |
+//! | `routing.rs` | which of these, and the steps that lead there |
 //! | `forwarded.rs` | what other proxies send: requests, and questions for a client's state |
 //! | `arrival.rs` | a client's first request here: the switch, and what the earlier owner changed meanwhile |
 //! | `moves.rs` | the steps that follow from changes of bindings |
@@ -15,6 +16,7 @@ mod forwarded;
 mod moves;
 mod requests;
 mod response;
+mod routing;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -25,6 +27,7 @@ use tessera_vault::{SiteVault, WrappingKeys};
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use self::requests::ClientConnection;
+pub(crate) use self::routing::Routed;
 use crate::clients::Clients;
 use crate::metrics::Metrics;
 use crate::names::Naming;

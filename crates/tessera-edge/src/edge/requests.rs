@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::{ALT_SVC, SET_COOKIE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use tessera_bindings::{BindingError, ClientName, Generation, Route};
+use tessera_bindings::{ClientName, Generation};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
@@ -16,6 +16,7 @@ use tessera_tokio::http::EarlyRequest;
 use tokio::sync::Notify;
 
 use super::response::{failed, no_service, not_admitted, refuse};
+use super::routing::{MOVING, Routed};
 use super::{Edge, PATIENCE};
 use crate::clients::Client;
 use crate::fields;
@@ -34,8 +35,8 @@ pub(crate) struct ClientConnection {
     has_moved_keys: AtomicBool,
 }
 
-/// How often a request looks at the bindings again, when they change under it.
-const LOOKS: usize = 6;
+/// How often a request is forwarded, if each time the other proxy refuses it.
+const FORWARDS: usize = 3;
 
 impl ClientConnection {
     pub(crate) fn new(address: Option<IpAddr>, identity: Option<Vec<u8>>) -> Self {
@@ -148,81 +149,38 @@ impl Edge {
         &self,
         service: &Service,
         client: &Arc<Client>,
-        request: Request<Body>,
+        mut request: Request<Body>,
     ) -> Response<Body> {
-        let mut request = Some(request);
-        for _ in 0..LOOKS {
-            let name = &client.name;
-            match self.table.route(name, &self.own) {
-                Route::Serve { announce, generation } => {
-                    if service.state.is_some() && client.is_arriving() {
-                        client.arrived().await;
-                        continue;
-                    }
-                    if service.state.is_some() && !self.lease.is_held() {
-                        return self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, CUT_OFF));
-                    }
-                    if let Some(in_progress) = client.begin(generation) {
-                        let Some(request) = request.take() else { break };
-                        let mut response = self.execute(service, Some(name), request).await;
-                        keep(&mut response, in_progress);
-                        self.announce(&mut response, announce.as_deref());
-                        return response;
-                    }
-                    // The next proxy owns it already, which the table will show.
-                    let is_over =
-                        || !matches!(self.table.route(name, &self.own), Route::Serve { .. });
-                    if !self.wait_until(is_over).await {
-                        break;
-                    }
+        let name = &client.name;
+        for _ in 0..FORWARDS {
+            match self.route(client, service.state.is_some()).await {
+                Routed::Serve { announce, in_progress } => {
+                    let mut response = self.execute(service, Some(name), request).await;
+                    keep(&mut response, in_progress);
+                    self.announce(&mut response, &announce);
+                    return response;
                 }
-                Route::Bind => match self.bind(name).await {
-                    Ok(Some(())) => {}
-                    Ok(None) if service.state.is_none() => {
-                        let Some(request) = request.take() else { break };
-                        return self.execute(service, Some(name), request).await;
-                    }
-                    Ok(None) | Err(_) => break,
-                },
-                Route::Switch { generation } => self.arrive(client, generation).await,
-                Route::TakeOver { generation, is_prepared } => {
-                    if !self.take_over(name, generation, is_prepared).await {
-                        break;
-                    }
-                }
-                Route::Forward { to, generation, .. } => {
-                    let Some(own) = request.take() else { break };
-                    let again = repeated(&own);
-                    match self.forward(&to, name, generation, own).await {
+                Routed::ServeUnbound => return self.execute(service, Some(name), request).await,
+                Routed::Forward { to, generation, .. } => {
+                    let again = repeated(&request);
+                    match self.forward(&to, name, generation, request).await {
                         Ok(response) => return response,
                         Err(ForwardError::Failed(error)) => return self.refused(failed(&error)),
                         Err(ForwardError::Refused) => {}
                     }
-                    request = again;
                     let binding = self.table.binding(name);
                     let is_other = || self.table.binding(name) != binding;
-                    if request.is_none() || !self.wait_until(is_other).await {
-                        break;
+                    match again {
+                        Some(again) if self.wait_until(is_other).await => request = again,
+                        _ => break,
                     }
+                }
+                Routed::Refuse(why) => {
+                    return self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, why));
                 }
             }
         }
         self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, MOVING))
-    }
-
-    /// Binds a client that came here first. `None`: this proxy has bound enough clients, or can't reach the store.
-    async fn bind(&self, name: &ClientName) -> Result<Option<()>, BindingError> {
-        if self.table.is_current() && self.table.len() >= self.settings.bound {
-            return Ok(None);
-        }
-        match self.bindings.bind(name, &self.own).await {
-            Ok(_) => {
-                self.wait_until(|| self.table.binding(name).is_some()).await;
-                Ok(Some(()))
-            }
-            Err(BindingError::Store(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// Sends a request to an instance of its service.
@@ -271,15 +229,17 @@ impl Edge {
         Ok(response)
     }
 
-    /// Names the client's current proxy (RFC 7838). It is always the same `ma`: see
-    /// [`PoolSection::ma`](crate::config::PoolSection::ma).
-    pub(super) fn announce(&self, response: &mut Response<Body>, authority: Option<&str>) {
-        // The announced proxy has just died: this one still serves.
-        let authority = authority.unwrap_or(&self.entry.authority);
-        let value = format!("h2=\"{authority}\"; ma={}; persist=1", self.settings.ma.as_secs());
-        if let Ok(value) = HeaderValue::try_from(value) {
+    /// Names the client's current proxy.
+    pub(super) fn announce(&self, response: &mut Response<Body>, authority: &str) {
+        if let Ok(value) = HeaderValue::try_from(self.alt_svc(authority)) {
             response.headers_mut().insert(ALT_SVC, value);
         }
+    }
+
+    /// Returns the field `Alt-Svc` (RFC 7838) with a proxy. It is always the same `ma`: see
+    /// [`PoolSection::ma`](crate::config::PoolSection::ma).
+    pub(crate) fn alt_svc(&self, authority: &str) -> String {
+        format!("h2=\"{authority}\"; ma={}; persist=1", self.settings.ma.as_secs())
     }
 
     fn refused(&self, response: Response<Body>) -> Response<Body> {
@@ -287,10 +247,6 @@ impl Edge {
         response
     }
 }
-
-const CUT_OFF: &str =
-    "this proxy can't reach the store, and another may serve the client: try again";
-const MOVING: &str = "the client is moving, and which proxy serves it isn't settled: try again";
 
 /// RFC 9110 §9.2.1.
 fn is_safe(method: &Method) -> bool {

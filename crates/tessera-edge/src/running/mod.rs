@@ -12,7 +12,7 @@ use tessera_kit::live::LiveTarget;
 use tessera_kit::{ProgramError, hex};
 use tessera_proxy::gate::Gate;
 use tessera_proxy::http::client::Tls;
-use tessera_proxy::listen::{ListenOptions, Listener};
+use tessera_proxy::listen::{ListenOptions, Listener, listen_private};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{RunningProduct, StartContext};
 use tessera_proxy::stores::{PoolStores, Stores};
@@ -26,6 +26,7 @@ use self::listener::{ListenerContext, Service};
 use crate::clients::Clients;
 use crate::config::{self, LoadedEdge};
 use crate::edge::{Edge, Settings};
+use crate::envoy::AuthorizationService;
 use crate::metrics::Metrics;
 use crate::names::Naming;
 use crate::peers::Peers;
@@ -69,13 +70,17 @@ impl RunningEdge {
         beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         let (pool, proxy) = (&configuration.pool, &configuration.proxy);
-        let stores = Stores::open_pool(PoolStores {
-            section: "proxy",
-            store: store.clone(),
-            prefix: pool.prefix().to_owned(),
-            key: &pool.key,
-            sites: proxy.one_time_keys.as_ref(),
-        })?;
+        let stores = match &configuration.envoy {
+            // Envoy's keys are those of `tessera stek`.
+            Some(_) => Stores::in_memory(),
+            None => Stores::open_pool(PoolStores {
+                section: "proxy",
+                store: store.clone(),
+                prefix: pool.prefix().to_owned(),
+                key: &pool.key,
+                sites: proxy.one_time_keys.as_ref(),
+            })?,
+        };
         let services = load::services(configuration)?;
         let acceptor = Acceptor::new(tls::for_clients(configuration, &stores)?);
         let for_clients = match &stores.answers {
@@ -96,7 +101,10 @@ impl RunningEdge {
         let bind = |address, inherited: &mut _| {
             Listener::bind(address, ListenOptions::default(), inherited)
         };
-        let clients = bind(&proxy.listen, beginning.inherited)?;
+        let clients = proxy.listen.as_ref().map(|listen| bind(listen, beginning.inherited));
+        let clients = clients.transpose()?;
+        let envoy = configuration.envoy.as_ref().map(|envoy| listen_private(&envoy.socket));
+        let envoy = envoy.transpose()?;
         let peers = bind(&configuration.peers.listen, beginning.inherited)?;
 
         let metrics = Metrics::register(beginning.metrics);
@@ -125,11 +133,11 @@ impl RunningEdge {
             },
             metrics,
         });
-        let addresses =
-            [("clients", &clients), ("peers", &peers)].into_iter().flat_map(|(name, it)| {
-                // An unknown address is no reason not to listen.
-                it.local_addrs().unwrap_or_default().into_iter().map(move |address| (name, address))
-            });
+        let bound = clients.iter().map(|it| ("clients", it)).chain([("peers", &peers)]);
+        let addresses = bound.flat_map(|(name, it)| {
+            // An unknown address is no reason not to listen.
+            it.local_addrs().unwrap_or_default().into_iter().map(move |address| (name, address))
+        });
         let addresses = addresses.collect();
         let changed = edge.table.changed_bindings();
         let tasks = vec![
@@ -151,10 +159,17 @@ impl RunningEdge {
             };
             tokio::spawn(context.run(listener, configuration.process.drain))
         };
-        let listeners = vec![
-            listen(Service::Clients, &for_clients, clients),
-            listen(Service::Peers, &for_peers, peers),
-        ];
+        let clients = clients.map(|clients| listen(Service::Clients, &for_clients, clients));
+        let mut listeners: Vec<_> = clients.into_iter().collect();
+        listeners.push(listen(Service::Peers, &for_peers, peers));
+        if let Some((listener, file)) = envoy {
+            let service = AuthorizationService { edge: edge.clone(), ending: ending.clone() };
+            listeners.push(tokio::spawn(async move {
+                service.serve(listener).await;
+                // Removes the socket.
+                drop(file);
+            }));
+        }
         Ok(Self {
             edge,
             file: file.to_owned(),

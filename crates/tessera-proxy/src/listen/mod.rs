@@ -1,5 +1,6 @@
 //! Listening sockets: TCP, Unix, and those that a supervisor passes.
 
+mod private;
 mod unix;
 
 use std::future::poll_fn;
@@ -17,6 +18,7 @@ pub use tessera_kit::inherited::InheritedSockets;
 use tessera_tokio::fast_open::accept_on;
 use tokio::net::{TcpListener, UnixListener};
 
+pub use self::private::listen_private;
 pub use self::unix::{SocketFile, listen_at};
 use crate::address::ListenAddress;
 use crate::socket::{Peer, Socket, prepare};

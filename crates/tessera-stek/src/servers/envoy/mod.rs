@@ -12,11 +12,9 @@
 //!
 //! Each response is written to the socket from the one place where it is, and wiped then.
 
-mod grpc;
 mod messages;
 mod secret;
 mod service;
-mod socket;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
@@ -26,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera_kit::ProgramError;
-use tessera_proxy::listen::SocketFile;
+use tessera_proxy::listen::{SocketFile, listen_private};
 use tessera_ring::{InstallRefused, Installation, Installer, RingKeys};
 use tessera_vault::TicketKeyForm;
 use tokio::sync::{Mutex, watch};
@@ -78,7 +76,7 @@ impl Envoy {
             let what = "Envoy's ticket keys have 80 bytes";
             return Err(ProgramError::settings(what));
         }
-        let (listener, file) = socket::listen(&parts.socket)?;
+        let (listener, file) = listen_private(&parts.socket)?;
         let (current, snapshots) = watch::channel(Snapshot::default());
         let subscriptions = Arc::new(Subscriptions::default());
         let random = ServerKeySet {

@@ -15,12 +15,12 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::grpc::{
-    Code, Requests, ResponseSender, Responses, Status, response, responses, unsupported,
-};
 use super::messages::{DiscoveryRequest, SECRET};
 use super::secret::{self, EncodedSecret, Snapshot};
 use super::subscriptions::{Answer, Subscription, Subscriptions};
+use tessera_proxy::grpc::{
+    Code, Requests, ResponseSender, Responses, Status, response, responses, unsupported,
+};
 
 /// Serves one secret.
 #[derive(Clone)]

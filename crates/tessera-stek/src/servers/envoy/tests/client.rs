@@ -12,10 +12,10 @@ use prost::Message;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::servers::envoy::grpc::{Requests, ResponseSender, Responses, responses};
 use crate::servers::envoy::messages::{
     DiscoveryRequest, DiscoveryResponse, Node, SECRET, Secret, Status,
 };
+use tessera_proxy::grpc::{Requests, ResponseSender, Responses, responses};
 
 /// A stream of an Envoy, which leaves when it is dropped.
 pub(super) struct EnvoyClient {

@@ -1,4 +1,4 @@
-//! gRPC over HTTP/2, as far as a stream of requests and responses needs it.
+//! gRPC over HTTP/2, as far as servers of Envoy need it: a stream of requests and responses, or one of each.
 //!
 //! By hand, since libraries copy messages into buffers that they don't wipe. Source: "gRPC over HTTP2"
 //! (`doc/PROTOCOL-HTTP2.md` of github.com/grpc/grpc).
@@ -18,19 +18,25 @@ use zeroize::Zeroizing;
 
 /// Why a stream ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Status {
-    pub(super) code: Code,
+pub struct Status {
+    /// The code.
+    pub code: Code,
     /// Printable ASCII without percent signs.
-    pub(super) message: String,
+    pub message: String,
 }
 
 /// gRPC's status codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
+pub enum Code {
+    /// All is well.
     Ok = 0,
+    /// A message isn't what the service has.
     InvalidArgument = 3,
+    /// A message is too long.
     ResourceExhausted = 8,
+    /// The service lacks what was asked for.
     Unimplemented = 12,
+    /// The connection, or what the service needs, has failed.
     Unavailable = 14,
 }
 
@@ -41,7 +47,8 @@ const LONGEST: usize = 256 * 1024;
 const PREFIX: usize = 5;
 
 impl Status {
-    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+    /// Creates a status.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
@@ -55,7 +62,7 @@ impl Status {
     }
 
     /// Returns a response that has this status alone.
-    pub(super) fn into_response(self) -> Response<Responses> {
+    pub fn into_response(self) -> Response<Responses> {
         let (_, empty) = responses();
         let mut response = response(empty);
         response.headers_mut().extend(self.headers());
@@ -64,7 +71,7 @@ impl Status {
 }
 
 /// Returns the response to a request that is not gRPC.
-pub(super) fn unsupported() -> Response<Responses> {
+pub fn unsupported() -> Response<Responses> {
     let (_, empty) = responses();
     let mut response = Response::new(empty);
     *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
@@ -72,26 +79,26 @@ pub(super) fn unsupported() -> Response<Responses> {
 }
 
 /// Returns the head of a stream of responses.
-pub(super) fn response(body: Responses) -> Response<Responses> {
+pub fn response(body: Responses) -> Response<Responses> {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     response
 }
 
 /// The requests of a stream.
-pub(super) struct Requests {
+pub struct Requests {
     body: Incoming,
     buffer: BytesMut,
 }
 
 impl Requests {
-    pub(super) fn new(body: Incoming) -> Self {
+    /// Reads the requests in a body.
+    pub fn new(body: Incoming) -> Self {
         Self { body, buffer: BytesMut::new() }
     }
 
     /// Returns the trailers, after skipping what comes before them.
-    #[cfg(test)]
-    pub(super) async fn trailers(&mut self) -> Option<HeaderMap> {
+    pub async fn trailers(&mut self) -> Option<HeaderMap> {
         while let Some(Ok(frame)) = self.body.frame().await {
             if let Ok(trailers) = frame.into_trailers() {
                 return Some(trailers);
@@ -101,7 +108,7 @@ impl Requests {
     }
 
     /// Returns the next message; `None` at the end. Nothing is lost if the future is dropped.
-    pub(super) async fn message<M: Message + Default>(&mut self) -> Result<Option<M>, Status> {
+    pub async fn message<M: Message + Default>(&mut self) -> Result<Option<M>, Status> {
         loop {
             if let Some(message) = take(&mut self.buffer)? {
                 return Ok(Some(message));
@@ -143,10 +150,10 @@ fn take<M: Message + Default>(buffer: &mut BytesMut) -> Result<Option<M>, Status
 }
 
 /// The responses of a stream.
-pub(super) struct Responses(mpsc::Receiver<Event>);
+pub struct Responses(mpsc::Receiver<Event>);
 
 /// Sends the responses of a stream.
-pub(super) struct ResponseSender(mpsc::Sender<Event>);
+pub struct ResponseSender(mpsc::Sender<Event>);
 
 enum Event {
     Message(Bytes),
@@ -154,14 +161,14 @@ enum Event {
 }
 
 /// Returns both ends of a stream of responses.
-pub(super) fn responses() -> (ResponseSender, Responses) {
+pub fn responses() -> (ResponseSender, Responses) {
     let (sender, receiver) = mpsc::channel(1);
     (ResponseSender(sender), Responses(receiver))
 }
 
 impl ResponseSender {
     /// Sends a message, which is wiped when it was written; it fails silently if the client is gone.
-    pub(super) async fn send(&self, message: &[u8]) {
+    pub async fn send(&self, message: &[u8]) {
         let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
         let mut framed = Zeroizing::new(Vec::with_capacity(PREFIX + message.len()));
         framed.push(0);
@@ -171,7 +178,7 @@ impl ResponseSender {
     }
 
     /// Ends the stream.
-    pub(super) async fn end(&self, status: Status) {
+    pub async fn end(&self, status: Status) {
         let _ = self.0.send(Event::End(status)).await;
     }
 }
@@ -198,7 +205,12 @@ impl Body for Responses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servers::envoy::messages::Node;
+
+    #[derive(Clone, PartialEq, Message)]
+    struct Node {
+        #[prost(string, tag = "1")]
+        id: String,
+    }
 
     fn framed(message: &[u8]) -> BytesMut {
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();

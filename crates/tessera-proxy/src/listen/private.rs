@@ -1,4 +1,4 @@
-//! The socket, to which Envoy alone may connect.
+//! A Unix socket to which one user alone may connect.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -6,14 +6,15 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, lchown};
 use std::path::Path;
 
 use tessera_kit::ProgramError;
-use tessera_proxy::listen::{ListenOptions, SocketFile, listen_at};
 use tokio::net::UnixListener;
+
+use super::{ListenOptions, SocketFile, listen_at};
 
 /// Listens on a Unix socket with mode 0600, which belongs to the owner of its directory.
 ///
 /// # Errors
 /// If it can't be created, a process listens on it, it isn't a socket, or others may write to its directory.
-pub(super) fn listen(path: &Path) -> Result<(UnixListener, SocketFile), ProgramError> {
+pub fn listen_private(path: &Path) -> Result<(UnixListener, SocketFile), ProgramError> {
     let failed = |error: io::Error| ProgramError::in_file(path, error);
     let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let of_directory = fs::metadata(directory).map_err(failed)?;
@@ -49,14 +50,14 @@ mod tests {
     #[tokio::test]
     async fn a_stale_socket_is_replaced_and_a_live_one_is_an_error() {
         let directory =
-            std::env::temp_dir().join(format!("tessera-stek-sds-{}", std::process::id()));
+            std::env::temp_dir().join(format!("tessera-private-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         fs::set_permissions(&directory, Permissions::from_mode(0o755)).unwrap();
         let path = directory.join("sds");
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-        let (listener, file) = listen(&path).unwrap();
+        let (listener, file) = listen_private(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        let error = || listen(&path).err().unwrap().to_string();
+        let error = || listen_private(&path).err().unwrap().to_string();
         assert!(error().contains("another program already listens there"), "{}", error());
         drop((listener, file));
         assert!(!path.exists());
@@ -71,19 +72,18 @@ mod tests {
         fs::remove_dir_all(&directory).unwrap();
     }
 
-    /// Envoy's user owns the directory, and gets the socket.
+    /// The program that connects runs as the owner of the directory, who gets the socket.
     #[tokio::test]
     async fn the_socket_belongs_to_the_owner_of_its_directory() {
         const NOBODY: u32 = 65_534;
-        let directory =
-            std::env::temp_dir().join(format!("tessera-stek-owner-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("tessera-owner-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
         let own = fs::metadata(&directory).unwrap().uid();
         // Only root can give it away.
         let owner = if own == 0 { NOBODY } else { own };
         lchown(&directory, Some(owner), None).unwrap();
-        let (_listener, _file) = listen(&directory.join("sds")).unwrap();
+        let (_listener, _file) = listen_private(&directory.join("sds")).unwrap();
         let metadata = fs::symlink_metadata(directory.join("sds")).unwrap();
         assert_eq!((metadata.uid(), metadata.mode() & 0o777), (owner, 0o600));
         fs::remove_dir_all(&directory).unwrap();

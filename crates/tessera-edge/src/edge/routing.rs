@@ -1,0 +1,100 @@
+//! Which proxy serves a client's request: the steps that lead there are taken on the way.
+
+use std::sync::Arc;
+
+use tessera_bindings::{BindingError, ClientName, Generation, ProxyName, Route};
+
+use super::Edge;
+use crate::clients::{Client, InProgress};
+
+/// What this proxy does with a request.
+pub(crate) enum Routed {
+    /// It executes the request, and announces this proxy.
+    Serve {
+        announce: String,
+        /// Until the request has ended.
+        in_progress: InProgress,
+    },
+    /// It executes the request of a client that has no binding now.
+    ServeUnbound,
+    /// It forwards the request to the owner.
+    Forward {
+        /// The owner.
+        owner: ProxyName,
+        /// Where the owner is reached.
+        to: String,
+        /// Of the binding.
+        generation: Generation,
+    },
+    /// It refuses the request, which may be sent again.
+    Refuse(&'static str),
+}
+
+/// How often the bindings are looked at again, when they change meanwhile.
+const LOOKS: usize = 6;
+
+const CUT_OFF: &str =
+    "this proxy can't reach the store, and another may serve the client: try again";
+pub(super) const MOVING: &str =
+    "the client is moving, and which proxy serves it isn't settled: try again";
+
+impl Edge {
+    /// Returns what to do with a client's request at a service that `has_state` or not.
+    pub(crate) async fn route(&self, client: &Arc<Client>, has_state: bool) -> Routed {
+        let name = &client.name;
+        for _ in 0..LOOKS {
+            match self.table.route(name, &self.own) {
+                Route::Serve { announce, generation } => {
+                    if has_state && client.is_arriving() {
+                        client.arrived().await;
+                        continue;
+                    }
+                    if has_state && !self.lease.is_held() {
+                        return Routed::Refuse(CUT_OFF);
+                    }
+                    if let Some(in_progress) = client.begin(generation) {
+                        // The announced proxy may have just died: this one still serves.
+                        let announce = announce.unwrap_or_else(|| self.entry.authority.clone());
+                        return Routed::Serve { announce, in_progress };
+                    }
+                    // The next proxy owns it already, which the table will show.
+                    let is_over =
+                        || !matches!(self.table.route(name, &self.own), Route::Serve { .. });
+                    if !self.wait_until(is_over).await {
+                        break;
+                    }
+                }
+                Route::Bind => match self.bind(name).await {
+                    Ok(true) => {}
+                    Ok(false) if !has_state => return Routed::ServeUnbound,
+                    Ok(false) | Err(_) => break,
+                },
+                Route::Switch { generation } => self.arrive(client, generation).await,
+                Route::TakeOver { generation, is_prepared } => {
+                    if !self.take_over(name, generation, is_prepared).await {
+                        break;
+                    }
+                }
+                Route::Forward { owner, to, generation } => {
+                    return Routed::Forward { owner, to, generation };
+                }
+            }
+        }
+        Routed::Refuse(MOVING)
+    }
+
+    /// Binds a client that came here first. False: this proxy has bound enough clients, or can't reach the store.
+    async fn bind(&self, name: &ClientName) -> Result<bool, BindingError> {
+        if self.table.is_current() && self.table.len() >= self.settings.bound {
+            return Ok(false);
+        }
+        match self.bindings.bind(name, &self.own).await {
+            Ok(_) => {
+                self.wait_until(|| self.table.binding(name).is_some()).await;
+                Ok(true)
+            }
+            Err(BindingError::Store(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

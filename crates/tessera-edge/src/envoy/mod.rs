@@ -1,0 +1,205 @@
+//! An Envoy as a member of the pool: its external authorization (`ext_authz`), over gRPC on a Unix socket.
+//!
+//! Envoy asks before each request. The answer names the client to services, and the client's current proxy to the client
+//! (`Alt-Svc`); the steps of moves are taken here. A request of a client that another proxy owns gets the fields
+//! `tessera-owner`, `tessera-client` and `tessera-generation`, by which a route of Envoy's leads to that proxy.
+
+mod messages;
+mod service;
+
+use http::header::{COOKIE, HeaderName};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tessera_kit::clock::unix;
+
+use self::messages::{
+    CheckRequest, CheckResponse, DeniedHttpResponse, HeaderValueOption, HttpRequest, HttpStatus,
+    OkHttpResponse, RpcStatus,
+};
+pub(crate) use self::service::AuthorizationService;
+use crate::edge::{Edge, Routed};
+use crate::fields;
+use crate::metrics::RequestResult;
+
+/// gRPC's codes of the answer: the request may pass, or not now.
+const OK: i32 = 0;
+const UNAVAILABLE: i32 = 14;
+
+/// Decides on a request.
+async fn check(edge: &Edge, request: CheckRequest) -> CheckResponse {
+    let attributes = request.attributes.unwrap_or_default();
+    let http = attributes.request.and_then(|request| request.http).unwrap_or_default();
+    let identity = attributes.source.and_then(|source| identity(&source.principal));
+    let named = edge.naming.client(identity.as_deref(), &cookies(&http));
+    let Some(named) = named else {
+        edge.metrics.request(RequestResult::Served);
+        let cookie = edge.naming.new_cookie(tessera_aws_lc::provider().random);
+        let cookie = cookie.as_ref().and_then(|cookie| cookie.to_str().ok());
+        return allow(OkHttpResponse {
+            headers_to_remove: claims(&http, &[]),
+            response_headers_to_add: cookie
+                .map(|cookie| HeaderValueOption::add("set-cookie", cookie))
+                .into_iter()
+                .collect(),
+            ..OkHttpResponse::default()
+        });
+    };
+    let client = edge.clients.at(&named.name, unix());
+    if let Some(identity) = named.identity {
+        client.identity.get_or_init(|| identity);
+    }
+    let name =
+        HeaderValueOption::set(fields::CLIENT.as_str(), fields::percent_encoded(&client.name));
+    match edge.route(&client, edge.has_state()).await {
+        Routed::Serve { announce, .. } => {
+            edge.metrics.request(RequestResult::Served);
+            allow(OkHttpResponse {
+                headers: vec![name],
+                headers_to_remove: claims(&http, &[fields::CLIENT]),
+                response_headers_to_add: vec![HeaderValueOption::set(
+                    "alt-svc",
+                    edge.alt_svc(&announce),
+                )],
+            })
+        }
+        Routed::ServeUnbound => {
+            edge.metrics.request(RequestResult::Served);
+            allow(OkHttpResponse {
+                headers: vec![name],
+                headers_to_remove: claims(&http, &[fields::CLIENT]),
+                ..OkHttpResponse::default()
+            })
+        }
+        Routed::Forward { owner, generation, .. } => {
+            edge.metrics.request(RequestResult::Forwarded);
+            let mut names = HeaderMap::new();
+            fields::name_to_proxy(&mut names, &client.name, generation);
+            let names = names.iter().filter_map(|(name, value)| {
+                Some(HeaderValueOption::set(name.as_str(), value.to_str().ok()?))
+            });
+            let mut headers: Vec<_> = names.collect();
+            headers.push(HeaderValueOption::set(fields::OWNER.as_str(), owner.0));
+            let own = [fields::CLIENT, fields::GENERATION, fields::OWNER];
+            allow(OkHttpResponse {
+                headers,
+                headers_to_remove: claims(&http, &own),
+                ..OkHttpResponse::default()
+            })
+        }
+        Routed::Refuse(why) => {
+            edge.metrics.request(RequestResult::Refused);
+            let code = i32::from(StatusCode::SERVICE_UNAVAILABLE.as_u16());
+            CheckResponse {
+                status: Some(RpcStatus { code: UNAVAILABLE }),
+                denied_response: Some(DeniedHttpResponse {
+                    status: Some(HttpStatus { code }),
+                    headers: vec![HeaderValueOption::set("retry-after", "1")],
+                    body: format!("{why}\n"),
+                }),
+                ..CheckResponse::default()
+            }
+        }
+    }
+}
+
+fn allow(response: OkHttpResponse) -> CheckResponse {
+    CheckResponse {
+        status: Some(RpcStatus { code: OK }),
+        ok_response: Some(response),
+        ..CheckResponse::default()
+    }
+}
+
+/// Returns the fields that the client claims, other than those that are set: only proxies add such.
+fn claims(http: &HttpRequest, set: &[HeaderName]) -> Vec<String> {
+    let is_claim =
+        |name: &&String| fields::is_own(name) && !set.iter().any(|set| set == name.as_str());
+    http.headers.keys().filter(is_claim).cloned().collect()
+}
+
+/// Returns what a client's certificate names, as [`tessera_webpki`] writes it for a certificate with a single name.
+fn identity(principal: &str) -> Option<Vec<u8>> {
+    let kind = match principal {
+        "" => return None,
+        uri if uri.contains("://") => "uri",
+        // A subject, of a certificate without other names.
+        subject if subject.contains('=') => return None,
+        _ => "dns",
+    };
+    Some(format!("{kind}:{}", principal.to_ascii_lowercase()).into_bytes())
+}
+
+fn cookies(http: &HttpRequest) -> HeaderMap {
+    let cookie = http.headers.get(COOKIE.as_str());
+    let value = cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok());
+    value.map(|value| (COOKIE, value)).into_iter().collect::<HeaderMap<_>>()
+}
+
+#[cfg(all(test, feature = "demo"))]
+mod tests {
+    // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+    #![allow(clippy::unwrap_used)]
+
+    use super::messages::{AttributeContext, Peer, Request};
+    use super::*;
+    use crate::demo::Stage;
+
+    const SETTINGS: &str = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+
+    async fn ask(
+        stage: &Stage,
+        at: &str,
+        principal: &str,
+        fields: &[(&str, &str)],
+    ) -> CheckResponse {
+        let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let http = HttpRequest { headers: headers.collect() };
+        let source = Some(Peer { principal: principal.to_owned() });
+        let request = Some(Request { http: Some(http) });
+        let attributes = Some(AttributeContext { source, request });
+        check(stage.proxies[at].running.edge(), CheckRequest { attributes }).await
+    }
+
+    fn texts(options: &[HeaderValueOption]) -> Vec<String> {
+        let header = |option: &HeaderValueOption| option.header.clone().unwrap();
+        options.iter().map(header).map(|it| format!("{}: {}", it.key, it.value)).collect()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn envoy_learns_the_client_its_proxy_and_its_owner() {
+        let stage = Stage::start(&["a", "b"], SETTINGS).await.unwrap();
+        let claims = [("tessera-client", "king"), ("tessera-owner", "king"), ("x-other", "1")];
+        let ok = ask(&stage, "a", "drone.example", &claims).await.ok_response.unwrap();
+        assert_eq!(texts(&ok.headers), ["tessera-client: dns%3Adrone.example"]);
+        assert_eq!(ok.headers_to_remove, ["tessera-owner"]);
+        let announced = |name: &str| format!("alt-svc: h2=\"{name}.example:443\"; ma=1; persist=1");
+        assert_eq!(texts(&ok.response_headers_to_add), [announced("a")]);
+
+        let ok = ask(&stage, "b", "drone.example", &[]).await.ok_response.unwrap();
+        let headers = texts(&ok.headers);
+        assert!(headers.contains(&"tessera-owner: a".to_owned()), "{headers:?}");
+        assert!(headers[0].starts_with("tessera-client: 646e733a"), "in hexadecimal: {headers:?}");
+        assert!(headers[1].starts_with("tessera-generation: "), "{headers:?}");
+
+        let drone = tessera_bindings::ClientName::new("dns:drone.example").unwrap();
+        stage.announce(&drone, "b").await.unwrap();
+        let ok = ask(&stage, "a", "drone.example", &[]).await.ok_response.unwrap();
+        assert_eq!(texts(&ok.response_headers_to_add), [announced("b")]);
+        let ok = ask(&stage, "b", "drone.example", &[]).await.ok_response.unwrap();
+        assert_eq!(texts(&ok.response_headers_to_add), [announced("b")]);
+        assert_eq!(stage.table.binding(&drone).unwrap().owner().0, "b");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_client_without_a_name_passes_without_its_claims() {
+        let stage = Stage::start(&["a"], SETTINGS).await.unwrap();
+        for principal in ["", "CN=drone.example"] {
+            let answer = ask(&stage, "a", principal, &[("tessera-client", "king")]).await;
+            let ok = answer.ok_response.unwrap();
+            assert_eq!(
+                (ok.headers.len(), ok.headers_to_remove),
+                (0, vec!["tessera-client".to_owned()])
+            );
+        }
+        assert_eq!(identity("spiffe://x/y").unwrap(), b"uri:spiffe://x/y");
+    }
+}
