@@ -45,12 +45,22 @@ pub struct OpenTicket {
     pub identity: Vec<u8>,
     /// The current time since the Unix epoch, if known.
     pub unix: Option<Duration>,
+    /// The server_name of this connection, as the client sent it: for tickets of other servers that don't contain
+    /// one. The engine resumes a session only under the server_name that it was opened with.
+    pub server_name: Option<String>,
 }
 
 impl OpenTicket {
-    /// Creates the question for an identity.
+    /// Creates the question for an identity of a connection without server_name.
     pub fn new(identity: Vec<u8>, unix: Option<Duration>) -> Self {
-        Self { identity, unix }
+        Self { identity, unix, server_name: None }
+    }
+
+    /// Sets the server_name of the connection.
+    #[must_use]
+    pub fn with_server_name(mut self, name: impl Into<String>) -> Self {
+        self.server_name = Some(name.into());
+        self
     }
 }
 

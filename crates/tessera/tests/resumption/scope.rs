@@ -2,6 +2,7 @@
 //! listener, name, protocol or chooser leads there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tessera::auth::{
     PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
@@ -10,11 +11,12 @@ use tessera::handshake::{
     Checked, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply,
 };
 use tessera::resume::{
-    Absence, ClientSession, PskKind, TakeAnswer, TakePurpose, TakeSecret, Vault, Verdict,
+    Absence, ClientSession, OpenTicket, PskKind, SessionState, TakeAnswer, TakePurpose, TakeSecret,
+    TicketKeys, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, ExtensionType, SignatureScheme};
 use tessera::{EarlyDataStatus, Error, ServerConfig};
-use tessera_harness::{Hello, Mode, Pair, Scene, at, credential, records};
+use tessera_harness::{Hello, Mode, Pair, SERVER_NAME, Scene, at, credential, records};
 use tessera_null_provider::{NullVerifier, provider};
 
 /// Accepts every peer or none, as its name states.
@@ -398,4 +400,30 @@ fn a_choice_is_upheld_only_by_the_same_chooser() {
     assert!(!upholds(&scene, &by_protocol(Mode::FsDhe, LAX, STRICT), &full));
     later.server.chooser = None;
     assert!(!upholds(&scene, &later, &full));
+}
+
+/// Tickets that don't contain the server_name, as those of some other servers.
+struct NamelessTickets;
+
+impl TicketKeys for NamelessTickets {
+    fn seal(&self, session: &SessionState, _: Duration) -> Option<Vec<u8>> {
+        let mut session = SessionState::decode(&session.encode())?;
+        session.server_name = None;
+        Some(session.encode().to_vec())
+    }
+
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        assert_eq!(question.server_name.as_deref(), Some(SERVER_NAME));
+        let session = SessionState::decode(&question.identity);
+        let server_name = question.server_name.clone();
+        Reply::Now(session.map(|session| SessionState { server_name, ..session }))
+    }
+}
+
+#[test]
+fn ticket_keys_learn_the_server_name_of_the_connection() {
+    let mut scene = Scene::new(provider(), Mode::PskDhe);
+    scene.server.tickets = Some(Arc::new(NamelessTickets));
+    let session = session(&scene);
+    assert_eq!(come_back(&scene, session).0, Some(PskKind::Resumption));
 }

@@ -1,6 +1,7 @@
 //! The client's PSK identities: which of them this server knows, and may use.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::negotiation::Negotiation;
@@ -99,7 +100,9 @@ impl Negotiation<'_> {
         let lone = self.lone_identity(index, identity);
         let ticket = lone.as_ref().map_or(identity, |lone| lone.ticket);
         let ask = || {
-            let question = OpenTicket { identity: ticket.to_vec(), unix: self.now.unix };
+            let server_name = self.hello.parsed.server_name.map(String::from);
+            let question =
+                OpenTicket { identity: ticket.to_vec(), unix: self.now.unix, server_name };
             let reply = tickets.open(&question);
             (question, reply)
         };
