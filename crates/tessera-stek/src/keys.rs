@@ -8,28 +8,11 @@ use tessera_vault::{TicketKey, TicketKeyForm};
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
+pub use tessera_vault::TicketKeyDomain;
+
 /// A ticket key as another server takes it: 48 or 80 bytes, of which the first 16 are its name, in the clear in each
 /// ticket.
 pub type ServerKey = Zeroizing<Vec<u8>>;
-
-/// What the tickets of a pool of servers have in common. Servers of two domains have independent keys: neither opens the
-/// other's tickets.
-///
-/// A ticket that crosses to a virtual host with other rules for clients' certificates skips these rules (CVE-2025-23419).
-/// So servers share a domain only if they serve the same names, to the same tenant, with the same client authentication.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Domain {
-    /// The kind of server: tickets cross between servers of one kind alone.
-    pub kind: &'static str,
-    /// The operator's name for the pool.
-    pub name: String,
-}
-
-impl Domain {
-    fn encode(&self) -> Vec<u8> {
-        [self.kind.as_bytes(), &[0], self.name.as_bytes()].concat()
-    }
-}
 
 /// Derives the ring's keys for the servers of a domain.
 pub struct ServerKeys {
@@ -71,7 +54,7 @@ const FILLER_SEALS_FOR: Duration = Duration::from_secs(3600);
 impl ServerKeys {
     /// Creates the keys of a domain.
     #[must_use]
-    pub fn new(provider: &Provider, form: TicketKeyForm, domain: &Domain) -> Self {
+    pub fn new(provider: &Provider, form: TicketKeyForm, domain: &TicketKeyDomain) -> Self {
         Self { provider: *provider, form, domain: domain.encode() }
     }
 
@@ -155,7 +138,7 @@ mod tests {
     #[test]
     fn a_random_key_seals_for_one_outage_and_no_longer_than_an_hour() {
         let provider = tessera_aws_lc::provider();
-        let domain = Domain { kind: "haproxy", name: "www".into() };
+        let domain = TicketKeyDomain { kind: "haproxy", name: "www".into() };
         let keys = ServerKeys::new(&provider, TicketKeyForm::Aes256, &domain);
         let mut fillers = Fillers::default();
         let issuing = |ring: &RingKeys, fillers: &mut Fillers| {

@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use crate::canary::Canary;
 use crate::certificate::{NameOrder, names_and_issuer};
 use crate::config::{CanarySection, FilesSection, RingSection, Server, ServerSection, Stek};
-use crate::keys::{Domain, ServerKeys};
+use crate::keys::{ServerKeys, TicketKeyDomain};
 use crate::servers::envoy::{Envoy, EnvoyParts};
 use crate::servers::files::{KeyFileParts, KeyFiles, Probe, ReloadCommand};
 use crate::servers::haproxy::HaProxy;
@@ -120,7 +120,7 @@ fn server(section: &ServerSection<'_>) -> Result<LoadedServer, ProgramError> {
         }
         _ => (TicketKeyForm::Aes256, section.pool().to_owned()),
     };
-    let domain = Domain { kind: section.server.kind(), name: pool };
+    let domain = TicketKeyDomain { kind: section.server.kind(), name: pool };
     let pool = format!("{}.{}", domain.kind, domain.name);
     let keys = ServerKeys::new(&tessera_aws_lc::provider(), form, &domain);
     let open: OpenServer = match section.server {

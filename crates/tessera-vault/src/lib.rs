@@ -41,8 +41,8 @@ mod state;
 
 pub use file_lock::FileLock;
 pub use keys::{
-    EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyForm, TicketKeyRing,
-    WrappingKeys, WrappingPurpose,
+    EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyDomain,
+    TicketKeyForm, TicketKeyRing, WrappingKeys, WrappingPurpose,
 };
 #[cfg(unix)]
 pub use memory::{FileWitness, Mark, RestoreOutcome, Witness, WitnessOutcome};

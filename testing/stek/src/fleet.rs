@@ -10,7 +10,7 @@ use tessera_ring::{
     FleetRing, Installer, MemberOptions, RingKeys, RingOptions, RingParts, system_clock,
 };
 use tessera_stek::canary::Canary;
-use tessera_stek::keys::{Domain, ServerKeys};
+use tessera_stek::keys::{ServerKeys, TicketKeyDomain};
 use tessera_store::{FileStore, Store};
 use tessera_test_peers::Directory;
 use tessera_tokio::Acceptor;
@@ -124,7 +124,7 @@ impl Fleet {
     /// Returns the keys of a pool of servers of this kind.
     #[must_use]
     pub fn keys_of(&self, kind: &'static str, pool: &str) -> ServerKeys {
-        let domain = Domain { kind, name: pool.into() };
+        let domain = TicketKeyDomain { kind, name: pool.into() };
         ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain)
     }
 

@@ -35,6 +35,27 @@ impl TicketKeyForm {
     }
 }
 
+/// What the tickets of a pool of other servers have in common. Servers of two domains have independent keys: neither opens
+/// the other's tickets.
+///
+/// A ticket that crosses to a virtual host with other rules for clients' certificates skips these rules (CVE-2025-23419).
+/// So servers share a domain only if they serve the same names, to the same tenant, with the same client authentication.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketKeyDomain {
+    /// The kind of server: tickets cross between servers of one kind alone.
+    pub kind: &'static str,
+    /// The operator's name for the pool.
+    pub name: String,
+}
+
+impl TicketKeyDomain {
+    /// Encodes the domain, for [`TicketKey::derive`].
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        [self.kind.as_bytes(), &[0], self.name.as_bytes()].concat()
+    }
+}
+
 impl TicketKey {
     /// Derives a key for another server: HKDF-Expand of this key's secret (RFC 5869), bound to the form and to a
     /// `domain`. Keys of two domains are independent: neither opens the other's tickets.

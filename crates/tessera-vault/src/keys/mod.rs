@@ -10,7 +10,7 @@ mod rotation;
 mod sealed;
 mod wrapping;
 
-pub use forms::TicketKeyForm;
+pub use forms::{TicketKeyDomain, TicketKeyForm};
 pub use key::{KeyTime, RingError, TicketKey};
 pub use ring::TicketKeyRing;
 pub use rotating::RotatingRing;

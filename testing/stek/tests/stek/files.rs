@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tessera_aws_lc::provider;
 use tessera_ring::Installer;
-use tessera_stek::keys::{Domain, ServerKeys};
+use tessera_stek::keys::{ServerKeys, TicketKeyDomain};
 use tessera_stek::servers::files::{FileFormat, KeyFileParts, KeyFiles, ReloadCommand};
 use tessera_stek_tests::{Fleet, RunningServer, ring_keys, settled, until};
 use tessera_test_peers::Directory;
@@ -95,7 +95,7 @@ fn with_command(file: &str, command: &str) -> KeyFiles {
 }
 
 fn in_format(format: FileFormat, file: &str, command: &str) -> KeyFiles {
-    let domain = Domain { kind: "program", name: "test".into() };
+    let domain = TicketKeyDomain { kind: "program", name: "test".into() };
     let parts = KeyFileParts {
         files: vec![file.into()],
         format,
@@ -212,7 +212,7 @@ fn settings_that_cannot_work_are_refused_with_the_reason() {
     let parts = |format, files: &[&str], form| KeyFileParts {
         files: files.iter().map(Into::into).collect(),
         format,
-        keys: ServerKeys::new(&provider(), form, &Domain { kind: "x", name: "y".into() }),
+        keys: ServerKeys::new(&provider(), form, &TicketKeyDomain { kind: "x", name: "y".into() }),
         command: ReloadCommand::new(["true"]),
         probe: None,
     };

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use tessera_aws_lc::provider;
 use tessera_ring::RingKeys;
-use tessera_stek::keys::{Domain, ServerKeys};
+use tessera_stek::keys::{ServerKeys, TicketKeyDomain};
 use tessera_stek_tests::{Fleet, RunningServer, Sidecar, count, shared_file, until};
 use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::{Directory, free_port};
@@ -236,7 +236,7 @@ async fn no_key_that_envoys_had_is_left_in_their_sidecars() {
     servers.iter_mut().for_each(RunningServer::start);
     until("all is well", || sidecars.iter().all(Sidecar::is_well)).await;
     // As Envoy gets them, in parts of which each is secret.
-    let domain = Domain { kind: "envoy", name: "www".into() };
+    let domain = TicketKeyDomain { kind: "envoy", name: "www".into() };
     let keys = ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain);
     let parts = |key: Box<TicketKey>| {
         let ring = RingKeys { issuing: Some(key), ..RingKeys::default() };

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use self::client::{EnvoyClient, call_wrongly};
 use super::*;
-use crate::keys::Domain;
+use crate::keys::TicketKeyDomain;
 
 /// A service, and keys for it.
 struct Sidecar {
@@ -24,7 +24,7 @@ struct Sidecar {
 }
 
 fn server_keys(form: TicketKeyForm) -> ServerKeys {
-    ServerKeys::new(&provider(), form, &Domain { kind: "envoy", name: "test".into() })
+    ServerKeys::new(&provider(), form, &TicketKeyDomain { kind: "envoy", name: "test".into() })
 }
 
 fn listen(socket: PathBuf) -> Result<Envoy, ProgramError> {
