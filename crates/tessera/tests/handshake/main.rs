@@ -17,4 +17,5 @@ mod raw_public_keys;
 mod record_size;
 mod splits;
 mod stapling;
+mod suite_order;
 mod wrong_messages;

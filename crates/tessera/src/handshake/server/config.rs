@@ -34,6 +34,11 @@ pub struct ServerConfig {
     pub policy: ReconnectPolicy<AcceptEarlyData>,
     /// The suites to accept, in order of preference. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
+    /// Chooses among them by the client's preference, not this server's. Default: off.
+    ///
+    /// For pools with servers of BoringSSL, such as Envoy: those choose so on processors with AES, and resume a session
+    /// only in its own suite.
+    pub suites_by_the_clients_preference: bool,
     /// The groups to accept, in order of preference: a common post-quantum one goes before all
     /// classical ones, then one with a share before one that costs a round trip. Default: all
     /// of the provider.
@@ -160,6 +165,7 @@ impl ServerConfig {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),
             groups: provider.groups.iter().map(|group| group.group()).collect(),
             provider,
+            suites_by_the_clients_preference: false,
             classical_key_exchange_to_save_a_round_trip: false,
             policy: ReconnectPolicy::default(),
             protocols: Vec::new(),

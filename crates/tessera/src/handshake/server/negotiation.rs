@@ -15,7 +15,9 @@ use crate::handshake::context::{Context, same_hash};
 use crate::resume::PskKind;
 use crate::schedule::Profile;
 use crate::time::Time;
-use crate::wire::{AlertDescription, ClientHello, ForwardSecretOffer, OpaqueExtension};
+use crate::wire::{
+    AlertDescription, CipherSuite, ClientHello, ForwardSecretOffer, OpaqueExtension,
+};
 
 /// The input of every step of the decision: configuration and ClientHello, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
@@ -135,13 +137,17 @@ fn own_extensions<'n>(
     of_connection.iter().chain(rest).cloned().collect()
 }
 
-/// Iterates over the suites in common, in the server's order.
+/// Iterates over the suites in common, by the preference that the configuration states.
 pub(super) fn common_suites(
     config: &ServerConfig,
     hello: &ClientHello<'_>,
 ) -> impl Iterator<Item = &'static Suite> {
-    let suites = config.suites.iter().filter_map(|id| config.provider.suite(*id));
-    suites.filter(|suite| hello.offers_suite(suite.id))
+    let (own, offered) = (config.suites.iter().copied(), hello.cipher_suites.iter());
+    let by_client = config.suites_by_the_clients_preference;
+    let own = (!by_client).then_some(own).into_iter().flatten();
+    let offered = by_client.then_some(offered.map(CipherSuite)).into_iter().flatten();
+    let suites = own.filter(|id| hello.offers_suite(*id)).chain(offered);
+    suites.filter_map(|id| config.suite(id))
 }
 
 /// Returns the server's first protocol that the client offers; otherwise fails as RFC 7301 §3.2 requires.
