@@ -1,5 +1,6 @@
 // A client of crypto/tls that crosses between servers of one name: for each address in its input it makes a connection,
-// sends a request, reads the response, and prints whether the session was resumed.
+// sends a request, reads the response, and prints whether the session was resumed. With a third argument it offers one
+// group alone.
 package main
 
 import (
@@ -10,11 +11,12 @@ import (
 	"io"
 	"log"
 	"os"
+	"strconv"
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		log.Fatal("usage: crossing SERVER-NAME AUTHORITY.pem")
+	if len(os.Args) < 3 {
+		log.Fatal("usage: crossing SERVER-NAME AUTHORITY.pem [GROUP]")
 	}
 	authority, err := os.ReadFile(os.Args[2])
 	if err != nil {
@@ -29,6 +31,17 @@ func main() {
 		ServerName:         os.Args[1],
 		RootCAs:            roots,
 		ClientSessionCache: tls.NewLRUClientSessionCache(1),
+	}
+	if len(os.Args) > 3 {
+		group, err := strconv.ParseUint(os.Args[3], 10, 16)
+		if err != nil {
+			log.Fatal(err)
+		}
+		// For a module of a Go before 1.24, crypto/tls leaves X25519MLKEM768 out.
+		if err := os.Setenv("GODEBUG", "tlsmlkem=1"); err != nil {
+			log.Fatal(err)
+		}
+		config.CurvePreferences = []tls.CurveID{tls.CurveID(group)}
 	}
 	addresses := bufio.NewScanner(os.Stdin)
 	for addresses.Scan() {

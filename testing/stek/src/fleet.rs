@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::provider;
+use tessera_envoy_tickets::{EnvoyTickets, Pool, PoolMember};
 use tessera_ring::{
     FleetRing, Installer, MemberOptions, RingKeys, RingOptions, RingParts, system_clock,
 };
@@ -13,14 +14,12 @@ use tessera_stek::canary::Canary;
 use tessera_stek::keys::{ServerKeys, TicketKeyDomain};
 use tessera_store::{FileStore, Store};
 use tessera_test_peers::Directory;
-use tessera_tokio::Acceptor;
 use tessera_vault::{
     EpochKey, Rotation, TicketKey, TicketKeyForm, TicketKeyRing, WrappingKeys, WrappingPurpose,
 };
 use tessera_webpki::WebPkiVerifier;
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpListener;
 
+use crate::own_server::serve;
 use crate::servers::{Pki, SERVER_NAME};
 use crate::wait::until;
 
@@ -44,39 +43,41 @@ impl Fleet {
         let inner = directory.as_path().join("store");
         std::fs::create_dir(&inner).unwrap();
         let store = FileStore::open(&inner.join("store")).unwrap();
-        Self { store: Arc::new(store), _directory: directory, pki: Pki::new() }
+        Self { store: Arc::new(store), _directory: directory, pki: pki() }
     }
 
     /// Creates a fleet without members over another store.
     #[must_use]
     pub fn over(store: Arc<dyn Store>) -> Self {
-        Self { store, _directory: Directory::new(), pki: Pki::new() }
+        Self { store, _directory: Directory::new(), pki: pki() }
     }
 
-    /// Starts one of Tessera's own servers, as a member. It keeps each connection until its client closes it.
+    /// Starts one of Tessera's own servers, as a member.
     #[must_use]
     pub fn tessera_server(&self, name: &str, rotation: Rotation) -> (FleetRing, SocketAddr) {
         let keys = Arc::new(TicketKeyRing::new(&provider()));
         let ring = self.join_with(name, keys.clone(), rotation);
-        let mut config = ServerConfig::new(provider(), vec![self.pki.credential()]);
+        let mut config = self.config();
         config.tickets = Some(keys);
-        let acceptor = Acceptor::new(config.checked().unwrap());
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let address = listener.local_addr().unwrap();
-        let listener = TcpListener::from_std(listener).unwrap();
-        tokio::spawn(async move {
-            loop {
-                let (client, _) = listener.accept().await.unwrap();
-                let acceptor = acceptor.clone();
-                tokio::spawn(async move {
-                    if let Ok(mut stream) = acceptor.accept(client).await {
-                        let _ = stream.read(&mut [0]).await;
-                    }
-                });
-            }
-        });
-        (ring, address)
+        (ring, serve(config))
+    }
+
+    /// Starts one of Tessera's own servers among the Envoys of a pool, as a member.
+    #[must_use]
+    pub fn server_among_envoys(&self, name: &str, pool: Pool) -> (FleetRing, SocketAddr) {
+        let own = Arc::new(TicketKeyRing::new(&provider()));
+        let tickets = Arc::new(EnvoyTickets::new(pool, own.clone()));
+        let domain = domain("envoy", "test");
+        let member = PoolMember { provider: provider(), own, tickets: tickets.clone(), domain };
+        let ring = self.join(name, Arc::new(member));
+        let mut config = self.config();
+        config.tickets = Some(tickets);
+        config.suites_by_the_clients_preference = true;
+        (ring, serve(config))
+    }
+
+    fn config(&self) -> ServerConfig {
+        ServerConfig::new(provider(), vec![self.pki.credential()])
     }
 
     /// Joins the ring with a server; keys rotate once an hour.
@@ -124,8 +125,7 @@ impl Fleet {
     /// Returns the keys of a pool of servers of this kind.
     #[must_use]
     pub fn keys_of(&self, kind: &'static str, pool: &str) -> ServerKeys {
-        let domain = TicketKeyDomain { kind, name: pool.into() };
-        ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain)
+        ServerKeys::new(&provider(), TicketKeyForm::Aes256, &domain(kind, pool))
     }
 
     /// Returns a canary that trusts the fleet's authority.
@@ -142,6 +142,14 @@ impl Fleet {
         let ticket = canary.ticket(from).await.unwrap();
         canary.resumes(to, ticket).await.unwrap()
     }
+}
+
+fn pki() -> Pki {
+    Pki::of("Ring test CA")
+}
+
+fn domain(kind: &'static str, pool: &str) -> TicketKeyDomain {
+    TicketKeyDomain { kind, name: pool.into() }
 }
 
 impl Default for Fleet {

@@ -4,6 +4,7 @@
 
 mod fleet;
 mod forwarder;
+mod own_server;
 mod servers;
 mod sidecar;
 mod wait;

@@ -35,8 +35,10 @@ pub struct Pki {
 }
 
 impl Pki {
-    pub(crate) fn new() -> Self {
-        let authority = Authority::new("Ring test CA");
+    /// Makes an authority of this name, and a certificate.
+    #[must_use]
+    pub fn of(authority: &str) -> Self {
+        let authority = Authority::new(authority);
         let leaf = authority.issue(SERVER_NAME);
         Self { certificate: leaf.chain_pem(), key: leaf.key_pem(), leaf, authority }
     }
@@ -45,6 +47,12 @@ impl Pki {
     #[must_use]
     pub fn credential(&self) -> Credential {
         self.leaf.credential()
+    }
+
+    /// Returns the certificate, in DER.
+    #[must_use]
+    pub fn der(&self) -> Vec<u8> {
+        self.leaf.der()
     }
 
     /// Returns the certificate, in PEM.

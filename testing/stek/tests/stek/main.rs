@@ -8,6 +8,7 @@ mod files;
 mod go;
 mod haproxy;
 mod load;
+mod mixed;
 mod nginx;
 mod openssl;
 mod partition;

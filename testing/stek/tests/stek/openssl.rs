@@ -36,7 +36,7 @@ async fn s_client_resumes_at_the_other_haproxy_before_and_after_a_rotation() {
 }
 
 /// Sends a request, reads to the end, and returns what the client prints.
-fn s_client(server: SocketAddr, options: &[&str]) -> io::Result<String> {
+pub fn s_client(server: SocketAddr, options: &[&str]) -> io::Result<String> {
     let mut client = Command::new("openssl")
         .args(["s_client", "-connect", &server.to_string(), "-servername", SERVER_NAME, "-ign_eof"])
         .args(options)
