@@ -87,6 +87,8 @@ fn the_pools_scope_and_epoch_are_those_of_its_sessions() {
     assert_eq!((session.scope, session.policy_epoch), (vec![9], 9));
 }
 
+type Restriction = fn(&mut SessionState);
+
 #[test]
 fn a_session_that_other_servers_cannot_uphold_keeps_our_form() {
     let tickets = tickets();
@@ -96,7 +98,7 @@ fn a_session_that_other_servers_cannot_uphold_keeps_our_form() {
         max_early_data_size: 0,
         incarnation: None,
     };
-    let restrict: [(&str, fn(&mut SessionState)); 12] = [
+    let restrict: [(&str, Restriction); 12] = [
         ("client certificate", |it| {
             it.peer = Some(PeerIdentity { blob: vec![1], expires_at: None });
             it.accepted_by = Some(VerifierDigest([1; 32]));
