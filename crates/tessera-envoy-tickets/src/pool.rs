@@ -146,3 +146,66 @@ fn is_psk_of(suite: CipherSuite, psk: &Secret) -> bool {
     };
     psk.expose().len() == hash_len
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool() -> Pool {
+        Pool::new(SessionContext([7; 32]), vec!["a.example".into()])
+    }
+
+    fn session(suite: CipherSuite, psk_len: usize) -> BoringSession {
+        BoringSession {
+            suite,
+            psk: Secret::from_slice(&vec![5; psk_len]).expect("a PSK"),
+            time: 1_800_000_000,
+            timeout: 100,
+            auth_timeout: 100,
+            context: vec![7; 32],
+            age_add: 1,
+            protocol: None,
+        }
+    }
+
+    #[test]
+    fn a_psk_of_another_length_than_its_suites_hash_is_none() {
+        let opens = |suite, len| pool().own_session(session(suite, len), "a.example").is_some();
+        assert!(opens(CipherSuite::TLS_AES_128_GCM_SHA256, 32));
+        assert!(opens(CipherSuite::TLS_AES_256_GCM_SHA384, 48));
+        for len in [0, 31, 33, 48] {
+            assert!(!opens(CipherSuite::TLS_AES_128_GCM_SHA256, len), "{len}");
+        }
+        assert!(!opens(CipherSuite::TLS_AES_256_GCM_SHA384, 32));
+        assert!(!opens(CipherSuite(0xc02b), 32), "a suite of TLS 1.2");
+    }
+
+    #[test]
+    fn a_ticket_lives_no_longer_than_its_chain_in_both_directions() {
+        let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
+        let opened = |timeout, auth_timeout| {
+            let session = BoringSession { timeout, auth_timeout, ..session(suite, 32) };
+            pool().own_session(session, "a.example").expect("a session")
+        };
+        assert_eq!(opened(100, 200).lifetime, 100);
+        assert_eq!(opened(200, 100).lifetime, 100);
+        let mut own = opened(100, 7 * 24 * 3600);
+        let sealed = |own: &SessionState| {
+            let sealed = pool().session_for_all(own).expect("a session");
+            (sealed.timeout, sealed.auth_timeout)
+        };
+        assert_eq!(sealed(&own), (100, 7 * 24 * 3600));
+        own.authenticated_at -= 7 * 24 * 3600 - 10;
+        assert_eq!(sealed(&own), (10, 10));
+    }
+
+    #[test]
+    fn a_time_that_no_clock_has_is_none() {
+        let far = |time| {
+            let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
+            pool().own_session(BoringSession { time, ..session(suite, 32) }, "a.example")
+        };
+        assert!(far(u64::MAX).is_none() && far(u64::MAX / 1000).is_some());
+        assert_eq!(far(0).map(|session| session.authenticated_at), Some(0));
+    }
+}

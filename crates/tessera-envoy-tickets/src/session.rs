@@ -58,7 +58,7 @@ impl BoringSession {
         }
         let suite = CipherSuite(u16::from_be_bytes(octets(&mut fields)?.try_into().ok()?));
         let _session_id = octets(&mut fields)?;
-        let psk = octets(&mut fields).filter(|psk| !psk.is_empty()).and_then(Secret::from_slice)?;
+        let psk = octets(&mut fields).and_then(Secret::from_slice)?;
         let mut optional = OptionalFields::default();
         let mut last = 0;
         while !fields.is_finished() {

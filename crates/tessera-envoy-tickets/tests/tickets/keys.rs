@@ -113,6 +113,8 @@ async fn a_member_of_the_ring_has_the_keys_of_the_pools_sidecars() {
             EnvoyKey::new(&provider, &derived(key), Duration::MAX, Duration::MAX).unwrap();
         let ticket = sealed(&tickets_of(pool(), vec![elsewhere]), &session()).unwrap();
         assert!(opened(&tickets, &ticket).is_some());
+        let at_the_end = OpenTicket::new(ticket, Some(key.opens_until)).with_server_name(NAME);
+        assert!(answer(&tickets, at_the_end).is_none());
     }
     // Others in the form of the ring.
     let nameless = tessera::resume::SessionState { server_name: None, ..session() };

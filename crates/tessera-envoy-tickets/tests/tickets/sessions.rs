@@ -98,10 +98,13 @@ fn a_session_that_other_servers_cannot_uphold_keeps_our_form() {
         max_early_data_size: 0,
         incarnation: None,
     };
-    let restrict: [(&str, Restriction); 12] = [
+    let restrict: [(&str, Restriction); 13] = [
         ("client certificate", |it| {
             it.peer = Some(PeerIdentity { blob: vec![1], expires_at: None });
             it.accepted_by = Some(VerifierDigest([1; 32]));
+        }),
+        ("client certificate without a verifier", |it| {
+            it.peer = Some(PeerIdentity { blob: vec![1], expires_at: None });
         }),
         ("verifier", |it| it.accepted_by = Some(VerifierDigest([1; 32]))),
         ("external PSK", |it| it.external_psk = Some(vec![1])),
