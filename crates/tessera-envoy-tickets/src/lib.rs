@@ -34,9 +34,11 @@ mod key;
 mod pool;
 mod session;
 mod tickets;
+mod traits;
 
 pub use context::{SessionContext, SessionContextError};
 pub use installer::PoolMember;
 pub use key::{ENVOY_KEY_LEN, EnvoyKey, EnvoyKeyError};
 pub use pool::Pool;
 pub use tickets::EnvoyTickets;
+pub use traits::member_traits;

@@ -103,7 +103,11 @@ fn of_ring(stek: &Stek, member: &str) -> Result<Table, ProgramError> {
         tessera_proxy::stores::etcd_client("ring", etcd, load::DEADLINE)?;
         table.row(
             "store",
-            format_args!("etcd at {}, below {}", joined(&etcd.endpoints), load::prefix(ring)),
+            format_args!(
+                "etcd at {}, below {}",
+                joined(&etcd.endpoints),
+                load::ring(ring).options().prefix
+            ),
         );
     }
     if let Some(path) = &ring.file {

@@ -8,16 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::ClientConfig;
-use tessera_kit::clock::unix;
+use tessera_envoy_tickets::member_traits;
 use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
-use tessera_proxy::stores::etcd_client;
+use tessera_proxy::stores::{SidecarRing, etcd_client};
 use tessera_ring::{Installer, MemberTraits};
 use tessera_store::{FileStore, Store};
-use tessera_vault::{EpochKey, TicketKeyForm, WrappingKeys, WrappingPurpose};
-use zeroize::Zeroizing;
+use tessera_vault::{TicketKeyForm, WrappingKeys};
 
 use crate::canary::Canary;
-use crate::certificate::{NameOrder, names_and_issuer};
+use crate::certificate::names_and_issuer;
 use crate::config::{CanarySection, FilesSection, RingSection, Server, ServerSection, Stek};
 use crate::keys::{ServerKeys, TicketKeyDomain};
 use crate::servers::envoy::{Envoy, EnvoyParts};
@@ -57,16 +56,23 @@ pub(crate) fn store(ring: &RingSection) -> Result<Arc<dyn Store>, ProgramError> 
     }
 }
 
-/// Returns the prefix of the ring in its store.
-pub(crate) fn prefix(ring: &RingSection) -> String {
-    let prefix = ring.etcd.as_ref().map_or("/tessera/", |etcd| &etcd.prefix);
-    format!("{prefix}stek/")
+/// Returns where the ring is, and how its keys rotate.
+pub(crate) fn ring(ring: &RingSection) -> SidecarRing<'_> {
+    SidecarRing {
+        prefix: prefix(ring),
+        rotate_every: ring.rotate_every,
+        ticket_lifetime: ring.ticket_lifetime,
+        clock_skew: ring.clock_skew,
+    }
 }
 
 /// Returns the prefix of the canaries' tickets in the store.
 pub(crate) fn canary_prefix(ring: &RingSection) -> String {
-    let prefix = ring.etcd.as_ref().map_or("/tessera/", |etcd| &etcd.prefix);
-    format!("{prefix}stek-canaries/")
+    format!("{}stek-canaries/", prefix(ring))
+}
+
+fn prefix(ring: &RingSection) -> &str {
+    ring.etcd.as_ref().map_or("/tessera/", |etcd| &etcd.prefix)
 }
 
 /// Reads the key that wraps ticket keys.
@@ -76,16 +82,8 @@ pub(crate) fn wrapping(ring: &RingSection) -> Result<WrappingKeys, ProgramError>
     let directory_of = |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(read);
     directory_of(&ring.cache).transpose()?;
     let key = directory_of(&ring.file).unwrap_or_else(|| read(Path::new("")))?;
-    let mut secret = Zeroizing::new([0; 32]);
-    secret.copy_from_slice(&**key);
-    let keys = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::TicketKeys);
-    let added = keys.add(EpochKey::forever(KEY_ID, secret), unix());
-    added.map_err(|error| ProgramError::settings(format!("[ring] key: {error}")))?;
-    Ok(keys)
+    SidecarRing::wrapping("[ring] key", &key)
 }
-
-/// There is one key, replaced only while all sidecars are down: its id carries no information.
-const KEY_ID: [u8; 16] = *b"stek ring key\0\0\0";
 
 /// Returns the name of this sidecar.
 pub(crate) fn member(ring: &RingSection) -> Result<String, ProgramError> {
@@ -203,28 +201,28 @@ pub(crate) fn canary(server_name: &str, ca: SettingFile<'_>) -> Result<Canary, P
 
 /// Returns what the server must have in common with the others of its pool.
 fn traits(section: &ServerSection<'_>, name: &str) -> Result<MemberTraits, ProgramError> {
-    let kind = format!("{} {}", section.server.kind(), section.pool());
     let Some(path) = section.certificate else {
         // Nothing to compare.
         return Ok(MemberTraits { kind: String::new(), values: BTreeMap::new() });
     };
     let setting = format!("[{name}] certificate");
     let chain = pem::certificates(SettingFile { setting: &setting, path })?;
-    let order = match section.server {
-        Server::Envoy(_) => NameOrder::Matters,
-        _ => NameOrder::Ignored,
-    };
-    let names = chain.first().and_then(|leaf| names_and_issuer(leaf, order));
-    let (names, issuer) = names.ok_or_else(|| {
+    let leaf = chain.first().map_or(&[][..], |leaf| leaf);
+    let domain = TicketKeyDomain { kind: section.server.kind(), name: section.pool().to_owned() };
+    if let Server::Envoy(_) = section.server {
+        let traits = member_traits(&domain, leaf);
+        return traits.map_err(|error| ProgramError::in_file(path, error));
+    }
+    let (names, issuer) = names_and_issuer(leaf).ok_or_else(|| {
         ProgramError::in_file(path, "the first certificate can't be read, or has no DNS names")
     })?;
     let mut values = BTreeMap::from([
         ("names of the certificate".to_owned(), names),
         ("issuer of the certificate".to_owned(), issuer),
     ]);
-    if let Some(leaf) = chain.first().filter(|_| matches!(section.server, Server::Nginx(_))) {
+    if let Server::Nginx(_) = section.server {
         // nginx binds tickets to it (`ngx_ssl_session_id_context` in its src/event/ngx_event_openssl.c).
         values.insert("fingerprint of the certificate".to_owned(), credential::fingerprint(leaf));
     }
-    Ok(MemberTraits { kind, values })
+    Ok(MemberTraits { kind: format!("{} {}", domain.kind, domain.name), values })
 }

@@ -11,12 +11,11 @@ use tessera_proxy::admin::{Answer, Metrics, Routes};
 use tessera_ring::{
     FleetRing, MemberOptions, RingCache, RingKeys, RingOptions, RingParts, RingStatus, system_clock,
 };
-use tessera_vault::Rotation;
 use tokio::time::sleep;
 
 use crate::cache::CacheFile;
 use crate::canaries::{CanaryResults, ServerCanary};
-use crate::config::{RingSection, Stek};
+use crate::config::Stek;
 use crate::load;
 use crate::metrics::RingMetrics;
 use crate::serve;
@@ -76,7 +75,8 @@ impl RunningRing {
                 clock: system_clock(),
             };
             let member = MemberOptions { name: Some(name.clone()), traits: server.traits };
-            let ring = FleetRing::open(parts, RingOptions { member, ..options(&stek.ring) });
+            let ring =
+                FleetRing::open(parts, RingOptions { member, ..load::ring(&stek.ring).options() });
             let ring = ring.map_err(|_| {
                 ProgramError::failed("the ring of ticket keys", "the system has no random bytes")
             })?;
@@ -166,18 +166,6 @@ impl RunningRing {
 /// Whether a server can't start with this file.
 fn is_missing(path: &Path) -> bool {
     fs::metadata(path).map_or(true, |metadata| metadata.len() == 0)
-}
-
-/// The ring replaces a key after half of the time for which it may seal: the rest is for failures.
-fn options(ring: &RingSection) -> RingOptions {
-    RingOptions {
-        rotation: Rotation {
-            issue_for: ring.rotate_every.saturating_mul(2),
-            open_for: ring.ticket_lifetime,
-            skew: ring.clock_skew,
-        },
-        ..RingOptions::new(load::prefix(ring))
-    }
 }
 
 /// Sets the metrics, while the ring runs.

@@ -60,7 +60,7 @@ pub use error::ConfigError;
 pub use expiry::expires_at;
 #[cfg(feature = "std")]
 pub use known::{ChainStore, KnownChains, StoreBounds, StoreCounts};
-pub use names::{dns_names, dns_names_in_order, issuers, subject_names};
+pub use names::{dns_names, issuers, subject_names};
 pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;
 pub use verifier::WebPkiVerifier;

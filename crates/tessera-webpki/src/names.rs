@@ -32,20 +32,13 @@ pub fn issuers<T: AsRef<[u8]>>(chain: &[T]) -> Result<Vec<Vec<u8>>, ConfigError>
 /// # Errors
 /// Returns an error if the certificate can't be parsed.
 pub fn dns_names(certificate: &[u8]) -> Result<Vec<String>, ConfigError> {
-    let mut names = dns_names_in_order(certificate)?;
+    let der = CertificateDer::from(certificate);
+    let certificate = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
+    let names = certificate.valid_dns_names();
+    let mut names: Vec<_> = names.map(|name| name.to_ascii_lowercase()).collect();
     names.sort_unstable();
     names.dedup();
     Ok(names)
-}
-
-/// Returns the same names in the order of the certificate, with duplicates.
-///
-/// # Errors
-/// Returns an error if the certificate can't be parsed.
-pub fn dns_names_in_order(certificate: &[u8]) -> Result<Vec<String>, ConfigError> {
-    let der = CertificateDer::from(certificate);
-    let certificate = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
-    Ok(certificate.valid_dns_names().map(|name| name.to_ascii_lowercase()).collect())
 }
 
 /// Returns the names of a certificate (DER) as their bytes are there: the first common name, then the DNS names, URIs and

@@ -11,6 +11,7 @@ mod wait;
 
 pub use fleet::{Fleet, revoke, ring_keys, settled};
 pub use forwarder::{Forwarder, SlowForwarder};
+pub use own_server::serve;
 pub use servers::{Pki, RunningServer, SERVER_NAME};
 pub use sidecar::{Sidecar, count, shared_file};
 pub use wait::until;

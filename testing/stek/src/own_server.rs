@@ -8,7 +8,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Starts a server that answers one request in each connection, and then closes it.
-pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
+///
+/// # Panics
+/// Outside of a tokio runtime.
+pub fn serve(config: ServerConfig) -> SocketAddr {
     let acceptor = Acceptor::new(config.checked().unwrap());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();

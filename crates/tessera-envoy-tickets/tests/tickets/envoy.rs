@@ -5,7 +5,8 @@ use std::time::Duration;
 use tessera::resume::{Ancestry, OpenTicket};
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
-use tessera_envoy_tickets::{EnvoyKey, Pool, SessionContext, SessionContextError};
+use tessera_envoy_tickets::{EnvoyKey, Pool, SessionContext, SessionContextError, member_traits};
+use tessera_vault::TicketKeyDomain;
 use tessera_webpki::ConfigError;
 
 use super::pool::{answer, tickets_of};
@@ -40,6 +41,23 @@ fn names_and_issuer_are_part_of_the_context_and_keys_are_not() {
     assert_ne!(one, context("other CA", &["a.example", "b.example"]));
     assert_ne!(one, context("CA", &["b.example", "a.example"]));
     assert_ne!(one, context("CA", &["a.example"]));
+}
+
+/// What differs in the context differs in the ring, where it is reported.
+#[test]
+fn members_of_another_context_have_other_traits() {
+    let domain = TicketKeyDomain { kind: "envoy", name: "www".into() };
+    let traits = |authority: &str, names: &[&str]| {
+        let authority = tessera_pki::Authority::new(authority);
+        member_traits(&domain, &authority.issue_with(names, |_| ()).der()).unwrap()
+    };
+    let one = traits("CA", &["a.example", "b.example"]);
+    assert_eq!(one.kind, "envoy www");
+    assert!(one.values["names of the certificate"].ends_with("a.example b.example"));
+    assert_eq!(one, traits("CA", &["a.example", "b.example"]));
+    assert_ne!(one, traits("other CA", &["a.example", "b.example"]));
+    assert_ne!(one, traits("CA", &["b.example", "a.example"]));
+    assert!(member_traits(&domain, &CERTIFICATE[1..]).is_err());
 }
 
 #[test]

@@ -26,12 +26,13 @@ use tokio::sync::watch;
 
 use super::config::{EtcdSection, Fleet, FleetVault, SitesSection};
 use super::receipts::VaultReceipts;
+use super::sidecars::EnvoyPool;
 use super::{CAPACITY, LIFETIME, epoch_keys};
 use crate::address::ListenAddress;
 
 /// The stores of one server of a fleet.
 pub(super) struct FleetStores {
-    tickets: Arc<TicketKeyRing>,
+    tickets: Arc<dyn TicketKeys>,
     /// Taken when it is closed.
     ring: Mutex<Option<FleetRing>>,
     one_time_keys: OneTimeKeys,
@@ -82,6 +83,8 @@ pub struct PoolStores<'c> {
     pub key: &'c KeySource,
     /// The vault of this server, and the others. `None`: there are no one-time keys.
     pub sites: Option<&'c SitesSection>,
+    /// The Envoys with which this server shares its tickets, in place of a ring of its own kind.
+    pub envoys: Option<EnvoyPool<'c>>,
 }
 
 impl FleetStores {
@@ -114,8 +117,18 @@ impl FleetStores {
 
     /// Opens the stores of a server of a pool.
     pub(super) fn open_pool(pool: PoolStores<'_>) -> Result<Self, ProgramError> {
-        let PoolStores { section, store, prefix, key, sites } = pool;
-        let (ring, tickets) = open_ring("[pool] key", key, store, format!("{prefix}ring/"))?;
+        let PoolStores { section, store, prefix, key, sites, envoys } = pool;
+        let (ring, tickets): (_, Arc<dyn TicketKeys>) = match envoys {
+            Some(envoys) => {
+                let (ring, tickets) = envoys.open(store)?;
+                (ring, tickets)
+            }
+            None => {
+                let prefix = format!("{prefix}ring/");
+                let (ring, tickets) = open_ring("[pool] key", key, store, prefix)?;
+                (ring, tickets)
+            }
+        };
         let one_time_keys = match sites {
             Some(sites) => {
                 let label = format!("{section}.one-time-keys");

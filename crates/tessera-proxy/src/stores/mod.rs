@@ -6,6 +6,7 @@ mod config;
 mod epoch_keys;
 mod fleet;
 mod receipts;
+mod sidecars;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection
 use self::fleet::FleetStores;
 pub use self::fleet::{PoolStores, etcd_client};
 use self::receipts::VaultReceipts;
+pub use self::sidecars::{EnvoyPool, SidecarRing};
 
 /// The stores of one server.
 #[derive(Clone)]

@@ -12,7 +12,7 @@ use tessera_kit::{KeySource, ProgramError};
 use tessera_proxy::address::ListenAddress;
 use tessera_proxy::config::{Document, de};
 use tessera_proxy::logging::LogFormat;
-use tessera_proxy::stores::EtcdSection;
+use tessera_proxy::stores::{EtcdSection, SidecarRing};
 use tessera_proxy::with_defaults;
 
 /// A whole configuration.
@@ -102,11 +102,11 @@ pub struct ServeSection {
 }
 
 fn an_hour() -> Duration {
-    Duration::from_secs(3600)
+    SidecarRing::AN_HOUR
 }
 
 fn five_minutes() -> Duration {
-    Duration::from_secs(300)
+    SidecarRing::FIVE_MINUTES
 }
 
 /// The section of a server.

@@ -3,18 +3,24 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tessera::ClientConfig;
 use tessera::wire::NamedGroup;
+use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::provider;
 use tessera_envoy_tickets::{Pool, SessionContext};
+use tessera_etcd::{EtcdClient, Transport};
+use tessera_kit::KeySource;
+use tessera_proxy::stores::{EnvoyPool, PoolStores, SidecarRing, Stores};
 use tessera_ring::FleetRing;
 use tessera_stek::canary::Canary;
-use tessera_stek_tests::{Fleet, Pki, RunningServer, SERVER_NAME, settled};
+use tessera_stek_tests::{Fleet, Pki, RunningServer, SERVER_NAME, Sidecar, serve, settled, until};
+use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::{Directory, Network, Process, go};
 use tessera_webpki::WebPkiVerifier;
 
 use crate::openssl::s_client;
+use crate::program::PROGRAM;
 
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::X25519MLKEM768];
 
@@ -146,4 +152,67 @@ async fn tickets_of_another_context_or_issuer_cost_a_full_handshake() {
         }
         assert_eq!(names[0], names[1]);
     }
+}
+
+/// The stores of `tessera edge`, and a sidecar as a process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs ENVOY, the program"]
+async fn our_programs_stores_join_the_ring_of_an_envoys_sidecar() {
+    let pki = Pki::of("Ring test CA");
+    let etcd = Cluster::start(1).unwrap();
+    let endpoints = etcd.endpoints();
+    let at_etcd =
+        format!("etcd = {{ endpoints = {endpoints:?}, plaintext-on-private-network = true }}");
+    let mut envoy = RunningServer::envoy(&pki, "a");
+    let certificate = envoy.path("server.pem").display().to_string();
+    let section = format!("{}certificate = \"{certificate}\"\n", envoy.envoy_section());
+    let mut sidecar = Sidecar::new(PROGRAM, "a", &at_etcd, &section);
+    sidecar.start();
+    envoy.start();
+    envoy.listens();
+
+    let files = Directory::new();
+    let key = KeySource::File(files.write_private("ring.key", "0123456789abcdef".repeat(4)).into());
+    let transport = Transport::PlaintextOnPrivateNetwork;
+    let hour = SidecarRing::AN_HOUR;
+    let ring = SidecarRing {
+        prefix: "/tessera/",
+        rotate_every: hour,
+        ticket_lifetime: hour,
+        clock_skew: Duration::from_secs(1),
+    };
+    let pool = EnvoyPool {
+        section: "envoys",
+        ring,
+        key: &key,
+        pool: "www",
+        member: "edge",
+        certificate: &pki.der(),
+        server_names: &[],
+    };
+    let client = EtcdClient::new(endpoints, transport, Duration::from_secs(1));
+    let stores = Stores::open_pool(PoolStores {
+        section: "proxy",
+        store: Arc::new(client),
+        prefix: "/tessera/".into(),
+        key: &key,
+        sites: None,
+        envoys: Some(pool),
+    });
+    let stores = stores.unwrap();
+    let mut config = ServerConfig::new(provider(), vec![pki.credential()]);
+    config.tickets = Some(stores.tickets.clone());
+    config.suites_by_the_clients_preference = true;
+    let own = serve(config);
+    let both = "tessera_stek_members{} 2\n";
+    until("both are members", || sidecar.is_well() && sidecar.metrics().contains(both)).await;
+    let canary = canary(&[&pki], NamedGroup::X25519MLKEM768);
+    for (from, to) in [(envoy.address, own), (own, envoy.address)] {
+        let ticket = canary.ticket(from).await.unwrap();
+        let rotated = sidecar.task("rotate");
+        assert!(rotated.status.success(), "{}", String::from_utf8_lossy(&rotated.stderr));
+        assert!(canary.resumes(to, ticket).await.unwrap());
+    }
+    sidecar.kill();
+    stores.close().await.unwrap();
 }
