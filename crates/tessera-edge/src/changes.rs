@@ -16,6 +16,7 @@ pub(crate) fn keep(running: &Edge, wanted: &mut Edge) -> PendingChanges {
     waiting.keep_in("process", &running.process, &mut wanted.process);
     waiting.keep("[pool]", &running.pool, &mut wanted.pool);
     waiting.keep_in("proxy", &running.proxy, &mut wanted.proxy);
+    waiting.keep("[envoys]", &running.envoys, &mut wanted.envoys);
     waiting.keep_in("peers", &running.peers, &mut wanted.peers);
     waiting.keep_in("clients", &running.clients, &mut wanted.clients);
     waiting.keep("[envoy]", &running.envoy, &mut wanted.envoy);

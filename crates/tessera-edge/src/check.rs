@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tessera_kit::ProgramError;
+use tessera_kit::{ProgramError, hex};
 use tessera_proxy::check::{self, Table, in_words, joined};
 use tessera_proxy::stores::Stores;
 
@@ -69,6 +69,14 @@ fn of_proxy(edge: &Edge) -> Result<Table, ProgramError> {
     }
     table.row("announced as", &proxy.announce);
     table.row("resumes with proxies of", &tls::resumption(edge)?[..16]);
+    let leaf = tls::leaf(proxy)?;
+    if let Some(envoys) = tls::envoys(edge, &leaf) {
+        let context = hex::encode(&envoys.context()?.0);
+        table.row(
+            "shares tickets with",
+            format_args!("Envoys of {}, context {}", envoys.pool, &context[..16]),
+        );
+    }
     let early = match &proxy.one_time_keys {
         Some(_) => "forward-secret, at most once; one-time keys move with their client",
         None => "never: `one-time-keys` is not set",

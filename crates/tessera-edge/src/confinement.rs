@@ -20,6 +20,7 @@ pub(crate) fn of(edge: &Edge, file: &Path) -> Confinement {
         needs.directory(envoy.socket.parent().unwrap_or(Path::new("")));
     }
     needs.key(&edge.pool.key);
+    edge.envoys.iter().for_each(|envoys| needs.key(&envoys.key));
     edge.pool.etcd.iter().for_each(|etcd| needs.etcd(etcd));
     if let Some(path) = &edge.pool.file {
         needs.directory(path.parent().unwrap_or(Path::new("")));

@@ -8,7 +8,7 @@ use tessera::resume::{Continuation, OneTimeKeyGuard};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
-use tessera_proxy::stores::Stores;
+use tessera_proxy::stores::{EnvoyPool, SidecarRing, Stores};
 use tessera_webpki::{dns_names, issuers};
 
 use crate::config::{Edge, NamedBy, PeersSection, ProxySection, ServiceSection};
@@ -33,6 +33,10 @@ pub(crate) fn for_clients(
     }
     config.tickets = Some(stores.tickets.clone());
     config.policy.tickets = TICKETS;
+    if let Some(envoys) = &edge.envoys {
+        config.suites_by_the_clients_preference = true;
+        config.ticket_lifetime = envoys.ticket_lifetime;
+    }
     if edge.proxy.one_time_keys.is_some() {
         let mut guard = OneTimeKeyGuard::new(stores.vault.clone());
         guard.continuation = Continuation::PskDheKe;
@@ -81,10 +85,7 @@ pub(crate) fn for_instances(
 /// Returns a digest of what must be equal at two proxies, or neither resumes the other's sessions: the names and the issuer of
 /// the certificate, and who clients must be.
 pub(crate) fn resumption(edge: &Edge) -> Result<String, ProgramError> {
-    let own = own_credential(&edge.proxy)?;
-    let leaf = own.chain.first().ok_or_else(|| {
-        ProgramError::settings("[proxy] certificate: the file has no certificate")
-    })?;
+    let leaf = &leaf(&edge.proxy)?;
     let unreadable = |error: &dyn std::fmt::Display| {
         ProgramError::in_file(&edge.proxy.certificate, format!("its names can't be read: {error}"))
     };
@@ -103,6 +104,34 @@ pub(crate) fn resumption(edge: &Edge) -> Result<String, ProgramError> {
     let issuer = issuer.iter().map(|name| hex::encode(name)).collect::<String>();
     let text = format!("{}\n{issuer}\n{clients}", names.join(" "));
     Ok(credential::fingerprint(text.as_bytes()))
+}
+
+/// Returns the Envoys with which this proxy shares its tickets, given its certificate.
+pub(crate) fn envoys<'c>(edge: &'c Edge, certificate: &'c [u8]) -> Option<EnvoyPool<'c>> {
+    let envoys = edge.envoys.as_ref()?;
+    Some(EnvoyPool {
+        section: "envoys",
+        ring: SidecarRing {
+            prefix: edge.pool.prefix(),
+            rotate_every: envoys.rotate_every,
+            ticket_lifetime: envoys.ticket_lifetime,
+            clock_skew: envoys.clock_skew,
+        },
+        key: &envoys.key,
+        pool: &envoys.pool,
+        member: &edge.proxy.name,
+        certificate,
+        server_names: &envoys.server_names,
+    })
+}
+
+/// Returns the certificate of this proxy, DER.
+pub(crate) fn leaf(section: &ProxySection) -> Result<Vec<u8>, ProgramError> {
+    own_credential(section)?
+        .chain
+        .into_iter()
+        .next()
+        .ok_or_else(|| ProgramError::settings("[proxy] certificate: the file has no certificate"))
 }
 
 fn own_credential(section: &ProxySection) -> Result<Credential, ProgramError> {

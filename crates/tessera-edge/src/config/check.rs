@@ -9,7 +9,9 @@ use tessera_proxy::config::{
     Contradiction, check_listeners, find_zero_count, find_zero_time, wrong,
 };
 
-use super::{ClientsSection, Edge, Limits, NamedBy, PoolSection, ProxySection, ServiceSection};
+use super::{
+    ClientsSection, Edge, EnvoysSection, Limits, NamedBy, PoolSection, ProxySection, ServiceSection,
+};
 use crate::paths::is_plain_path;
 
 /// The longest `ma`: how long a dead alternative may cost a client everything.
@@ -24,6 +26,7 @@ impl Edge {
         let sections = [
             ("pool", self.pool.find_contradiction()),
             ("proxy", self.proxy.find_contradiction()),
+            ("envoys", self.envoys.as_ref().and_then(EnvoysSection::find_contradiction)),
             ("clients", self.clients.find_contradiction()),
             ("limits", self.limits.find_contradiction()),
         ];
@@ -144,6 +147,18 @@ impl ProxySection {
             "one-time-keys.vault-name",
             "must be set to 32 hexadecimal digits, by which others know this vault: openssl rand -hex 16 prints them",
         ))
+    }
+}
+
+impl EnvoysSection {
+    fn find_contradiction(&self) -> Contradiction {
+        if self.pool.is_empty() {
+            return Some(("pool", "must be that of the Envoys' sidecars: `[envoy.NAME]` there"));
+        }
+        find_zero_time(&[
+            ("rotate-every", self.rotate_every),
+            ("ticket-lifetime", self.ticket_lifetime),
+        ])
     }
 }
 
@@ -316,6 +331,11 @@ mod tests {
             let (_, what) = problem.split_once(": ").unwrap_or_default();
             assert!(what.starts_with(begins), "{to}: {problem}");
         }
+        let envoys =
+            |text: &str| problem(&format!("{GOOD}\n[envoys]\nkey = \"ring.key\"\n{text}\n"));
+        assert_eq!(envoys("pool = \"www\""), "");
+        assert!(envoys("pool = \"\"").contains("[envoys] pool: must be that"));
+        assert!(envoys("pool = \"www\"\nrotate-every = 0").contains("[envoys] rotate-every: "));
         let twice =
             format!("{GOOD}\n[service.two]\nhosts = [\"www.example\"]\ninstances = [\"b:1\"]\n");
         assert!(problem(&twice).contains("has this host and path already"), "{}", problem(&twice));

@@ -14,7 +14,7 @@ use tessera_proxy::address::ListenAddress;
 use tessera_proxy::config::{Document, de};
 use tessera_proxy::gate::GateSettings;
 use tessera_proxy::logging::LogFormat;
-use tessera_proxy::stores::{EtcdSection, SitesSection};
+use tessera_proxy::stores::{EtcdSection, SidecarRing, SitesSection};
 use tessera_proxy::with_defaults;
 
 pub use self::service::{InstanceSection, ServiceSection};
@@ -30,6 +30,8 @@ pub struct Edge {
     pub pool: PoolSection,
     /// `[proxy]`.
     pub proxy: ProxySection,
+    /// `[envoys]`.
+    pub envoys: Option<EnvoysSection>,
     /// `[peers]`.
     pub peers: PeersSection,
     /// `[envoy]`.
@@ -113,6 +115,38 @@ pub struct ProxySection {
     pub key: Option<PathBuf>,
     /// Where its one-time keys are, and how they move to other proxies; without it, there is no early data.
     pub one_time_keys: Option<SitesSection>,
+}
+
+/// `[envoys]`: Envoys of the same names, with which the pool's proxies share their tickets. They get their keys from sidecars
+/// (`tessera stek`) with the same store.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EnvoysSection {
+    /// Their pool at the sidecars: that of `[envoy.NAME]`.
+    pub pool: String,
+    /// `[ring] key` of the sidecars.
+    #[serde(deserialize_with = "de::key")]
+    pub key: KeySource,
+    /// The `server_names` of the Envoys' filter chain, in its order.
+    #[serde(default)]
+    pub server_names: Vec<String>,
+    /// As at the sidecars.
+    #[serde(default = "an_hour", deserialize_with = "de::duration")]
+    pub rotate_every: Duration,
+    /// As at the sidecars, and the lifetime of these proxies' tickets.
+    #[serde(default = "an_hour", deserialize_with = "de::duration")]
+    pub ticket_lifetime: Duration,
+    /// As at the sidecars.
+    #[serde(default = "five_minutes", deserialize_with = "de::duration")]
+    pub clock_skew: Duration,
+}
+
+fn an_hour() -> Duration {
+    SidecarRing::AN_HOUR
+}
+
+fn five_minutes() -> Duration {
+    SidecarRing::FIVE_MINUTES
 }
 
 /// `[peers]`: the channel between proxies, by mutual TLS.

@@ -70,6 +70,7 @@ impl RunningEdge {
         beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         let (pool, proxy) = (&configuration.pool, &configuration.proxy);
+        let leaf = tls::leaf(proxy)?;
         let stores = match &configuration.envoy {
             // Envoy's keys are those of `tessera stek`.
             Some(_) => Stores::in_memory(),
@@ -79,6 +80,7 @@ impl RunningEdge {
                 prefix: pool.prefix().to_owned(),
                 key: &pool.key,
                 sites: proxy.one_time_keys.as_ref(),
+                envoys: tls::envoys(configuration, &leaf),
             })?,
         };
         let services = load::services(configuration)?;
