@@ -82,8 +82,8 @@ pub(crate) fn for_instances(
     Ok(Some(config.checked()?))
 }
 
-/// Returns a digest of what must be equal at two proxies, or neither resumes the other's sessions: the names and the issuer of
-/// the certificate, and who clients must be.
+/// Returns a digest of what must be equal at two proxies, or neither resumes the other's sessions: the form of
+/// the tickets, the names and the issuer of the certificate, and who clients must be.
 pub(crate) fn resumption(edge: &Edge) -> Result<String, ProgramError> {
     let leaf = &leaf(&edge.proxy)?;
     let unreadable = |error: &dyn std::fmt::Display| {
@@ -102,7 +102,9 @@ pub(crate) fn resumption(edge: &Edge) -> Result<String, ProgramError> {
         None => String::new(),
     };
     let issuer = issuer.iter().map(|name| hex::encode(name)).collect::<String>();
-    let text = format!("{}\n{issuer}\n{clients}", names.join(" "));
+    // Tickets in Envoy's form, or in our own.
+    let form = if edge.envoy.is_some() || edge.envoys.is_some() { "envoy" } else { "tessera" };
+    let text = format!("{form}\n{}\n{issuer}\n{clients}", names.join(" "));
     Ok(credential::fingerprint(text.as_bytes()))
 }
 
