@@ -72,7 +72,7 @@ fn examples() -> String {
 }
 
 /// Returns examples of a command, with its demonstration if this build has it.
-#[cfg(any(feature = "sepp", feature = "tunnel"))]
+#[cfg(any(feature = "edge", feature = "sepp", feature = "stek", feature = "tunnel"))]
 fn examples_with_demo(demo: &str, others: &str) -> String {
     format!("Examples:\n{}{others}", if cfg!(feature = "demo") { demo } else { "" })
 }

@@ -1,0 +1,135 @@
+//! What a request costs at an edge proxy, in processor time: `tessera edge` with 50,000 bindings, Envoy that asks the same for
+//! each request by `ext_authz`, Envoy that asks nothing, and nghttpx. TLS 1.3 and HTTP/2 on both sides of each; one thread each.
+//!
+//! `edge-requests --program TESSERA --envoy ENVOY [--rounds N] [--count N]`; see README.md.
+
+#[path = "../sepp/network_function.rs"]
+mod network_function;
+mod proxies;
+#[path = "../sepp/request.rs"]
+#[allow(dead_code, reason = "the bench of SEPPs sends more of it")]
+mod request;
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_bench::numbers::{machine, median};
+use tessera_bindings::{Bindings, ClientName, MoveTimes, ProxyName};
+use tessera_kit::credential::fingerprint;
+use tessera_store::FileStore;
+
+use self::proxies::{Proxy, Scene};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How many clients are bound.
+const BINDINGS: usize = 50_000;
+
+/// What the client's cookie is.
+pub(crate) const SECRET: &str = "00112233445566778899aabbccddeeff";
+
+/// Requests in flight, and over how many connections.
+const STREAMS: &str = "10";
+const CONNECTIONS: &str = "4";
+
+fn main() -> Result<(), Failure> {
+    let mut arguments = std::env::args().skip(1);
+    let (mut program, mut envoy, mut rounds, mut count) = (None, None, 7, 20_000);
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().ok_or("an option has no value")?;
+        match argument.as_str() {
+            network_function::ARGUMENT => return network_function::run(Some(value)),
+            "--program" => program = Some(value),
+            "--envoy" => envoy = Some(value),
+            "--rounds" => rounds = value.parse()?,
+            "--count" => count = value.parse()?,
+            other => return Err(format!("{other} is no option").into()),
+        }
+    }
+    let program = program.ok_or("--program: the path of `tessera`")?;
+    let envoy = envoy.ok_or("--envoy: the path of `envoy`")?;
+    let (_service, address) = network_function::start()?;
+    let scene = Scene::new(program, envoy, address);
+    let filled = bind()?;
+    scene.add_stores(&filled);
+    let proxies = [scene.tessera()?, scene.envoy_that_asks()?, scene.envoy()?, scene.nghttpx()?];
+    for proxy in &proxies {
+        load(proxy, 2_000)?;
+    }
+    let mut costs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for _ in 0..rounds {
+        for proxy in &proxies {
+            let before = proxy.processor_time()?;
+            load(proxy, count)?;
+            let used = (proxy.processor_time()? - before).as_secs_f64() * 1e6 / count as f64;
+            costs.entry(proxy.name).or_default().push(used);
+        }
+    }
+    println!(
+        "{}; {rounds} rounds of {count} requests, {CONNECTIONS} connections of {STREAMS} streams",
+        machine()
+    );
+    println!("{:<28} {:>8} {:>10}   rounds", "proxy", "µs", "of Tessera");
+    let ours = median(&costs[proxies[0].name]).unwrap_or(f64::NAN);
+    for proxy in &proxies {
+        let rounds = &costs[proxy.name];
+        let middle = median(rounds).unwrap_or(f64::NAN);
+        let (least, most) = (
+            rounds.iter().copied().fold(f64::MAX, f64::min),
+            rounds.iter().copied().fold(0.0, f64::max),
+        );
+        println!(
+            "{:<28} {middle:>8.1} {:>10.2}   {least:.1} to {most:.1}",
+            proxy.name,
+            middle / ours
+        );
+    }
+    Ok(())
+}
+
+/// Returns the file of a store with bindings.
+fn bind() -> Result<Vec<u8>, Failure> {
+    let directory = std::env::temp_dir().join(format!("tessera-bench-{}", std::process::id()));
+    std::fs::create_dir(&directory)?;
+    let path = directory.join("store");
+    let filled = fill(&path).and_then(|()| Ok(std::fs::read(&path)?));
+    std::fs::remove_dir_all(&directory)?;
+    filled
+}
+
+fn fill(path: &std::path::Path) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let store = Arc::new(FileStore::open(path)?);
+        let second = Duration::from_secs(1);
+        let times = MoveTimes { dwell: second, prepare: second, announce: second, drain: second };
+        let now = || {
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+        };
+        let bindings = Bindings::new(store, "/tessera/edge/", times, now);
+        for number in 0..BINDINGS {
+            let secret = if number == 0 { SECRET.to_owned() } else { format!("{number:032x}") };
+            let name = ClientName::new(format!("cookie:{}", fingerprint(secret.as_bytes())))?;
+            bindings.bind(&name, &ProxyName("a".to_owned())).await?;
+        }
+        Ok(())
+    })
+}
+
+/// Sends requests; each must be answered with 200.
+fn load(proxy: &Proxy, count: usize) -> Result<(), Failure> {
+    let count = count.to_string();
+    let cookie = format!("cookie: tessera-client={SECRET}");
+    let url = format!("https://localhost:{}/", proxy.port);
+    let arguments =
+        ["-n", &count, "-c", CONNECTIONS, "-m", STREAMS, "-t", "1", "-H", &cookie, &url];
+    let output = Command::new("h2load").args(arguments).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let all = format!("status codes: {count} 2xx");
+    match output.status.success() && text.contains(&all) {
+        true => Ok(()),
+        false => Err(format!("{}: {text}", proxy.name).into()),
+    }
+}

@@ -1,0 +1,215 @@
+//! The proxies, each with one thread on the first processor.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tessera_bench::usage::processor_time;
+use tessera_pki::Authority;
+use tessera_test_peers::{Directory, Network, Process, free_port};
+
+use crate::Failure;
+
+/// A proxy, with the processes that its requests need.
+pub(crate) struct Proxy {
+    pub(crate) name: &'static str,
+    pub(crate) port: u16,
+    processes: Vec<Process>,
+}
+
+/// Files, programs, and the service behind all proxies.
+pub(crate) struct Scene {
+    directory: Directory,
+    program: String,
+    envoy: String,
+    service: SocketAddr,
+}
+
+impl Proxy {
+    /// Returns the processor time of all its processes so far.
+    pub(crate) fn processor_time(&self) -> Result<Duration, Failure> {
+        let times = self.processes.iter().map(|process| processor_time(process.id()));
+        Ok(times.sum::<Result<Duration, _>>()?)
+    }
+}
+
+impl Scene {
+    pub(crate) fn new(program: String, envoy: String, service: SocketAddr) -> Self {
+        let directory = Directory::new();
+        let authority = Authority::new("edge");
+        let leaf = authority.issue("localhost");
+        directory.write("ca.pem", authority.pem());
+        directory.write("chain.pem", leaf.chain_pem());
+        directory.write_private("key.pem", leaf.key_pem());
+        directory.write_private("both.pem", leaf.both_pem());
+        directory.write_private("pool.key", "07".repeat(32));
+        Self { directory, program, envoy, service }
+    }
+
+    /// Gives each proxy that has bindings its store.
+    pub(crate) fn add_stores(&self, filled: &[u8]) {
+        for name in ["tessera", "sidecar"] {
+            self.directory.write_private(&format!("{name}.store"), filled);
+        }
+    }
+
+    fn store(&self, name: &str) -> String {
+        self.directory.path(&format!("{name}.store"))
+    }
+
+    fn start(&self, what: &'static str, program: &str, arguments: &[&str], port: u16) -> Process {
+        let words = ["-c", "0", program];
+        let words = words.iter().chain(arguments);
+        let process = Process::start_compiled(what, "taskset", Network::Loopback, words);
+        process.listens_on(port);
+        process
+    }
+
+    fn edge(
+        &self,
+        name: &str,
+        store: &str,
+        proxy: &str,
+        more: &str,
+    ) -> Result<(String, u16), Failure> {
+        let peers = free_port()?;
+        let text = format!(
+            "[pool]\nfile = \"{store}\"\nkey = \"pool.key\"\n\
+             [proxy]\nname = \"a\"\nannounce = \"localhost:443\"\ncertificate = \"both.pem\"\n{proxy}\
+             [peers]\nlisten = \"127.0.0.1:{peers}\"\naddress = \"localhost:{peers}\"\ncertificate = \"both.pem\"\n\
+             ca = \"ca.pem\"\n\
+             [clients]\nnamed-by = \"cookie\"\n\
+             [service.web]\ninstances = [\"{}\"]\nhttp2 = true\n{more}",
+            self.service
+        );
+        Ok((self.directory.write(&format!("{name}.toml"), text), peers))
+    }
+
+    pub(crate) fn tessera(&self) -> Result<Proxy, Failure> {
+        let port = free_port()?;
+        let listen = format!("listen = \"127.0.0.1:{port}\"\n");
+        let (file, _) = self.edge("tessera", &self.store("tessera"), &listen, "")?;
+        let process = self.start("tessera edge", &self.program, &["edge", "run", &file], port);
+        Ok(Proxy { name: "tessera edge", port, processes: vec![process] })
+    }
+
+    pub(crate) fn envoy_that_asks(&self) -> Result<Proxy, Failure> {
+        let socket = self.directory.path("authz.sock");
+        let section = format!("[envoy]\nsocket = \"{socket}\"\n");
+        let (file, peers) = self.edge("sidecar", &self.store("sidecar"), "", &section)?;
+        let sidecar = self.start("sidecar", &self.program, &["edge", "run", &file], peers);
+        let asks = json!({
+            "name": "envoy.filters.http.ext_authz",
+            "typed_config": {
+                "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz",
+                "transport_api_version": "V3",
+                "grpc_service": { "envoy_grpc": { "cluster_name": "edge" }, "timeout": "5s" },
+            },
+        });
+        let (port, process) = self.start_envoy("asking.json", vec![asks], Some(&socket))?;
+        Ok(Proxy { name: "Envoy that asks (ext_authz)", port, processes: vec![process, sidecar] })
+    }
+
+    pub(crate) fn envoy(&self) -> Result<Proxy, Failure> {
+        let (port, process) = self.start_envoy("envoy.json", Vec::new(), None)?;
+        Ok(Proxy { name: "Envoy", port, processes: vec![process] })
+    }
+
+    fn start_envoy(
+        &self,
+        file: &str,
+        mut filters: Vec<Value>,
+        socket: Option<&str>,
+    ) -> Result<(u16, Process), Failure> {
+        let port = free_port()?;
+        filters.push(json!({
+            "name": "envoy.filters.http.router",
+            "typed_config": { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" },
+        }));
+        let route = json!({ "match": { "prefix": "/" }, "route": { "cluster": "out" } });
+        let connections = json!({
+            "name": "envoy.filters.network.http_connection_manager",
+            "typed_config": {
+                "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3\
+                          .HttpConnectionManager",
+                "stat_prefix": "in",
+                "generate_request_id": false,
+                "route_config": { "virtual_hosts": [{ "name": "all", "domains": ["*"], "routes": [route] }] },
+                "http_filters": filters,
+            },
+        });
+        let tls = json!({
+            "name": "envoy.transport_sockets.tls",
+            "typed_config": {
+                "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+                "common_tls_context": {
+                    "alpn_protocols": ["h2"],
+                    "tls_params": { "tls_minimum_protocol_version": "TLSv1_3" },
+                    "tls_certificates": [{
+                        "certificate_chain": { "filename": self.directory.path("chain.pem") },
+                        "private_key": { "filename": self.directory.path("key.pem") },
+                    }],
+                },
+            },
+        });
+        let place =
+            |port: u16| json!({ "socket_address": { "address": "127.0.0.1", "port_value": port } });
+        let mut clusters = vec![cluster("out", place(self.service.port()))];
+        clusters.extend(socket.map(|path| cluster("edge", json!({ "pipe": { "path": path } }))));
+        let configuration = json!({ "static_resources": {
+            "listeners": [{
+                "name": "in",
+                "address": place(port),
+                "filter_chains": [{ "filters": [connections], "transport_socket": tls }],
+            }],
+            "clusters": clusters,
+        } });
+        let file = self.directory.write(file, configuration.to_string());
+        let arguments =
+            ["-c", &file, "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"];
+        Ok((port, self.start("envoy", &self.envoy, &arguments, port)))
+    }
+
+    pub(crate) fn nghttpx(&self) -> Result<Proxy, Failure> {
+        let port = free_port()?;
+        let (frontend, backend) = (
+            format!("--frontend=127.0.0.1,{port}"),
+            format!("--backend=127.0.0.1,{};;proto=h2", self.service.port()),
+        );
+        let (key, chain) = (self.directory.path("key.pem"), self.directory.path("chain.pem"));
+        let arguments = [
+            "--conf=/dev/null",
+            "--single-process",
+            "--single-thread",
+            "--workers=1",
+            "--no-ocsp",
+            "--log-level=WARN",
+            "--tls-min-proto-version=TLSv1.3",
+            "--tls-max-proto-version=TLSv1.3",
+            &frontend,
+            &backend,
+            &key,
+            &chain,
+        ];
+        let process = self.start("nghttpx", "nghttpx", &arguments, port);
+        Ok(Proxy { name: "nghttpx", port, processes: vec![process] })
+    }
+}
+
+/// A cluster of HTTP/2.
+fn cluster(name: &str, address: Value) -> Value {
+    json!({
+        "name": name,
+        "type": "STATIC",
+        "typed_extension_protocol_options": {
+            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+                "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+                "explicit_http_config": { "http2_protocol_options": {} },
+            },
+        },
+        "load_assignment": {
+            "cluster_name": name,
+            "endpoints": [{ "lb_endpoints": [{ "endpoint": { "address": address } }] }],
+        },
+    })
+}
