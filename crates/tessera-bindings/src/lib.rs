@@ -5,6 +5,9 @@
 //! earlier owner forwards what still reaches it until no announcement leads there any more. A generation fences each move:
 //! whatever belongs to an earlier one is refused. Any process may continue a move that another began.
 //!
+//! A store that was restored from a backup repeats the generations since then: while no proxy runs, delete all entries below the
+//! prefix. Clients are bound again in later generations, which begin with the clock.
+//!
 //! [`Bindings`] takes the steps, and [`BindingTable`] follows all bindings in memory: a proxy routes each request by it without
 //! the store.
 //!
@@ -45,6 +48,7 @@
 
 mod binding;
 mod bindings;
+mod drain;
 mod entry;
 mod error;
 mod names;
@@ -56,6 +60,7 @@ pub use binding::{
     Binding, BindingState, Generation, Import, LaterChanges, MoveTimes, ProxyName, StepRefused,
 };
 pub use bindings::Bindings;
+pub use drain::{Drain, DrainScope};
 pub use error::BindingError;
 pub use names::ClientName;
 pub use proxies::{ProxyEntry, ProxyLease};

@@ -1,11 +1,14 @@
 //! The keys of the entries in the store.
 
 use crate::binding::ProxyName;
+use crate::drain::DrainScope;
 use crate::error::BindingError;
 
 /// The names below a prefix:
 /// - `b/LENGTH:` and a client's name: its binding;
-/// - `p/LENGTH:` and a proxy's name: the proxy is live (by a lease that it renews).
+/// - `p/LENGTH:` and a proxy's name: the proxy is live (by a lease that it renews);
+/// - `d/LENGTH:` and a proxy's name: the proxy is drained;
+/// - `s/LENGTH:` and a site's name: its proxies are drained.
 ///
 /// Because of the length, in decimal, no name begins with another: a read of one entry returns no others.
 #[derive(Debug, Clone)]
@@ -20,7 +23,7 @@ pub struct ClientName(Vec<u8>);
 /// The longest name of a client, in bytes.
 const MAX_CLIENT: usize = 512;
 
-/// The longest name of a proxy, in bytes.
+/// The longest name of a proxy or a site, in bytes.
 const MAX_PROXY: usize = 255;
 
 /// The longest text in the value of an entry, in bytes: a name of DNS and a port, or a digest, is shorter.
@@ -63,11 +66,21 @@ impl Names {
     }
 
     pub(crate) fn proxy(&self, proxy: &ProxyName) -> Result<Vec<u8>, BindingError> {
-        let name = proxy.0.as_bytes();
+        self.named(b"p/", "proxy", &proxy.0)
+    }
+
+    pub(crate) fn drain(&self, scope: &DrainScope) -> Result<Vec<u8>, BindingError> {
+        match scope {
+            DrainScope::Proxy(proxy) => self.named(b"d/", "proxy", &proxy.0),
+            DrainScope::Site(site) => self.named(b"s/", "site", site),
+        }
+    }
+
+    fn named(&self, kind: &[u8], what: &str, name: &str) -> Result<Vec<u8>, BindingError> {
         match (1..=MAX_PROXY).contains(&name.len()) {
-            true => Ok(self.key(b"p/", name)),
+            true => Ok(self.key(kind, name.as_bytes())),
             false => Err(BindingError::Name(format!(
-                "a proxy's name has 1 to {MAX_PROXY} bytes, and this one {}",
+                "a {what}'s name has 1 to {MAX_PROXY} bytes, and this one {}",
                 name.len()
             ))),
         }
@@ -96,11 +109,12 @@ impl Names {
         if str::from_utf8(len).ok()?.parse() != Ok(name.len()) {
             return None;
         }
+        let text = || String::from_utf8(name.to_vec()).ok();
         match kind {
             b"b/" => ClientName::new(name).ok().map(Subject::Client),
-            b"p/" => {
-                String::from_utf8(name.to_vec()).ok().map(|name| Subject::Proxy(ProxyName(name)))
-            }
+            b"p/" => text().map(|name| Subject::Proxy(ProxyName(name))),
+            b"d/" => text().map(|name| Subject::Drain(DrainScope::Proxy(ProxyName(name)))),
+            b"s/" => text().map(|name| Subject::Drain(DrainScope::Site(name))),
             _ => None,
         }
     }
@@ -110,6 +124,7 @@ impl Names {
 pub(crate) enum Subject {
     Client(ClientName),
     Proxy(ProxyName),
+    Drain(DrainScope),
 }
 
 #[cfg(test)]
@@ -127,6 +142,9 @@ mod tests {
         );
         let proxy = names.proxy(&ProxyName("a".into())).unwrap();
         assert!(matches!(names.subject(&proxy), Some(Subject::Proxy(name)) if name.0 == "a"));
+        let site = DrainScope::Site("a".into());
+        let drained = names.drain(&site).unwrap();
+        assert!(matches!(names.subject(&drained), Some(Subject::Drain(scope)) if scope == site));
         for other in ["/pool/b/3:ab", "/pool/b/:", "/pool/b/2ab", "/pool/x/2:ab", "/pool/", "/poo"]
         {
             assert!(names.subject(other.as_bytes()).is_none(), "{other}");

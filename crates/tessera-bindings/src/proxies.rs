@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::binding::ProxyName;
+use crate::drain::DrainScope;
 use crate::entry::encode;
 use crate::error::BindingError;
 use crate::names::Names;
@@ -24,6 +25,9 @@ pub struct ProxyEntry {
     /// A digest of what must be equal at two proxies, or neither resumes the other's sessions: the ring's domain, the names and
     /// the issuer of the certificate, the policy for client certificates.
     pub resumption: String,
+    /// Where it stands: the proxies of a site can be drained together. Empty: nowhere in particular.
+    #[serde(default)]
+    pub site: String,
     /// Random, for each life of its process: what an earlier one imported is gone.
     pub life: String,
     /// The name of its vault, in hexadecimal, to which one-time keys move; none if they don't.
@@ -54,6 +58,10 @@ impl ProxyEntry {
         names.text("address for other proxies", &self.forward)?;
         names.text("digest of what resumption needs", &self.resumption)?;
         names.text("vault's name", self.vault.as_deref().unwrap_or_default())?;
+        if !self.site.is_empty() {
+            // It can be drained.
+            names.drain(&DrainScope::Site(self.site.clone()))?;
+        }
         names.text("life", &self.life)
     }
 }

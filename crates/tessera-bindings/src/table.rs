@@ -1,14 +1,17 @@
 //! All bindings and live proxies, as one process sees them.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::Duration;
 
-use tessera_store::{ChangedEntry, Store, StoreError};
+use serde::de::DeserializeOwned;
+use tessera_store::{ChangedEntry, Revision, Store, StoreError, StoredEntry};
 use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
 use crate::binding::{Binding, BindingState, Generation, ProxyName};
+use crate::drain::{Drain, DrainScope};
 use crate::entry::decode;
 use crate::names::{ClientName, Names, Subject};
 use crate::proxies::ProxyEntry;
@@ -17,6 +20,9 @@ use crate::proxies::ProxyEntry;
 ///
 /// While the store can't be reached, it keeps what it has. What it has may be old: steps are taken in the store, which refuses
 /// one that no longer fits, and a proxy that received a request by mistake forwards it, or refuses what was forwarded already.
+///
+/// Clones share the same table.
+#[derive(Clone)]
 pub struct BindingTable {
     shared: Arc<SharedTable>,
 }
@@ -57,10 +63,12 @@ impl ChangedBindings {
 /// How many changes a reader may be late by.
 const LATE: usize = 4096;
 
+/// Those of the store's entries that can be read, each with the revision of its last change.
 #[derive(Default)]
 struct Entries {
-    bindings: HashMap<ClientName, Binding>,
-    proxies: HashMap<ProxyName, ProxyEntry>,
+    bindings: HashMap<ClientName, (Binding, Revision)>,
+    proxies: HashMap<ProxyName, (ProxyEntry, Revision)>,
+    drains: HashMap<DrainScope, (Drain, Revision)>,
     /// Whether the store was read, and is watched since.
     is_current: bool,
 }
@@ -150,7 +158,7 @@ impl BindingTable {
     #[must_use]
     pub fn clients_of(&self, proxy: &ProxyName) -> Vec<ClientName> {
         let entries = self.shared.entries();
-        let concerned = entries.bindings.iter().filter(|(_, it)| it.concerns(proxy));
+        let concerned = entries.bindings.iter().filter(|(_, (it, _))| it.concerns(proxy));
         concerned.map(|(client, _)| client.clone()).collect()
     }
 
@@ -163,13 +171,41 @@ impl BindingTable {
     /// Returns a client's binding.
     #[must_use]
     pub fn binding(&self, client: &ClientName) -> Option<Binding> {
-        self.shared.entries().bindings.get(client).cloned()
+        self.stored_binding(client).map(|(binding, _)| binding)
     }
 
     /// Returns a live proxy.
     #[must_use]
     pub fn proxy(&self, proxy: &ProxyName) -> Option<ProxyEntry> {
+        self.stored_proxy(proxy).map(|(entry, _)| entry)
+    }
+
+    pub(crate) fn stored_binding(&self, client: &ClientName) -> Option<(Binding, Revision)> {
+        self.shared.entries().bindings.get(client).cloned()
+    }
+
+    pub(crate) fn stored_proxy(&self, proxy: &ProxyName) -> Option<(ProxyEntry, Revision)> {
         self.shared.entries().proxies.get(proxy).cloned()
+    }
+
+    /// Returns all live proxies, in no particular order.
+    #[must_use]
+    pub fn proxies(&self) -> Vec<(ProxyName, ProxyEntry)> {
+        let entries = self.shared.entries();
+        entries.proxies.iter().map(|(name, (entry, _))| (name.clone(), entry.clone())).collect()
+    }
+
+    /// Returns what is drained, in no particular order.
+    #[must_use]
+    pub fn drains(&self) -> Vec<(DrainScope, Drain)> {
+        let entries = self.shared.entries();
+        entries.drains.iter().map(|(scope, (drain, _))| (scope.clone(), drain.clone())).collect()
+    }
+
+    /// Calls a function with each client's binding, in no particular order. Changes wait meanwhile.
+    pub fn for_each_binding(&self, mut call: impl FnMut(&ClientName, &Binding)) {
+        let entries = self.shared.entries();
+        entries.bindings.iter().for_each(|(client, (binding, _))| call(client, binding));
     }
 
     /// Returns how many clients have bindings.
@@ -188,11 +224,11 @@ impl BindingTable {
     #[must_use]
     pub fn route(&self, client: &ClientName, own: &ProxyName) -> Route {
         let entries = self.shared.entries();
-        let Some(binding) = entries.bindings.get(client) else { return Route::Bind };
+        let Some((binding, _)) = entries.bindings.get(client) else { return Route::Bind };
         let generation = binding.generation;
         if binding.owner() == own {
             let announced = entries.proxies.get(binding.announced());
-            let announce = announced.map(|proxy| proxy.authority.clone());
+            let announce = announced.map(|(proxy, _)| proxy.authority.clone());
             return Route::Serve { announce, generation };
         }
         let is_next = |next: &ProxyName| next == own;
@@ -206,7 +242,7 @@ impl BindingTable {
         match entries.proxies.get(binding.owner()) {
             None => Route::TakeOver { generation, is_prepared },
             _ if is_announced => Route::Switch { generation },
-            Some(ProxyEntry { forward, .. }) => {
+            Some((ProxyEntry { forward, .. }, _)) => {
                 Route::Forward { owner: binding.owner().clone(), to: forward.clone(), generation }
             }
         }
@@ -222,8 +258,8 @@ impl BindingTable {
     ) -> ForwardedRoute {
         let entries = self.shared.entries();
         match entries.bindings.get(client) {
-            Some(binding) if binding.owner() == own => ForwardedRoute::Serve,
-            Some(binding) if binding.generation > generation => ForwardedRoute::Refuse,
+            Some((binding, _)) if binding.owner() == own => ForwardedRoute::Serve,
+            Some((binding, _)) if binding.generation > generation => ForwardedRoute::Refuse,
             // A switch keeps the generation: this proxy may have to learn of it yet.
             _ => ForwardedRoute::Wait,
         }
@@ -233,7 +269,8 @@ impl BindingTable {
     #[must_use]
     pub fn due(&self, now: Duration) -> Vec<(ClientName, Generation, DueStep)> {
         let entries = self.shared.entries();
-        let due = entries.bindings.iter().filter(|(_, it)| it.due().is_some_and(|at| at <= now));
+        let all = entries.bindings.iter().map(|(client, (binding, _))| (client, binding));
+        let due = all.filter(|(_, it)| it.due().is_some_and(|at| at <= now));
         let step = |binding: &Binding| match binding.state {
             BindingState::Switched { .. } => DueStep::Settle,
             _ => DueStep::Abort,
@@ -278,7 +315,7 @@ impl SharedTable {
         this.change(|entries| {
             *entries = Entries { is_current: true, ..Entries::default() };
             for entry in read.entries {
-                entries.put(this.names.subject(&entry.key), &entry.value);
+                entries.put(this.names.subject(&entry.key), &entry);
             }
         });
         // There may be no readers.
@@ -295,7 +332,7 @@ impl SharedTable {
                         clients.push(client.clone());
                     }
                     match change {
-                        ChangedEntry::Put(entry) => entries.put(subject, &entry.value),
+                        ChangedEntry::Put(entry) => entries.put(subject, &entry),
                         ChangedEntry::Deleted { .. } => entries.remove(subject),
                     }
                 }
@@ -309,16 +346,11 @@ impl SharedTable {
 
 impl Entries {
     /// Takes an entry. One that can't be read counts as none.
-    fn put(&mut self, subject: Option<Subject>, value: &[u8]) {
+    fn put(&mut self, subject: Option<Subject>, entry: &StoredEntry) {
         match subject {
-            Some(Subject::Client(name)) => match decode(value) {
-                Some(binding) => drop(self.bindings.insert(name, binding)),
-                None => drop(self.bindings.remove(&name)),
-            },
-            Some(Subject::Proxy(name)) => match decode(value) {
-                Some(proxy) => drop(self.proxies.insert(name, proxy)),
-                None => drop(self.proxies.remove(&name)),
-            },
+            Some(Subject::Client(name)) => put(&mut self.bindings, name, entry),
+            Some(Subject::Proxy(name)) => put(&mut self.proxies, name, entry),
+            Some(Subject::Drain(scope)) => put(&mut self.drains, scope, entry),
             None => (),
         }
     }
@@ -327,7 +359,19 @@ impl Entries {
         match subject {
             Some(Subject::Client(name)) => drop(self.bindings.remove(&name)),
             Some(Subject::Proxy(name)) => drop(self.proxies.remove(&name)),
+            Some(Subject::Drain(scope)) => drop(self.drains.remove(&scope)),
             None => (),
         }
+    }
+}
+
+fn put<K: Eq + Hash, T: DeserializeOwned>(
+    all: &mut HashMap<K, (T, Revision)>,
+    key: K,
+    entry: &StoredEntry,
+) {
+    match decode(&entry.value) {
+        Some(value) => drop(all.insert(key, (value, entry.revision))),
+        None => drop(all.remove(&key)),
     }
 }

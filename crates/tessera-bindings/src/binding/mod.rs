@@ -267,16 +267,16 @@ impl Binding {
 }
 
 /// Milliseconds since the Unix epoch.
-mod millis {
+pub(crate) mod millis {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(time: &Duration, out: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(time: &Duration, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
     }
 
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Duration, D::Error> {
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_millis)
     }
 }

@@ -5,4 +5,5 @@
 mod machine;
 mod routes;
 mod steps;
+mod views;
 mod world;

@@ -278,10 +278,10 @@ async fn names_and_texts_that_are_too_long_are_not_stored() {
     assert!(prepared(1024).await.is_ok());
     assert!(matches!(prepared(1025).await, Err(BindingError::Name(_))));
     let long = "a".repeat(1025);
-    for field in 0..4 {
+    for field in 0..5 {
         let mut entry = entry("d", "same");
-        let ProxyEntry { authority, forward, resumption, life, .. } = &mut entry;
-        let fields = [authority, forward, resumption, life];
+        let ProxyEntry { authority, forward, resumption, site, life, .. } = &mut entry;
+        let fields = [authority, forward, resumption, site, life];
         *fields.into_iter().nth(field).unwrap() = long.clone();
         assert!(world.bindings.join(&proxy("d"), entry.clone(), TIMES.dwell).is_err(), "{field}");
         assert!(b.update(entry).await.is_err(), "{field}");

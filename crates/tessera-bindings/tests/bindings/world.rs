@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,8 @@ impl World {
             holds_renewals: AtomicBool::new(false),
             is_renewing: AtomicBool::new(false),
             is_lost: Arc::default(),
+            reads: AtomicUsize::new(0),
+            is_frozen: Arc::default(),
         });
         let time = Arc::new(AtomicU64::new(START));
         let clock = time.clone();
@@ -85,6 +87,14 @@ impl World {
         table
     }
 
+    /// Returns a table that stays as it is.
+    pub async fn frozen_table(&self) -> BindingTable {
+        self.store.is_frozen.store(true, Ordering::Relaxed);
+        let table = self.table().await;
+        self.store.is_frozen.store(false, Ordering::Relaxed);
+        table
+    }
+
     /// Moves a client up to the announcement.
     pub async fn announce(&self, client: &ClientName, next: &str) -> Binding {
         let next = proxy(next);
@@ -106,10 +116,23 @@ pub struct HookedStore {
     pub is_renewing: AtomicBool,
     /// The store is lost: reads, renewals and watches fail.
     pub is_lost: Arc<AtomicBool>,
+    /// How often it was read.
+    pub reads: AtomicUsize,
+    /// Watches that begin now report nothing.
+    is_frozen: Arc<AtomicBool>,
 }
 
 /// The changes, until the store is lost.
 struct HookedWatch(Box<dyn Watch>, Arc<AtomicBool>);
+
+/// No changes.
+struct FrozenWatch;
+
+impl Watch for FrozenWatch {
+    fn next(&mut self) -> Pending<'_, Vec<ChangedEntry>> {
+        Box::pin(std::future::pending())
+    }
+}
 
 impl Watch for HookedWatch {
     fn next(&mut self) -> Pending<'_, Vec<ChangedEntry>> {
@@ -155,6 +178,7 @@ impl HookedStore {
 
 impl Store for HookedStore {
     fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         match self.is_lost.load(Ordering::Relaxed) {
             true => Box::pin(async { Err(away()) }),
             false => self.store.read(prefix),
@@ -198,6 +222,9 @@ impl Store for HookedStore {
 
     fn watch<'a>(&'a self, prefix: &'a [u8], after: Revision) -> Pending<'a, Box<dyn Watch>> {
         Box::pin(async move {
+            if self.is_frozen.load(Ordering::Relaxed) {
+                return Ok(Box::new(FrozenWatch) as Box<dyn Watch>);
+            }
             let watch = self.store.watch(prefix, after).await?;
             Ok(Box::new(HookedWatch(watch, self.is_lost.clone())) as Box<dyn Watch>)
         })
@@ -232,6 +259,7 @@ pub fn entry(name: &str, resumption: &str) -> ProxyEntry {
         authority: format!("{name}.example:443"),
         forward: format!("{name}.inner:8443"),
         resumption: resumption.into(),
+        site: "here".into(),
         life: "first".into(),
         vault: None,
     }

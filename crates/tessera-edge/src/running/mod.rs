@@ -97,6 +97,7 @@ impl RunningEdge {
             authority: proxy.announce.clone(),
             forward: configuration.peers.address.clone(),
             resumption: tls::resumption(configuration)?,
+            site: proxy.site.clone(),
             life: hex::encode(&random()?),
             vault: stores.moving().and_then(|_| stores.vault_name()),
         };

@@ -1,14 +1,17 @@
 //! The steps of moves, in a store.
 
+mod attempt;
+mod drains;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera_store::{Change, Condition, Revision, Store, Transaction};
+use tessera_store::{Change, Condition, Store, Transaction};
 
+use self::attempt::View;
 use crate::binding::{
     Binding, BindingState, Generation, Import, LaterChanges, MoveTimes, ProxyName, StepRefused,
 };
-use crate::entry::{decode, encode};
 use crate::error::BindingError;
 use crate::names::{ClientName, Names};
 use crate::proxies::{ProxyEntry, ProxyLease};
@@ -27,10 +30,9 @@ pub struct Bindings {
     names: Names,
     times: MoveTimes,
     clock: Arc<dyn Fn() -> Duration + Send + Sync>,
+    /// Where steps begin.
+    table: Option<BindingTable>,
 }
-
-/// How often a step is tried when others change the binding at the same time.
-const TRIES: usize = 8;
 
 impl Bindings {
     /// Creates them. Their entries begin with `prefix`; `clock` returns the time since the Unix epoch.
@@ -40,7 +42,14 @@ impl Bindings {
         times: MoveTimes,
         clock: impl Fn() -> Duration + Send + Sync + 'static,
     ) -> Self {
-        Self { store, names: Names::new(prefix), times, clock: Arc::new(clock) }
+        Self { store, names: Names::new(prefix), times, clock: Arc::new(clock), table: None }
+    }
+
+    /// Begins steps with what this table has, while it is current, which saves the reads: a transaction happens only if the
+    /// store has the same. Otherwise the step begins again, with reads.
+    #[must_use]
+    pub fn with_table(self, table: &BindingTable) -> Self {
+        Self { table: Some(table.clone()), ..self }
     }
 
     /// Makes `proxy` live for as long as the lease is held, and for `lifetime` after the store or the process was lost.
@@ -73,7 +82,7 @@ impl Bindings {
     /// # Errors
     /// [`BindingError::Unbound`] if it has none; if it can't be read, or the store fails.
     pub async fn read(&self, client: &ClientName) -> Result<Binding, BindingError> {
-        self.read_binding(client).await.map(|(binding, _)| binding)
+        self.read_binding(View::Store, client).await.map(|(binding, _)| binding)
     }
 
     /// Binds a client to the proxy that it came to, unless it is bound already. Returns its binding.
@@ -87,12 +96,19 @@ impl Bindings {
     ) -> Result<Binding, BindingError> {
         self.names.proxy(owner)?;
         let key = self.names.binding(client);
-        for _ in 0..TRIES {
-            if let Some((binding, _)) = self.read_entry::<Binding>(&key).await? {
-                return Ok(binding);
-            }
-            let binding = Binding::new(owner.clone(), self.now());
-            if self.commit(vec![Condition::Absent(key.clone())], &key, &binding).await? {
+        for view in self.views() {
+            let attempt = async {
+                match self.read_binding(view, client).await {
+                    Ok((binding, _)) => return Ok((view == View::Store).then_some(binding)),
+                    Err(BindingError::Unbound) => (),
+                    Err(error) => return Err(error),
+                }
+                let binding = Binding::new(owner.clone(), self.now());
+                let is_new =
+                    self.commit(vec![Condition::Absent(key.clone())], &key, &binding).await?;
+                Ok(is_new.then_some(binding))
+            };
+            if let Some(binding) = view.settle(attempt.await)? {
                 return Ok(binding);
             }
         }
@@ -109,20 +125,26 @@ impl Bindings {
         client: &ClientName,
         next: &ProxyName,
     ) -> Result<Binding, BindingError> {
-        for _ in 0..TRIES {
-            let (entry, is_live) = self.live(next).await?;
-            let read = self.read_binding(client).await?;
-            let owner = read.0.owner();
-            // A dead owner has no entry: its sessions are what the pool's others have.
-            if owner != next
-                && let Ok((own, _)) = self.live(owner).await
-                && own.resumption != entry.resumption
-            {
-                return Err(BindingError::NoResumption(owner.clone(), next.clone()));
-            }
-            let begun = read.0.begin(next, &self.times, self.now())?;
-            if self.replace(client, read, &begun, vec![is_live]).await? {
-                return Ok(begun);
+        for view in self.views() {
+            let attempt = async {
+                let (entry, is_live) = self.live(view, next).await?;
+                let mut conditions = vec![is_live];
+                let read = self.read_binding(view, client).await?;
+                let owner = read.0.owner();
+                // A dead owner has no entry: its sessions are what the pool's others have.
+                if owner != next
+                    && let Ok((own, is_as_read)) = self.live(view, owner).await
+                {
+                    if own.resumption != entry.resumption {
+                        return Err(BindingError::NoResumption(owner.clone(), next.clone()));
+                    }
+                    conditions.push(is_as_read);
+                }
+                let begun = read.0.begin(next, &self.times, self.now())?;
+                self.replace(view, client, read, begun, conditions).await
+            };
+            if let Some(binding) = view.settle(attempt.await)? {
+                return Ok(binding);
             }
         }
         Err(BindingError::Contended)
@@ -166,21 +188,27 @@ impl Bindings {
         client: &ClientName,
         generation: Generation,
     ) -> Result<Binding, BindingError> {
-        for _ in 0..TRIES {
-            let read = self.read_binding(client).await?;
-            let announced = read.0.announce(generation, &self.times, self.now())?;
-            let BindingState::Announced { next, import, .. } = &announced.state else {
-                return Ok(announced);
+        for view in self.views() {
+            let attempt = async {
+                let read = self.read_binding(view, client).await?;
+                let announced = read.0.announce(generation, &self.times, self.now())?;
+                let BindingState::Announced { next, import, .. } = &announced.state else {
+                    return Ok(Some(announced));
+                };
+                let (entry, is_live) = self.live(view, next).await?;
+                if entry.life != import.life {
+                    return Err(BindingError::ImportLost(next.clone()));
+                }
+                if entry.resumption != import.resumption {
+                    return Err(BindingError::NoResumption(
+                        announced.owner().clone(),
+                        next.clone(),
+                    ));
+                }
+                self.replace(view, client, read, announced, vec![is_live]).await
             };
-            let (entry, is_live) = self.live(next).await?;
-            if entry.life != import.life {
-                return Err(BindingError::ImportLost(next.clone()));
-            }
-            if entry.resumption != import.resumption {
-                return Err(BindingError::NoResumption(announced.owner().clone(), next.clone()));
-            }
-            if self.replace(client, read, &announced, vec![is_live]).await? {
-                return Ok(announced);
+            if let Some(binding) = view.settle(attempt.await)? {
+                return Ok(binding);
             }
         }
         Err(BindingError::Contended)
@@ -196,12 +224,15 @@ impl Bindings {
         generation: Generation,
         by: &ProxyName,
     ) -> Result<Binding, BindingError> {
-        for _ in 0..TRIES {
-            let read = self.read_binding(client).await?;
-            let next = read.0.switch(generation, by, &self.times, self.now())?;
-            let is_live = self.live_unless_owner(by, &read.0, true).await?;
-            if self.replace(client, read, &next, is_live).await? {
-                return Ok(next);
+        for view in self.views() {
+            let attempt = async {
+                let read = self.read_binding(view, client).await?;
+                let next = read.0.switch(generation, by, &self.times, self.now())?;
+                let is_live = self.live_unless_owner(view, by, &read.0, true).await?;
+                self.replace(view, client, read, next, is_live).await
+            };
+            if let Some(binding) = view.settle(attempt.await)? {
+                return Ok(binding);
             }
         }
         Err(BindingError::Contended)
@@ -258,16 +289,20 @@ impl Bindings {
         generation: Generation,
         by: &ProxyName,
     ) -> Result<(), BindingError> {
-        for _ in 0..TRIES {
-            let (binding, revision) = match self.read_binding(client).await {
-                Err(BindingError::Unbound) => return Ok(()),
-                read => read?,
+        let key = self.names.binding(client);
+        for view in self.views() {
+            let attempt = async {
+                let (binding, revision) = match self.read_binding(view, client).await {
+                    Err(BindingError::Unbound) if view == View::Store => return Ok(Some(())),
+                    read => read?,
+                };
+                binding.may_release(generation, by)?;
+                let conditions = vec![Condition::Unchanged(key.clone(), revision)];
+                let changes = vec![Change::Delete { key: key.clone() }];
+                let committed = self.store.commit(Transaction { conditions, changes }).await?;
+                Ok(committed.map(|_| ()))
             };
-            binding.may_release(generation, by)?;
-            let key = self.names.binding(client);
-            let conditions = vec![Condition::Unchanged(key.clone(), revision)];
-            let changes = vec![Change::Delete { key }];
-            if self.store.commit(Transaction { conditions, changes }).await?.is_some() {
+            if view.settle(attempt.await)?.is_some() {
                 return Ok(());
             }
         }
@@ -317,11 +352,14 @@ impl Bindings {
         client: &ClientName,
         step: impl Fn(&Binding, Duration) -> Result<Binding, StepRefused>,
     ) -> Result<Binding, BindingError> {
-        for _ in 0..TRIES {
-            let read = self.read_binding(client).await?;
-            let next = step(&read.0, self.now())?;
-            if self.replace(client, read, &next, Vec::new()).await? {
-                return Ok(next);
+        for view in self.views() {
+            let attempt = async {
+                let read = self.read_binding(view, client).await?;
+                let next = step(&read.0, self.now())?;
+                self.replace(view, client, read, next, Vec::new()).await
+            };
+            if let Some(binding) = view.settle(attempt.await)? {
+                return Ok(binding);
             }
         }
         Err(BindingError::Contended)
@@ -334,98 +372,30 @@ impl Bindings {
         (by, needs_import): (&ProxyName, bool),
         step: impl Fn(&Binding, Duration) -> Result<Binding, StepRefused>,
     ) -> Result<Binding, BindingError> {
-        for _ in 0..TRIES {
-            let read = self.read_binding(client).await?;
-            let owner = read.0.owner();
-            let mut conditions = self.live_unless_owner(by, &read.0, needs_import).await?;
-            match self.live(owner).await {
-                // The step was taken before.
-                _ if owner == by => (),
-                Ok(_) | Err(BindingError::Unreadable) => {
-                    return Err(BindingError::ProxyLive(owner.clone()));
+        for view in self.views() {
+            let attempt = async {
+                let read = self.read_binding(view, client).await?;
+                let owner = read.0.owner();
+                let mut conditions =
+                    self.live_unless_owner(view, by, &read.0, needs_import).await?;
+                match self.live(view, owner).await {
+                    // The step was taken before.
+                    _ if owner == by => (),
+                    Ok(_) | Err(BindingError::Unreadable) => {
+                        return Err(BindingError::ProxyLive(owner.clone()));
+                    }
+                    Err(BindingError::ProxyGone(_)) => {
+                        conditions.push(Condition::Absent(self.names.proxy(owner)?));
+                    }
+                    Err(error) => return Err(error),
                 }
-                Err(BindingError::ProxyGone(_)) => {
-                    conditions.push(Condition::Absent(self.names.proxy(owner)?));
-                }
-                Err(error) => return Err(error),
-            }
-            let next = step(&read.0, self.now())?;
-            if self.replace(client, read, &next, conditions).await? {
-                return Ok(next);
+                let next = step(&read.0, self.now())?;
+                self.replace(view, client, read, next, conditions).await
+            };
+            if let Some(binding) = view.settle(attempt.await)? {
+                return Ok(binding);
             }
         }
         Err(BindingError::Contended)
-    }
-
-    /// Replaces a binding that was read, if it is unchanged and the conditions hold.
-    async fn replace(
-        &self,
-        client: &ClientName,
-        (read, revision): (Binding, Revision),
-        next: &Binding,
-        mut conditions: Vec<Condition>,
-    ) -> Result<bool, BindingError> {
-        if *next == read {
-            return Ok(true);
-        }
-        let key = self.names.binding(client);
-        conditions.push(Condition::Unchanged(key.clone(), revision));
-        self.commit(conditions, &key, next).await
-    }
-
-    async fn read_binding(&self, client: &ClientName) -> Result<(Binding, Revision), BindingError> {
-        let read = self.read_entry(&self.names.binding(client)).await?;
-        read.ok_or(BindingError::Unbound)
-    }
-
-    async fn commit(
-        &self,
-        conditions: Vec<Condition>,
-        key: &[u8],
-        binding: &Binding,
-    ) -> Result<bool, BindingError> {
-        let put = Change::Put { key: key.to_vec(), value: encode(binding), lease: None };
-        let transaction = Transaction { conditions, changes: vec![put] };
-        Ok(self.store.commit(transaction).await?.is_some())
-    }
-
-    /// Returns the condition that a proxy that becomes a client's owner is live: a step of one that has left may come late. An
-    /// owner only repeats the step.
-    async fn live_unless_owner(
-        &self,
-        by: &ProxyName,
-        binding: &Binding,
-        needs_import: bool,
-    ) -> Result<Vec<Condition>, BindingError> {
-        if binding.owner() == by {
-            return Ok(Vec::new());
-        }
-        let (entry, is_live) = self.live(by).await?;
-        let import = binding.import_of(by).filter(|_| needs_import);
-        match import.is_some_and(|import| import.life != entry.life) {
-            true => Err(BindingError::ImportLost(by.clone())),
-            false => Ok(vec![is_live]),
-        }
-    }
-
-    /// Returns the entry of a live proxy, and the condition that it still is.
-    async fn live(&self, proxy: &ProxyName) -> Result<(ProxyEntry, Condition), BindingError> {
-        let key = self.names.proxy(proxy)?;
-        match self.read_entry(&key).await? {
-            Some((entry, revision)) => Ok((entry, Condition::Unchanged(key, revision))),
-            None => Err(BindingError::ProxyGone(proxy.clone())),
-        }
-    }
-
-    async fn read_entry<T: serde::de::DeserializeOwned>(
-        &self,
-        key: &[u8],
-    ) -> Result<Option<(T, Revision)>, BindingError> {
-        let entries = self.store.read(key).await?.entries;
-        let Some(entry) = entries.into_iter().find(|entry| entry.key == key) else {
-            return Ok(None);
-        };
-        let value = decode(&entry.value).ok_or(BindingError::Unreadable)?;
-        Ok(Some((value, entry.revision)))
     }
 }

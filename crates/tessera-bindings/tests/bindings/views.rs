@@ -1,0 +1,114 @@
+//! Steps that begin with what a table has, and drains.
+
+use std::sync::atomic::Ordering;
+
+use tessera_bindings::{BindingError, DrainScope, Import, StepRefused};
+
+use crate::world::{TIMES, World, client, entry, import, proxy, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_with_a_current_table_reads_nothing() {
+    let world = World::new();
+    let _live = (world.join("a").await, world.join("b").await);
+    let (drone, b) = (client("drone"), proxy("b"));
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let table = world.table().await;
+    let bindings = world.bindings.clone().with_table(&table);
+    let reads = world.store.reads.load(Ordering::Relaxed);
+    let shows = async |binding: &tessera_bindings::Binding| {
+        until("the table has the step", || table.binding(&drone).as_ref() == Some(binding)).await;
+    };
+    let begun = bindings.begin(&drone, &b).await.unwrap();
+    shows(&begun).await;
+    let number = begun.generation;
+    shows(&bindings.prepared(&drone, number, &b, &import(0)).await.unwrap()).await;
+    shows(&bindings.announce(&drone, number).await.unwrap()).await;
+    shows(&bindings.switch(&drone, number, &b).await.unwrap()).await;
+    assert_eq!(world.store.reads.load(Ordering::Relaxed), reads, "a step read the store");
+}
+
+#[tokio::test]
+async fn an_old_table_refuses_nothing_and_decides_nothing() {
+    let world = World::new();
+    let (_a, b_lease) = (world.join("a").await, world.join("b").await);
+    let _c = world.join("c").await;
+    let (drone, b, c) = (client("drone"), proxy("b"), proxy("c"));
+    let old = world.frozen_table().await;
+    let bindings = world.bindings.clone().with_table(&old);
+
+    // The table doesn't have the binding.
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let begun = bindings.begin(&drone, &b).await.unwrap();
+    assert_eq!(begun.owner(), &proxy("a"));
+    assert_eq!(old.binding(&drone), None, "the table was to be old");
+
+    // It has a binding that others have changed, and says that the step was taken already.
+    let old = world.frozen_table().await;
+    let bindings = world.bindings.clone().with_table(&old);
+    world.bindings.abort(&drone, begun.generation).await.unwrap();
+    world.pass(TIMES.dwell);
+    let other = world.bindings.begin(&drone, &c).await.unwrap();
+    let moving = BindingError::Refused(StepRefused::Moving(c.clone()));
+    assert_eq!(bindings.begin(&drone, &b).await, Err(moving), "a step began from an old binding");
+    assert_eq!(bindings.begin(&drone, &c).await.as_ref(), Ok(&other));
+
+    // The owner's certificate was replaced: its sessions aren't resumed at the next proxy.
+    world.bindings.abort(&drone, other.generation).await.unwrap();
+    let old = world.frozen_table().await;
+    let bindings = world.bindings.clone().with_table(&old);
+    b_lease.update(entry("b", "other")).await.unwrap();
+    let differs = BindingError::NoResumption(proxy("a"), b.clone());
+    assert_eq!(bindings.begin(&drone, &b).await, Err(differs));
+}
+
+#[tokio::test]
+async fn a_move_whose_owner_changes_meanwhile_is_judged_by_the_new_entry() {
+    let world = World::new();
+    let (a_lease, _b) = (world.join("a").await, world.join("b").await);
+    let (drone, b) = (client("drone"), proxy("b"));
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let old = world.frozen_table().await;
+    a_lease.update(entry("a", "other")).await.unwrap();
+    let begun = world.bindings.clone().with_table(&old).begin(&drone, &b).await;
+    assert_eq!(begun, Err(BindingError::NoResumption(proxy("a"), b)));
+}
+
+#[tokio::test]
+async fn a_proxy_that_was_restarted_is_not_announced_from_an_old_table() {
+    let world = World::new();
+    let (_a, b_lease) = (world.join("a").await, world.join("b").await);
+    let (drone, b) = (client("drone"), proxy("b"));
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let number = world.bindings.begin(&drone, &b).await.unwrap().generation;
+    let of_b = Import { life: "first".into(), ..import(0) };
+    world.bindings.prepared(&drone, number, &b, &of_b).await.unwrap();
+    let old = world.frozen_table().await;
+    let restarted = tessera_bindings::ProxyEntry { life: "second".into(), ..entry("b", "same") };
+    b_lease.update(restarted).await.unwrap();
+    let announced = world.bindings.clone().with_table(&old).announce(&drone, number).await;
+    assert_eq!(announced, Err(BindingError::ImportLost(b)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drain_is_shown_to_all_until_it_is_undone() {
+    let world = World::new();
+    let table = world.table().await;
+    let scopes = [DrainScope::Proxy(proxy("a")), DrainScope::Site("a".into())];
+    for scope in &scopes {
+        world.bindings.drain(scope).await.unwrap();
+    }
+    until("both are shown", || table.drains().len() == 2).await;
+    let since = table.drains()[0].1.since;
+    world.pass(std::time::Duration::from_secs(5));
+    // The second time it is drained already: it keeps its time.
+    world.bindings.drain(&scopes[0]).await.unwrap();
+    let again = world.table().await;
+    assert!(again.drains().iter().all(|(_, drain)| drain.since == since), "{:?}", again.drains());
+    for _ in 0..2 {
+        world.bindings.undo_drain(&scopes[0]).await.unwrap();
+    }
+    until("one is left", || table.drains().len() == 1).await;
+    assert_eq!(table.drains()[0].0, scopes[1]);
+    assert!(world.bindings.drain(&DrainScope::Site(String::new())).await.is_err());
+    assert!(world.bindings.drain(&DrainScope::Proxy(proxy(&"a".repeat(256)))).await.is_err());
+}
