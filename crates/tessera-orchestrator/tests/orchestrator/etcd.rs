@@ -1,0 +1,50 @@
+//! Orchestrators on etcd.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tessera_etcd::{EtcdClient, Transport};
+use tessera_test_peers::etcd::Cluster;
+
+use crate::world::{TIMES, World, directory, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_move_on_etcd_while_a_member_dies() {
+    let mut cluster = Cluster::start(3).unwrap();
+    let client = EtcdClient::new(
+        cluster.endpoints(),
+        Transport::PlaintextOnPrivateNetwork,
+        Duration::from_secs(2),
+    );
+    let world = World::on(Arc::new(client), directory(), TIMES, "", "").await;
+    let _proxies = (world.proxy("a", "").await, world.proxy("b", "").await);
+    let orchestrator = world.orchestrator();
+    let api = world.api(&orchestrator);
+    until("the proxies are known", || orchestrator.table().proxies().len() == 2).await;
+    let mut times = Vec::new();
+    for number in 0..20 {
+        let name = format!("drone {number}");
+        let client = world.bind(&name, "a").await;
+        until("the client is known", || orchestrator.table().binding(&client).is_some()).await;
+        let began = Instant::now();
+        assert_eq!(api.move_to(&name, "b").await.0, 200);
+        times.push(began.elapsed());
+        world.arrive(&client).await;
+    }
+    times.sort();
+    eprintln!("from the call to the announcement: p50 {:?}, longest {:?}", times[10], times[19]);
+    cluster.kill(2).unwrap();
+    let client = world.bind("late", "a").await;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let (status, answer) = api.move_to("late", "b").await;
+        if status == 200 {
+            break;
+        }
+        assert!(status == 503 && Instant::now() < deadline, "{answer}");
+    }
+    world.arrive(&client).await;
+    world.until_settled(&client, "b").await;
+    assert_eq!(api.get("/status").await["clients"], json!(21));
+}
