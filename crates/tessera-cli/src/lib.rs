@@ -17,6 +17,8 @@ use tessera_kit::{ProgramError, memory_guard};
 
 #[cfg(feature = "edge")]
 use crate::arguments::Edge;
+#[cfg(feature = "orchestrator")]
+use crate::arguments::Orchestrator;
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
 #[cfg(feature = "stek")]
@@ -51,6 +53,8 @@ pub fn main() -> ExitCode {
         Command::Stek { task } => stek(&task),
         #[cfg(feature = "edge")]
         Command::Edge { task } => edge(&task),
+        #[cfg(feature = "orchestrator")]
+        Command::Orchestrator { task } => orchestrator(task),
         #[cfg(feature = "lab")]
         Command::Lab { experiment } => lab::run(experiment),
         Command::Advise(arguments) => ended(advise::run(*arguments)),
@@ -142,6 +146,49 @@ fn stek(task: &Stek) -> ExitCode {
             ended(tessera_stek::change(&configuration.file, tessera_stek::ChangeKind::Revoke))
         }
     }
+}
+
+#[cfg(feature = "orchestrator")]
+fn orchestrator(task: Orchestrator) -> ExitCode {
+    match orchestrate(task) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => failed(&error, error.exit_code()),
+    }
+}
+
+/// Returns whether all is well.
+#[cfg(feature = "orchestrator")]
+fn orchestrate(task: Orchestrator) -> Result<bool, ProgramError> {
+    use tessera_orchestrator::operator::{self, DrainScope, ProxyName};
+    use tessera_orchestrator::state::{JsonClient, RequestedMove};
+
+    let done = match task {
+        Orchestrator::Run { configuration } => {
+            guard_memory();
+            tessera_orchestrator::run(&configuration.file)
+        }
+        Orchestrator::Check { configuration } => tessera_orchestrator::check(&configuration.file),
+        Orchestrator::Move { client, to, wait, queue, json, api } => {
+            let client = JsonClient { client: Some(client), client_hex: None };
+            let requested = RequestedMove { client, to: to.into(), wait: wait.into(), queue };
+            operator::request_move(api.address()?, &requested, json)
+        }
+        Orchestrator::Abort { client, json, api } => {
+            operator::abort(api.address()?, client.as_bytes(), json)
+        }
+        Orchestrator::Drain { proxy, undo, api } => {
+            operator::drain(api.address()?, &DrainScope::Proxy(ProxyName(proxy)), undo)
+        }
+        Orchestrator::Evacuate { site, undo, api } => {
+            operator::drain(api.address()?, &DrainScope::Site(site), undo)
+        }
+        Orchestrator::Status { client, json, api } => {
+            let client = client.as_deref().map(str::as_bytes);
+            return operator::status(api.address()?, client, json);
+        }
+    };
+    done.map(|()| true)
 }
 
 fn failed(error: &dyn std::error::Error, code: u8) -> ExitCode {

@@ -42,7 +42,7 @@ async fn an_old_table_refuses_nothing_and_decides_nothing() {
     assert_eq!(begun.owner(), &proxy("a"));
     assert_eq!(old.binding(&drone), None, "the table was to be old");
 
-    // It has a binding that others have changed, and says that the step was taken already.
+    // It has a binding that others have changed, and shows the step as taken already.
     let old = world.frozen_table().await;
     let bindings = world.bindings.clone().with_table(&old);
     world.bindings.abort(&drone, begun.generation).await.unwrap();

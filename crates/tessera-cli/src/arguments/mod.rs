@@ -2,13 +2,21 @@
 
 mod advise;
 mod common;
-#[cfg(any(feature = "edge", feature = "sepp", feature = "stek", feature = "tunnel"))]
+#[cfg(any(
+    feature = "edge",
+    feature = "orchestrator",
+    feature = "sepp",
+    feature = "stek",
+    feature = "tunnel"
+))]
 mod configuration_file;
 mod connect;
 #[cfg(feature = "edge")]
 mod edge;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(feature = "orchestrator")]
+mod orchestrator;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
@@ -29,6 +37,8 @@ use self::connect::ConnectArguments;
 pub(crate) use self::edge::Edge;
 #[cfg(feature = "lab")]
 pub(crate) use self::lab::Lab;
+#[cfg(feature = "orchestrator")]
+pub(crate) use self::orchestrator::Orchestrator;
 #[cfg(feature = "sepp")]
 pub(crate) use self::sepp::Sepp;
 use self::serve::ServeArguments;
@@ -172,6 +182,23 @@ docs/edge.md has a pool in ten minutes, and every key and metric.",
     Edge {
         #[command(subcommand)]
         task: Edge,
+    },
+
+    /// Moves clients between the proxies of a pool, with their sessions: on request, away from a proxy, away from a site.
+    #[cfg(feature = "orchestrator")]
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera orchestrator check FILE    what a configuration would do, and warnings
+  tessera orchestrator run FILE      an example is packaging/orchestrator.toml
+  tessera orchestrator move --help   the other commands call a running orchestrator, by mutual TLS
+
+docs/orchestrator.md has the API, and every key and metric."
+    )]
+    Orchestrator {
+        #[command(subcommand)]
+        task: Orchestrator,
     },
 
     /// Measures on real processes over an emulated link.

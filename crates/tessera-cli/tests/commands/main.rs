@@ -18,6 +18,8 @@ mod http;
 mod load;
 mod manual;
 mod openssl;
+#[cfg(feature = "orchestrator")]
+mod orchestrator;
 mod program;
 mod readers;
 mod refusals;

@@ -63,7 +63,7 @@ impl MoveRefusal {
     }
 }
 
-/// When to try again after a failure that has to do with the load, or with the store.
+/// When to try again after a failure that comes from the load or the store.
 const SOON: Duration = Duration::from_secs(1);
 
 impl fmt::Display for MoveRefusal {

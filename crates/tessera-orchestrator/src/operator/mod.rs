@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde::de::DeserializeOwned;
-use tessera_bindings::DrainScope;
+pub use tessera_bindings::{DrainScope, ProxyName};
 use tessera_kit::{ProgramError, report, runtime};
 
 pub use self::client::{ApiAddress, ApiAnswer, ApiClient, client_path, drain_path};
@@ -16,19 +16,21 @@ use crate::state::{ClientBinding, PoolState, RequestedMove};
 /// How long a request without a wait may take.
 const SHORT: Duration = Duration::from_secs(30);
 
+/// How long a move may take: the orchestrator's own limits are shorter, unless its times are unusual.
+const LONG: Duration = Duration::from_secs(600);
+
 /// Moves a client, and prints its binding.
 ///
 /// # Errors
-/// If the orchestrator can't be reached within `longest`, or refuses.
+/// If the orchestrator can't be reached, or refuses.
 pub fn request_move(
     address: ApiAddress,
     requested: &RequestedMove,
-    longest: Duration,
     json: bool,
 ) -> Result<(), ProgramError> {
     let body = serde_json::to_vec(requested);
     let body = body.map_err(|error| ProgramError::failed("the request", error))?;
-    let body = call(address, Method::POST, "/moves", Some(body), longest)?;
+    let body = call(address, Method::POST, "/moves", Some(body), LONG)?;
     print_binding(&body, json)
 }
 

@@ -39,7 +39,7 @@ async fn the_last_request_of_a_queue_moves_the_client_and_earlier_ones_learn_of_
     assert_eq!(api.get("/status").await["waiting"], 0);
     // What needs no wait doesn't.
     assert_eq!(wait(&api, "drone", "d").await.unwrap().0, 200);
-    assert_eq!(wait(&api, "nobody", "d").await.unwrap().0, 404);
+    assert_eq!(wait(&api, "stranger", "d").await.unwrap().0, 404);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

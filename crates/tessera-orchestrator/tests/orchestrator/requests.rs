@@ -19,8 +19,8 @@ async fn a_wrong_request_is_refused_with_what_is_wrong() {
     world.bind("drone", "a").await;
     until("the proxies are known", || orchestrator.table().proxies().len() == 2).await;
     for (body, status, cause) in [
-        (json!({ "client": "nobody", "to": "b" }), 404, "unknown-client"),
-        (json!({ "client": "nobody", "to": "auto" }), 404, "unknown-client"),
+        (json!({ "client": "stranger", "to": "b" }), 404, "unknown-client"),
+        (json!({ "client": "stranger", "to": "auto" }), 404, "unknown-client"),
         (json!({ "client": "drone", "to": "nowhere" }), 404, "unknown-proxy"),
         (json!({ "client": "drone", "to": "" }), 400, "bad-request"),
         (json!({ "client": "", "to": "b" }), 400, "bad-request"),
@@ -44,9 +44,9 @@ async fn a_wrong_request_is_refused_with_what_is_wrong() {
     assert_eq!(api.post("/moves").await.0, 415);
     for (method, path, status) in [
         (Method::GET, "/", 404),
-        (Method::GET, "/clients/nobody", 404),
+        (Method::GET, "/clients/stranger", 404),
         (Method::GET, "/clients/", 400),
-        (Method::POST, "/clients/nobody/abort", 404),
+        (Method::POST, "/clients/stranger/abort", 404),
         (Method::PUT, "/moves", 405),
         (Method::POST, "/proxies", 405),
         (Method::POST, "/proxies/nowhere/drain", 404),
