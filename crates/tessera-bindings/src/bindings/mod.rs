@@ -2,6 +2,7 @@
 
 mod attempt;
 mod drains;
+mod take_over;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -174,12 +175,11 @@ impl Bindings {
         by: &ProxyName,
         import: &Import,
     ) -> Result<Binding, BindingError> {
-        self.names.text("digest of what resumption needs", &import.resumption)?;
-        self.names.text("life", &import.life)?;
+        self.check_texts(import)?;
         self.step(client, |it, _| it.prepared(generation, by, import.clone())).await
     }
 
-    /// The orchestrator lets the owner announce the next proxy, if that is still live with what it had when it prepared.
+    /// The next proxy is announced, if it is still live with what it had when it prepared.
     ///
     /// # Errors
     /// If the next proxy hasn't prepared or isn't live.
@@ -188,30 +188,27 @@ impl Bindings {
         client: &ClientName,
         generation: Generation,
     ) -> Result<Binding, BindingError> {
-        for view in self.views() {
-            let attempt = async {
-                let read = self.read_binding(view, client).await?;
-                let announced = read.0.announce(generation, &self.times, self.now())?;
-                let BindingState::Announced { next, import, .. } = &announced.state else {
-                    return Ok(Some(announced));
-                };
-                let (entry, is_live) = self.live(view, next).await?;
-                if entry.life != import.life {
-                    return Err(BindingError::ImportLost(next.clone()));
-                }
-                if entry.resumption != import.resumption {
-                    return Err(BindingError::NoResumption(
-                        announced.owner().clone(),
-                        next.clone(),
-                    ));
-                }
-                self.replace(view, client, read, announced, vec![is_live]).await
-            };
-            if let Some(binding) = view.settle(attempt.await)? {
-                return Ok(binding);
-            }
-        }
-        Err(BindingError::Contended)
+        self.announce_after(client, |it, now| it.announce(generation, &self.times, now)).await
+    }
+
+    /// The next proxy has imported the client's state, and is announced at once: [`prepared`](Self::prepared) and
+    /// [`announce`](Self::announce) in one transaction.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub async fn prepared_and_announce(
+        &self,
+        client: &ClientName,
+        generation: Generation,
+        by: &ProxyName,
+        import: &Import,
+    ) -> Result<Binding, BindingError> {
+        self.check_texts(import)?;
+        let step = |it: &Binding, now| {
+            let prepared = it.prepared(generation, by, import.clone())?;
+            prepared.announce(generation, &self.times, now)
+        };
+        self.announce_after(client, step).await
     }
 
     /// The client's first request has arrived at the announced proxy, which owns the client once this returns.
@@ -236,33 +233,6 @@ impl Bindings {
             }
         }
         Err(BindingError::Contended)
-    }
-
-    /// The next proxy takes the client over, since the owner's lease has ended.
-    ///
-    /// # Errors
-    /// If the owner is live, or this proxy isn't, or hasn't prepared.
-    pub async fn promote(
-        &self,
-        client: &ClientName,
-        generation: Generation,
-        by: &ProxyName,
-    ) -> Result<Binding, BindingError> {
-        let promote = |it: &Binding, now| it.promote(generation, by, &self.times, now);
-        self.take_over(client, (by, true), promote).await
-    }
-
-    /// A proxy takes over a client whose owner's lease has ended, and for which none has prepared.
-    ///
-    /// # Errors
-    /// If the owner is live, or this proxy isn't.
-    pub async fn adopt(
-        &self,
-        client: &ClientName,
-        generation: Generation,
-        by: &ProxyName,
-    ) -> Result<Binding, BindingError> {
-        self.take_over(client, (by, false), |it, now| it.adopt(generation, by, now)).await
     }
 
     /// The new owner has the changes of the client's state that it waited for, or has given up on them.
@@ -346,6 +316,41 @@ impl Bindings {
         (self.clock)()
     }
 
+    fn check_texts(&self, import: &Import) -> Result<(), BindingError> {
+        self.names.text("digest of what resumption needs", &import.resumption)?;
+        self.names.text("life", &import.life)
+    }
+
+    /// Takes a step that announces the next proxy.
+    async fn announce_after(
+        &self,
+        client: &ClientName,
+        step: impl Fn(&Binding, Duration) -> Result<Binding, StepRefused>,
+    ) -> Result<Binding, BindingError> {
+        for view in self.views() {
+            let attempt = async {
+                let read = self.read_binding(view, client).await?;
+                let announced = step(&read.0, self.now())?;
+                let BindingState::Announced { next, import, .. } = &announced.state else {
+                    return Ok(Some(announced));
+                };
+                let (entry, is_live) = self.live(view, next).await?;
+                if entry.life != import.life {
+                    return Err(BindingError::ImportLost(next.clone()));
+                }
+                if entry.resumption != import.resumption {
+                    let owner = announced.owner().clone();
+                    return Err(BindingError::NoResumption(owner, next.clone()));
+                }
+                self.replace(view, client, read, announced, vec![is_live]).await
+            };
+            if let Some(binding) = view.settle(attempt.await)? {
+                return Ok(binding);
+            }
+        }
+        Err(BindingError::Contended)
+    }
+
     /// Takes a step that depends on the binding alone.
     async fn step(
         &self,
@@ -357,40 +362,6 @@ impl Bindings {
                 let read = self.read_binding(view, client).await?;
                 let next = step(&read.0, self.now())?;
                 self.replace(view, client, read, next, Vec::new()).await
-            };
-            if let Some(binding) = view.settle(attempt.await)? {
-                return Ok(binding);
-            }
-        }
-        Err(BindingError::Contended)
-    }
-
-    /// Takes a step if the owner's lease has ended. The proxy needs what it imported, or begins without.
-    async fn take_over(
-        &self,
-        client: &ClientName,
-        (by, needs_import): (&ProxyName, bool),
-        step: impl Fn(&Binding, Duration) -> Result<Binding, StepRefused>,
-    ) -> Result<Binding, BindingError> {
-        for view in self.views() {
-            let attempt = async {
-                let read = self.read_binding(view, client).await?;
-                let owner = read.0.owner();
-                let mut conditions =
-                    self.live_unless_owner(view, by, &read.0, needs_import).await?;
-                match self.live(view, owner).await {
-                    // The step was taken before.
-                    _ if owner == by => (),
-                    Ok(_) | Err(BindingError::Unreadable) => {
-                        return Err(BindingError::ProxyLive(owner.clone()));
-                    }
-                    Err(BindingError::ProxyGone(_)) => {
-                        conditions.push(Condition::Absent(self.names.proxy(owner)?));
-                    }
-                    Err(error) => return Err(error),
-                }
-                let next = step(&read.0, self.now())?;
-                self.replace(view, client, read, next, conditions).await
             };
             if let Some(binding) = view.settle(attempt.await)? {
                 return Ok(binding);

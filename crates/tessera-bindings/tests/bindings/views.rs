@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tessera_bindings::{BindingError, DrainScope, Import, StepRefused};
+use tessera_bindings::{BindingError, BindingState, DrainScope, Import, StepRefused};
 
 use crate::world::{TIMES, World, client, entry, import, proxy, until};
 
@@ -111,4 +111,34 @@ async fn a_drain_is_shown_to_all_until_it_is_undone() {
     assert_eq!(table.drains()[0].0, scopes[1]);
     assert!(world.bindings.drain(&DrainScope::Site(String::new())).await.is_err());
     assert!(world.bindings.drain(&DrainScope::Proxy(proxy(&"a".repeat(256)))).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_prepares_and_is_announced_in_one_transaction_if_it_may() {
+    let world = World::new();
+    let (_a, b_lease) = (world.join("a").await, world.join("b").await);
+    let (drone, b) = (client("drone"), proxy("b"));
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let table = world.table().await;
+    let bindings = world.bindings.clone().with_table(&table);
+    let number = bindings.begin(&drone, &b).await.unwrap().generation;
+    let ready = async |life: &str, resumption: &str| {
+        let import = Import { version: 0, resumption: resumption.into(), life: life.into() };
+        bindings.prepared_and_announce(&drone, number, &b, &import).await
+    };
+    let is_preparing = async || {
+        let state = world.bindings.read(&drone).await.unwrap().state;
+        matches!(state, BindingState::Preparing { import: None, .. })
+    };
+    assert_eq!(ready("earlier", "same").await, Err(BindingError::ImportLost(b.clone())));
+    let differs = BindingError::NoResumption(proxy("a"), b.clone());
+    assert_eq!(ready("first", "other").await, Err(differs));
+    assert!(matches!(ready("first", &"a".repeat(1025)).await, Err(BindingError::Name(_))));
+    assert!(is_preparing().await, "half of it was done");
+    let announced = ready("first", "same").await.unwrap();
+    assert!(matches!(&announced.state, BindingState::Announced { next, .. } if *next == b));
+    assert_eq!(ready("first", "same").await, Ok(announced));
+    b_lease.leave().await.unwrap();
+    world.bindings.abort(&drone, number).await.unwrap();
+    assert!(ready("first", "same").await.is_err());
 }

@@ -88,7 +88,7 @@ fn the_commands_reach_a_running_orchestrator_and_report_refusals() {
         assert_eq!(ended, Some(code), "{operator} {command:?}: {output}");
         assert!(output.contains(text), "{operator} {command:?}: {output}");
     }
-    signal(&running.child, "TERM");
+    signal(&running.child, "-TERM");
     assert_eq!(running.child.wait().unwrap().code(), Some(0));
     assert_eq!(running.call("ops", &["status"]).0, Some(1), "it has ended");
 }

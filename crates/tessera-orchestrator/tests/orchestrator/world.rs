@@ -210,9 +210,8 @@ async fn prepare(bindings: Bindings, own: ProxyName) {
                 life: "first".into(),
             };
             let number = binding.generation;
-            if bindings.prepared(&client, number, &own, &import).await.is_ok() {
-                let _ = bindings.announce(&client, number).await;
-            }
+            // Refused, it is given up at its deadline.
+            let _ = bindings.prepared_and_announce(&client, number, &own, &import).await;
         }
     }
 }
