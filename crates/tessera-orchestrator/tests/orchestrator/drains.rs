@@ -1,6 +1,6 @@
 //! Proxies that are drained, and sites that are evacuated.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tessera_bindings::{BindingState, ClientName};
@@ -71,6 +71,29 @@ async fn a_drained_proxy_loses_its_clients_and_those_that_come_later() {
     let stays = world.bind("stays", "a").await;
     sleep(Duration::from_millis(300)).await;
     assert_eq!(world.owner(&stays), "a");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drain_keeps_to_its_pace() {
+    let world = World::with("", "drain-per-second = 1").await;
+    let _proxies = (world.proxy("a", "").await, world.proxy("b", "").await);
+    let orchestrator = world.orchestrator();
+    until("the proxies are known", || orchestrator.table().proxies().len() == 2).await;
+    for number in 0..10 {
+        world.bind(&format!("drone {number}"), "a").await;
+    }
+    let began = Instant::now();
+    assert_eq!(world.api(&orchestrator).post("/proxies/a/drain").await.0, 202);
+    let announced = || {
+        let mut count = 0;
+        world.table.for_each_binding(|_, binding| {
+            count += usize::from(matches!(binding.state, BindingState::Announced { .. }));
+        });
+        count
+    };
+    until("three clients are sent away", || announced() >= 3).await;
+    // The first one at once.
+    assert!(began.elapsed() >= Duration::from_millis(1900), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

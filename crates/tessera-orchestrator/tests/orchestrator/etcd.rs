@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tessera_bindings::{Binding, BindingState, ClientName, ProxyName};
 use tessera_etcd::{EtcdClient, Transport};
 use tessera_test_peers::etcd::Cluster;
 
@@ -35,8 +36,12 @@ async fn clients_move_on_etcd_while_a_member_dies() {
     times.sort();
     eprintln!("from the call to the announcement: p50 {:?}, longest {:?}", times[10], times[19]);
     cluster.kill(2).unwrap();
-    let client = world.bind("late", "a").await;
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let (late, a) = (ClientName::new("late").unwrap(), ProxyName("a".into()));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // Each step may be repeated.
+    while world.bindings.bind(&late, &a).await.is_err() {
+        assert!(Instant::now() < deadline, "the client can't be bound");
+    }
     loop {
         let (status, answer) = api.move_to("late", "b").await;
         if status == 200 {
@@ -44,7 +49,25 @@ async fn clients_move_on_etcd_while_a_member_dies() {
         }
         assert!(status == 503 && Instant::now() < deadline, "{answer}");
     }
-    world.arrive(&client).await;
-    world.until_settled(&client, "b").await;
+    let BindingState::Announced { next, .. } = read(&world, &late, deadline).await.state else {
+        panic!("the client is not announced")
+    };
+    loop {
+        let number = read(&world, &late, deadline).await.generation;
+        match world.bindings.switch(&late, number, &next).await {
+            Ok(_) => break,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+    }
+    world.until_settled(&late, "b").await;
     assert_eq!(api.get("/status").await["clients"], json!(21));
+}
+
+async fn read(world: &World, client: &ClientName, deadline: Instant) -> Binding {
+    loop {
+        match world.bindings.read(client).await {
+            Ok(binding) => return binding,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+    }
 }
