@@ -13,12 +13,13 @@ mod request;
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera_bench::numbers::{machine, median};
 use tessera_bindings::{Bindings, ClientName, MoveTimes, ProxyName};
+use tessera_etcd::{EtcdClient, Transport};
 use tessera_kit::credential::fingerprint;
-use tessera_store::FileStore;
+use tessera_test_peers::etcd::Cluster;
 
 use self::proxies::{Proxy, Scene};
 
@@ -51,9 +52,9 @@ fn main() -> Result<(), Failure> {
     let program = program.ok_or("--program: the path of `tessera`")?;
     let envoy = envoy.ok_or("--envoy: the path of `envoy`")?;
     let (_service, address) = network_function::start()?;
-    let scene = Scene::new(program, envoy, address);
-    let filled = bind()?;
-    scene.add_stores(&filled);
+    let etcd = Cluster::start(1)?;
+    let scene = Scene::new(program, envoy, address, etcd.endpoints());
+    bind(etcd.endpoints())?;
     let proxies = [scene.tessera()?, scene.envoy_that_asks()?, scene.envoy()?, scene.nghttpx()?];
     for proxy in &proxies {
         load(proxy, 2_000)?;
@@ -89,30 +90,20 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the file of a store with bindings.
-fn bind() -> Result<Vec<u8>, Failure> {
-    let directory = std::env::temp_dir().join(format!("tessera-bench-{}", std::process::id()));
-    std::fs::create_dir(&directory)?;
-    let path = directory.join("store");
-    let filled = fill(&path).and_then(|()| Ok(std::fs::read(&path)?));
-    std::fs::remove_dir_all(&directory)?;
-    filled
-}
-
-fn fill(path: &std::path::Path) -> Result<(), Failure> {
+/// Fills the store with bindings.
+fn bind(endpoints: Vec<String>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = Arc::new(FileStore::open(path)?);
         let second = Duration::from_secs(1);
+        let store = EtcdClient::new(endpoints, Transport::PlaintextOnPrivateNetwork, 5 * second);
         let times = MoveTimes { dwell: second, prepare: second, announce: second, drain: second };
-        let now = || {
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
-        };
-        let bindings = Bindings::new(store, "/tessera/edge/", times, now);
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let bindings = Bindings::new(Arc::new(store), "/tessera/edge/", times, now);
+        let owner = ProxyName("a".to_owned());
         for number in 0..BINDINGS {
             let secret = if number == 0 { SECRET.to_owned() } else { format!("{number:032x}") };
             let name = ClientName::new(format!("cookie:{}", fingerprint(secret.as_bytes())))?;
-            bindings.bind(&name, &ProxyName("a".to_owned())).await?;
+            bindings.bind(&name, &owner).await?;
         }
         Ok(())
     })

@@ -23,6 +23,7 @@ pub(crate) struct Scene {
     program: String,
     envoy: String,
     service: SocketAddr,
+    etcd: Vec<String>,
 }
 
 impl Proxy {
@@ -34,7 +35,12 @@ impl Proxy {
 }
 
 impl Scene {
-    pub(crate) fn new(program: String, envoy: String, service: SocketAddr) -> Self {
+    pub(crate) fn new(
+        program: String,
+        envoy: String,
+        service: SocketAddr,
+        etcd: Vec<String>,
+    ) -> Self {
         let directory = Directory::new();
         let authority = Authority::new("edge");
         let leaf = authority.issue("localhost");
@@ -43,18 +49,7 @@ impl Scene {
         directory.write_private("key.pem", leaf.key_pem());
         directory.write_private("both.pem", leaf.both_pem());
         directory.write_private("pool.key", "07".repeat(32));
-        Self { directory, program, envoy, service }
-    }
-
-    /// Gives each proxy that has bindings its store.
-    pub(crate) fn add_stores(&self, filled: &[u8]) {
-        for name in ["tessera", "sidecar"] {
-            self.directory.write_private(&format!("{name}.store"), filled);
-        }
-    }
-
-    fn store(&self, name: &str) -> String {
-        self.directory.path(&format!("{name}.store"))
+        Self { directory, program, envoy, service, etcd }
     }
 
     fn start(&self, what: &'static str, program: &str, arguments: &[&str], port: u16) -> Process {
@@ -65,22 +60,16 @@ impl Scene {
         process
     }
 
-    fn edge(
-        &self,
-        name: &str,
-        store: &str,
-        proxy: &str,
-        more: &str,
-    ) -> Result<(String, u16), Failure> {
+    fn edge(&self, name: &str, proxy: &str, more: &str) -> Result<(String, u16), Failure> {
         let peers = free_port()?;
         let text = format!(
-            "[pool]\nfile = \"{store}\"\nkey = \"pool.key\"\n\
+            "[pool]\netcd = {{ endpoints = {:?}, plaintext-on-private-network = true }}\nkey = \"pool.key\"\n\
              [proxy]\nname = \"a\"\nannounce = \"localhost:443\"\ncertificate = \"both.pem\"\n{proxy}\
              [peers]\nlisten = \"127.0.0.1:{peers}\"\naddress = \"localhost:{peers}\"\ncertificate = \"both.pem\"\n\
              ca = \"ca.pem\"\n\
              [clients]\nnamed-by = \"cookie\"\n\
              [service.web]\ninstances = [\"{}\"]\nhttp2 = true\n{more}",
-            self.service
+            self.etcd, self.service
         );
         Ok((self.directory.write(&format!("{name}.toml"), text), peers))
     }
@@ -88,7 +77,7 @@ impl Scene {
     pub(crate) fn tessera(&self) -> Result<Proxy, Failure> {
         let port = free_port()?;
         let listen = format!("listen = \"127.0.0.1:{port}\"\n");
-        let (file, _) = self.edge("tessera", &self.store("tessera"), &listen, "")?;
+        let (file, _) = self.edge("tessera", &listen, "")?;
         let process = self.start("tessera edge", &self.program, &["edge", "run", &file], port);
         Ok(Proxy { name: "tessera edge", port, processes: vec![process] })
     }
@@ -96,7 +85,7 @@ impl Scene {
     pub(crate) fn envoy_that_asks(&self) -> Result<Proxy, Failure> {
         let socket = self.directory.path("authz.sock");
         let section = format!("[envoy]\nsocket = \"{socket}\"\n");
-        let (file, peers) = self.edge("sidecar", &self.store("sidecar"), "", &section)?;
+        let (file, peers) = self.edge("sidecar", "", &section)?;
         let sidecar = self.start("sidecar", &self.program, &["edge", "run", &file], peers);
         let asks = json!({
             "name": "envoy.filters.http.ext_authz",

@@ -148,30 +148,41 @@ impl Edge {
         import: Option<Import>,
     ) -> Result<(), String> {
         let own = import.filter(|import| import.life == self.entry.life);
-        if own.is_none() {
-            let version = match self.has_state() {
-                true => {
-                    let Some(owner) = self.table.proxy(owner) else {
-                        return Err(format!("its owner {owner} isn't live"));
-                    };
-                    let sealed = self.peers.state(&owner.forward, client, generation).await?;
-                    self.import(client, generation, &sealed).await?
-                }
-                false => 0,
-            };
-            let import = Import {
-                version,
+        let import = match own {
+            // It was interrupted before the announcement.
+            Some(own) => own,
+            None => Import {
+                version: self.import_from(client, generation, owner).await?,
                 resumption: self.entry.resumption.clone(),
                 life: self.entry.life.clone(),
-            };
-            let prepared = self.bindings.prepared(client, generation, &self.own, &import).await;
-            prepared.map_err(|error| error.to_string())?;
-        }
-        match self.bindings.announce(client, generation).await {
-            // The client moved on, or the move was given up.
-            Ok(_) | Err(BindingError::Refused(_)) => Ok(()),
+            },
+        };
+        let announced = self.bindings.prepared_and_announce(client, generation, &self.own, &import);
+        match announced.await {
+            Ok(_) => Ok(()),
+            Err(BindingError::Refused(why)) => {
+                tracing::debug!(generation = generation.0, "the move is over meanwhile: {why}");
+                Ok(())
+            }
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Imports a client's state from its owner. Returns its version; 0 if no service has state.
+    async fn import_from(
+        &self,
+        client: &ClientName,
+        generation: Generation,
+        owner: &ProxyName,
+    ) -> Result<u64, String> {
+        if !self.has_state() {
+            return Ok(0);
+        }
+        let Some(owner) = self.table.proxy(owner) else {
+            return Err(format!("its owner {owner} isn't live"));
+        };
+        let sealed = self.peers.state(&owner.forward, client, generation).await?;
+        self.import(client, generation, &sealed).await
     }
 
     /// Moves the one-time keys of a client to the vault of another proxy.

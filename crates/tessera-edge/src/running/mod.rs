@@ -116,11 +116,12 @@ impl RunningEdge {
         let joined = bindings.join(&own, entry.clone(), LEASE);
         let lease =
             joined.map_err(|error| ProgramError::settings(format!("[proxy] name: {error}")))?;
+        let table = bindings.table();
         let edge = Arc::new(Edge {
             own,
             entry,
-            table: bindings.table(),
-            bindings,
+            bindings: bindings.with_table(&table),
+            table,
             lease,
             clients: Clients::default(),
             naming: Naming::new(&configuration.clients),
