@@ -20,6 +20,7 @@ use tessera_bindings::{Bindings, ClientName, MoveTimes, ProxyName};
 use tessera_etcd::{EtcdClient, Transport};
 use tessera_kit::credential::fingerprint;
 use tessera_test_peers::etcd::Cluster;
+use tokio::task::JoinSet;
 
 use self::proxies::{Proxy, Scene};
 
@@ -100,10 +101,18 @@ fn bind(endpoints: Vec<String>) -> Result<(), Failure> {
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let bindings = Bindings::new(Arc::new(store), "/tessera/edge/", times, now);
         let owner = ProxyName("a".to_owned());
+        let mut under_way = JoinSet::new();
         for number in 0..BINDINGS {
+            if under_way.len() == 64 {
+                under_way.join_next().await.transpose()?.transpose()?;
+            }
             let secret = if number == 0 { SECRET.to_owned() } else { format!("{number:032x}") };
             let name = ClientName::new(format!("cookie:{}", fingerprint(secret.as_bytes())))?;
-            bindings.bind(&name, &owner).await?;
+            let (bindings, owner) = (bindings.clone(), owner.clone());
+            under_way.spawn(async move { bindings.bind(&name, &owner).await });
+        }
+        while let Some(bound) = under_way.join_next().await {
+            bound??;
         }
         Ok(())
     })
