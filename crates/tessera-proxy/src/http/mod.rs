@@ -6,3 +6,4 @@ pub mod deadline;
 pub mod hop_by_hop;
 mod place;
 pub mod server;
+mod upgrade;

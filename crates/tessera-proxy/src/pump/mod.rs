@@ -62,6 +62,18 @@ pub struct Pump<A, B> {
     last_words: Option<Box<LastWords>>,
 }
 
+impl<A, B> Pump<A, B> {
+    /// Returns how many bytes were carried so far, both ways.
+    pub fn carried(&self) -> u64 {
+        self.state.a_to_b.count.saturating_add(self.state.b_to_a.count)
+    }
+
+    /// Returns the two streams.
+    pub fn streams(&mut self) -> (&mut A, &mut B) {
+        (&mut self.a, &mut self.b)
+    }
+}
+
 impl<A, B> Future for Pump<A, B>
 where
     A: AsyncRead + AsyncWrite + Unpin,

@@ -42,6 +42,10 @@ pub enum CallErrorKind {
     EarlyDataRefused,
     /// The server reset the stream, with this error code (RFC 9113 §7).
     Reset(u32),
+    /// The server can't upgrade: its connection speaks HTTP/2, or doesn't allow Extended CONNECT.
+    NoUpgrade,
+    /// The server switched protocols, but its response isn't valid for the protocol that was requested.
+    InvalidSwitch,
     /// The connection ended.
     ConnectionLost,
 }
@@ -118,6 +122,10 @@ impl fmt::Display for CallError {
             }
             CallErrorKind::Reset(code) => {
                 write!(f, "the server reset the stream, error code {code}")?
+            }
+            CallErrorKind::NoUpgrade => f.write_str("the server's connection can't be upgraded")?,
+            CallErrorKind::InvalidSwitch => {
+                f.write_str("the server's answer to the upgrade is invalid")?
             }
             CallErrorKind::ConnectionLost => f.write_str("the connection ended")?,
         }

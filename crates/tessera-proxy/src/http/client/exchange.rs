@@ -73,7 +73,7 @@ fn has_content(method: &Method) -> bool {
 }
 
 /// Converts it for HTTP/1.1: the path alone, and the host as a field.
-fn for_http1(mut request: Request<Body>) -> Request<Body> {
+pub(super) fn for_http1(mut request: Request<Body>) -> Request<Body> {
     let host = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
     if let Some(Ok(host)) = host {
         request.headers_mut().insert(HOST, host);

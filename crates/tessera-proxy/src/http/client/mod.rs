@@ -10,6 +10,9 @@
 //! connection ([`tessera_tokio::FirstFlight`]). After `used` or `unknown` only a repeatable call is resent, once, on
 //! another connection and not early; any other fails with an error that reports the verdict.
 //!
+//! **Upgrades.** [`Pool::upgrade`] switches an HTTP/1.1 connection of its own to another protocol, [`Pool::extended_connect`]
+//! a stream of an HTTP/2 connection.
+//!
 //! **Bounds.** [`PoolOptions`] limits connections, concurrent calls, waiting calls, and bytes sent ahead of their
 //! reader; every wait has a time limit.
 
@@ -25,6 +28,7 @@ mod options;
 mod pool;
 mod retry;
 mod status;
+mod upgrade;
 
 pub use self::addresses::{Addresses, Srv, SrvError, Target};
 pub use self::call::{Answer, Call, Early};
@@ -33,3 +37,4 @@ pub use self::error::{CallError, CallErrorKind, Delivery, FlightVerdict};
 pub use self::options::PoolOptions;
 pub use self::pool::Pool;
 pub use self::status::{AddressStatus, Counts, PoolStatus};
+pub use self::upgrade::{UpgradeAnswer, UpgradeOutcome, UpgradedStream};

@@ -9,6 +9,9 @@ use crate::http::body::BodyLimits;
 pub struct PoolOptions {
     /// The most connections, including those being opened, but not those about to end. Default: 8.
     pub connections: usize,
+    /// The most upgraded connections and streams at a time, whose connections `connections` doesn't count; further
+    /// upgrades fail at once. Default: 1024.
+    pub upgrades: usize,
     /// The most calls at a time on one connection of HTTP/2; the server may allow fewer
     /// (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100.
     pub streams: usize,
@@ -56,6 +59,7 @@ impl Default for PoolOptions {
     fn default() -> Self {
         Self {
             connections: 8,
+            upgrades: 1024,
             streams: 100,
             waiting: 1024,
             warm: 0,

@@ -38,6 +38,8 @@ impl Attempts {
                 | CallErrorKind::Busy
                 | CallErrorKind::Closed
                 | CallErrorKind::Unreachable
+                | CallErrorKind::NoUpgrade
+                | CallErrorKind::InvalidSwitch
         );
         if is_final {
             return false;
@@ -85,7 +87,7 @@ mod tests {
         Attempts::new(&call)
     }
 
-    const ALL: [CallErrorKind; 9] = [
+    const ALL: [CallErrorKind; 11] = [
         CallErrorKind::InvalidRequest,
         CallErrorKind::RequestBody,
         CallErrorKind::Unreachable,
@@ -93,6 +95,8 @@ mod tests {
         CallErrorKind::Closed,
         CallErrorKind::DeadlineExceeded,
         CallErrorKind::EarlyDataRefused,
+        CallErrorKind::NoUpgrade,
+        CallErrorKind::InvalidSwitch,
         CallErrorKind::Reset(7),
         CallErrorKind::ConnectionLost,
     ];

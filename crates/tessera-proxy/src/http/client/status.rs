@@ -14,6 +14,8 @@ pub struct PoolStatus {
     pub opening: usize,
     /// Calls with a place on a connection, until the end of their response.
     pub in_use: usize,
+    /// Upgrades, from their start to the end of their stream.
+    pub upgrades: usize,
     /// Calls waiting for a place.
     pub waiting: usize,
     /// The addresses.

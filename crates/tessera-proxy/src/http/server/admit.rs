@@ -5,6 +5,7 @@ use http::{HeaderMap, Request, Version};
 use tessera_tokio::HandshakeWatch;
 use tessera_tokio::http::{EarlyRequest, mark};
 
+use super::upgrade::{Asked, check_upgrade};
 use super::{Early, Refusal, ServerOptions};
 use crate::http::body::Body;
 
@@ -19,11 +20,21 @@ pub(super) enum Admission {
 /// Marks an early request, and checks any. Clears `watch` once the handshake is complete.
 pub(super) fn admit(
     request: &mut Request<Body>,
+    asked: &Asked,
     watch: &mut Option<HandshakeWatch>,
     options: &ServerOptions,
 ) -> Admission {
     if let Err(refusal) = judge_head(request, options) {
         return Admission::Refuse(refusal);
+    }
+    match asked {
+        Asked::Response => {}
+        Asked::Protocol(protocol) => {
+            if let Err(refusal) = check_upgrade(request, protocol) {
+                return Admission::Refuse(refusal);
+            }
+        }
+        Asked::Unknown => return Admission::Refuse(Refusal::UnknownProtocol),
     }
     let Some(handshake) = watch else { return Admission::Serve };
     mark(request, handshake);
@@ -31,6 +42,10 @@ pub(super) fn admit(
         *watch = None;
         return Admission::Serve;
     };
+    // What follows it in the first flight could be replayed too, and isn't a request that a rule could judge.
+    if !matches!(asked, Asked::Response) {
+        return Admission::Refuse(Refusal::TooEarly);
+    }
     match (options.early)(request) {
         Early::Process => Admission::Serve,
         Early::Wait => Admission::ServeAfter(early.clone()),

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use super::upgrade_end::UpgradeEnd;
+
 /// How a connection ended, and what it carried.
 #[derive(Debug)]
 pub struct ConnectionSummary {
@@ -40,6 +42,8 @@ pub enum Cause {
     Protocol(String),
     /// The connection failed.
     Io(io::Error),
+    /// The connection was upgraded, and ended so. HTTP/2 upgrades only a stream.
+    Upgraded(UpgradeEnd),
 }
 
 impl fmt::Display for Cause {
@@ -58,6 +62,7 @@ impl fmt::Display for Cause {
             Self::RapidReset => "the client reset too many requests",
             Self::Protocol(why) => return write!(f, "the client broke the protocol: {why}"),
             Self::Io(error) => return write!(f, "the connection failed: {error}"),
+            Self::Upgraded(end) => return write!(f, "after an upgrade, {end}"),
         })
     }
 }

@@ -4,19 +4,20 @@ use std::io;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use tessera_tokio::{Stall, StreamUse, TrackedStream, Tracker};
 use tokio::io::ReadBuf;
 use tokio::time::Instant;
 
 use super::connection_summary::StalledWrite;
+use crate::http::upgrade::Leftover;
 
 /// A stream with a time limit on writes.
 pub(super) type Io<S> = TrackedStream<S, WriteState>;
 
 /// The bytes that were already read, and the time limit on writes.
 pub(super) struct WriteState {
-    prefix: Bytes,
+    leftover: Leftover,
     stall: Duration,
     /// Since when a write is blocked.
     blocked: Option<Instant>,
@@ -24,23 +25,19 @@ pub(super) struct WriteState {
 }
 
 impl WriteState {
-    pub(super) fn new(prefix: Bytes, stall: Duration) -> Self {
-        Self { prefix, stall, blocked: None, timer: Stall::default() }
+    pub(super) fn new(leftover: Bytes, stall: Duration) -> Self {
+        Self { leftover: Leftover::new(leftover), stall, blocked: None, timer: Stall::default() }
+    }
+
+    /// Takes back bytes that HTTP didn't use.
+    pub(super) fn unread(&mut self, bytes: Bytes) {
+        self.leftover.prepend(bytes);
     }
 }
 
 impl<S> Tracker<S> for WriteState {
     fn precede(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
-        if self.prefix.is_empty() {
-            return false;
-        }
-        let count = self.prefix.len().min(buffer.remaining());
-        buffer.put_slice(&self.prefix[..count]);
-        self.prefix.advance(count);
-        if self.prefix.is_empty() {
-            self.prefix = Bytes::new();
-        }
-        true
+        self.leftover.read(buffer)
     }
 
     fn after(

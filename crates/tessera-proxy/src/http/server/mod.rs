@@ -11,9 +11,17 @@
 //! | early data that must not be early | 425 (RFC 8470 §5.2) |
 //! | HTTP/1.1 without exactly one `Host`, or malformed | 400 |
 //! | malformed HTTP/2 | GOAWAY, or RST_STREAM if only one stream is affected |
+//! | an upgrade that is malformed or has content | 400; over HTTP/2 501 if the protocol isn't offered |
+//! | an upgrade in early data, or during shutdown | 425, or 503 |
 //! | mass cancellation of requests | GOAWAY with ENHANCE_YOUR_CALM |
 //! | an answer that it doesn't read | RST_STREAM with CANCEL after [`ServerOptions::stall_time`] |
 //! | no requests | the connection ends after [`ServerOptions::idle_time`], or when a PING isn't answered |
+//!
+//! If [`ServerOptions::upgrades`] allows it, a client may switch to another protocol such as WebSocket, by HTTP/1.1's
+//! Upgrade or HTTP/2's Extended CONNECT (RFC 8441): the service then finds an [`UpgradeRequest`], whose answer is bound to
+//! the stream that the connection carries from then on. Otherwise `Upgrade` is ignored. After an upgrade that is refused,
+//! an HTTP/1.1 connection ends with the answer: the client may already have sent bytes of the other protocol, and they
+//! must not be read as a request (RFC 9931).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -55,6 +63,9 @@ mod http2;
 mod io;
 mod options;
 mod preface;
+mod upgrade;
+mod upgrade_end;
+mod upgrade_options;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -68,6 +79,10 @@ pub use self::held_value::keep;
 use self::io::{Io, WriteState};
 pub use self::options::{Early, EarlyRule, KeepAlive, Refusal, ServerOptions};
 pub use self::preface::Protocol;
+pub use self::upgrade::UpgradeRequest;
+use self::upgrade::carry;
+pub use self::upgrade_end::UpgradeEnd;
+pub use self::upgrade_options::UpgradeOptions;
 use super::body::Body;
 
 /// A client's connection, before anything was read.
@@ -129,7 +144,15 @@ where
     if protocol == Protocol::Http2 {
         http2::serve(io, watch, options, service, drain).await
     } else {
-        // Boxed, so that HTTP/2 connections don't reserve room for HTTP/1.1's state.
-        Box::pin(http1::serve(io, watch, options, service, drain)).await
+        // Boxed, so that HTTP/2 and upgraded connections don't reserve room for HTTP/1.1's state.
+        let ended =
+            Box::pin(http1::serve(io, watch, options.clone(), service, drain.as_mut())).await;
+        match ended {
+            http1::Ended::Connection(summary) => summary,
+            http1::Ended::Upgrade(carrier, requests) => {
+                let cause = Box::pin(carry(carrier, &options, drain)).await;
+                ConnectionSummary { requests, cause }
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::{Request, Response, StatusCode};
 use tessera_tokio::http::check;
 
+use super::upgrade_options::UpgradeOptions;
 use crate::http::body::{Body, BodyLimits};
 
 /// Limits on a client in size and time. The defaults suit a proxy of APIs.
@@ -32,16 +33,19 @@ pub struct ServerOptions {
     pub request_time: Duration,
     /// The time from a request's head to the last byte of its answer. Default: 15 min.
     pub exchange_time: Duration,
-    /// How long an answer waits for a client that reads nothing of it. Default: 30 s.
+    /// How long an answer waits for a client that reads nothing of it, and the bytes after an upgrade for either side.
+    /// Default: 30 s.
     pub stall_time: Duration,
     /// How long a connection without a request stays open. Default: 10 min.
     pub idle_time: Duration,
-    /// How long open requests may take after shutdown begins. Default: 30 s.
+    /// How long open requests and upgraded connections may last after shutdown begins. Default: 30 s.
     pub drain_time: Duration,
     /// Checks whether an HTTP/2 client is alive. Default: a PING each minute, 20 s for its answer.
     pub keep_alive: Option<KeepAlive>,
     /// Whether answers without a `Date` get one (RFC 9110 §6.6.1). Default: yes.
     pub date: bool,
+    /// Which upgrades clients may request. Default: none, and `Upgrade` is ignored.
+    pub upgrades: Option<UpgradeOptions>,
     /// Decides on requests received before their connection's handshake was complete. Default:
     /// [`ServerOptions::safe_early`].
     pub early: EarlyRule,
@@ -74,6 +78,7 @@ impl Default for ServerOptions {
             drain_time: seconds(30),
             keep_alive: Some(KeepAlive { interval: seconds(60), timeout: seconds(20) }),
             date: true,
+            upgrades: None,
             early: Arc::new(Self::safe_early),
             refusal: Arc::new(Refusal::into_response),
         }
@@ -129,6 +134,12 @@ pub enum Refusal {
     Unanswered,
     /// 400: a request of HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
     Host,
+    /// 400: an upgrade that has content, isn't a GET, or lacks fields of its protocol (RFC 6455 §4.2.1).
+    Upgrade,
+    /// 501: Extended CONNECT to a protocol that isn't offered.
+    UnknownProtocol,
+    /// 503: an upgrade while the server shuts down.
+    Draining,
 }
 
 impl Refusal {
@@ -140,7 +151,9 @@ impl Refusal {
             Self::TooEarly => StatusCode::TOO_EARLY,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::Unanswered => StatusCode::GATEWAY_TIMEOUT,
-            Self::Host => StatusCode::BAD_REQUEST,
+            Self::Host | Self::Upgrade => StatusCode::BAD_REQUEST,
+            Self::UnknownProtocol => StatusCode::NOT_IMPLEMENTED,
+            Self::Draining => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 

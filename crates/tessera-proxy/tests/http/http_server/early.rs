@@ -19,7 +19,7 @@ use super::raw::*;
 use super::served::ServedConnection;
 
 /// A client that has a ticket, and its server.
-struct Ends {
+pub struct Ends {
     connector: Connector,
     acceptor: Acceptor,
 }
@@ -50,7 +50,7 @@ impl Ends {
     }
 
     /// A client whose early data the server has, and whose handshake isn't complete.
-    async fn begin(
+    pub async fn begin(
         &self,
         early: &[u8],
         options: ServerOptions,
@@ -81,7 +81,7 @@ async fn replayable(protocol: &[u8]) -> Ends {
 }
 
 /// Early data that is accepted at most once.
-async fn forward_secret(protocol: &[u8]) -> Ends {
+pub async fn forward_secret(protocol: &[u8]) -> Ends {
     Ends::new(protocol, |client, server| {
         client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));

@@ -2,10 +2,10 @@
 //! reached exactly.
 
 mod drain;
-mod early;
+pub mod early;
 mod hostile;
 mod http1;
-mod raw;
-mod served;
+pub mod raw;
+pub mod served;
 mod slow;
 mod well_formed;

@@ -18,6 +18,12 @@ pub trait Connect: Send + Sync {
     /// Connects by `to`. With `early` the first request may travel as early data: the TLS stream may then be returned
     /// before its handshake is complete. Otherwise no written byte may be sent before that.
     fn connect<'c>(&'c self, to: &'c Dialler, early: bool) -> Connecting<'c>;
+
+    /// Connects for one upgrade, which needs HTTP/1.1. By default like any other connection without early data: the
+    /// upgrade fails if that speaks HTTP/2.
+    fn connect_http1<'c>(&'c self, to: &'c Dialler) -> Connecting<'c> {
+        self.connect(to, false)
+    }
 }
 
 /// A connection being made.
@@ -59,7 +65,8 @@ pub(super) enum Stream {
 
 either_stream!(Stream: Tls, Plain);
 
-/// Connects without TLS, and speaks this protocol from the start (HTTP/2 with prior knowledge, RFC 9113 §3.3).
+/// Connects without TLS, and speaks this protocol from the start (HTTP/2 with prior knowledge, RFC 9113 §3.3); for
+/// upgrades HTTP/1.1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plaintext(pub Protocol);
 
@@ -69,5 +76,9 @@ impl Connect for Plaintext {
             let socket = to.dial().await.map_err(|error| io::Error::new(error.kind(), error))?;
             Ok(Transport::plain(socket, self.0))
         })
+    }
+
+    fn connect_http1<'c>(&'c self, to: &'c Dialler) -> Connecting<'c> {
+        Box::pin(async move { Self(Protocol::Http1).connect(to, false).await })
     }
 }

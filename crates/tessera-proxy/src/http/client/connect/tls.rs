@@ -14,12 +14,13 @@ use crate::dial::Dialler;
 pub struct Tls {
     connector: Connector,
     server_name: Option<String>,
+    for_upgrades: Option<Connector>,
 }
 
 impl Tls {
     /// Verifies the certificate for the host of each address. Unix sockets have none: they need [`named`](Self::named).
     pub fn new(connector: Connector) -> Self {
-        Self { connector, server_name: None }
+        Self { connector, server_name: None, for_upgrades: None }
     }
 
     /// Verifies the certificate for this name at every address, and sends it as SNI.
@@ -29,7 +30,20 @@ impl Tls {
         self
     }
 
-    async fn connect(&self, to: &Dialler, early: bool) -> io::Result<Transport> {
+    /// Connects by this connector for upgrades, which need HTTP/1.1: its `protocols` must not include `h2`. Not needed if
+    /// those of the other don't either.
+    #[must_use]
+    pub fn for_upgrades(mut self, connector: Connector) -> Self {
+        self.for_upgrades = Some(connector);
+        self
+    }
+
+    async fn connect(
+        &self,
+        connector: &Connector,
+        to: &Dialler,
+        early: bool,
+    ) -> io::Result<Transport> {
         let Some(server_name) = self.server_name.clone().or_else(|| to.address().host()) else {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -40,12 +54,12 @@ impl Tls {
         let port = to.address().port();
         let destination = Destination { server_name, port, ..Default::default() };
         let stream = if early {
-            let stream = self.connector.first_flight(destination, socket).await?;
+            let stream = connector.first_flight(destination, socket).await?;
             let mut stream = stream.wait_at_most(WAIT_FOR_REQUEST);
             stream.ready().await?;
             stream
         } else {
-            FirstFlight::from(self.connector.connect(destination, socket).await?)
+            FirstFlight::from(connector.connect(destination, socket).await?)
         };
         let protocol = match stream.protocol() {
             Some(b"h2") => Protocol::Http2,
@@ -58,7 +72,12 @@ impl Tls {
 
 impl Connect for Tls {
     fn connect<'c>(&'c self, to: &'c Dialler, early: bool) -> Connecting<'c> {
-        Box::pin(Tls::connect(self, to, early))
+        Box::pin(Tls::connect(self, &self.connector, to, early))
+    }
+
+    fn connect_http1<'c>(&'c self, to: &'c Dialler) -> Connecting<'c> {
+        let connector = self.for_upgrades.as_ref().unwrap_or(&self.connector);
+        Box::pin(Tls::connect(self, connector, to, false))
     }
 }
 

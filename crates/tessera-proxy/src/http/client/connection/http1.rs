@@ -28,13 +28,18 @@ pub(in crate::http::client) async fn begin(
     stream: Stream,
     options: &PoolOptions,
 ) -> hyper::Result<Driver> {
+    let io = TokioIo::new(watched(stream, connection.clone()));
+    let (sender, driver) = builder(options).handshake(io).await?;
+    connection.set_sender(Sender::Http1(sender));
+    Ok(driver)
+}
+
+/// Returns what makes connections within the limits on responses.
+pub(in crate::http::client) fn builder(options: &PoolOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.max_headers(options.max_headers);
     builder.max_buf_size((options.max_header_len as usize).max(SMALLEST_BUFFER));
-    let io = TokioIo::new(watched(stream, connection.clone()));
-    let (sender, driver) = builder.handshake(io).await?;
-    connection.set_sender(Sender::Http1(sender));
-    Ok(driver)
+    builder
 }
 
 /// hyper's minimum.

@@ -72,6 +72,7 @@ impl Connection {
                 if Pin::new(&mut driver).poll(cx).is_ready() {
                     return Poll::Ready(());
                 }
+                self.connect.note(probe.as_ref());
                 let Some(sender) = &mut probe else { return Poll::Pending };
                 let has_ended = self.standing() == Standing::Retired
                     || retired.as_mut().poll(cx).is_ready()
@@ -107,7 +108,15 @@ impl Connection {
         Some(CallError::new(kind, Delivery::Maybe).in_flight(error.outcome()).because(error))
     }
 
-    fn http2_sender(&self) -> Option<SendRequest<Bytes>> {
+    /// Whether the server allows Extended CONNECT; waits for its SETTINGS on a new connection.
+    pub(in crate::http::client) async fn allows_connect(
+        &self,
+        sender: &SendRequest<Bytes>,
+    ) -> bool {
+        self.connect.is_allowed(sender).await
+    }
+
+    pub(in crate::http::client) fn http2_sender(&self) -> Option<SendRequest<Bytes>> {
         match &*self.sender() {
             Some(Sender::Http2(sender)) => Some(sender.clone()),
             _ => None,
@@ -157,7 +166,12 @@ pub(in crate::http::client) async fn exchange(
         .map(|body| Body::http2(body, length, options.body, None).holding(lease.into_place())))
 }
 
-fn failure(connection: &Connection, is_early: bool, writes: u64, error: h2::Error) -> CallError {
+pub(in crate::http::client) fn failure(
+    connection: &Connection,
+    is_early: bool,
+    writes: u64,
+    error: h2::Error,
+) -> CallError {
     if is_early && let Some(error) = connection.early_failure() {
         return error;
     }

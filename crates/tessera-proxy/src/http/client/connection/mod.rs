@@ -1,5 +1,6 @@
 //! One connection: its state, and which calls may use it.
 
+mod connect_setting;
 mod http1;
 mod http2;
 mod keep_alive;
@@ -17,11 +18,14 @@ use tessera::Facts;
 use tessera_tokio::{EarlyDataOutcome, FirstFlightFailure};
 use tokio::sync::Notify;
 
+use self::connect_setting::ConnectSetting;
 pub(super) use self::http1::{
-    Driver as Http1Driver, begin as begin_http1, exchange as exchange_http1,
+    Driver as Http1Driver, begin as begin_http1, builder as http1_builder,
+    exchange as exchange_http1,
 };
 pub(super) use self::http2::{
     Driver as Http2Driver, begin as begin_http2, exchange as exchange_http2,
+    failure as failure_http2,
 };
 pub(super) use self::owner::Owner;
 use super::connect::Protocol;
@@ -54,6 +58,7 @@ pub(super) struct Connection {
     /// An answer to a PING or to the first flight is overdue.
     is_suspect: AtomicBool,
     sender: Mutex<Option<Sender>>,
+    connect: ConnectSetting,
     retired: Notify,
 }
 
@@ -104,6 +109,7 @@ impl Connection {
             opens: AtomicBool::new(false),
             is_suspect: AtomicBool::new(false),
             sender: Mutex::new(None),
+            connect: ConnectSetting::default(),
             retired: Notify::new(),
         })
     }
@@ -230,6 +236,11 @@ impl Connection {
 
     pub(super) fn note_read(&self) {
         self.has_read.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns how often the stream was written to.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
     }
 
     pub(super) fn note_write(&self) {

@@ -3,13 +3,14 @@
 mod open;
 mod owner;
 mod state;
+mod upgrade;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use http::Request;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use self::state::{Placement, State, Waiter};
@@ -42,6 +43,8 @@ pub(super) struct Inner {
     state: Mutex<State>,
     /// The length of the state's queue, readable without its lock.
     waiting: Arc<AtomicUsize>,
+    /// Places for upgrades.
+    upgrades: Arc<Semaphore>,
     tally: Tally,
 }
 
@@ -71,6 +74,7 @@ impl Pool {
             }
             Addresses::Srv(srv) => Some(tokio::sync::Mutex::new(open::DnsAddresses::new(srv))),
         };
+        let upgrades = options.upgrades.min(Semaphore::MAX_PERMITS);
         let inner = Arc::new_cyclic(|me| Inner {
             me: me.clone(),
             connect,
@@ -78,6 +82,7 @@ impl Pool {
             srv,
             state: Mutex::new(state),
             waiting: Arc::default(),
+            upgrades: Arc::new(Semaphore::new(upgrades)),
             tally: Tally::default(),
         });
         inner.keep_warm();
@@ -295,6 +300,7 @@ impl Inner {
     }
 
     fn close(&self) {
+        self.upgrades.close();
         let mut state = self.state();
         state.is_closed = true;
         let queue = std::mem::take(&mut state.queue);
@@ -322,6 +328,7 @@ impl Inner {
             ready: state.connections.iter().filter(|connection| connection.is_ready()).count(),
             opening: state.opening,
             in_use: state.connections.iter().map(|connection| connection.in_use()).sum(),
+            upgrades: self.options.upgrades.saturating_sub(self.upgrades.available_permits()),
             waiting: state.queue.len(),
             addresses: addresses.collect(),
             counts: Counts {

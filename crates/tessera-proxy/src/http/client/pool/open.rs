@@ -32,8 +32,8 @@ impl DnsAddresses {
 }
 
 /// The destination of a new connection.
-struct Aim {
-    dialler: Dialler,
+pub(super) struct Aim {
+    pub(super) dialler: Dialler,
     priority: u16,
     early: bool,
 }
@@ -141,7 +141,7 @@ impl Inner {
     }
 
     /// Queries DNS, if its last answer has expired.
-    async fn refresh(&self) -> Result<(), Cause> {
+    pub(super) async fn refresh(&self) -> Result<(), Cause> {
         let Some(srv) = &self.srv else { return Ok(()) };
         let mut dns = srv.lock().await;
         if dns.valid_until.is_some_and(|until| until > Instant::now()) {
@@ -162,7 +162,7 @@ impl Inner {
         Ok(())
     }
 
-    fn aim(&self, ahead: bool) -> Result<Aim, Cause> {
+    pub(super) fn aim(&self, ahead: bool) -> Result<Aim, Cause> {
         let mut state = self.state();
         let may_be_early = |early| early == Early::Allowed;
         let early = !ahead

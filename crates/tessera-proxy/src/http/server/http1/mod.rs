@@ -1,6 +1,7 @@
 //! Serves an HTTP/1.1 connection by hyper.
 
 mod phase;
+mod upgrades;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -21,11 +22,21 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
 use self::phase::{Answer, Phase};
+use self::upgrades::Upgrades;
 use super::admit::{Admission, admit};
 use super::alarm::{Alarm, tick};
+use super::upgrade::{Asked, Carrier, asked};
 use super::{Cause, ConnectionSummary, Io, Refusal, ServerOptions};
 use crate::http::body::Body;
 use crate::http::deadline::{Deadline, after};
+
+/// What an HTTP/1.1 connection ended with.
+pub(super) enum Ended<IO> {
+    /// Its end.
+    Connection(ConnectionSummary),
+    /// Another protocol, after this many requests.
+    Upgrade(Box<Carrier<Io<IO>>>, u64),
+}
 
 /// How long a client may keep sending after its last answer.
 const LINGER: Duration = Duration::from_secs(2);
@@ -36,7 +47,7 @@ pub(super) async fn serve<IO, S, F>(
     options: Arc<ServerOptions>,
     service: S,
     drain: Pin<&mut impl Future<Output = ()>>,
-) -> ConnectionSummary
+) -> Ended<IO>
 where
     IO: AsyncRead + AsyncWrite + Unpin,
     S: Fn(Request<Body>) -> F,
@@ -46,10 +57,11 @@ where
     let requests = AtomicU64::new(0);
     let may_be_early = watch.is_some();
     let watch = Mutex::new(watch);
+    let upgrades = Upgrades::default();
     let answer = service_fn(|request: Request<Incoming>| {
         requests.fetch_add(1, Ordering::Relaxed);
         let since = phase.request();
-        let answer = respond(request, since, &watch, &options, &service);
+        let answer = respond(request, since, &watch, &options, &service, &upgrades);
         let phase = phase.clone();
         Box::pin(
             async move { Ok::<_, Infallible>(answer.await.map(|body| Answer::new(body, phase))) },
@@ -61,10 +73,21 @@ where
     // that waits for the handshake would wait forever.
     builder.half_close(!may_be_early);
     let mut connection = builder.serve_connection(io, answer);
-    let cause = drive(&mut connection, &phase, &options, drain).await;
-    let mut io = connection.into_parts().io.into_inner();
-    say_goodbye(&mut io, &cause).await;
-    ConnectionSummary { requests: requests.into_inner(), cause }
+    let cause = drive(&mut connection, &phase, &options, drain, &upgrades).await;
+    let http1::Parts { io, read_buf, .. } = connection.into_parts();
+    let mut io = io.into_inner();
+    let requests = requests.into_inner();
+    match (cause, upgrades.take()) {
+        (Cause::Closed, Some((other, held))) => {
+            let mut io = io.stream;
+            io.tracker.unread(read_buf);
+            Ended::Upgrade(Box::new(Carrier::new(io, other, held, &options)), requests)
+        }
+        (cause, _) => {
+            say_goodbye(&mut io, &cause).await;
+            Ended::Connection(ConnectionSummary { requests, cause })
+        }
+    }
 }
 
 fn builder(options: &ServerOptions) -> http1::Builder {
@@ -82,6 +105,7 @@ async fn drive<IO, S, B>(
     phase: &Phase,
     options: &ServerOptions,
     mut drain: Pin<&mut impl Future<Output = ()>>,
+    upgrades: &Upgrades,
 ) -> Cause
 where
     IO: hyper::rt::Read + hyper::rt::Write + Unpin,
@@ -100,6 +124,7 @@ where
                 let at = after(Instant::now(), options.drain_time);
                 ending = Some((Cause::Drained { cut: 0 }, at));
                 alarm.no_later_than(at);
+                upgrades.refuse();
                 Pin::new(&mut *connection).graceful_shutdown();
             }
             if let Poll::Ready(ended) = connection.poll_without_shutdown(cx) {
@@ -148,12 +173,26 @@ async fn respond<F: Future<Output = Response<Body>>>(
     watch: &Mutex<Option<HandshakeWatch>>,
     options: &ServerOptions,
     service: &impl Fn(Request<Body>) -> F,
+    upgrades: &Upgrades,
+) -> Response<Body> {
+    let asked = asked(&request, options);
+    let answer = judge_and_answer(request, &asked, since, watch, options, service).await;
+    upgrades.settle(&asked, answer, options)
+}
+
+async fn judge_and_answer<F: Future<Output = Response<Body>>>(
+    request: Request<Incoming>,
+    asked: &Asked,
+    since: Instant,
+    watch: &Mutex<Option<HandshakeWatch>>,
+    options: &ServerOptions,
+    service: &impl Fn(Request<Body>) -> F,
 ) -> Response<Body> {
     let whole = Arc::new(AtomicBool::new(http_body::Body::is_end_stream(request.body())));
     let mut request = request.map(|body| Body::http1(body, options.body, Some(whole.clone())));
     let admission = {
         let mut watch = watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        admit(&mut request, &mut watch, options)
+        admit(&mut request, asked, &mut watch, options)
     };
     let early = match admission {
         Admission::Serve => None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h2::server::SendResponse;
-use h2::{Reason, SendStream};
+use h2::{Reason, RecvStream, SendStream};
 use http::{Method, Response};
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
@@ -34,6 +34,8 @@ pub(super) struct Responder {
     pub since: Instant,
     /// Whether the whole request was read; `None` if it was complete with its head.
     pub whole: Option<Arc<AtomicBool>>,
+    /// What the client sends after an upgrade that it asked for.
+    pub upgrade: Option<RecvStream>,
 }
 
 impl Responder {

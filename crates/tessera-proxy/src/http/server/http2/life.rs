@@ -56,6 +56,11 @@ impl Life {
         self.alarm.no_later_than(now + self.tick);
     }
 
+    /// Notes the end of a tunnel: while there are only tunnels, checks are rare.
+    pub(super) fn tunnel_ended(&mut self, now: Instant) {
+        self.idle_since = now;
+    }
+
     /// Ready when it is time to check.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(pings) = &mut self.pings {
@@ -68,11 +73,12 @@ impl Life {
         &mut self,
         now: Instant,
         under_way: usize,
+        tunnels: usize,
         options: &ServerOptions,
     ) -> Next {
         if let Some(ending) = self.ending.take_if(|ending| now >= ending.at) {
             return Next::Over(match ending.cause {
-                Cause::Drained { .. } => Cause::Drained { cut: under_way },
+                Cause::Drained { .. } => Cause::Drained { cut: under_way + tunnels },
                 cause => cause,
             });
         }
@@ -81,7 +87,7 @@ impl Life {
         {
             return Next::Over(Cause::NoPong);
         }
-        if under_way > 0 || std::mem::take(&mut self.was_used) {
+        if (under_way + tunnels > 0) | std::mem::take(&mut self.was_used) {
             self.idle_since = now;
         }
         let idle_until = after(self.idle_since, options.idle_time);

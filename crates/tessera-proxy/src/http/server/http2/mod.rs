@@ -4,6 +4,7 @@ mod credit;
 mod exchange;
 mod head;
 mod life;
+mod tunnel;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -26,8 +27,10 @@ use self::credit::Credit;
 use self::exchange::{AnswerFailure, BodySender, PendingAnswer, Responder, SendOutcome};
 use self::head::DateField;
 use self::life::Life;
+use self::tunnel::Tunnel;
 use super::admit::{Admission, admit, length};
 use super::held_value::HeldValue;
+use super::upgrade::{Asked, OtherSide, asked, other_side};
 use super::{Cause, ConnectionSummary, Io, Refusal, ServerOptions};
 use crate::http::body::Body;
 use crate::http::deadline::Deadline;
@@ -85,6 +88,9 @@ fn builder(options: &ServerOptions) -> h2::server::Builder {
         .max_send_buffer_size(SEND_BUFFER)
         // Allow all open requests to be cancelled in one read.
         .max_pending_accept_reset_streams((options.streams as usize).max(20));
+    if options.upgrades.is_some() {
+        builder.enable_connect_protocol();
+    }
     builder
 }
 
@@ -99,6 +105,8 @@ struct Connection<'a, IO, B, G> {
     begin: B,
     handling: FuturesUnordered<PendingAnswer<G>>,
     sending: FuturesUnordered<BodySender>,
+    /// Streams that were upgraded; most connections have none, and need no room for them.
+    tunnels: Option<Box<FuturesUnordered<Tunnel>>>,
     life: Life,
     credit: Credit,
     date: DateField,
@@ -125,6 +133,7 @@ where
             begin,
             handling: FuturesUnordered::new(),
             sending: FuturesUnordered::new(),
+            tunnels: None,
             life,
             credit: Credit::new(options.streams),
             date: DateField::default(),
@@ -181,6 +190,7 @@ where
         while let Poll::Ready(Some(sent)) = self.sending.poll_next_unpin(cx) {
             self.sent(&sent);
         }
+        self.poll_tunnels(cx);
         Poll::Pending
     }
 
@@ -195,7 +205,8 @@ where
             sending.sweep(now, options.stall_time, options.exchange_time);
         }
         let under_way = self.handling.len() + self.sending.len();
-        match self.life.look_around(now, under_way, options) {
+        let tunnels = self.tunnels.as_ref().map_or(0, |tunnels| tunnels.len());
+        match self.life.look_around(now, under_way, tunnels, options) {
             life::Next::Live => None,
             life::Next::Leave => {
                 self.h2.graceful_shutdown();
@@ -208,17 +219,21 @@ where
     fn accept(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>, now: Instant) {
         self.requests += 1;
         self.life.request(now);
+        let wanted = asked(&request, self.options);
         let (parts, stream) = request.into_parts();
-        let whole = (!stream.is_end_stream()).then(|| Arc::new(AtomicBool::new(false)));
-        let body = match &whole {
-            None => Body::empty(),
+        let is_upgrade = matches!(wanted, Asked::Protocol(_));
+        let whole =
+            (!is_upgrade && !stream.is_end_stream()).then(|| Arc::new(AtomicBool::new(false)));
+        let (body, upgrade) = match &whole {
+            None => (Body::empty(), is_upgrade.then_some(stream)),
             Some(whole) => {
-                Body::http2(stream, length(&parts.headers), self.options.body, Some(whole.clone()))
+                let (length, limits) = (length(&parts.headers), self.options.body);
+                (Body::http2(stream, length, limits, Some(whole.clone())), None)
             }
         };
-        let asked = Responder { respond, method: parts.method.clone(), since: now, whole };
+        let asked = Responder { respond, method: parts.method.clone(), since: now, whole, upgrade };
         let mut request = Request::from_parts(parts, body);
-        let early = match admit(&mut request, &mut self.watch, self.options) {
+        let early = match admit(&mut request, &wanted, &mut self.watch, self.options) {
             Admission::Serve => None,
             Admission::ServeAfter(early) => Some(early),
             Admission::Refuse(refusal) => return self.refuse(asked, refusal),
@@ -241,6 +256,11 @@ where
 
     /// Sends an answer's head, and as much of its body as is available and fits the window.
     fn answer(&mut self, mut asked: Responder, mut response: Response<Body>) {
+        if let Some(receive) = asked.upgrade.take()
+            && let Some(other) = other_side(&mut response)
+        {
+            return self.upgrade(asked, response, receive, other);
+        }
         let kept = response.extensions_mut().remove::<HeldValue>();
         let (head, body) =
             head::prepare(response, &asked.method, self.options.date.then_some(&mut self.date));
@@ -253,6 +273,34 @@ where
         match Pin::new(&mut sending).poll(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(sent) => self.sent(&sent),
             Poll::Pending => self.sending.push(sending),
+        }
+    }
+
+    /// Accepts an upgrade, unless the connection is ending.
+    fn upgrade(
+        &mut self,
+        mut asked: Responder,
+        mut response: Response<Body>,
+        receive: RecvStream,
+        other: OtherSide,
+    ) {
+        if !self.life.may_drain() {
+            return self.refuse(asked, Refusal::Draining);
+        }
+        let held = response.extensions_mut().remove::<HeldValue>();
+        let (head, _) =
+            head::prepare(response, &asked.method, self.options.date.then_some(&mut self.date));
+        let Ok(send) = asked.respond.send_response(head, false) else { return self.taken_back() };
+        let tunnel = Tunnel::new((receive, send), other, held, self.options);
+        self.tunnels.get_or_insert_default().push(tunnel);
+    }
+
+    fn poll_tunnels(&mut self, cx: &mut Context<'_>) {
+        while let Some(tunnels) = &mut self.tunnels
+            && let Poll::Ready(Some(ended)) = tunnels.poll_next_unpin(cx)
+        {
+            self.sent(&ended);
+            self.life.tunnel_ended(Instant::now());
         }
     }
 
