@@ -9,6 +9,7 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::server::{ServerOptions, UpgradeOptions, UpgradeRequest};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
 
 use crate::http_server::served::ServedConnection;
 
@@ -16,6 +17,8 @@ pub const UPGRADE: &str = "GET /chat HTTP/1.1\r\nhost: a\r\nconnection: keep-ali
 
 /// What a stream carries before its writer waits.
 pub const ROOM: usize = 1024;
+
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 pub fn options() -> ServerOptions {
     ServerOptions { upgrades: Some(UpgradeOptions::default()), ..ServerOptions::default() }
@@ -82,9 +85,12 @@ fn accept(
 /// Reads an answer's head.
 pub async fn head(io: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(io.read_u8().await.unwrap());
-    }
+    let read = async {
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(io.read_u8().await.unwrap());
+        }
+    };
+    timeout(LONGEST_WAIT, read).await.unwrap();
     String::from_utf8(head).unwrap()
 }
 
@@ -97,13 +103,13 @@ pub async fn upgrade(io: &mut DuplexStream) -> String {
 /// Reads exactly these bytes.
 pub async fn expect(io: &mut (impl tokio::io::AsyncRead + Unpin), bytes: &[u8]) {
     let mut read = vec![0; bytes.len()];
-    io.read_exact(&mut read).await.unwrap();
+    timeout(LONGEST_WAIT, io.read_exact(&mut read)).await.unwrap().unwrap();
     assert_eq!(read, bytes);
 }
 
 /// Reads to the end; what came until an error otherwise.
 pub async fn rest(io: &mut (impl tokio::io::AsyncRead + Unpin)) -> Vec<u8> {
     let mut rest = Vec::new();
-    let _ = tokio::time::timeout(Duration::from_secs(3600 * 24), io.read_to_end(&mut rest)).await;
+    let _ = timeout(Duration::from_secs(3600 * 24), io.read_to_end(&mut rest)).await;
     rest
 }
