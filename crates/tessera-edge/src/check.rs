@@ -36,7 +36,7 @@ fn tables(edge: &Edge) -> Result<Vec<Table>, ProgramError> {
     tls::for_peers(&edge.peers)?;
     let mut tables = vec![of_pool(edge), of_proxy(edge)?];
     for (name, section) in &edge.service {
-        tls::for_instances(name, section)?;
+        section.ca.as_ref().map(|ca| tls::for_instances(name, ca)).transpose()?;
         tables.push(of_service(name, section));
     }
     Ok(tables)

@@ -101,6 +101,7 @@ pub(crate) fn percent_encoded(client: &ClientName) -> String {
 
 /// Prepares a service's response for the client: the proxy names itself, and HTTP's versions differ.
 pub(crate) fn clean_response(headers: &mut HeaderMap, status: StatusCode) {
+    // Those of a switch are this connection's own.
     if status != StatusCode::SWITCHING_PROTOCOLS {
         remove_hop_by_hop(headers);
     }

@@ -11,7 +11,7 @@
 //! | `envoy` | Envoy as a member: it asks before each request |
 //! | `edge` | requests and moves |
 //! | `load`, `tls` | what a configuration names |
-//! | `peers`, `state` | the channel to the other proxies, and clients' state on its way |
+//! | `peers`, `state`, `upgrade` | the channel to the other proxies, and clients' state on its way; WebSockets |
 //! | `clients`, `names` | clients that were here, and what names them |
 //! | `services`, `fields`, [`metrics`] | which service a request is for; fields of messages; series for Prometheus |
 //! | [`config`], `paths` | the schema and its checks; paths that mean the same to everyone |
@@ -39,6 +39,7 @@ mod state;
 #[cfg(all(test, feature = "demo"))]
 mod tests;
 mod tls;
+mod upgrade;
 
 pub use self::check::{check, summary};
 #[cfg(feature = "demo")]

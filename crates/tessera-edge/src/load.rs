@@ -60,12 +60,15 @@ pub(crate) fn services(edge: &Edge) -> Result<Services, ProgramError> {
 }
 
 fn instances(name: &str, section: &ServiceSection, edge: &Edge) -> Result<Pool, ProgramError> {
-    let connect: Arc<dyn Connect> = match tls::for_instances(name, section)? {
+    let connect: Arc<dyn Connect> = match &section.ca {
         None if section.http2 => Arc::new(Plaintext(Protocol::Http2)),
         None => Arc::new(Plaintext(Protocol::Http1)),
-        Some(config) => {
+        Some(ca) => {
+            let config = tls::for_instances(name, ca)?;
             let sessions = Arc::new(MemorySessionStore::default());
-            let tls = Tls::new(Connector::new(config).with_sessions(sessions));
+            let upgrades = Connector::new(tls::for_upgrades(name, ca)?);
+            let tls =
+                Tls::new(Connector::new(config).with_sessions(sessions)).for_upgrades(upgrades);
             match &section.server_name {
                 Some(server_name) => Arc::new(tls.named(server_name.clone())),
                 None => Arc::new(tls),

@@ -9,11 +9,12 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use tessera_bindings::{ClientName, Generation};
 use tessera_proxy::address::DialAddress;
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::{Call, CallError, Connect, Pool, PoolOptions};
+use tessera_proxy::http::client::{Call, CallError, Connect, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
 
 use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
 use crate::state::ClientState;
+use crate::upgrade::call_or_upgrade;
 
 /// Calls the other proxies.
 pub(crate) struct Peers {
@@ -69,8 +70,8 @@ impl Peers {
         deadline: Deadline,
     ) -> Result<Response<Body>, ForwardError> {
         let Some(pool) = self.pool(to) else { return Err(ForwardError::Refused) };
-        let answer = pool.call(request, Call::until(deadline)).await;
-        let response = answer.map_err(ForwardError::Failed)?.response;
+        let answer = call_or_upgrade(&pool, request, Call::until(deadline), Protocol::Http2).await;
+        let response = answer.map_err(ForwardError::Failed)?;
         match response.headers().contains_key(REFUSED) {
             true => Err(ForwardError::Refused),
             false => Ok(response),

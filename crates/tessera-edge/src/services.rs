@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Method, Request, StatusCode};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::Pool;
+use tessera_proxy::http::client::{Pool, Protocol};
 
 use crate::config::ServiceSection;
 use crate::paths::{is_below, is_plain_path};
@@ -20,6 +20,8 @@ pub(crate) struct Service {
     pub(crate) state: Option<String>,
     pub(crate) is_repeatable: bool,
     pub(crate) instances: Pool,
+    /// The version of HTTP in which upgrades are sent to them.
+    pub(crate) upgrades: Protocol,
 }
 
 /// All services of a proxy.
@@ -38,6 +40,7 @@ impl Service {
             state: section.state.clone(),
             is_repeatable: section.repeatable,
             instances,
+            upgrades: if section.http2 { Protocol::Http2 } else { Protocol::Http1 },
         }
     }
 

@@ -1,5 +1,6 @@
 //! TLS configurations, from the files of a configuration: at the start, and again at each reload.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tessera::auth::Credential;
@@ -11,7 +12,7 @@ use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
 use tessera_proxy::stores::{EnvoyPool, SidecarRing, Stores};
 use tessera_webpki::{dns_names, issuers};
 
-use crate::config::{Edge, NamedBy, PeersSection, ProxySection, ServiceSection};
+use crate::config::{Edge, NamedBy, PeersSection, ProxySection};
 
 /// Each connection uses one ticket and brings another; a client may have several connections at a time.
 const TICKETS: TicketRequest = TicketRequest { new_session_count: 4, resumption_count: 1 };
@@ -68,18 +69,27 @@ pub(crate) fn for_peers(
     Ok((server.checked()?, client.checked()?))
 }
 
-/// Returns the configuration for a service's instances, if they use TLS.
-pub(crate) fn for_instances(
+/// Returns the configuration for a service's instances that use TLS.
+pub(crate) fn for_instances(name: &str, ca: &Path) -> Result<Checked<ClientConfig>, ProgramError> {
+    to_instances(name, ca, http())
+}
+
+/// Returns the configuration for upgrades at instances that use TLS: HTTP/1.1.
+pub(crate) fn for_upgrades(name: &str, ca: &Path) -> Result<Checked<ClientConfig>, ProgramError> {
+    to_instances(name, ca, vec![b"http/1.1".to_vec()])
+}
+
+fn to_instances(
     name: &str,
-    section: &ServiceSection,
-) -> Result<Option<Checked<ClientConfig>>, ProgramError> {
-    let Some(ca) = &section.ca else { return Ok(None) };
+    ca: &Path,
+    protocols: Vec<Vec<u8>>,
+) -> Result<Checked<ClientConfig>, ProgramError> {
     let setting = format!("[service.{name}] ca");
     let verifier = trust::roots(SettingFile { setting: &setting, path: ca })?;
     let verifier = Arc::new(trust::remembering(verifier)?);
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
-    config.protocols = http();
-    Ok(Some(config.checked()?))
+    config.protocols = protocols;
+    Ok(config.checked()?)
 }
 
 /// Returns a digest of what must be equal at two proxies, or neither resumes the other's sessions: the form of

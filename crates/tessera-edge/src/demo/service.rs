@@ -9,7 +9,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
+use tessera_proxy::http::server::{
+    AcceptedConnection, ServerOptions, UpgradeOptions, UpgradeRequest, serve,
+};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
@@ -28,7 +31,8 @@ impl CountingService {
     pub(super) async fn listen(self: Arc<Self>) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let options = Arc::new(ServerOptions::default());
+        let upgrades = Some(UpgradeOptions::default());
+        let options = Arc::new(ServerOptions { upgrades, ..ServerOptions::default() });
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let (service, options) = (self.clone(), options.clone());
@@ -60,19 +64,29 @@ impl CountingService {
         }
     }
 
-    async fn execute(&self, path: &str, request: Request<Body>) -> Response<Body> {
-        let text = |name: &str| {
+    async fn execute(&self, path: &str, mut request: Request<Body>) -> Response<Body> {
+        let text = |request: &Request<Body>, name: &str| {
             let value = request.headers().get(name).and_then(|value| value.to_str().ok());
             value.unwrap_or_default().to_owned()
         };
-        let client = text("tessera-client");
+        let client = text(&request, "tessera-client");
         lock(&self.executed).push(format!("{client} {} {path}", request.method()));
+        if let Some(upgrade) = UpgradeRequest::take(&mut request) {
+            let (near, far) = tokio::io::duplex(1024);
+            tokio::spawn(async move {
+                let (mut read, mut write) = tokio::io::split(far);
+                // It ends with its client.
+                let _ = tokio::io::copy(&mut read, &mut write).await;
+                let _ = write.shutdown().await;
+            });
+            return upgrade.accept(Response::new(()), near);
+        }
         if path == "/slow" {
             sleep(Duration::from_millis(300)).await;
         }
         let names =
             ["tessera-client", "x-forwarded-for", "x-forwarded-proto", "tessera-generation"];
-        let fields = names.map(text).join("|");
+        let fields = names.map(|name| text(&request, name)).join("|");
         let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
         let mut counts = lock(&self.counts);
         let count = counts.entry(client).or_default();

@@ -11,7 +11,7 @@ use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
-use tessera_proxy::http::server::keep;
+use tessera_proxy::http::server::{UpgradeRequest, keep};
 use tessera_tokio::http::EarlyRequest;
 use tokio::sync::Notify;
 
@@ -23,6 +23,7 @@ use crate::fields;
 use crate::metrics::RequestResult;
 use crate::peers::ForwardError;
 use crate::services::{self, Service};
+use crate::upgrade::call_or_upgrade;
 
 /// A client's connection.
 pub(crate) struct ClientConnection {
@@ -197,9 +198,8 @@ impl Edge {
         if service.is_repeatable || is_safe(request.method()) {
             call = call.repeatable();
         }
-        match service.instances.call(request, call).await {
-            Ok(answer) => {
-                let mut response = answer.response;
+        match call_or_upgrade(&service.instances, request, call, service.upgrades).await {
+            Ok(mut response) => {
                 let status = response.status();
                 fields::clean_response(response.headers_mut(), status);
                 self.metrics.request(RequestResult::Served);
@@ -263,5 +263,8 @@ fn repeated(request: &Request<Body>) -> Option<Request<Body>> {
     *copy.uri_mut() = request.uri().clone();
     *copy.version_mut() = request.version();
     *copy.headers_mut() = request.headers().clone();
+    if let Some(upgrade) = request.extensions().get::<UpgradeRequest>() {
+        copy.extensions_mut().insert(upgrade.clone());
+    }
     Some(copy)
 }

@@ -8,7 +8,7 @@ use tessera::handshake::EarlyDataStatus;
 use tessera_proxy::drain::{DrainSummary, accept_until, drain};
 use tessera_proxy::gate::{AdmittedClient, Gate};
 use tessera_proxy::http::body::{Body, BodyLimits};
-use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, serve};
+use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, UpgradeOptions, serve};
 use tessera_proxy::listen::Listener;
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::Peer;
@@ -110,6 +110,7 @@ pub(super) fn options(limits: &Limits, drain: Duration) -> ServerOptions {
         stall_time: limits.write,
         idle_time: limits.idle,
         drain_time: drain,
+        upgrades: Some(UpgradeOptions::default()),
         ..ServerOptions::default()
     }
 }

@@ -30,7 +30,7 @@ async fn a_cookie_names_a_client_from_its_second_request_on() {
         got.field("set-cookie").is_empty() && got.field("alt-svc").starts_with("h2=\"a.example"),
         "{got:?}"
     );
-    let name = world.only_client();
+    let name = world.only_client().await;
     world.announce(&name, "b").await;
     assert!(ask("/").await.field("alt-svc").starts_with("h2=\"b.example"));
     let got = ask("/").await;
@@ -94,4 +94,46 @@ async fn a_client_of_the_pools_clients_is_no_proxy() {
         let read = stream.read_to_end(&mut answer).await;
         assert!(read.is_err() && answer.is_empty(), "{read:?} {answer:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_websocket_passes_at_the_owner_and_through_another_proxy() {
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let world = World::start(&["a", "b"], more).await;
+    world.client(Some("drone.example")).get("/").await;
+    for at in ["a", "b"] {
+        let mut config = world.client_config(Some("drone.example")).unwrap();
+        config.protocols = vec![b"http/1.1".to_vec()];
+        let connector = Connector::new(config.checked().unwrap());
+        let socket = TcpStream::connect(world.proxies[at].address).await.unwrap();
+        let destination = tessera::Destination { server_name: ORIGIN.into(), ..Default::default() };
+        let mut stream = connector.connect(destination, socket).await.unwrap();
+        let request = format!(
+            "GET /ws HTTP/1.1\r\nHost: {ORIGIN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\nhello"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"hello") {
+            assert!(
+                stream.read_buf(&mut answer).await.unwrap() > 0,
+                "{}",
+                String::from_utf8_lossy(&answer)
+            );
+        }
+        let text = String::from_utf8_lossy(&answer).to_lowercase();
+        assert!(text.starts_with("http/1.1 101 "), "{at}: {text}");
+        // RFC 6455 §1.3 has this answer to this key.
+        assert!(
+            text.contains("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo="),
+            "{at}: {text}"
+        );
+        stream.write_all(b"again").await.unwrap();
+        let mut again = [0; 5];
+        stream.read_exact(&mut again).await.unwrap();
+        assert_eq!(&again, b"again");
+        stream.shutdown().await.unwrap();
+        assert_eq!(stream.read_to_end(&mut Vec::new()).await.unwrap(), 0);
+    }
+    assert_eq!(world.executed_at("a").len(), 3);
 }

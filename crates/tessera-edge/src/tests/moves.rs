@@ -24,7 +24,7 @@ async fn a_client_follows_to_the_next_proxy_with_its_session_and_its_one_time_ke
     let got = client.get("/one").await;
     assert_eq!((got.status, got.body.as_str()), (StatusCode::OK, "1"));
     assert_eq!(got.field("alt-svc"), "h2=\"a.example:443\"; ma=1; persist=1");
-    let drone = world.only_client();
+    let drone = world.only_client().await;
     assert_eq!(drone.as_bytes(), b"dns:drone.example");
     world.announce(&drone, "b").await;
     let (a, b) = (world.edge("a"), world.edge("b"));
@@ -54,7 +54,7 @@ async fn every_proxy_forwards_to_the_owner_and_names_it() {
     let world = World::start(&["a", "b", "c"], CERTIFICATES).await;
     let drone = world.client(Some("drone.example"));
     drone.get("/one").await;
-    let name = world.only_client();
+    let name = world.only_client().await;
     world.announce(&name, "b").await;
     drone.get("/two").await;
     drone.get("/three").await;
@@ -72,7 +72,7 @@ async fn state_moves_along_and_no_change_is_lost() {
     let world = World::start(&["a", "b"], WITH_STATE).await;
     let client = world.client(Some("drone.example"));
     assert_eq!(client.get("/").await.body, "1");
-    let drone = world.only_client();
+    let drone = world.only_client().await;
     let is_over = Arc::new(AtomicBool::new(false));
     // Requests go on meanwhile, over two connections.
     let ask = |client: super::world::TestClient, is_over: Arc<AtomicBool>| async move {
@@ -110,7 +110,7 @@ async fn the_clients_of_a_proxy_that_dies_are_taken_over() {
     let mut world = World::start(&["a", "b"], CERTIFICATES).await;
     let client = world.client(Some("drone.example"));
     client.get("/one").await;
-    let drone = world.only_client();
+    let drone = world.only_client().await;
     world.announce(&drone, "b").await;
     client.get("/two").await;
     client.get("/three").await;
@@ -128,7 +128,7 @@ async fn a_move_that_the_client_does_not_follow_is_given_up_and_its_keys_come_ba
     let world = World::start(&["a", "b"], CERTIFICATES).await;
     let client = world.client(Some("drone.example"));
     client.get("/one").await;
-    let drone = world.only_client();
+    let drone = world.only_client().await;
     world.announce(&drone, "b").await;
     let (a, b) = (world.edge("a"), world.edge("b"));
     let held = |edge: &Edge| edge.vault.as_ref().unwrap().len();
@@ -143,7 +143,7 @@ async fn a_request_in_progress_ends_where_it_is_and_its_connection_leaves_afterw
     let world = World::start(&["a", "b"], WITH_STATE).await;
     let client = world.client(Some("drone.example"));
     client.get("/one").await;
-    let drone = world.only_client();
+    let drone = world.only_client().await;
     world.announce(&drone, "b").await;
     let slow = tokio::spawn({
         let client = client.clone();

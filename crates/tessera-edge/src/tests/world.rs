@@ -45,7 +45,8 @@ impl World {
     }
 
     /// Returns the only client's name.
-    pub(super) fn only_client(&self) -> ClientName {
+    pub(super) async fn only_client(&self) -> ClientName {
+        until("a client is bound", || !self.table.is_empty()).await;
         let names = self.proxies.keys();
         let mut clients: Vec<_> =
             names.flat_map(|name| self.table.clients_of(&demo::proxy(name))).collect();
