@@ -103,7 +103,7 @@ fn bind(endpoints: Vec<String>) -> Result<(), Failure> {
         let owner = ProxyName("a".to_owned());
         let mut under_way = JoinSet::new();
         for number in 0..BINDINGS {
-            if under_way.len() == 64 {
+            if under_way.len() == 2 {
                 under_way.join_next().await.transpose()?.transpose()?;
             }
             let secret = if number == 0 { SECRET.to_owned() } else { format!("{number:032x}") };
