@@ -1,0 +1,30 @@
+//! Pools of `tessera edge` as processes, with a store in etcd, a service at each proxy that records what it executes, and
+//! clients that follow.
+//!
+//! | module | purpose |
+//! |---|---|
+//! | `pool` | a pool: the store, the certificates, the proxies, and an orchestrator's view |
+//! | `proxy` | one proxy: its configuration and its process |
+//! | `client` | a client that follows, and numbers its requests |
+//! | `service` | an instance of the services, whose record outlives every proxy |
+//! | `backend` | an instance that keeps every byte that it receives |
+//! | `store` | what is, and what ever was, in etcd |
+//! | `wait` | bounded waiting |
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail their test")]
+
+mod backend;
+mod client;
+mod pool;
+mod proxy;
+mod service;
+mod store;
+mod wait;
+
+pub use backend::{RawBackend, RecordedRequest};
+pub use client::{Answer, Drone, Outcome, Track};
+pub use pool::{ORIGIN, Pool, PoolSettings, places};
+pub use proxy::{EdgeProxy, Places};
+pub use service::{Execution, Executions, Instance};
+pub use store::{entries, ever_stored, owners};
+pub use wait::{LONG, until};

@@ -1,0 +1,9 @@
+//! Pools of edge proxies as processes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail their test")]
+
+mod cut_off;
+mod killed;
+mod replayed;
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_edge-under-test");
