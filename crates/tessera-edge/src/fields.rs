@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use http::header::{HeaderName, HeaderValue, VIA};
+use http::header::{HeaderName, HeaderValue, TRAILER, VIA};
 use http::{HeaderMap, StatusCode};
 use tessera_bindings::{ClientName, Generation};
 use tessera_kit::hex;
@@ -29,23 +29,38 @@ const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 /// The prefix of the names above.
 const OWN: &str = "tessera-";
 
-/// Removes what a client may not say: fields that proxies add.
+/// Removes what a client may not say: fields that proxies add, and those of its connection alone, or its `Connection` would
+/// name fields that are added later, and remove them.
 pub(crate) fn remove_claims(headers: &mut HeaderMap) {
-    for name in [FORWARDED, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO] {
-        headers.remove(name);
-    }
-    remove_own(headers);
+    remove_hop_by_hop(headers);
+    // Trailers aren't passed on.
+    headers.remove(TRAILER);
+    remove_if(headers, |name| {
+        let claims = [FORWARDED, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO];
+        is_own(name) || claims.iter().any(|claim| is_same(name, claim.as_str()))
+    });
 }
 
-/// Whether a field is of this program.
+/// Whether a field is of this program, to any service.
 pub(crate) fn is_own(name: &str) -> bool {
-    name.starts_with(OWN)
+    name.get(..OWN.len()).is_some_and(|begin| is_same(begin, OWN))
+}
+
+/// Whether a service may take two names for the same: in variables of CGI (RFC 3875 §4.1.18), `tessera_client` is
+/// `tessera-client`.
+fn is_same(name: &str, other: &str) -> bool {
+    let plain = |byte: u8| if byte.is_ascii_alphanumeric() { byte } else { b'-' };
+    name.len() == other.len() && name.bytes().map(plain).eq(other.bytes().map(plain))
 }
 
 /// Removes the fields of this program.
 pub(crate) fn remove_own(headers: &mut HeaderMap) {
+    remove_if(headers, is_own);
+}
+
+fn remove_if(headers: &mut HeaderMap, is_it: impl Fn(&str) -> bool) {
     // Hardly any message has one, so don't collect.
-    while let Some(name) = headers.keys().find(|name| is_own(name.as_str())).cloned() {
+    while let Some(name) = headers.keys().find(|name| is_it(name.as_str())).cloned() {
         headers.remove(name);
     }
 }
@@ -127,6 +142,29 @@ mod tests {
         add_way(&mut headers, Some("::ffff:192.0.2.7".parse().unwrap()), "www.example");
         assert_eq!(headers["x-forwarded-for"], "192.0.2.7");
         assert_eq!(headers["x-forwarded-proto"], "https");
+    }
+
+    #[test]
+    fn a_claim_in_other_letters_is_a_claim() {
+        let mut headers = HeaderMap::new();
+        for name in
+            ["tessera_client", "x_forwarded_for", "x-forwarded_proto", "tessera.owner", "x_other"]
+        {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static("x"));
+        }
+        remove_claims(&mut headers);
+        assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x_other"]);
+    }
+
+    #[test]
+    fn a_client_cannot_have_a_field_removed_that_is_added_later() {
+        let mut headers = HeaderMap::new();
+        let named = HeaderValue::from_static("tessera-client, x-forwarded-for, x-other");
+        headers.append(http::header::CONNECTION, named);
+        headers.append("x-other", HeaderValue::from_static("x"));
+        headers.append(TRAILER, HeaderValue::from_static("tessera-client"));
+        remove_claims(&mut headers);
+        assert!(headers.is_empty(), "{headers:?}");
     }
 
     #[test]

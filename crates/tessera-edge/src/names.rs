@@ -90,12 +90,12 @@ impl Naming {
         if self.by != NamedBy::Cookie || !headers.contains_key(COOKIE) {
             return;
         }
-        let others: Vec<_> = pairs(headers)
-            .filter(|pair| name_and_value(pair).is_none_or(|(name, _)| name != self.cookie))
-            .map(str::to_owned)
-            .collect();
+        let is_other = |pair: &&[u8]| {
+            name_and_value(pair).is_none_or(|(name, _)| name != self.cookie.as_bytes())
+        };
+        let others: Vec<_> = pairs(headers).filter(is_other).map(<[u8]>::to_vec).collect();
         headers.remove(COOKIE);
-        if let Ok(value) = HeaderValue::try_from(others.join("; "))
+        if let Ok(value) = HeaderValue::try_from(others.join(&b"; "[..]))
             && !others.is_empty()
         {
             headers.insert(COOKIE, value);
@@ -103,24 +103,29 @@ impl Naming {
     }
 
     fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
-        let mut found =
-            pairs(headers).filter_map(name_and_value).filter(|(name, _)| *name == self.cookie);
+        let mut found = pairs(headers)
+            .filter_map(name_and_value)
+            .filter(|(name, _)| *name == self.cookie.as_bytes());
         let (_, value) = found.next()?;
         let is_secret = value.len() == 2 * SECRET
-            && value.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+            && value.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
         // Two of them name no client: which one a client means can't be known.
-        (is_secret && found.next().is_none()).then_some(value)
+        let value = Some(value).filter(|_| is_secret && found.next().is_none())?;
+        std::str::from_utf8(value).ok()
     }
 }
 
-/// Returns the pairs of all Cookie fields (RFC 6265 §4.2.1): HTTP/2 may split them (RFC 9113 §8.2.3).
-fn pairs(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let fields = headers.get_all(COOKIE).iter().filter_map(|field| field.to_str().ok());
-    fields.flat_map(|field| field.split(';')).map(str::trim).filter(|pair| !pair.is_empty())
+/// Returns the pairs of all Cookie fields (RFC 6265 §4.2.1): HTTP/2 may split them (RFC 9113 §8.2.3). Other cookies may have
+/// any bytes.
+fn pairs(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    let fields = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes);
+    let pairs = fields.flat_map(|field| field.split(|byte| *byte == b';'));
+    pairs.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }
 
-fn name_and_value(pair: &str) -> Option<(&str, &str)> {
-    pair.split_once('=')
+fn name_and_value(pair: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = pair.iter().position(|byte| *byte == b'=')?;
+    Some((&pair[..at], &pair[at + 1..]))
 }
 
 #[cfg(test)]
@@ -154,6 +159,17 @@ mod tests {
         ] {
             assert_eq!(client(&[bad]), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn other_cookies_may_have_any_bytes() {
+        let naming = naming(NamedBy::Cookie);
+        let field = [&b"a=\xffb; tessera-client="[..], &[b'0'; 32]].concat();
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, HeaderValue::from_bytes(&field).unwrap());
+        assert!(naming.client(None, &headers).is_some());
+        naming.hide(&mut headers);
+        assert_eq!(headers[COOKIE].as_bytes(), b"a=\xffb");
     }
 
     #[test]

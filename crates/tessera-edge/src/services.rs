@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
+use http::uri::Authority;
 use http::{HeaderMap, Method, Request, StatusCode};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Pool, Protocol};
 
 use crate::config::ServiceSection;
-use crate::paths::{is_below, is_plain_path};
+use crate::paths::{CanonicalPath, is_plain_path};
 
 /// A service with its instances.
 pub(crate) struct Service {
     pub(crate) name: String,
     hosts: Vec<String>,
-    path: String,
+    path: CanonicalPath,
     methods: Vec<Method>,
     admit: Vec<String>,
     /// The path below which its instances export and import state.
     pub(crate) state: Option<String>,
+    canonical_state: Option<CanonicalPath>,
     pub(crate) is_repeatable: bool,
     pub(crate) instances: Pool,
     /// The version of HTTP in which upgrades are sent to them.
@@ -34,19 +36,20 @@ impl Service {
         Self {
             name: name.to_owned(),
             hosts: section.hosts.clone(),
-            path: section.path.clone(),
+            path: CanonicalPath::of(&section.path),
             methods: section.methods.iter().filter_map(method).collect(),
             admit: section.admit.clone(),
             state: section.state.clone(),
+            canonical_state: section.state.as_deref().map(CanonicalPath::of),
             is_repeatable: section.repeatable,
             instances,
             upgrades: if section.http2 { Protocol::Http2 } else { Protocol::Http1 },
         }
     }
 
-    fn serves(&self, host: &str, path: &str) -> bool {
+    fn serves(&self, host: &str, path: &CanonicalPath) -> bool {
         (self.hosts.is_empty() || self.hosts.iter().any(|own| own == host))
-            && is_below(path, &self.path)
+            && path.is_below(&self.path)
     }
 
     /// Checks the policy: `identity` is what the client's certificate names.
@@ -86,11 +89,16 @@ impl Services {
     pub(crate) fn find(&self, request: &Request<Body>) -> Result<&Arc<Service>, StatusCode> {
         let path = request.uri().path();
         // `/public/../private` may be another path at the instance than here.
-        if !is_plain_path(path) {
+        if !is_plain_path(path) || !has_scheme_of_http(request) {
             return Err(StatusCode::BAD_REQUEST);
         }
         let host = host(request).ok_or(StatusCode::BAD_REQUEST)?;
-        self.0.iter().find(|it| it.serves(&host, path)).ok_or(StatusCode::NOT_FOUND)
+        let path = CanonicalPath::of(path);
+        // Only proxies read and write clients' state. Another service may have the same instances.
+        if self.0.iter().filter_map(|it| it.canonical_state.as_ref()).any(|it| path.is_below(it)) {
+            return Err(StatusCode::NOT_FOUND);
+        }
+        self.0.iter().find(|it| it.serves(&host, &path)).ok_or(StatusCode::NOT_FOUND)
     }
 
     /// Returns all of them.
@@ -111,20 +119,30 @@ fn names_one(identity: &[u8], admitted: &[String]) -> bool {
     text.split(' ').filter_map(plain).any(|name| admitted.contains(&name))
 }
 
-/// Returns the host of a request, in lower case, without its port. A request with two different ones is for neither.
+/// Whether a target in absolute form (RFC 9112 §3.2.2) names a scheme of HTTP.
+fn has_scheme_of_http(request: &Request<Body>) -> bool {
+    request.uri().scheme_str().is_none_or(|scheme| matches!(scheme, "http" | "https"))
+}
+
+/// Returns the host of a request, in lower case, without its port. A request with two different ones is for neither, and one
+/// with a user's name is for none (RFC 9110 §4.2.4).
 pub(crate) fn host(request: &Request<Body>) -> Option<String> {
-    let of_uri = request.uri().host().map(str::to_ascii_lowercase);
+    let of_uri = request.uri().authority();
     let of_field = host_field(request.headers());
+    let is_named = |authority: &Authority| authority.as_str().contains('@');
+    if of_uri.is_some_and(is_named) || of_field.as_ref().is_some_and(is_named) {
+        return None;
+    }
+    let of_uri = of_uri.map(|it| it.host().to_ascii_lowercase());
+    let of_field = of_field.map(|it| it.host().to_ascii_lowercase());
     match (of_uri, of_field) {
         (Some(uri), Some(field)) => (uri == field).then_some(uri),
         (uri, field) => uri.or(field),
     }
 }
 
-fn host_field(headers: &HeaderMap) -> Option<String> {
-    let authority: http::uri::Authority =
-        headers.get(http::header::HOST)?.to_str().ok()?.parse().ok()?;
-    Some(authority.host().to_ascii_lowercase())
+fn host_field(headers: &HeaderMap) -> Option<Authority> {
+    headers.get(http::header::HOST)?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -189,6 +207,42 @@ mod tests {
         }
         assert_eq!(found(&services, "https://a.example/public/..x").unwrap(), "public");
         assert_eq!(found(&services, "https://a.example/private"), Err(404));
+    }
+
+    #[tokio::test]
+    async fn another_spelling_of_a_path_leads_to_the_same_service() {
+        let services =
+            Services::new(vec![service("open", ""), service("admin", "path = \"/admin\"")]);
+        for path in ["/admin", "/%61dmin/x", "//admin", "/admin;x=1/y"] {
+            let uri = format!("https://a.example{path}");
+            assert_eq!(found(&services, &uri).unwrap(), "admin", "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn clients_do_not_reach_the_state_of_clients() {
+        let cart = service("cart", "path = \"/cart\"\nstate = \"/state\"");
+        let services = Services::new(vec![service("web", ""), cart]);
+        for path in ["/state/x", "/state", "//state/x", "/%73tate/x", "/state;y/x"] {
+            assert_eq!(found(&services, &format!("https://a.example{path}")), Err(404), "{path}");
+        }
+        assert_eq!(found(&services, "https://a.example/states").unwrap(), "web");
+    }
+
+    #[tokio::test]
+    async fn a_target_of_another_scheme_is_refused() {
+        let services = Services::new(vec![service("web", "")]);
+        assert_eq!(found(&services, "ftp://a.example/"), Err(400));
+        assert_eq!(found(&services, "http://a.example/").unwrap(), "web");
+    }
+
+    #[test]
+    fn a_host_with_a_users_name_is_none() {
+        let of = |uri: &str| host(&Request::get(uri).body(Body::empty()).unwrap());
+        assert_eq!(of("https://king@a.example/"), None);
+        assert_eq!(of("https://a.example/x@y").as_deref(), Some("a.example"));
+        let field = Request::get("/").header("host", "king@a.example").body(Body::empty());
+        assert_eq!(host(&field.unwrap()), None);
     }
 
     #[test]

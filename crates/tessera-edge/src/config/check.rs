@@ -12,7 +12,7 @@ use tessera_proxy::config::{
 use super::{
     ClientsSection, Edge, EnvoysSection, Limits, NamedBy, PoolSection, ProxySection, ServiceSection,
 };
-use crate::paths::is_plain_path;
+use crate::paths::{CanonicalPath, is_plain_path};
 
 /// The longest `ma`: how long a dead alternative may cost a client everything.
 const LONGEST_MA: Duration = Duration::from_secs(60);
@@ -228,6 +228,12 @@ impl ServiceSection {
             if !state.starts_with('/') || !is_plain_path(state) || state.contains(['?', '#']) {
                 return Some(("state", "must be a path that begins with /"));
             }
+            if CanonicalPath::of(&self.path).is_below(&CanonicalPath::of(state)) {
+                return Some((
+                    "state",
+                    "must be a path of its own: clients reach nothing below it, and so not this service",
+                ));
+            }
             if clients.named_by == NamedBy::Nothing {
                 return Some(("state", "needs clients that have names: see [clients] named-by"));
             }
@@ -319,6 +325,11 @@ mod tests {
                 "[service.web] methods: CONNECT",
             ),
             ("path = \"/\"", "path = \"/\"\nstate = \"x\"", "[service.web] state: must be a path"),
+            (
+                "path = \"/\"",
+                "path = \"/a/b\"\nstate = \"//a\"",
+                "[service.web] state: must be a path of its own",
+            ),
             ("path = \"/\"", "path = \"/\"\nserver-name = \"x\"", "[service.web] server-name: has"),
             (
                 "instances = [\"127.0.0.1:8080\"]",

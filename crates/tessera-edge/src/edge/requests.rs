@@ -86,8 +86,10 @@ impl Edge {
     pub(crate) async fn answer(
         self: &Arc<Self>,
         connection: &ClientConnection,
-        mut request: Request<Body>,
+        request: Request<Body>,
     ) -> Response<Body> {
+        // Nothing checks what a client claims there.
+        let mut request = request.map(Body::without_trailers);
         fields::remove_claims(request.headers_mut());
         let services = self.services();
         let service = match services.find(&request) {
@@ -100,14 +102,15 @@ impl Edge {
         }
         let host = services::host(&request).unwrap_or_default();
         fields::add_way(request.headers_mut(), connection.address, &host);
-        let Some(named) = self.naming.client(identity, request.headers()) else {
+        let named = self.naming.client(identity, request.headers());
+        self.naming.hide(request.headers_mut());
+        let Some(named) = named else {
             let mut response = self.execute(service, None, request).await;
             if let Some(cookie) = self.naming.new_cookie(tessera_aws_lc::provider().random) {
                 response.headers_mut().append(SET_COOKIE, cookie);
             }
             return response;
         };
-        self.naming.hide(request.headers_mut());
         let client = self.clients.at(&named.name, unix());
         if let Some(identity) = named.identity {
             client.identity.get_or_init(|| identity);
