@@ -58,10 +58,7 @@ impl RawBackend {
     }
 }
 
-async fn answer(
-    mut socket: TcpStream,
-    all: &Mutex<Vec<RecordedRequest>>,
-) -> std::io::Result<()> {
+async fn answer(mut socket: TcpStream, all: &Mutex<Vec<RecordedRequest>>) -> std::io::Result<()> {
     let mut bytes = Vec::new();
     loop {
         let head = loop {
@@ -72,10 +69,8 @@ async fn answer(
                 return keep_rest(bytes, all);
             }
         };
-        let mut request = RecordedRequest {
-            head: String::from_utf8_lossy(&head).into_owned(),
-            body: Vec::new(),
-        };
+        let mut request =
+            RecordedRequest { head: String::from_utf8_lossy(&head).into_owned(), body: Vec::new() };
         let len = request.values("content-length").first().map_or(0, |len| len.parse().unwrap());
         let is_chunked = !request.values("transfer-encoding").is_empty();
         let is_whole = |bytes: &[u8]| match is_chunked {
@@ -95,7 +90,9 @@ async fn answer(
         let has_hints = request.line().contains("/hints");
         all.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         if has_hints {
-            socket.write_all(b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n").await?;
+            socket
+                .write_all(b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n")
+                .await?;
         }
         socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nanswered").await?;
     }

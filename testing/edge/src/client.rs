@@ -101,8 +101,7 @@ impl Drone {
     ) -> Self {
         config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         let sessions = Arc::new(Sessions::default());
-        let connector =
-            Connector::new(config.checked().unwrap()).with_sessions(sessions.clone());
+        let connector = Connector::new(config.checked().unwrap()).with_sessions(sessions.clone());
         let client = FollowingClient::over(Dial(origin.into()), connector.clone());
         Self {
             client,

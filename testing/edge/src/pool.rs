@@ -197,7 +197,8 @@ impl Pool {
         let verifier = WebPkiVerifier::new(&[self.origin_ca.der()]).unwrap();
         let mut config = ClientConfig::new(provider(), Arc::new(verifier));
         config.protocols = vec![b"h2".to_vec()];
-        config.credentials = name.map(|name| self.certificate(name).credential()).into_iter().collect();
+        config.credentials =
+            name.map(|name| self.certificate(name).credential()).into_iter().collect();
         config
     }
 

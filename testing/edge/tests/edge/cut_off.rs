@@ -11,17 +11,18 @@ use crate::PROGRAM;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_store_bound_clients_are_served_and_state_only_for_the_lease() {
     let pool = Pool::start(PoolSettings::of(PROGRAM)).await;
-    let [bound, moving, new] = ["bound", "moving", "new"]
-        .map(|name| pool.drone(Some(&format!("{name}.example"))));
+    let [bound, moving, new] =
+        ["bound", "moving", "new"].map(|name| pool.drone(Some(&format!("{name}.example"))));
     for drone in [&bound, &moving] {
         assert_eq!(drone.post("/cart").await.0, Outcome::Answered);
     }
     pool.announce(moving.name(), "b").await;
     let without_state = bound.sends("/web", Duration::from_millis(10));
+    let is_held = |at: usize| pool.proxies[at].metric("tessera_edge_lease_held", "") == 1;
+    until("both report their leases", || is_held(0) && is_held(1)).await;
     pool.etcd.stop(0).unwrap();
 
-    // The lease goes on for a while, and ends at both, without the store.
-    let is_held = |at: usize| pool.proxies[at].metric("tessera_edge_lease_held", "") == 1;
+    // The leases go on for a while, and end.
     until("the leases end", || !is_held(0) && !is_held(1)).await;
     let before = bound.counts(Outcome::Answered);
     for drone in [&bound, &moving, &new] {

@@ -137,7 +137,8 @@ async fn clients_that_move_to_a_proxy_that_is_killed_are_served_again_and_no_req
 
 /// A proxy that is frozen for longer than its lease finds its clients elsewhere, and executes nothing of what they sent to it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_owner_that_was_frozen_past_its_lease_executes_nothing_of_clients_that_were_taken_over() {
+async fn an_owner_that_was_frozen_past_its_lease_executes_nothing_of_clients_that_were_taken_over()
+{
     let moving = Moving::start().await;
     let frozen = moving.pool.proxies[0].process();
     frozen.stop();
@@ -150,10 +151,9 @@ async fn an_owner_that_was_frozen_past_its_lease_executes_nothing_of_clients_tha
     until("its lease ends", || moving.pool.table.proxy(&a).is_none()).await;
     for drone in [&moving.announced, &moving.switched] {
         // Its second device comes to another proxy.
-        let other = moving.pool.drone_at(
-            Some(drone.seen.trim_start_matches("dns%3A")),
-            &moving.pool.addresses[1..],
-        );
+        let other = moving
+            .pool
+            .drone_at(Some(drone.seen.trim_start_matches("dns%3A")), &moving.pool.addresses[1..]);
         other.is_served(SERVICE).await;
         other.agrees();
     }

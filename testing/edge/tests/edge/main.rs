@@ -4,6 +4,7 @@
 mod cut_off;
 mod killed;
 mod replayed;
+mod smuggled;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_edge-under-test");
