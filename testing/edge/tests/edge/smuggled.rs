@@ -275,6 +275,23 @@ async fn what_a_client_claims_does_not_reach_the_service() {
     assert_eq!((statuses, received.len()), (vec![200, 200], 2));
 }
 
+/// The service answers as if the client had not asked for another protocol: what follows may be of that, and is no request
+/// (RFC 9931).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_passes_behind_an_upgrade_that_the_service_ignores() {
+    let place = Place::start().await;
+    let fields = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                  Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let mut stream = place.connect().await;
+    stream.write_all((get(fields) + SMUGGLED).as_bytes()).await.unwrap();
+    let answer = read(&mut stream).await;
+    let received = place.backend.take();
+    assert_eq!((statuses(&answer), received.len()), (vec![200], 1), "{answer} {received:?}");
+    assert_eq!(received[0].line(), "GET /own HTTP/1.1");
+    assert_ne!(received[0].values("sec-websocket-key"), ["dGhlIHNhbXBsZSBub25jZQ=="]);
+    assert_eq!(received[0].values("tessera-client"), ["dns%3Adrone.example"]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_and_incomplete_requests_end_and_reach_no_service() {
     let place = Place::start().await;
