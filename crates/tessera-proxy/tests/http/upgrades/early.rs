@@ -1,6 +1,7 @@
 //! Upgrades in early data.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tessera_proxy::http::server::{Early, ServerOptions};
 use tokio::io::AsyncReadExt;
@@ -16,7 +17,8 @@ async fn an_upgrade_is_never_early() {
         let early = format!("{UPGRADE}GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n");
         let (mut client, served) = ends.begin(early.as_bytes(), options).await;
         let mut answer = String::new();
-        client.read_to_string(&mut answer).await.unwrap();
+        let read = client.read_to_string(&mut answer);
+        tokio::time::timeout(Duration::from_secs(20), read).await.unwrap().unwrap();
         assert!(answer.starts_with("HTTP/1.1 425") && answer.ends_with("\r\n\r\n"), "{answer}");
         drop(client);
         assert_eq!(served.ended().await.requests, 1);

@@ -214,13 +214,16 @@ async fn what_a_client_sends_ahead_is_bounded_by_its_window() {
     }
     // The other side reads: the window opens again.
     expect(&mut backend, &[7; 70_000]).await;
-    let mut opened = 0;
-    while opened < 35_000 {
-        let update = client.next(WINDOW_UPDATE).await.unwrap();
-        if update.stream == 1 {
-            opened += u32::from_be_bytes(update.payload[..].try_into().unwrap());
+    let opens = async {
+        let mut opened = 0;
+        while opened < 35_000 {
+            let update = client.next(WINDOW_UPDATE).await.unwrap();
+            if update.stream == 1 {
+                opened += u32::from_be_bytes(update.payload[..].try_into().unwrap());
+            }
         }
-    }
+    };
+    tokio::time::timeout(SECOND, opens).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
