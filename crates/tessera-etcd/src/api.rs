@@ -134,6 +134,10 @@ pub(crate) struct Range {
     count_only: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     serializable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<String>,
 }
 
 impl Range {
@@ -144,6 +148,17 @@ impl Range {
     pub(crate) fn all(prefix: &[u8]) -> Self {
         let range_end = Some(encode(&prefix_end(prefix)));
         Self { key: encode(prefix_start(prefix)), range_end, ..Self::default() }
+    }
+
+    /// Requests at most this many.
+    pub(crate) fn at_most(self, limit: usize) -> Self {
+        Self { limit: Some(limit.to_string()), ..self }
+    }
+
+    /// Requests those behind this key, as they were at the revision of an answer.
+    pub(crate) fn behind(self, key: &[u8], revision: &Header) -> Self {
+        let next = [key, &[0]].concat();
+        Self { key: encode(&next), revision: Some(revision.revision.clone()), ..self }
     }
 
     /// Requests only the number of keys, as one member knows it.
@@ -192,6 +207,8 @@ pub(crate) struct RangeAnswer {
     pub(crate) header: Header,
     pub(crate) kvs: Vec<KeyValue>,
     pub(crate) count: Option<String>,
+    /// Whether the limit left some out.
+    pub(crate) more: bool,
 }
 
 #[derive(Deserialize, Default)]

@@ -17,13 +17,20 @@ use crate::api::{
 use crate::client::EtcdClient;
 use crate::connection::Sender;
 
-/// The longest answer with the entries of a prefix, or with the changes of a watch, in bytes of JSON: room for 20 MiB.
-const MAX_ENTRIES: usize = 32 * 1024 * 1024;
+/// The longest answer with entries of a prefix, or with changes of a watch, in bytes of JSON: room for 20 MiB.
+const MAX_CHANGES: usize = 32 * 1024 * 1024;
+
+/// How many entries are requested at a time: an answer must come within the deadline of a request, whose members serve others
+/// meanwhile.
+const PAGE: usize = 2000;
+
+/// The longest snapshot, in bytes of its keys and values.
+const MAX_SNAPSHOT: usize = 256 * 1024 * 1024;
 
 /// Reads and commits are linearizable, whichever member answers.
 ///
-/// A snapshot or the changes of a watch that are longer than 32 MiB, in etcd's JSON, are an error. A transaction is
-/// bounded by etcd's `--max-txn-ops` and `--max-request-bytes`, whose defaults suffice. etcd grants no lease shorter
+/// A snapshot is read in pages, of one revision. One of more than 256 MiB is an error, as are changes of a watch of more than
+/// 32 MiB in etcd's JSON. A transaction is bounded by etcd's `--max-txn-ops` and `--max-request-bytes`, whose defaults suffice. etcd grants no lease shorter
 /// than its elections take: two seconds, by default.
 ///
 /// A watch ends if its member has no leader, or closes the connection. It can't notice that the network has lost the
@@ -31,10 +38,26 @@ const MAX_ENTRIES: usize = 32 * 1024 * 1024;
 impl Store for EtcdClient {
     fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot> {
         Box::pin(async move {
-            let answer = self.range_within(&Range::all(prefix), MAX_ENTRIES).await?;
-            let entries = answer.kvs.iter().map(entry).collect::<Option<_>>();
-            let entries = entries.ok_or_else(|| senseless("an entry"))?;
-            Ok(Snapshot { entries, revision: revision(&answer.header)? })
+            let mut range = Range::all(prefix).at_most(PAGE);
+            let (mut entries, mut len, mut first) = (Vec::new(), 0, None);
+            loop {
+                let answer = self.range_within(&range, MAX_CHANGES).await?;
+                for kv in &answer.kvs {
+                    let entry = entry(kv).ok_or_else(|| senseless("an entry"))?;
+                    len += entry.key.len() + entry.value.len();
+                    entries.push(entry);
+                }
+                if len > MAX_SNAPSHOT {
+                    let what = format!("the entries have more than {MAX_SNAPSHOT} bytes");
+                    return Err(StoreError::Refused(what));
+                }
+                // All pages are of one revision; the headers of later ones have the present one.
+                let header = first.get_or_insert(answer.header);
+                match entries.last().filter(|_| answer.more) {
+                    Some(last) => range = range.behind(&last.key, header),
+                    None => return Ok(Snapshot { entries, revision: revision(header)? }),
+                }
+            }
         })
     }
 
@@ -132,7 +155,7 @@ impl EtcdWatch {
                 break line;
             }
             self.searched = self.received.len();
-            if self.received.len() > MAX_ENTRIES {
+            if self.received.len() > MAX_CHANGES {
                 return Err(StoreError::Refused("too many changes at once: read again".into()));
             }
             match self.body.frame().await {

@@ -20,6 +20,9 @@ pub(super) struct RangeRequest {
     key: String,
     #[serde(default)]
     range_end: String,
+    /// A limit bounds answers, and these are short: all are sent.
+    #[serde(default, rename = "limit")]
+    _limit: serde::de::IgnoredAny,
 }
 
 impl RangeRequest {

@@ -62,3 +62,38 @@ fn a_watch_of_a_member_without_a_leader_ends() {
         assert!(result.is_err(), "{result:?}");
     });
 }
+
+/// A pool of proxies has as many clients.
+#[test]
+fn a_long_snapshot_is_read_whole_while_others_change_the_store() {
+    const COUNT: usize = 4_100;
+    let cluster = Cluster::start(1).unwrap();
+    runtime().block_on(async {
+        let store = client(cluster.endpoints(), DEADLINE);
+        let key = |number: usize| format!("pool/{number:05}").into_bytes();
+        let mut last = None;
+        for first in (0..COUNT).step_by(100) {
+            let puts = (first..first + 100).map(|number| put(&key(number), b"0")).collect();
+            last = Some(commit(&store, puts).await);
+        }
+        let snapshot = read(&store, b"pool/").await;
+        assert_eq!(Some(snapshot.revision), last);
+        let keys: Vec<_> = snapshot.entries.iter().map(|entry| entry.key.clone()).collect();
+        assert!(keys.into_iter().eq((0..COUNT).map(key)));
+        // Each transaction changes the first and the last entry: no snapshot has one change without the other.
+        let changing = async {
+            for number in 1..100 {
+                let value = number.to_string();
+                let both = [0, COUNT - 1].map(|at| put(&key(at), value.as_bytes()));
+                commit(&store, both.into()).await;
+            }
+        };
+        let reading = async {
+            for _ in 0..20 {
+                let entries = read(&store, b"pool/").await.entries;
+                assert_eq!(entries[0].value, entries[COUNT - 1].value);
+            }
+        };
+        tokio::join!(changing, reading);
+    });
+}
