@@ -1,8 +1,9 @@
 //! The steps that are due by time.
 
-use crate::binding::{BindingState, LaterChanges};
+use crate::binding::{BindingState, Generation, LaterChanges, ProxyName};
 use crate::bindings::Bindings;
 use crate::error::BindingError;
+use crate::names::ClientName;
 use crate::table::{BindingTable, DueStep};
 
 impl Bindings {
@@ -12,8 +13,30 @@ impl Bindings {
     /// # Errors
     /// If the store fails.
     pub async fn take_due_steps(&self, table: &BindingTable) -> Result<usize, BindingError> {
+        self.take(table.due(self.now())).await
+    }
+
+    /// Takes the steps that are due of the clients that a proxy owns: those of a proxy that is gone are for an orchestrator, or
+    /// for the proxy that takes its clients over.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn take_due_steps_of(
+        &self,
+        table: &BindingTable,
+        owner: &ProxyName,
+    ) -> Result<usize, BindingError> {
+        let mut due = table.due(self.now());
+        due.retain(|(client, ..)| table.binding(client).is_some_and(|it| it.owner() == owner));
+        self.take(due).await
+    }
+
+    async fn take(
+        &self,
+        due: Vec<(ClientName, Generation, DueStep)>,
+    ) -> Result<usize, BindingError> {
         let mut count = 0;
-        for (client, generation, step) in table.due(self.now()) {
+        for (client, generation, step) in due {
             let taken = match step {
                 DueStep::Abort => self.expire(&client, generation).await,
                 DueStep::Settle => {

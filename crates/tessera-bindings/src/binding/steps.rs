@@ -145,10 +145,10 @@ impl Binding {
         self.check(generation)?;
         match &self.state {
             BindingState::Announced { owner, next, import, .. } if next == by => {
-                // What the owner wrote after the import is under way.
-                let changes = match import.version == self.version {
-                    true => LaterChanges::Arrived,
-                    false => LaterChanges::Awaited,
+                // The owner may have changed the state after the import, if there is any.
+                let changes = match (import.version, self.version) {
+                    (0, 0) => LaterChanges::Arrived,
+                    _ => LaterChanges::Awaited,
                 };
                 Ok(self.owned_by(next, owner, changes, times, now))
             }
@@ -175,9 +175,10 @@ impl Binding {
             | BindingState::Announced { owner, next, import, .. }
                 if next == by =>
             {
-                let changes = match import.version == self.version {
-                    true => LaterChanges::Arrived,
-                    false => LaterChanges::Lost,
+                // What it changed after the import died with it, if there is any state.
+                let changes = match (import.version, self.version) {
+                    (0, 0) => LaterChanges::Arrived,
+                    _ => LaterChanges::Lost,
                 };
                 Ok(self.owned_by(next, owner, changes, times, now))
             }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tessera_bindings::{
     Binding, BindingError, BindingState, ChangedBinding, ChangedBindings, ClientName, Generation,
-    Import, ProxyName,
+    Import, ProxyName, StepRefused,
 };
 use tessera_kit::hex;
 use tessera_proxy::logging::tracing;
@@ -21,6 +21,14 @@ use tokio::sync::Semaphore;
 
 use super::Edge;
 use crate::metrics::MoveStep;
+
+/// What a binding has of a move to this proxy.
+struct Preparation {
+    owner: ProxyName,
+    import: Option<Import>,
+    /// Of the client's state, as far as it is known.
+    version: u64,
+}
 
 /// How many clients may prepare here at a time; others wait.
 const PREPARING: usize = 64;
@@ -62,10 +70,11 @@ impl Edge {
             true => drop(expected.insert(client.clone())),
             false => drop(expected.remove(client)),
         });
-        let Some(Binding { generation, state, .. }) = binding else { return };
+        let Some(Binding { generation, state, version, .. }) = binding else { return };
         match state {
             BindingState::Preparing { next, owner, import, .. } if next == self.own => {
-                self.prepare_once(client, generation, owner, import, under_way);
+                let from = Preparation { owner, import, version };
+                self.prepare_once(client, generation, from, under_way);
             }
             BindingState::Announced { owner, next, .. } if owner == self.own => {
                 self.move_keys(client, &next);
@@ -110,8 +119,7 @@ impl Edge {
         self: &Arc<Self>,
         client: &ClientName,
         generation: Generation,
-        owner: ProxyName,
-        import: Option<Import>,
+        from: Preparation,
         under_way: &UnderWay,
     ) {
         let key = (client.clone(), generation);
@@ -123,8 +131,9 @@ impl Edge {
         tokio::spawn(async move {
             let place = under_way.places.acquire().await;
             let (client, generation) = &key;
-            match edge.prepare(client, *generation, &owner, import).await {
-                Ok(()) => edge.metrics.step(MoveStep::Announced),
+            match edge.prepare(client, *generation, from).await {
+                Ok(true) => edge.metrics.step(MoveStep::Announced),
+                Ok(false) => (),
                 Err(why) => {
                     edge.metrics.step(MoveStep::Failed);
                     tracing::warn!(
@@ -139,30 +148,33 @@ impl Edge {
         });
     }
 
-    /// Imports a client's state, and has its owner announce this proxy.
+    /// Imports a client's state, and has its owner announce this proxy. False if the move is over meanwhile.
     async fn prepare(
         &self,
         client: &ClientName,
         generation: Generation,
-        owner: &ProxyName,
-        import: Option<Import>,
-    ) -> Result<(), String> {
+        from: Preparation,
+    ) -> Result<bool, String> {
+        let Preparation { owner, import, version } = from;
         let own = import.filter(|import| import.life == self.entry.life);
         let import = match own {
             // It was interrupted before the announcement.
             Some(own) => own,
             None => Import {
-                version: self.import_from(client, generation, owner).await?,
+                // A service may have dropped a state, or begun again: the version doesn't shrink.
+                version: self.import_from(client, generation, &owner).await?.max(version),
                 resumption: self.entry.resumption.clone(),
                 life: self.entry.life.clone(),
             },
         };
         let announced = self.bindings.prepared_and_announce(client, generation, &self.own, &import);
         match announced.await {
-            Ok(_) => Ok(()),
-            Err(BindingError::Refused(why)) => {
+            Ok(_) => Ok(true),
+            Err(BindingError::Refused(
+                why @ (StepRefused::OtherGeneration(_) | StepRefused::OutOfOrder(_)),
+            )) => {
                 tracing::debug!(generation = generation.0, "the move is over meanwhile: {why}");
-                Ok(())
+                Ok(false)
             }
             Err(error) => Err(error.to_string()),
         }
