@@ -5,6 +5,7 @@ use std::path::Path;
 use tessera_kit::{ProgramError, hex};
 use tessera_proxy::check::{self, Table, in_words, joined};
 use tessera_proxy::stores::Stores;
+use tessera_vault::WrappingPurpose;
 
 use crate::config::{Edge, LoadedEdge, NamedBy, ServiceSection};
 use crate::{load, tls};
@@ -30,7 +31,8 @@ pub fn summary(path: &Path) -> Result<String, ProgramError> {
 }
 
 fn tables(edge: &Edge) -> Result<Vec<Table>, ProgramError> {
-    load::state_keys(&edge.pool.key)?;
+    load::check_store(&edge.pool)?;
+    load::pool_keys(&edge.pool.key, WrappingPurpose::ClientState)?;
     let stores = Stores::in_memory();
     tls::for_clients(edge, &stores)?;
     tls::for_peers(&edge.peers)?;

@@ -58,6 +58,13 @@ impl Clients {
         client
     }
 
+    /// Notes a client that another process of this proxy has bound, unless it is known.
+    pub(crate) fn know(&self, name: &ClientName, now: Duration) {
+        if self.get(name).is_none() {
+            self.at(name, now);
+        }
+    }
+
     /// Returns a client that is known.
     pub(crate) fn get(&self, name: &ClientName) -> Option<Arc<Client>> {
         self.lock().get(name).cloned()

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use http::header::{HeaderName, HeaderValue, TRAILER, VIA};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Version};
 use tessera_bindings::{ClientName, Generation};
 use tessera_kit::hex;
 use tessera_proxy::http::hop_by_hop::remove_hop_by_hop;
@@ -66,7 +66,12 @@ fn remove_if(headers: &mut HeaderMap, is_it: impl Fn(&str) -> bool) {
 }
 
 /// Adds what a service should know of a request's way.
-pub(crate) fn add_way(headers: &mut HeaderMap, address: Option<IpAddr>, host: &str) {
+pub(crate) fn add_way(
+    headers: &mut HeaderMap,
+    version: Version,
+    address: Option<IpAddr>,
+    host: &str,
+) {
     let address = address.map_or_else(|| "unknown".to_owned(), |it| it.to_canonical().to_string());
     for (name, value) in [(FORWARDED_FOR, address.as_str()), (FORWARDED_HOST, host)] {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -74,7 +79,9 @@ pub(crate) fn add_way(headers: &mut HeaderMap, address: Option<IpAddr>, host: &s
         }
     }
     headers.insert(FORWARDED_PROTO, HeaderValue::from_static("https"));
-    headers.append(VIA, HeaderValue::from_static("2 tessera"));
+    // RFC 9110 §7.6.3: the version in which it was received.
+    let via = if version == Version::HTTP_2 { "2 tessera" } else { "1.1 tessera" };
+    headers.append(VIA, HeaderValue::from_static(via));
 }
 
 /// Names the client to a service.
@@ -139,7 +146,12 @@ mod tests {
         }
         remove_claims(&mut headers);
         assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-other"]);
-        add_way(&mut headers, Some("::ffff:192.0.2.7".parse().unwrap()), "www.example");
+        add_way(
+            &mut headers,
+            Version::HTTP_2,
+            Some("::ffff:192.0.2.7".parse().unwrap()),
+            "www.example",
+        );
         assert_eq!(headers["x-forwarded-for"], "192.0.2.7");
         assert_eq!(headers["x-forwarded-proto"], "https");
     }

@@ -36,12 +36,21 @@ pub(crate) fn store(pool: &PoolSection) -> Result<Arc<dyn Store>, ProgramError> 
     }
 }
 
-/// Reads the key that seals clients' state.
-pub(crate) fn state_keys(key: &KeySource) -> Result<WrappingKeys, ProgramError> {
+/// Reads the files of the store's section, without connecting.
+pub(crate) fn check_store(pool: &PoolSection) -> Result<(), ProgramError> {
+    let etcd = pool.etcd.as_ref();
+    etcd.map(|etcd| etcd_client("pool", etcd, DEADLINE)).transpose().map(drop)
+}
+
+/// Reads the pool's key, for a purpose.
+pub(crate) fn pool_keys(
+    key: &KeySource,
+    purpose: WrappingPurpose,
+) -> Result<WrappingKeys, ProgramError> {
     let key = key.read("[pool] key", "pool", Path::new(""))?;
     let mut secret = Zeroizing::new([0; 32]);
     secret.copy_from_slice(&**key);
-    let keys = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::ClientState);
+    let keys = WrappingKeys::new(&tessera_aws_lc::provider(), purpose);
     let added = keys.add(EpochKey::forever(KEY_ID, secret), unix());
     added.map_err(|error| ProgramError::settings(format!("[pool] key: {error}")))?;
     Ok(keys)

@@ -4,15 +4,18 @@ use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 use tessera::crypto::Random;
 use tessera_bindings::ClientName;
+use tessera_kit::clock::unix;
 use tessera_kit::{credential, hex};
+use tessera_vault::WrappingKeys;
 
 use crate::config::{ClientsSection, NamedBy};
 
 /// What names clients.
-#[derive(Debug, Clone)]
 pub(crate) struct Naming {
     by: NamedBy,
     cookie: String,
+    /// Authenticates cookies: a client can't invent names.
+    keys: WrappingKeys,
 }
 
 /// A client with a name.
@@ -26,12 +29,16 @@ pub(crate) struct NamedClient {
 /// How the name of a client begins whose identity is too long.
 const DIGEST: &str = "sha256:";
 
-/// The length of a cookie's secret, in bytes.
-const SECRET: usize = 16;
+/// The length of the random part of a cookie, in bytes.
+const RANDOM: usize = 16;
+
+/// The longest cookie, in characters.
+const LONGEST: usize = 256;
 
 impl Naming {
-    pub(crate) fn new(section: &ClientsSection) -> Self {
-        Self { by: section.named_by, cookie: section.cookie.clone() }
+    /// The keys are those of the pool for cookies.
+    pub(crate) fn new(section: &ClientsSection, keys: WrappingKeys) -> Self {
+        Self { by: section.named_by, cookie: section.cookie.clone(), keys }
     }
 
     /// Returns who sent a request, on a connection whose peer has this identity.
@@ -75,8 +82,9 @@ impl Naming {
         if self.by != NamedBy::Cookie {
             return None;
         }
-        let mut secret = [0; SECRET];
+        let mut secret = [0; RANDOM];
         random.fill(&mut secret).ok()?;
+        let secret = self.keys.wrap(b"", &secret, unix())?;
         let cookie = format!(
             "{}={}; Path=/; Max-Age=31536000; Secure; HttpOnly; SameSite=Lax",
             self.cookie,
@@ -107,11 +115,12 @@ impl Naming {
             .filter_map(name_and_value)
             .filter(|(name, _)| *name == self.cookie.as_bytes());
         let (_, value) = found.next()?;
-        let is_secret = value.len() == 2 * SECRET
+        let is_plain = value.len() <= LONGEST
             && value.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
+        let value = std::str::from_utf8(value).ok().filter(|_| is_plain)?;
+        let is_ours = self.keys.unwrap(b"", &hex::decode(value)?, unix()).is_some();
         // Two of them name no client: which one a client means can't be known.
-        let value = Some(value).filter(|_| is_secret && found.next().is_none())?;
-        std::str::from_utf8(value).ok()
+        (is_ours && found.next().is_none()).then_some(value)
     }
 }
 
@@ -130,10 +139,15 @@ fn name_and_value(pair: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use tessera_vault::{EpochKey, WrappingPurpose};
+    use zeroize::Zeroizing;
+
     use super::*;
 
     fn naming(by: NamedBy) -> Naming {
-        Naming::new(&ClientsSection { named_by: by, ..ClientsSection::default() })
+        let keys = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::ClientCookie);
+        keys.add(EpochKey::forever([1; 16], Zeroizing::new([7; 32])), unix()).unwrap();
+        Naming::new(&ClientsSection { named_by: by, ..ClientsSection::default() }, keys)
     }
 
     fn cookies(fields: &[&str]) -> HeaderMap {
@@ -153,8 +167,11 @@ mod tests {
         for bad in [
             "tessera-client=",
             "tessera-client=00",
-            "tessera-client=0000000000000000000000000000000G",
-            "tessera-client=0000000000000000000000000000000A",
+            // Invented, changed, in another spelling, too long, and two.
+            &format!("tessera-client={}", "0".repeat(secret.len())),
+            &format!("tessera-client={}0", &secret[..secret.len() - 1].replacen('a', "b", 1)),
+            &pair.to_uppercase(),
+            &format!("{pair}00"),
             &format!("{pair}; tessera-client=00000000000000000000000000000000"),
         ] {
             assert_eq!(client(&[bad]), None, "{bad}");
@@ -164,7 +181,9 @@ mod tests {
     #[test]
     fn other_cookies_may_have_any_bytes() {
         let naming = naming(NamedBy::Cookie);
-        let field = [&b"a=\xffb; tessera-client="[..], &[b'0'; 32]].concat();
+        let set = naming.new_cookie(tessera_aws_lc::provider().random).unwrap();
+        let pair = set.as_bytes().split(|byte| *byte == b';').next().unwrap();
+        let field = [&b"a=\xffb; "[..], pair].concat();
         let mut headers = HeaderMap::new();
         headers.append(COOKIE, HeaderValue::from_bytes(&field).unwrap());
         assert!(naming.client(None, &headers).is_some());

@@ -40,6 +40,9 @@ pub(crate) enum StateQuestion {
     HandOver,
 }
 
+/// How many WebSockets may be forwarded to a proxy at a time: half of a pool's streams.
+const UPGRADES: usize = 400;
+
 /// How long an export may take.
 const EXPORT: Duration = Duration::from_secs(5);
 
@@ -60,6 +63,12 @@ impl Peers {
     /// `connect` reaches them by mutual TLS.
     pub(crate) fn new(connect: Arc<dyn Connect>) -> Self {
         Self { connect, pools: Mutex::default() }
+    }
+
+    /// Moves new calls to new connections, since certificates were replaced.
+    pub(crate) fn renew(&self) {
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.values().for_each(Pool::renew);
     }
 
     /// Forwards a request, which names its client.
@@ -131,7 +140,8 @@ impl Peers {
             return Some(pool.clone());
         }
         let address: DialAddress = to.parse().ok()?;
-        let options = PoolOptions { connections: 4, ..PoolOptions::default() };
+        // WebSockets leave streams for ordinary requests.
+        let options = PoolOptions { upgrades: UPGRADES, ..PoolOptions::default() };
         let pool = Pool::new(self.connect.clone(), address, options);
         pools.insert(to.to_owned(), pool.clone());
         Some(pool)

@@ -113,10 +113,12 @@ fn names_one(identity: &[u8], admitted: &[String]) -> bool {
     if !text.starts_with("dns:") && !text.starts_with("uri:") {
         return false;
     }
-    let plain = |name: &str| {
-        name.strip_prefix("dns:").or_else(|| name.strip_prefix("uri:")).map(str::to_owned)
-    };
-    text.split(' ').filter_map(plain).any(|name| admitted.contains(&name))
+    text.split(' ').any(|name| match (name.strip_prefix("dns:"), name.strip_prefix("uri:")) {
+        // RFC 4343: names of DNS don't differ by case, and identities have them in lower case.
+        (Some(name), _) => admitted.iter().any(|it| it.eq_ignore_ascii_case(name)),
+        (_, Some(uri)) => admitted.iter().any(|it| it == uri),
+        _ => false,
+    })
 }
 
 /// Whether a target in absolute form (RFC 9112 §3.2.2) names a scheme of HTTP.

@@ -1,17 +1,19 @@
 //! What other proxies of the pool send: requests of this proxy's clients, and questions for a client's state. Only holders of
 //! a certificate of the pool reach this.
 
+use std::time::Duration;
+
 use http::{HeaderValue, Request, Response, StatusCode};
 use tessera_bindings::{ClientName, ForwardedRoute, Generation};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::keep;
+use tessera_proxy::http::server::{UpgradeRequest, keep};
 use tessera_proxy::logging::tracing;
 use tokio::time::timeout;
 
+use super::Edge;
 use super::response::{no_service, refuse};
 use super::routing::Routed;
-use super::{Edge, PATIENCE};
 use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
 use crate::peers::StateQuestion;
 
@@ -58,8 +60,11 @@ impl Edge {
         let client = self.clients.at(name, unix());
         match self.route(&client, service.state.is_some()).await {
             Routed::Serve { announce, in_progress } => {
+                let is_upgrade = request.extensions().get::<UpgradeRequest>().is_some();
                 let mut response = self.execute(service, Some(name), request).await;
-                keep(&mut response, in_progress);
+                if !is_upgrade {
+                    keep(&mut response, in_progress);
+                }
                 self.announce(&mut response, &announce);
                 response
             }
@@ -82,10 +87,14 @@ impl Edge {
             return not_here();
         }
         if question == StateQuestion::HandOver
-            && timeout(PATIENCE, self.clients.at(name, unix()).hand_over(generation)).await.is_err()
+            && timeout(HAND_OVER, self.clients.at(name, unix()).hand_over(generation))
+                .await
+                .is_err()
         {
-            let why = "requests of the client are still in progress here";
-            return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
+            tracing::warn!(
+                client = %String::from_utf8_lossy(name.as_bytes()),
+                "requests of the client are still in progress: what they change is lost"
+            );
         }
         let state = match self.export(name).await {
             Ok(state) => state,
@@ -106,9 +115,13 @@ impl Edge {
     }
 }
 
-/// Refuses a request without having executed it.
+/// How long a hand-over waits for requests in progress: less than the next proxy waits for it.
+const HAND_OVER: Duration = Duration::from_millis(1500);
+
+/// Refuses a request without having executed it. An Envoy passes the refusal on to the client, who may try again.
 fn not_here() -> Response<Body> {
-    let mut response = refuse(StatusCode::MISDIRECTED_REQUEST, "another proxy serves this client");
+    let why = "another proxy serves this client: try again";
+    let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, why);
     response.headers_mut().insert(REFUSED, HeaderValue::from_static("?1"));
     response
 }

@@ -108,8 +108,11 @@ impl Edge {
             if let Some(binding) = self.table.binding(&client)
                 && binding.owner() == &self.own
             {
-                // It is moving, or the store is away: it is released by the next owner, or stays.
-                let _ = self.bindings.release(&client, binding.generation, &self.own).await;
+                let released = self.bindings.release(&client, binding.generation, &self.own).await;
+                if released.is_err() {
+                    // It is moving, or the store is away: later.
+                    self.clients.know(&client, unix());
+                }
             }
         }
         self.metrics.follow(self.table.len(), self.lease.is_held());

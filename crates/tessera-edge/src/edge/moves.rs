@@ -15,6 +15,7 @@ use tessera_bindings::{
     Binding, BindingError, BindingState, ChangedBinding, ChangedBindings, ClientName, Generation,
     Import, ProxyName, StepRefused,
 };
+use tessera_kit::clock::unix;
 use tessera_kit::hex;
 use tessera_proxy::logging::tracing;
 use tokio::sync::Semaphore;
@@ -56,6 +57,8 @@ impl Edge {
                 ChangedBinding::Of(client) => self.look_at(&client, &under_way),
                 ChangedBinding::All => {
                     for client in self.table.clients_of(&self.own) {
+                        // So that it is released if it never comes.
+                        self.clients.know(&client, unix());
                         self.look_at(&client, &under_way);
                     }
                 }

@@ -12,8 +12,9 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::http::server::{UpgradeRequest, keep};
+use tessera_proxy::logging::tracing;
 use tessera_tokio::http::EarlyRequest;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::response::{failed, no_service, not_admitted, refuse};
 use super::routing::{MOVING, Routed};
@@ -30,7 +31,8 @@ pub(crate) struct ClientConnection {
     pub(crate) address: Option<IpAddr>,
     /// What the client's certificate names.
     pub(crate) identity: Option<Vec<u8>>,
-    client: Mutex<Option<Arc<Client>>>,
+    /// The client of the last request, and the signal that its connections should end, from that request on.
+    client: Mutex<Option<(Arc<Client>, watch::Receiver<u64>)>>,
     named: Notify,
     /// Whether the one-time keys of this connection's tickets went where the client's next connection goes.
     has_moved_keys: AtomicBool,
@@ -54,13 +56,11 @@ impl ClientConnection {
     pub(crate) async fn left(&self) {
         loop {
             let named = self.named.notified();
-            let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let Some(client) = client else {
+            let leaving = self.client.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some((_, mut leaving)) = leaving else {
                 named.await;
                 continue;
             };
-            let mut leaving = client.leaving();
-            drop(client);
             tokio::select! {
                 changed = leaving.changed() => match changed {
                     Ok(()) => return,
@@ -74,8 +74,8 @@ impl ClientConnection {
 
     fn is_of(&self, client: &Arc<Client>) {
         let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        if !current.as_ref().is_some_and(|current| Arc::ptr_eq(current, client)) {
-            *current = Some(client.clone());
+        if !current.as_ref().is_some_and(|(current, _)| Arc::ptr_eq(current, client)) {
+            *current = Some((client.clone(), client.leaving()));
             self.named.notify_waiters();
         }
     }
@@ -101,7 +101,8 @@ impl Edge {
             return self.refused(not_admitted(service, status));
         }
         let host = services::host(&request).unwrap_or_default();
-        fields::add_way(request.headers_mut(), connection.address, &host);
+        let version = request.version();
+        fields::add_way(request.headers_mut(), version, connection.address, &host);
         let named = self.naming.client(identity, request.headers());
         self.naming.hide(request.headers_mut());
         let Some(named) = named else {
@@ -159,8 +160,12 @@ impl Edge {
         for _ in 0..FORWARDS {
             match self.route(client, service.state.is_some()).await {
                 Routed::Serve { announce, in_progress } => {
+                    let is_upgrade = request.extensions().get::<UpgradeRequest>().is_some();
                     let mut response = self.execute(service, Some(name), request).await;
-                    keep(&mut response, in_progress);
+                    // A WebSocket ends where it is, and no hand-over waits for it.
+                    if !is_upgrade {
+                        keep(&mut response, in_progress);
+                    }
                     self.announce(&mut response, &announce);
                     return response;
                 }
@@ -169,7 +174,11 @@ impl Edge {
                     let again = repeated(&request);
                     match self.forward(&to, name, generation, request).await {
                         Ok(response) => return response,
-                        Err(ForwardError::Failed(error)) => return self.refused(failed(&error)),
+                        Err(ForwardError::Failed(error)) => {
+                            tracing::debug!(to, "the client's proxy can't be reached: {error}");
+                            self.metrics.request(RequestResult::Failed);
+                            return failed("the client's proxy", &error);
+                        }
                         Err(ForwardError::Refused) => {}
                     }
                     let binding = self.table.binding(name);
@@ -209,9 +218,9 @@ impl Edge {
                 response
             }
             Err(error) => {
-                tessera_proxy::logging::tracing::debug!(service = service.name, "{error}");
+                tracing::debug!(service = service.name, "{error}");
                 self.metrics.request(RequestResult::Failed);
-                failed(&error)
+                failed("the service", &error)
             }
         }
     }

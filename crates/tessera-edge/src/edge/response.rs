@@ -25,7 +25,7 @@ pub(super) fn no_service(status: StatusCode) -> Response<Body> {
         status,
         match status {
             StatusCode::NOT_FOUND => "no service has this host and path",
-            _ => "the request's host or path can't be read in one way alone",
+            _ => "the request's host or path is ambiguous",
         },
     )
 }
@@ -48,19 +48,20 @@ pub(super) fn not_admitted(service: &Service, status: StatusCode) -> Response<Bo
 }
 
 /// Refuses a request that could not be passed on. 503: it wasn't executed, and may be sent again.
-pub(super) fn failed(error: &CallError) -> Response<Body> {
+pub(super) fn failed(whose: &str, error: &CallError) -> Response<Body> {
     match (&error.kind, error.sent) {
         (CallErrorKind::DeadlineExceeded, _) => {
-            refuse(StatusCode::GATEWAY_TIMEOUT, "the service didn't answer in time")
+            refuse(StatusCode::GATEWAY_TIMEOUT, &format!("{whose} didn't answer in time"))
         }
         (CallErrorKind::RequestBody, _) => {
             refuse(StatusCode::BAD_REQUEST, "the request's body is incomplete or too long")
         }
         (_, Delivery::Nothing) => {
-            refuse(StatusCode::SERVICE_UNAVAILABLE, "the service can't be reached now")
+            refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{whose} can't be reached now"))
         }
-        (_, Delivery::Maybe) => {
-            refuse(StatusCode::BAD_GATEWAY, "the service's connection ended before its answer")
-        }
+        (_, Delivery::Maybe) => refuse(
+            StatusCode::BAD_GATEWAY,
+            &format!("the connection to {whose} ended before the answer"),
+        ),
     }
 }

@@ -7,9 +7,12 @@
 mod messages;
 mod service;
 
+use std::time::Duration;
+
 use http::header::{COOKIE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tessera_kit::clock::unix;
+use tokio::time::timeout;
 
 use self::messages::{
     CheckRequest, CheckResponse, DeniedHttpResponse, HeaderValueOption, HttpRequest, HttpStatus,
@@ -19,6 +22,9 @@ pub(crate) use self::service::AuthorizationService;
 use crate::edge::{Edge, Routed};
 use crate::fields;
 use crate::metrics::RequestResult;
+
+/// How long Envoy waits for an answer at most: less than its own limit, after which a request passes unchecked or fails.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// gRPC's codes of the answer: the request may pass, or not now.
 const OK: i32 = 0;
@@ -49,12 +55,17 @@ async fn check(edge: &Edge, request: CheckRequest) -> CheckResponse {
     }
     let name =
         HeaderValueOption::set(fields::CLIENT.as_str(), fields::percent_encoded(&client.name));
-    match edge.route(&client, edge.has_state()).await {
+    let (cookie, no_cookie) = hidden(edge, &http);
+    let routed = timeout(PATIENCE, edge.route(&client, edge.has_state())).await;
+    match routed.unwrap_or(Routed::Refuse("the client is moving: try again")) {
         Routed::Serve { announce, .. } => {
             edge.metrics.request(RequestResult::Served);
             allow(OkHttpResponse {
-                headers: vec![name],
-                headers_to_remove: claims(&http, &[fields::CLIENT]),
+                headers: [name].into_iter().chain(cookie).collect(),
+                headers_to_remove: claims(&http, &[fields::CLIENT])
+                    .into_iter()
+                    .chain(no_cookie)
+                    .collect(),
                 response_headers_to_add: vec![HeaderValueOption::set(
                     "alt-svc",
                     edge.alt_svc(&announce),
@@ -64,8 +75,11 @@ async fn check(edge: &Edge, request: CheckRequest) -> CheckResponse {
         Routed::ServeUnbound => {
             edge.metrics.request(RequestResult::Served);
             allow(OkHttpResponse {
-                headers: vec![name],
-                headers_to_remove: claims(&http, &[fields::CLIENT]),
+                headers: [name].into_iter().chain(cookie).collect(),
+                headers_to_remove: claims(&http, &[fields::CLIENT])
+                    .into_iter()
+                    .chain(no_cookie)
+                    .collect(),
                 ..OkHttpResponse::default()
             })
         }
@@ -116,16 +130,31 @@ fn claims(http: &HttpRequest, set: &[HeaderName]) -> Vec<String> {
     http.headers.keys().filter(is_claim).cloned().collect()
 }
 
+/// Returns the cookies that a service sees, if they differ from those of the client; or the name of the field, if it sees none.
+fn hidden(edge: &Edge, http: &HttpRequest) -> (Option<HeaderValueOption>, Option<String>) {
+    let before = cookies(http);
+    let mut after = before.clone();
+    edge.naming.hide(&mut after);
+    match (before == after, after.get(COOKIE).and_then(|cookie| cookie.to_str().ok())) {
+        (true, _) => (None, None),
+        (false, Some(cookie)) => (Some(HeaderValueOption::set(COOKIE.as_str(), cookie)), None),
+        (false, None) => (None, Some(COOKIE.as_str().to_owned())),
+    }
+}
+
 /// Returns what a client's certificate names, as [`tessera_webpki`] writes it for a certificate with a single name.
 fn identity(principal: &str) -> Option<Vec<u8>> {
-    let kind = match principal {
+    let name = match principal {
         "" => return None,
-        uri if uri.contains("://") => "uri",
+        // A URI begins with a scheme, and no name of DNS has a colon.
+        uri if uri.contains(':') && !uri.contains('=') || uri.contains("://") => {
+            return Some(format!("uri:{uri}").into_bytes());
+        }
         // A subject, of a certificate without other names.
         subject if subject.contains('=') => return None,
-        _ => "dns",
+        name => name.to_ascii_lowercase(),
     };
-    Some(format!("{kind}:{}", principal.to_ascii_lowercase()).into_bytes())
+    Some(format!("dns:{name}").into_bytes())
 }
 
 fn cookies(http: &HttpRequest) -> HeaderMap {
@@ -186,7 +215,8 @@ mod tests {
         assert_eq!(texts(&ok.response_headers_to_add), [announced("b")]);
         let ok = ask(&stage, "b", "drone.example", &[]).await.ok_response.unwrap();
         assert_eq!(texts(&ok.response_headers_to_add), [announced("b")]);
-        assert_eq!(stage.table.binding(&drone).unwrap().owner().0, "b");
+        let is_there = || stage.table.binding(&drone).is_some_and(|it| it.owner().0 == "b");
+        crate::demo::until("b owns it", is_there).await.unwrap();
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -200,6 +230,8 @@ mod tests {
                 (0, vec!["tessera-client".to_owned()])
             );
         }
-        assert_eq!(identity("spiffe://x/y").unwrap(), b"uri:spiffe://x/y");
+        assert_eq!(identity("spiffe://x/Y").unwrap(), b"uri:spiffe://x/Y");
+        assert_eq!(identity("urn:uuid:1").unwrap(), b"uri:urn:uuid:1");
+        assert_eq!(identity("Drone.example").unwrap(), b"dns:drone.example");
     }
 }

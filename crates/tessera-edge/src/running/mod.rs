@@ -18,6 +18,7 @@ use tessera_proxy::process::{RunningProduct, StartContext};
 use tessera_proxy::stores::{PoolStores, Stores};
 use tessera_store::Store;
 use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
+use tessera_vault::WrappingPurpose;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -39,6 +40,7 @@ pub(crate) struct RunningEdge {
     configuration: Mutex<config::Edge>,
     for_clients: LiveTarget<Acceptor>,
     for_peers: LiveTarget<Acceptor>,
+    to_peers: LiveTarget<Connector>,
     stores: Stores,
     addresses: Vec<(&'static str, std::net::SocketAddr)>,
     ending: watch::Sender<bool>,
@@ -124,9 +126,12 @@ impl RunningEdge {
             table,
             lease,
             clients: Clients::default(),
-            naming: Naming::new(&configuration.clients),
-            peers: Peers::new(Arc::new(Tls::new(connector))),
-            state_keys: load::state_keys(&pool.key)?,
+            naming: Naming::new(
+                &configuration.clients,
+                load::pool_keys(&pool.key, WrappingPurpose::ClientCookie)?,
+            ),
+            peers: Peers::new(Arc::new(Tls::new(connector.clone()))),
+            state_keys: load::pool_keys(&pool.key, WrappingPurpose::ClientState)?,
             vault: stores.moving(),
             services: RwLock::new(Arc::new(services)),
             settings: Settings {
@@ -180,6 +185,7 @@ impl RunningEdge {
             configuration: Mutex::new(configuration.clone()),
             for_clients: LiveTarget::new(for_clients),
             for_peers: LiveTarget::new(for_peers),
+            to_peers: LiveTarget::new(connector),
             stores,
             addresses,
             ending,
@@ -218,12 +224,17 @@ impl RunningEdge {
                 ));
             }
             let clients = self.for_clients.prepare(|| tls::for_clients(wanted, &self.stores))?;
-            let peers = self.for_peers.prepare(|| Ok(tls::for_peers(&wanted.peers)?.0))?;
-            Ok((services, clients, peers))
+            let (server, client) = tls::for_peers(&wanted.peers)?;
+            let peers = self.for_peers.prepare(|| Ok(server))?;
+            let to_peers = self.to_peers.prepare(|| Ok(client))?;
+            Ok((services, clients, peers, to_peers))
         };
-        let (services, clients, peers) = prepare().map_err(|error| loaded.locate(error))?;
+        let (services, clients, peers, to_peers) =
+            prepare().map_err(|error| loaded.locate(error))?;
         let changed = clients.exchange();
         peers.exchange();
+        to_peers.exchange();
+        self.edge.peers.renew();
         *self.edge.services.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(services);
         waiting.warn();
         tracing::info!(generation = changed.generation, "reloaded");
@@ -251,18 +262,18 @@ impl RunningProduct for RunningEdge {
 
     async fn end(&self) -> Result<(), ProgramError> {
         self.ending.send_replace(true);
-        let listeners =
-            std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
-        for listener in listeners {
-            // Wait for each, even if another failed.
-            let _ = listener.await;
-        }
-        // Only now: requests until here were this proxy's.
+        // At once: new requests of its clients go to others, who take them over.
         let left = tokio::time::timeout(LEASE, self.edge.lease.leave()).await;
         if !matches!(left, Ok(Ok(()))) {
             tracing::warn!(
                 "the store can't be reached: the others notice in {LEASE:?} that this proxy is gone"
             );
+        }
+        let listeners =
+            std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        for listener in listeners {
+            // Wait for each, even if another failed.
+            let _ = listener.await;
         }
         self.tasks.iter().for_each(JoinHandle::abort);
         self.stores.close().await

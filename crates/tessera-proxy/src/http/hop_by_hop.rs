@@ -16,7 +16,7 @@ pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
     for name in [TRANSFER_ENCODING, UPGRADE, KEEP_ALIVE, PROXY_CONNECTION] {
         headers.remove(name);
     }
-    if headers.get(TE).is_some_and(|te| te != "trailers") {
+    if headers.get_all(TE).iter().any(|te| te != "trailers") {
         headers.remove(TE);
     }
 }

@@ -35,6 +35,8 @@ pub enum WrappingPurpose {
     Snapshot,
     /// What services know of a client that moves to another server.
     ClientState,
+    /// Cookies that name clients.
+    ClientCookie,
 }
 
 impl WrappingKeys {
@@ -45,6 +47,7 @@ impl WrappingKeys {
             WrappingPurpose::TicketKeys => b"tessera wrapped ticket key v1",
             WrappingPurpose::Snapshot => b"tessera vault snapshot v1",
             WrappingPurpose::ClientState => b"tessera client state v1",
+            WrappingPurpose::ClientCookie => b"tessera client cookie v1",
         };
         Self { keys: KeySet::new(provider, label) }
     }
