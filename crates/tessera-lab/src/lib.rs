@@ -32,6 +32,7 @@
 mod adversary;
 mod bench;
 pub mod bithac;
+mod certificates;
 mod clock;
 mod components;
 mod control;

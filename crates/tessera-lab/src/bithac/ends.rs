@@ -14,10 +14,10 @@ use tessera_webpki::{
     ChainStore, KnownChains, PinnedKey, PinnedKeyVerifier, StoreBounds, WebPkiVerifier,
 };
 
-use super::certificates::{Certificates, Parties, Party};
 use super::rfc7924::Rfc7924Cache;
 use super::verifications::Verifications;
 use super::way::CertificateWay;
+use crate::certificates::{Certificates, Parties, Party};
 use crate::control::Preparation;
 use crate::endpoint::{Result, Stores, client_config, server_config};
 

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::report::{Cell, CellName, Hits, LargeCache, Memory, Part, Peak, Sample, Work};
+use super::report::{Cell, CellName, Hits, LargeCache, Memory, Part, Peak, Work};
 use crate::experiment::Failures;
+use crate::wired::{LONGEST_US, MOST_BYTES};
 
 /// A finished result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,11 +17,6 @@ pub(crate) enum Finished {
     Peak(Peak),
     Many(LargeCache),
 }
-
-/// The longest time in a connection, in microseconds: all time limits are far below.
-const LONGEST_US: f64 = 3_600e6;
-/// The most bytes that one end sends, with a large margin.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// Returns how many samples a cell has: bytes are the same each time, and of losses there are many cells.
 pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
@@ -70,7 +66,7 @@ pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
     if failed > most as u64 {
         return Err(format!("{failed} connections of {name} failed, but at most {most} may"));
     }
-    match cell.samples.iter().position(|sample| !can_be(sample)) {
+    match cell.samples.iter().position(|sample| !sample.can_be()) {
         Some(index) => Err(format!("sample {} of {name} is impossible", index + 1)),
         None => Ok(()),
     }
@@ -140,21 +136,6 @@ fn check_times(name: &str, client: &[f64], server: &[f64]) -> Result<(), String>
         Some(us) => Err(format!("a sample of {name} is {us} µs, not 0 to {LONGEST_US}")),
         None => Ok(()),
     }
-}
-
-/// Whether the times of a connection are in order, and the bytes of each layer include those above it.
-fn can_be(sample: &Sample) -> bool {
-    let Sample { tcp_us, handshake_us, response_us, client_engine_us, server_engine_us, .. } =
-        *sample;
-    let moments = [0.0, tcp_us, handshake_us, response_us, LONGEST_US];
-    let work = [client_engine_us, server_engine_us];
-    let sides = [sample.client, sample.server];
-    moments.is_sorted()
-        && work.iter().all(|us| (0.0..=LONGEST_US).contains(us))
-        && sides.iter().all(|sent| {
-            let layers = [1, sent.handshake, sent.tls, sent.payload, sent.ip, MOST_BYTES];
-            layers.is_sorted() && sent.packets > 0
-        })
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! The cells of the experiment that need a link.
 
-use std::time::Duration;
-
-use tessera_link::LinkParameters;
-
-use super::certificates::Certificates;
-use super::report::{CellName, LinkName, Part};
+use super::report::{CellName, Part};
 use super::way::CertificateWay;
+use crate::certificates::Certificates;
+use crate::wired::LinkName;
 
 /// The selection of cells.
 pub(super) struct CellSelection<'a> {
@@ -97,21 +94,6 @@ fn times() -> Vec<CellName> {
         })
     });
     cells.collect()
-}
-
-impl LinkName {
-    /// Returns the link's parameters; random numbers start at this seed.
-    pub(super) fn parameters(&self, seed: u64) -> LinkParameters {
-        let Self { rtt_ms, rate_bps, mtu, loss } = *self;
-        LinkParameters {
-            rtt: Duration::from_secs_f64(rtt_ms / 1e3),
-            rate: rate_bps,
-            mtu,
-            loss,
-            seed,
-            ..LinkParameters::default()
-        }
-    }
 }
 
 #[cfg(test)]

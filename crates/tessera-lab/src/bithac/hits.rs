@@ -1,10 +1,10 @@
 //! Caches that know only some of the peers: connections in memory.
 
-use super::certificates::{Certificates, Parties};
 use super::ends::Ends;
 use super::report::Hits;
 use super::way::{CertificateWay, check_certificates};
 use crate::bench::us;
+use crate::certificates::{Certificates, Parties};
 use crate::endpoint::Result;
 use crate::in_memory::{FinishedConnection, connect};
 

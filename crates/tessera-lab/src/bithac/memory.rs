@@ -9,10 +9,10 @@ use tessera::handshake::Checked;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_cache::measured::{self, Meter};
 
-use super::certificates::{Certificates, Parties, Party};
 use super::ends::Ends;
 use super::report::{CacheMemory, End, EntryContent, LargeCache, Memory, Peak};
 use super::way::CertificateWay;
+use crate::certificates::{Certificates, Parties, Party};
 use crate::clock;
 use crate::components;
 use crate::endpoint::Result;

@@ -9,8 +9,6 @@
 //!
 //! Both ends are threads of this process, and connect over the kernel's TCP; their computation is measured in memory.
 
-mod bytes;
-mod certificates;
 mod ends;
 pub(crate) mod finished;
 mod grid;
@@ -35,15 +33,15 @@ use std::path::PathBuf;
 use serde_json::json;
 use tessera_link::{LinkError, LinkKind};
 
-pub use self::certificates::Certificates;
 pub use self::report::Part;
 pub use self::way::CertificateWay;
+pub use crate::certificates::Certificates;
 
-use self::certificates::Parties;
 use self::finished::{Finished, computed_of, samples_of};
 use self::grid::CellSelection;
 use self::kind::Kind;
 use self::report::{Cell, CellName, Chains, Report};
+use crate::certificates::Parties;
 use crate::error::LabError;
 use crate::experiment::{self, Grid, Run, SAMPLES, Screen, open_link, refuse_twice};
 use crate::heap;

@@ -1,8 +1,8 @@
 //! The page of the experiment `bithac`.
 
 use super::kind::{self, Kind};
-use super::report::{Cell, End, LinkName, Part, Report, Sample, Work};
-use super::table::{self, connections, full, link_words, median, share_of_full, why_uncounted};
+use super::report::{Cell, End, Part, Report, Work};
+use super::table::{self, connections, full, median, share_of_full, why_uncounted};
 use super::way::CertificateWay;
 use crate::numbers::{NOTHING, count, percent};
 use crate::page::document::{Page, Section, answer, description_list};
@@ -10,6 +10,7 @@ use crate::page::figure::{Figure, Strip, on_one_axis};
 use crate::page::strip::LaneData;
 use crate::statistics::Median;
 use crate::table::html::{self, escaped};
+use crate::wired::{LinkName, Sample};
 
 /// Writes the page.
 pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
@@ -92,7 +93,7 @@ pub(crate) fn saved(report: &Report) -> [String; 2] {
     let rest = times.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(share, cell)| {
         // No line ends within a name.
         let keys = cell.name.certificates.name().replace('-', "\u{2011}");
-        let link = link_words(&cell.name.link);
+        let link = cell.name.link.words();
         format!("Its response comes after {} of the time over {link}, with {keys}.", percent(share))
     });
     [sentence, rest.unwrap_or_default()]
@@ -146,7 +147,7 @@ fn figures(cells: &[Cell], part: Part) -> String {
     let compared = cells.chunk_by(is_one_link).map(|cells| {
         let figures = cells.chunk_by(is_one_figure).filter_map(|cells| {
             let name = &cells.first()?.name;
-            let title = format!("{what}: {}, {}", name.certificates, link_words(&name.link));
+            let title = format!("{what}: {}, {}", name.certificates, name.link.words());
             let strips = cells.iter().map(|cell| strip(cell, part)).collect();
             Some(Figure { title, unit, note: "", lanes, strips })
         });
@@ -179,9 +180,9 @@ mod tests {
     use tessera_reports::Machine;
 
     use super::*;
-    use crate::bithac::certificates::Certificates;
     use crate::bithac::report::Chains;
     use crate::bithac::samples;
+    use crate::certificates::Certificates;
 
     fn report() -> Report {
         Report {

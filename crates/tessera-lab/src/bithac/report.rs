@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tessera_reports::Machine;
 
-use super::bytes::SentBytes;
-use super::certificates::Certificates;
 use super::way::CertificateWay;
+use crate::certificates::Certificates;
 use crate::heap;
+use crate::wired::{LinkName, Sample};
 
 /// The experiment with its results.
 #[derive(Clone, Serialize, Deserialize)]
@@ -63,16 +63,6 @@ pub(crate) struct CellName {
     pub(crate) link: LinkName,
 }
 
-/// A link of the experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LinkName {
-    pub(crate) rtt_ms: f64,
-    /// Bits a second in each direction; `None`: no limit.
-    pub(crate) rate_bps: Option<u64>,
-    pub(crate) mtu: u16,
-    pub(crate) loss: f64,
-}
-
 /// The question that cells answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -89,23 +79,6 @@ pub enum Part {
     Hits,
     /// The heap memory of remembered peers, up to 64; and the peak of a connection.
     Memory,
-}
-
-/// A connection. Times are from connect() on, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Sample {
-    /// Until TCP was connected.
-    pub(crate) tcp_us: f64,
-    /// Until the client's handshake was complete.
-    pub(crate) handshake_us: f64,
-    /// Until the client had the response.
-    pub(crate) response_us: f64,
-    /// Processor time in calls of the engine.
-    pub(crate) client_engine_us: f64,
-    pub(crate) server_engine_us: f64,
-    /// The bytes of each end.
-    pub(crate) client: SentBytes,
-    pub(crate) server: SentBytes,
 }
 
 /// The computation of a way with chains of a length: samples are connections in memory.
@@ -370,17 +343,5 @@ impl End {
             Self::Client => "client",
             Self::Server => "server",
         }
-    }
-}
-
-impl Sample {
-    /// TLS records of the handshake, both directions.
-    pub(crate) fn handshake_bytes(&self) -> u64 {
-        self.client.handshake + self.server.handshake
-    }
-
-    /// IP packets whole, both directions.
-    pub(crate) fn ip_bytes(&self) -> u64 {
-        self.client.ip + self.server.ip
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::SentBytes;
-use super::certificates::Certificates;
 use super::report::{
-    CacheMemory, Cell, CellName, End, EntryContent, Hits, Instructions, LargeCache, LinkName,
-    Memory, Part, Peak, Sample, Work,
+    CacheMemory, Cell, CellName, End, EntryContent, Hits, Instructions, LargeCache, Memory, Part,
+    Peak, Work,
 };
 use super::way::CertificateWay;
+use crate::certificates::Certificates;
+use crate::wired::{LinkName, Sample, SentBytes};
 
 /// Returns a cell with this many identical samples.
 pub(crate) fn cell(part: Part, samples: usize) -> Cell {

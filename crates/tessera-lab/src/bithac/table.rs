@@ -1,13 +1,13 @@
 //! The results as tables, and the terms in them.
 
 use super::report::{
-    Cell, CellName, End, Hits, Instructions, LargeCache, LinkName, Memory, Peak, Report, Sample,
-    Work,
+    Cell, CellName, End, Hits, Instructions, LargeCache, Memory, Peak, Report, Work,
 };
 use super::way::CertificateWay;
-use crate::numbers::{NOTHING, count, fixed, plain, rate};
+use crate::numbers::{NOTHING, count, fixed};
 use crate::statistics::Median;
 use crate::table::{Cell as Entry, Name, Row, Table, cells};
+use crate::wired::Sample;
 
 /// Returns the table of cells over links, without rows.
 pub(super) fn over_links() -> Table {
@@ -41,7 +41,7 @@ pub(super) fn cell(of: &Cell, all: &[Cell]) -> Row {
 /// Returns the name of a cell.
 pub(super) fn name(of: &Cell) -> Name {
     let CellName { way, certificates, link, .. } = &of.name;
-    Name::new(of.name.key(), way.name()).with("", certificates.name()).with("", link_words(link))
+    Name::new(of.name.key(), way.name()).with("", certificates.name()).with("", link.words())
 }
 
 /// Returns the table of what both ends compute, without rows.
@@ -224,18 +224,6 @@ pub(crate) fn is_more(share: f64) -> bool {
     share >= 1.01
 }
 
-/// Describes a link: its rate, round-trip time and losses.
-pub(crate) fn link_words(link: &LinkName) -> String {
-    let LinkName { rtt_ms, rate_bps, mtu, loss } = *link;
-    let parts = [
-        rate_bps.map(rate),
-        (rtt_ms > 0.0).then(|| format!("{} ms", plain(rtt_ms))),
-        Some(format!("MTU {}", count(mtu))),
-        (loss > 0.0).then(|| format!("loss {} %", plain(loss * 1e2))),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
 /// Returns how many connections a report has.
 pub(crate) fn connections(report: &Report) -> usize {
     let over_links = report.cells.iter().map(|cell| cell.samples.len());
@@ -303,13 +291,5 @@ mod tests {
         }
         assert_eq!(share_of_full(&cached, &all[2..]), None);
         assert!(of_full(Some(1.01)).is_bad && !of_full(Some(1.009)).is_bad);
-    }
-
-    #[test]
-    fn a_link_is_described_in_words() {
-        let link = LinkName { rtt_ms: 20.0, rate_bps: Some(250_000), mtu: 127, loss: 0.01 };
-        assert_eq!(link_words(&link), "250 kbit/s, 20 ms, MTU 127, loss 1 %");
-        let link = LinkName { rtt_ms: 0.0, rate_bps: None, mtu: 576, loss: 0.0 };
-        assert_eq!(link_words(&link), "MTU 576");
     }
 }

@@ -10,7 +10,7 @@ use tessera::{Facts, Role};
 use tessera_cache::Carrier;
 use tessera_reports::{Continuation, Mode, OneTimeKey};
 
-use super::certificates::Certificates;
+use crate::certificates::Certificates;
 use crate::ways::Way;
 
 /// How certificates travel when two ends reconnect.

@@ -1,11 +1,11 @@
 //! The computation of both ends: connections in memory, with chains of one to four certificates.
 
-use super::certificates::{Certificates, Parties};
 use super::ends::Ends;
 use super::report::{Instructions, Work};
 use super::verifications::Verifications;
 use super::way::CertificateWay;
 use crate::bench::{check, us};
+use crate::certificates::{Certificates, Parties};
 use crate::endpoint::Result;
 use crate::in_memory::{FinishedConnection, connect};
 use crate::instructions::CountingGuard;

@@ -152,7 +152,7 @@ impl Wire {
 
     /// Returns how the connection began: the bytes of the first flight, those in the SYN, and whether the server
     /// accepted these.
-    pub(super) fn beginning(&self) -> (u64, u64, bool) {
+    pub(crate) fn beginning(&self) -> (u64, u64, bool) {
         let taken = syn_data_was_taken(&self.stream).unwrap_or(false);
         (self.first_flight, self.syn_bytes, taken)
     }

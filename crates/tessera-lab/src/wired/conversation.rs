@@ -21,7 +21,7 @@ use crate::pki::SERVER_NAME;
 const CONTENT: u8 = b'.';
 
 /// What TLS adds to data in a record: header, type and tag (RFC 8446 §5.2).
-const RECORD_OVERHEAD: u64 = 5 + 1 + 16;
+pub(crate) const RECORD_OVERHEAD: u64 = 5 + 1 + 16;
 
 /// An exchange as sizes, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub(crate) struct EndReport {
     pub(crate) suite: Option<u16>,
     /// The bytes that this end sent over TCP.
     pub(crate) sent: u64,
+    /// Those that it sent before it received any, without early data: a client's ClientHello.
+    pub(crate) hello: u64,
     /// Those of its handshake: without records with data, and without tickets.
     pub(crate) handshake_sent: u64,
     /// Processor time in calls of the engine.
@@ -56,6 +58,7 @@ impl EndReport {
             facts: facts.clone(),
             suite: facts.suite.map(|suite| suite.0),
             sent: 0,
+            hello: 0,
             handshake_sent,
             engine_cpu: Duration::ZERO,
             complete,
@@ -163,6 +166,8 @@ impl Caller {
         }
         let complete = complete.ok_or("the connection ended during the handshake")?;
         let mut told = EndReport::new(connection.facts(), complete);
+        let data = if early > 0 { early as u64 + RECORD_OVERHEAD } else { 0 };
+        told.hello = wire.beginning().0.saturating_sub(data);
         let (cost, _) = wire.close(connection, process_cpu)?;
         (told.sent, told.engine_cpu, told.responded) = (cost.sent, cost.engine_cpu, responded);
         // The server's close_notify belongs to the connection.

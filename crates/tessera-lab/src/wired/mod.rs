@@ -1,7 +1,11 @@
-//! A link with both of its ends as threads of this process, and an observer at the client's end, who sees each packet.
+//! A link with both of its ends as threads of this process, and an observer at the client's end, who sees each packet
+//! of an emulated one.
 
+mod bytes;
 mod conversation;
+mod link_name;
 mod observer;
+mod sample;
 mod segment;
 
 use std::io;
@@ -19,8 +23,11 @@ use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
 use tessera_link::{End, Link, LinkParameters};
 
-pub(crate) use self::conversation::{Caller, EndReport, Sizes};
+pub(crate) use self::bytes::{Counter, SentBytes};
+pub(crate) use self::conversation::{Caller, EndReport, RECORD_OVERHEAD, Sizes};
+pub(crate) use self::link_name::LinkName;
 pub(crate) use self::observer::Watch;
+pub(crate) use self::sample::{LONGEST_US, MOST_BYTES, Sample};
 pub(crate) use self::segment::Segment;
 #[cfg(test)]
 pub(crate) use self::segment::tests::packet;
@@ -34,7 +41,8 @@ use crate::error::LabError;
 
 /// Both ends, and the link between them.
 pub(crate) struct WiredPair {
-    observer: Observer,
+    /// Over loopback packets would pass twice: none.
+    observer: Option<Observer>,
     listener: TcpListener,
     address: SocketAddrV4,
     // Dropped last: the others are at its ends.
@@ -53,8 +61,12 @@ pub(crate) struct Call {
 
 impl WiredPair {
     pub(crate) fn new(link: Link) -> Result<Self, LabError> {
-        let observer = at(&link, End::Client, Observer::open)
-            .map_err(LabError::system("opening the observer's socket, which needs CAP_NET_RAW"))?;
+        let failed = LabError::system("opening the observer's socket, which needs CAP_NET_RAW");
+        let observer = if link.emulates() {
+            Some(at(&link, End::Client, Observer::open).map_err(failed)?)
+        } else {
+            None
+        };
         let server = link.addresses().server;
         let listen = move || {
             let listener = TcpListener::bind((server, 0))?;
@@ -93,13 +105,16 @@ impl WiredPair {
         exchanges: &[Sizes],
         mut watched: Option<&mut dyn Watch>,
     ) -> Result<Call, LabError> {
-        self.observer.forget().map_err(LabError::system(OBSERVING))?;
+        if let Some(observer) = &mut self.observer {
+            observer.forget().map_err(LabError::system(OBSERVING))?;
+        }
         let stream = self.socket().map_err(LabError::system("making a socket"))?;
         let (listener, address) = (&self.listener, SocketAddr::V4(self.address));
         let observer = &mut self.observer;
-        let mut look = || match &mut watched {
-            Some(watched) => observer.look(&mut **watched),
-            None => observer.forget(),
+        let mut look = || match (&mut watched, &mut *observer) {
+            (Some(watched), Some(observer)) => observer.look(&mut **watched),
+            (None, Some(observer)) => observer.forget(),
+            (_, None) => Ok(()),
         };
         let (called, answered) = thread::scope(|scope| {
             let serving = scope.spawn(|| {
@@ -128,10 +143,11 @@ impl WiredPair {
 
     /// Watches the end of the last connection: the end that closes first misses TCP's last segments.
     pub(crate) fn see_the_end(&mut self, watched: &mut dyn Watch) -> Result<(), LabError> {
+        let Some(observer) = &mut self.observer else { return Ok(()) };
         // The last packets, and threads that are slow.
         const SLOW: Duration = Duration::from_millis(5);
         thread::sleep(self.link.parameters().settling_time() + SLOW);
-        self.observer.look(watched).map_err(LabError::system(OBSERVING))
+        observer.look(watched).map_err(LabError::system(OBSERVING))
     }
 
     /// Returns a socket at the client's end, not connected yet: connecting is part of the flow.

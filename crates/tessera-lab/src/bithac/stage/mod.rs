@@ -1,18 +1,15 @@
 //! Connections over a link, each with its bytes and times.
 
-use std::time::Duration;
-
 use tessera_link::{Link, LinkKind, LinkParameters};
 
-use super::bytes::{Counter, Packets, SentBytes};
-use super::certificates::Parties;
 use super::ends::{Ends, SESSIONS_AT_ONCE};
-use super::report::{Cell, CellName, Part, Sample};
+use super::report::{Cell, CellName, Part};
 use super::way::check_certificates;
-use crate::bench::{check, us};
+use crate::bench::check;
+use crate::certificates::Parties;
 use crate::error::LabError;
 use crate::experiment::{Failures, seed_of};
-use crate::wired::{Call, Caller, EndReport, Sizes, WiredPair};
+use crate::wired::{Caller, Counter, Sample, Sizes, WiredPair};
 
 /// One message each way.
 const EXCHANGE: Sizes = Sizes { request: 16, response: 16 };
@@ -38,7 +35,7 @@ pub(super) fn measure(
     while measured.len() < samples {
         match connection(&mut wired, &mut ends, parties) {
             // Nothing was lost: the machine was slow, and TCP retransmitted too early.
-            Ok(sample) if name.part == Part::Bytes && was_sent_again(&sample) => {
+            Ok(sample) if name.part == Part::Bytes && sample.was_sent_again() => {
                 again += 1;
                 if again > MOST_AGAIN {
                     let what = "TCP retransmits what was not lost: the machine is too busy";
@@ -58,11 +55,6 @@ pub(super) fn measure(
 
 /// How often to repeat a connection whose bytes are counted.
 const MOST_AGAIN: usize = 50;
-
-/// Whether TCP retransmitted.
-fn was_sent_again(sample: &Sample) -> bool {
-    [sample.client, sample.server].iter().any(|sent| sent.payload != sent.tls)
-}
 
 /// Gives the client what it needs from earlier connections: tickets for this many, and filled caches.
 fn prepare(wired: &mut WiredPair, ends: &mut Ends, times: usize) -> Result<(), LabError> {
@@ -105,30 +97,7 @@ fn connection(
     check(route, &call.client.observed, &call.server.observed)?;
     check_certificates(ends.way, &call.client.facts, &call.server.facts)
         .map_err(LabError::Connection)?;
-    sample(&call, &counter)
-}
-
-fn sample(call: &Call, counter: &Counter) -> Result<Sample, LabError> {
-    let since = |moment: Duration| us(moment.saturating_sub(call.started));
-    let responded = call.client.responded;
-    let responded =
-        responded.ok_or_else(|| LabError::Connection("a connection carried nothing".to_owned()))?;
-    let sent = |told: &EndReport, packets: Packets| SentBytes {
-        handshake: told.handshake_sent,
-        tls: told.sent,
-        ip: packets.ip,
-        packets: packets.count,
-        payload: packets.payload,
-    };
-    Ok(Sample {
-        tcp_us: since(call.connected),
-        handshake_us: since(call.client.complete),
-        response_us: since(responded),
-        client_engine_us: us(call.client.engine_cpu),
-        server_engine_us: us(call.server.engine_cpu),
-        client: sent(&call.client, counter.from_client),
-        server: sent(&call.server, counter.from_server),
-    })
+    Sample::of(&call, &counter)
 }
 
 fn failed(error: Box<dyn std::error::Error>) -> LabError {

@@ -5,12 +5,13 @@ use std::net::{SocketAddrV4, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use tessera_link::End;
 
 use super::*;
-use crate::bithac::certificates::Certificates;
 use crate::bithac::way::CertificateWay;
+use crate::certificates::Certificates;
 use crate::wired::Segment;
 
 /// Returns both ends over a link with small packets; `None` only if the machine forbids it, which must not happen to

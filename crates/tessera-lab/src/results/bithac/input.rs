@@ -9,14 +9,13 @@ use tessera_reports::Machine;
 use crate::bithac::finished::{
     check_cell, check_hits, check_many, check_memory, check_peak, check_work,
 };
-use crate::bithac::report::{
-    Cell, CellName, Hits, LargeCache, LinkName, Memory, Part, Peak, Report, Sample, Work,
-};
+use crate::bithac::report::{Cell, CellName, Hits, LargeCache, Memory, Part, Peak, Report, Work};
 use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::error::LabError;
 use crate::experiment::limits::CheckResult;
 use crate::results::input::{parse, text, wrong};
+use crate::wired::{LinkName, Sample};
 
 /// The names of the reports in their directory.
 const FILES: [&str; 2] = ["bithac.json", "tls12.json"];

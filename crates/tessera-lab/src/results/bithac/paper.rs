@@ -3,10 +3,11 @@
 
 use super::input::{Inputs, PaperComparison};
 use super::targets::{median, ratio};
-use crate::bithac::report::{End, Sample};
+use crate::bithac::report::End;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::numbers::{NOTHING, fixed};
 use crate::table::{Table, cells};
+use crate::wired::Sample;
 
 /// The numbers, by which rows are in order.
 const NUMBERS: [&str; 11] = ["B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B11"];

@@ -1,13 +1,12 @@
 //! The targets, and the results.
 
 use super::input::Inputs;
-use crate::bithac::report::{
-    CellName, End, EntryContent, Hits, LargeCache, LinkName, Part, Sample,
-};
+use crate::bithac::report::{CellName, End, EntryContent, Hits, LargeCache, Part};
 use crate::bithac::{CertificateWay, Certificates};
 use crate::numbers::{count, fixed};
 use crate::statistics::Median;
 use crate::table::{Cell, Table, cells};
+use crate::wired::{LinkName, Sample};
 
 /// A target: its name, the measurement, and its upper limit.
 struct Target {

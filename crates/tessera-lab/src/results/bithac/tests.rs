@@ -5,11 +5,10 @@ use tessera_reports::Machine;
 
 use super::input::Inputs;
 use super::{TABLES, all};
-use crate::bithac::report::{
-    CellName, End, Instructions, LinkName, Memory, Part, Peak, Report, Work,
-};
+use crate::bithac::report::{CellName, End, Instructions, Memory, Part, Peak, Report, Work};
 use crate::bithac::{CertificateWay, Certificates, samples};
 use crate::table::Table;
+use crate::wired::LinkName;
 
 /// Returns how many bytes of handshake the client of a way sends; the server twice as many.
 fn bytes(way: CertificateWay) -> u64 {

@@ -1,13 +1,14 @@
 //! Times over links.
 
 use super::{WAYS, by_way, of_full};
-use crate::bithac::report::{LinkName, Part, Sample};
-use crate::bithac::table::{link_words, median};
+use crate::bithac::report::Part;
+use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::numbers::{fixed, number};
 use crate::results::bithac::input::Inputs;
 use crate::results::bithac::targets::ratio;
 use crate::table::{Table, cells};
+use crate::wired::{LinkName, Sample};
 
 /// Times over named links.
 pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
@@ -23,7 +24,7 @@ pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
         let own = inputs.median(name, name.way, response);
         let share = ratio(own, inputs.median(name, CertificateWay::Full, response));
         table.row(
-            format!("{}, {}, {}", link_words(&name.link), name.certificates, name.way),
+            format!("{}, {}, {}", name.link.words(), name.certificates, name.way),
             cells![
                 cell.samples.len(),
                 median(cell, |sample| sample.handshake_us / 1e3),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wired::{Segment, Watch};
+use super::{Segment, Watch};
 
 /// The bytes that one end sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,30 +23,30 @@ pub(crate) struct SentBytes {
 }
 
 /// Counts the packets of the next connection to a server.
-pub(super) struct Counter {
+pub(crate) struct Counter {
     server: SocketAddrV4,
     client: Option<SocketAddrV4>,
-    pub(super) from_client: Packets,
-    pub(super) from_server: Packets,
+    pub(crate) from_client: Packets,
+    pub(crate) from_server: Packets,
 }
 
 /// Packets of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Packets {
-    pub(super) count: u64,
-    pub(super) ip: u64,
-    pub(super) payload: u64,
+pub(crate) struct Packets {
+    pub(crate) count: u64,
+    pub(crate) ip: u64,
+    pub(crate) payload: u64,
 }
 
 impl Counter {
-    pub(super) fn new(server: SocketAddrV4) -> Self {
+    pub(crate) fn new(server: SocketAddrV4) -> Self {
         let (from_client, from_server) = (Packets::default(), Packets::default());
         Self { server, client: None, from_client, from_server }
     }
 
     /// Returns the client's address, if a connection has begun.
     #[cfg(test)]
-    pub(super) fn client(&self) -> Option<SocketAddrV4> {
+    pub(crate) fn client(&self) -> Option<SocketAddrV4> {
         self.client
     }
 }

@@ -102,23 +102,23 @@ impl FromStr for Certificates {
 
 /// The credentials of one end, and its trust anchor.
 #[derive(Clone)]
-pub(super) struct Party {
+pub(crate) struct Party {
     /// As sent: its own certificate, then authorities; without the root.
-    pub(super) chain: Vec<Vec<u8>>,
+    pub(crate) chain: Vec<Vec<u8>>,
     /// Its public key alone: a SubjectPublicKeyInfo.
-    pub(super) public_key: Vec<u8>,
-    pub(super) identity: Identity,
+    pub(crate) public_key: Vec<u8>,
+    pub(crate) identity: Identity,
     /// Its private key, shared by all configurations, since its first signature takes longer than the others.
-    pub(super) key: Arc<SigningKey>,
+    pub(crate) key: Arc<SigningKey>,
     /// Its name for peers.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 /// Both ends, each with its own chain under one root.
-pub(super) struct Parties {
-    pub(super) certificates: Certificates,
-    pub(super) client: Party,
-    pub(super) server: Party,
+pub(crate) struct Parties {
+    pub(crate) certificates: Certificates,
+    pub(crate) client: Party,
+    pub(crate) server: Party,
     of_clients: Authorities,
     of_servers: Authorities,
     before: OnceCell<Party>,
@@ -126,7 +126,7 @@ pub(super) struct Parties {
 
 impl Parties {
     /// Creates ends that each send this many certificates, at least one.
-    pub(super) fn new(certificates: Certificates, chain: usize) -> Result<Self> {
+    pub(crate) fn new(certificates: Certificates, chain: usize) -> Result<Self> {
         let root =
             CertifiedIssuer::self_signed(authority("Tessera lab root"), certificates.key()?)?;
         let root = Rc::new(root);
@@ -143,7 +143,7 @@ impl Parties {
     }
 
     /// Returns the same with other ends of these names.
-    pub(super) fn others(
+    pub(crate) fn others(
         &self,
         role: Role,
         names: impl Iterator<Item = String>,
@@ -156,7 +156,7 @@ impl Parties {
     }
 
     /// Returns another server of the same name, with another chain of the same length: as before a renewal.
-    pub(super) fn server_before(&self) -> Result<&Party> {
+    pub(crate) fn server_before(&self) -> Result<&Party> {
         if let Some(before) = self.before.get() {
             return Ok(before);
         }
