@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use tessera_kit::open_files;
-use tessera_lab::{LabError, bithac, endpoint, load, reconnect, results, roaming, sites, traffic};
+use tessera_lab::{
+    LabError, bithac, edge, endpoint, load, reconnect, results, roaming, sites, traffic,
+};
 
 use crate::arguments::Lab;
 use crate::{failed, guard_memory};
@@ -16,6 +18,7 @@ pub(crate) fn run(experiment: Lab) -> ExitCode {
         Lab::Sites(options) => sites::run(&options.into()),
         Lab::Traffic(options) => traffic::run(&options.into()),
         Lab::Bithac(options) => bithac::run(&options.into()),
+        Lab::Edge(options) => edge::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
         Lab::Results(options) => results::run(&options.into()),
         Lab::Roaming(options) => roaming::run(&options.into()),

@@ -23,7 +23,9 @@
 //!   sides; their metrics show how a connection was resumed.
 //! - `table/` is the one table of all reports, with its writers for terminals, Markdown and pages (`page/`).
 //! - `experiment/grid.rs` has the results of a run with their journal, for the experiments that take long: `roaming`,
-//!   `load`, `traffic` and `bithac`. The first three share `variants`.
+//!   `load`, `traffic`, `bithac` and `edge`. The first three share `variants`.
+//! - `edge` compares what a client sends and computes that comes to another edge proxy; it shares `wired/` and
+//!   `in_memory` with `bithac`.
 //! - `bithac` compares what becomes of certificates when two ends meet again: `wired/` is a link with both ends as threads
 //!   and an observer, `in_memory` both ends in one thread.
 //! - `results/` renders the tables and the page of `docs/results` from reports, and measures nothing.
@@ -36,6 +38,7 @@ mod certificates;
 mod clock;
 mod components;
 mod control;
+pub mod edge;
 pub mod endpoint;
 mod engine_names;
 mod error;

@@ -45,7 +45,7 @@ impl Account {
             | Operation::OneTimeKeyReading
             | Operation::OneTimeKeyOpening => Some(Self::KeyExchange),
             Operation::Signature => Some(Self::Signature),
-            Operation::Verification => Some(Self::Certificates),
+            Operation::Verification | Operation::ProofVerification => Some(Self::Certificates),
             Operation::TicketSealing | Operation::TicketOpening => {
                 Some(Self::TicketsAndReplayState)
             }

@@ -11,6 +11,7 @@
 //! The engine's own work is the rest between two operations. Results are unchanged, and so is what a peer sees.
 
 mod agreement;
+mod algorithms;
 mod auth;
 mod operation;
 mod provider;
@@ -23,6 +24,7 @@ use tessera::auth::{Credential, PeerVerifier, PrivateKey};
 use tessera::handshake::ClientAuthentication;
 use tessera::{ClientConfig, ServerConfig};
 
+pub(crate) use algorithms::algorithms;
 pub(crate) use operation::Operation;
 
 /// Is notified of every operation. Operations nest: one that begins inside another ends before it, in the same thread.

@@ -35,6 +35,9 @@ pub(crate) enum Operation {
     Signature,
     /// Verifying a peer: its chain, its name and its signature.
     Verification,
+    /// Checking its signature (CertificateVerify), apart from the rest of the verification; only with
+    /// [`algorithms`](super::algorithms).
+    ProofVerification,
     /// A session is sealed into a ticket.
     TicketSealing,
     /// A ticket is opened.
@@ -49,7 +52,7 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// All of them, in the order of their discriminants.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::KeyGeneration,
         Self::Encapsulation,
         Self::Decapsulation,
@@ -64,6 +67,7 @@ impl Operation {
         Self::Random,
         Self::Signature,
         Self::Verification,
+        Self::ProofVerification,
         Self::TicketSealing,
         Self::TicketOpening,
         Self::VaultPut,
@@ -88,6 +92,7 @@ impl Operation {
             Self::Random => "random",
             Self::Signature => "signature",
             Self::Verification => "verification",
+            Self::ProofVerification => "CertificateVerify",
             Self::TicketSealing => "ticket sealing",
             Self::TicketOpening => "ticket opening",
             Self::VaultPut => "vault put",

@@ -21,6 +21,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 use tessera::{ClientConfig, ServerConfig};
+use tessera_webpki::Algorithms;
 
 use crate::observed::{self, Operation};
 use crate::statistics::Median;
@@ -56,6 +57,12 @@ impl TimedEnd {
     /// Returns the server's configuration, timed, with its stores.
     pub(crate) fn server(&self, config: ServerConfig) -> ServerConfig {
         observed::server(config, self.tally)
+    }
+
+    /// Returns these algorithms for a verifier that it will have: with them, a peer's signature is timed apart from its
+    /// chain.
+    pub(crate) fn algorithms(&self, of: Algorithms) -> Algorithms {
+        observed::algorithms(of, self.tally)
     }
 
     /// Returns the operations since the last call, in the order of [`Operation::ALL`], without those that did not

@@ -1,6 +1,7 @@
 //! `tessera lab`.
 
 mod bithac;
+mod edge;
 mod experiment;
 mod load;
 mod results;
@@ -15,6 +16,7 @@ use tessera_lab::{Mode, Options, sites};
 use tessera_link::End;
 
 use self::bithac::BithacArguments;
+use self::edge::EdgeArguments;
 use self::experiment::{CommonArguments, ModeArgument};
 use self::load::LoadArguments;
 use self::results::ResultsArguments;
@@ -150,7 +152,29 @@ Examples:
   tessera lab bithac --json - | jq '.cells[] | [.way, .certificates, .samples[0].server.handshake]'")]
     Bithac(BithacArguments),
 
-    /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, or of bithac.
+    /// Measures what a client sends and computes that comes to another edge proxy: a paper's evaluation.
+    ///
+    /// A client with a ticket of one proxy connects to another that has the same ticket keys (Catoni, Puliafito and Dini,
+    /// "TLS 1.3 for Fast and Secure Edge Service Continuity in Smart Cities"): full and resumed, with X25519 and
+    /// X25519MLKEM768. The paper lacks the others: a classical resumption of a hybrid handshake, HelloRetryRequest,
+    /// forward-secret early data, links and losses. The tables show bytes by flight, times, and the operations of both
+    /// ends.
+    ///
+    /// Emulated links need root, or a system that allows user namespaces. Otherwise the lab reports this and runs on
+    /// loopback.
+    #[command(after_help = "\
+Examples:
+  tessera lab edge                                      over loopback and 20 ms; half a minute
+  tessera lab edge --parts operations --certificates rsa-2048,p-256,ml-dsa-65
+                                                        what both ends compute
+  tessera lab edge --parts handshakes --ways full,resumed --rtt 5ms,100ms
+                                                        near and far
+  tessera lab edge --repetitions 35 --connections 100 --rtt 5ms,20ms,50ms,100ms --loss 1% --json edge.json
+                                                        as often as the paper")]
+    Edge(EdgeArguments),
+
+    /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, of bithac, or of
+    /// edge.
     ///
     /// A paper's numbers are shown next to those of the reports. Without an output file, all tables go to standard
     /// output, as Markdown.
@@ -160,7 +184,8 @@ Examples:
   tessera lab results docs/results --page docs/results/roaming.html     a page with figures
   tessera lab results docs/results --markdown docs/results/roaming.md --markdown docs/results/roaming-tables.md
                                                                         rewrites the tables of two texts
-  tessera lab results docs/results --of bithac                          those of cached certificates")]
+  tessera lab results docs/results --of bithac                          those of cached certificates
+  tessera lab results docs/results --of edge                            those of edge proxies")]
     Results(ResultsArguments),
 
     /// One end of an experiment; the lab starts it.

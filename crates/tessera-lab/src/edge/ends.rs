@@ -1,0 +1,113 @@
+//! Configurations of a client and of two proxies with the same ticket keys. Clients have no certificates.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::handshake::{Checked, ClientAuthentication};
+use tessera::resume::ClientSession;
+use tessera::{ClientConfig, ServerConfig};
+use tessera_reports::{KeyExchange, Suite};
+use tessera_vault::MemoryVault;
+use tessera_webpki::{Algorithms, WebPkiVerifier};
+
+use super::way::EdgeWay;
+use crate::certificates::Parties;
+use crate::control::Preparation;
+use crate::endpoint::{Result, Stores, client_config, server_config};
+use crate::timed::TimedEnd;
+
+/// The suite of both ends: BoringSSL's choice, and so the paper's platform's.
+const SUITE: Suite = Suite::Aes128GcmSha256;
+
+/// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
+pub(super) const SESSIONS_AT_ONCE: u8 = 30;
+
+/// More one-time keys than a cell needs.
+const CAPACITY: usize = 100_000;
+
+/// A client and two proxies, ready to connect.
+pub(super) struct Ends {
+    pub(super) way: EdgeWay,
+    pub(super) kx: KeyExchange,
+    pub(super) client: Checked<ClientConfig>,
+    /// Gets the sessions, many at once, from the first proxy.
+    pub(super) collector: Checked<ClientConfig>,
+    /// The proxy that issues the tickets.
+    pub(super) first: Checked<ServerConfig>,
+    /// The one that the client connects to.
+    pub(super) server: Checked<ServerConfig>,
+    /// Tickets that wait for their connections.
+    pub(super) sessions: VecDeque<ClientSession>,
+}
+
+/// Both ends, whose operations are timed.
+pub(super) struct TimedEnds {
+    pub(super) client: TimedEnd,
+    pub(super) server: TimedEnd,
+}
+
+impl Ends {
+    /// Creates them, timed if so.
+    pub(super) fn new(
+        way: EdgeWay,
+        kx: KeyExchange,
+        parties: &Parties,
+        timed: Option<&TimedEnds>,
+    ) -> Result<Self> {
+        let algorithms =
+            timed.map_or(Algorithms::AWS_LC, |timed| timed.client.algorithms(Algorithms::AWS_LC));
+        let root = &parties.client.identity.root;
+        let verifier = Arc::new(WebPkiVerifier::with_algorithms(&[root], algorithms)?);
+        let client = |kx, groups, sessions| -> Result<Checked<ClientConfig>> {
+            let mut config = client_config(&preparation(way, kx, parties), sessions)?;
+            config.verifier = verifier.clone();
+            config.credentials = Vec::new();
+            config.groups = groups;
+            let observed = match timed {
+                Some(timed) => timed.client.client(config),
+                None => config,
+            };
+            Ok(observed.checked()?)
+        };
+        let stores = Stores::new(false)?;
+        let server = |kx, stores: &Stores| -> Result<Checked<ServerConfig>> {
+            let mut config = server_config(&preparation(way, kx, parties), stores)?;
+            config.client_authentication = ClientAuthentication::None;
+            let key = PrivateKey::Signs(parties.server.key.clone());
+            config.credentials = vec![Credential::new(parties.server.chain.clone(), key)];
+            config.groups = EdgeWay::Full.groups_of_client(KeyExchange::X25519MlKem768);
+            let observed = match timed {
+                Some(timed) => timed.server.server(config),
+                None => config,
+            };
+            Ok(observed.checked()?)
+        };
+        let first_kx = way.first_exchange(kx);
+        let first_groups = EdgeWay::Full.groups_of_client(first_kx);
+        let first = server(first_kx, &stores)?;
+        let elsewhere = stores.with_vault(Arc::new(MemoryVault::new(CAPACITY)));
+        Ok(Self {
+            way,
+            kx,
+            client: client(kx, way.groups_of_client(kx), 1)?,
+            collector: client(first_kx, first_groups, SESSIONS_AT_ONCE)?,
+            server: if way.moves() { server(kx, &elsewhere)? } else { first.clone() },
+            first,
+            sessions: VecDeque::new(),
+        })
+    }
+
+    /// Returns the session of the next connection, if it begins with one.
+    pub(super) fn next_session(&mut self) -> Result<Option<ClientSession>> {
+        if !self.way.resumes() {
+            return Ok(None);
+        }
+        Ok(Some(self.sessions.pop_front().ok_or("no session is left")?))
+    }
+}
+
+fn preparation(way: EdgeWay, kx: KeyExchange, parties: &Parties) -> Preparation {
+    let identity = parties.server.identity.clone();
+    Preparation { suite: Some(SUITE), ..Preparation::new(way.way(kx), identity) }
+}

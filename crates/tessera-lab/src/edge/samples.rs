@@ -1,0 +1,99 @@
+//! Results for tests.
+
+use std::collections::BTreeMap;
+
+use tessera_reports::{KeyExchange, Machine};
+
+use super::EdgeWay;
+use super::report::{
+    Cell, CellName, Chain, EndOperations, OperationSamples, Operations, OperationsName, Report,
+    Sample,
+};
+use crate::certificates::Certificates;
+use crate::observed::Operation;
+use crate::wired::{self, LinkName, SentBytes};
+
+/// Returns a full handshake over a link without delay.
+pub(crate) fn cell() -> Cell {
+    let link = Some(LinkName { rtt_ms: 0.0, rate_bps: None, mtu: 1500, loss: 0.0 });
+    let (way, kx, certificates) = (EdgeWay::Full, KeyExchange::X25519, Certificates::Rsa2048);
+    let name = CellName { way, kx, certificates, link };
+    let samples = vec![sample(200, 2000); 7];
+    Cell { name, post_quantum: false, samples, why_failed: BTreeMap::new() }
+}
+
+/// Returns a connection with a ClientHello and a server's flight of these lengths, and a ticket of 200 bytes.
+pub(crate) fn sample(hello: u64, flight: u64) -> Sample {
+    let sent = |handshake: u64, more: u64| SentBytes {
+        handshake,
+        tls: handshake + more,
+        ip: handshake + more + 500,
+        packets: 9,
+        payload: handshake + more,
+    };
+    let of = wired::Sample {
+        tcp_us: 10.0,
+        handshake_us: 2000.0,
+        response_us: 3000.0,
+        client_engine_us: 5.0,
+        server_engine_us: 6.0,
+        client: sent(hello + 64, 62),
+        server: sent(flight, 62 + 200),
+    };
+    Sample { of, hello }
+}
+
+/// Returns operations of a full handshake: each takes 10 µs, at both ends.
+pub(crate) fn operations() -> Operations {
+    let (way, kx, certificates) = (EdgeWay::Full, KeyExchange::X25519, Certificates::Rsa2048);
+    let of = |operations: &[Operation]| EndOperations {
+        engine_us: vec![100.0; 7],
+        operations: operations
+            .iter()
+            .map(|operation| OperationSamples {
+                operation: *operation,
+                count: 1,
+                us: vec![10.0; 7],
+            })
+            .collect(),
+    };
+    Operations {
+        name: OperationsName { way, kx, certificates },
+        client: of(&[
+            Operation::KeyGeneration,
+            Operation::Decapsulation,
+            Operation::Verification,
+            Operation::ProofVerification,
+        ]),
+        server: of(&[Operation::Encapsulation, Operation::Signature, Operation::TicketSealing]),
+    }
+}
+
+/// Returns a report with full and resumed handshakes, with both groups.
+pub(crate) fn report() -> Report {
+    let mut cells = Vec::new();
+    let mut rows = Vec::new();
+    for (kx, more) in KeyExchange::ALL.into_iter().zip([0, 1200]) {
+        for (way, hello, flight) in [(EdgeWay::Full, 200, 2000), (EdgeWay::Resumed, 450, 100)] {
+            let mut cell = cell();
+            (cell.name.way, cell.name.kx) = (way, kx);
+            cell.samples = vec![sample(hello + more, flight + more); 7];
+            cells.push(cell);
+            let mut row = operations();
+            (row.name.way, row.name.kx) = (way, kx);
+            rows.push(row);
+        }
+    }
+    Report {
+        experiment: "edge".to_owned(),
+        seed: 1,
+        machine: Machine { cpu: "<b>".to_owned(), cores: 2, kernel: "Linux".to_owned() },
+        load: Some(0.5),
+        revision: None,
+        link: Some("tun".to_owned()),
+        connections: 100,
+        chains: vec![Chain { certificates: Certificates::Rsa2048, server: vec![800, 790] }],
+        cells,
+        operations: rows,
+    }
+}

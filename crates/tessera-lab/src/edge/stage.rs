@@ -1,0 +1,181 @@
+//! Connections over loopback or a link, each with its bytes and times.
+
+use tessera_link::{Link, LinkKind, LinkParameters};
+
+use super::ends::{Ends, SESSIONS_AT_ONCE};
+use super::report::{Cell, CellName, Sample};
+use crate::bench::check;
+use crate::certificates::Parties;
+use crate::error::LabError;
+use crate::experiment::{Failures, seed_of};
+use crate::wired::{self, Caller, Counter, Sizes, WiredPair};
+
+/// One message each way.
+pub(super) const EXCHANGE: Sizes = Sizes { request: 16, response: 16 };
+
+/// Samples before the first that counts.
+const WARM_UP: usize = 1;
+
+/// How many samples, and how many connections each is the mean of.
+#[derive(Clone, Copy)]
+pub(super) struct Plan {
+    pub(super) samples: usize,
+    pub(super) connections: usize,
+}
+
+/// Measures a cell over a fresh link; calls `done` after each sample that counts.
+pub(super) fn measure(
+    name: &CellName,
+    parties: &Parties,
+    plan: Plan,
+    seed: u64,
+    done: impl Fn(),
+) -> Result<Cell, LabError> {
+    let kind = if name.link.is_some() { LinkKind::Tun } else { LinkKind::Loopback };
+    // The first connections of a cell use a link without delay.
+    let mut wired = WiredPair::new(Link::open(kind, &LinkParameters::default())?)?;
+    let mut ends = Ends::new(name.way, name.kx, parties, None).map_err(failed)?;
+    let Plan { samples, connections } = plan;
+    let times = (WARM_UP + samples) * connections + Failures::most(samples * connections);
+    collect(&mut wired, &mut ends, times)?;
+    if let Some(link) = &name.link {
+        wired.set_link(&link.parameters(seed_of(&name.key(), seed)))?;
+    }
+    let mut failures = Failures::new(samples * connections);
+    let mut measured = Vec::with_capacity(samples);
+    let mut post_quantum = false;
+    for number in 0..WARM_UP + samples {
+        let mut of_sample = Vec::with_capacity(connections);
+        while of_sample.len() < connections {
+            match connection(&mut wired, &mut ends) {
+                Ok((sample, is_post_quantum)) => {
+                    of_sample.push(sample);
+                    post_quantum = is_post_quantum;
+                }
+                Err(error) => failures.add(error.to_string())?,
+            }
+        }
+        if number >= WARM_UP {
+            measured.extend(mean(&of_sample));
+            done();
+        }
+    }
+    let (_, why_failed) = failures.into_counts();
+    Ok(Cell { name: name.clone(), post_quantum, samples: measured, why_failed })
+}
+
+/// Gives the client tickets for this many connections.
+fn collect(wired: &mut WiredPair, ends: &mut Ends, times: usize) -> Result<(), LabError> {
+    while ends.way.resumes() && ends.sessions.len() < times {
+        let config = ends.collector.clone();
+        let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
+        let call = wired.connect(&ends.first, caller, &[EXCHANGE], None)?;
+        ends.sessions.extend(call.sessions);
+    }
+    Ok(())
+}
+
+/// Makes one connection, and checks that it is of the way; also returns whether its ancestry is post-quantum.
+fn connection(wired: &mut WiredPair, ends: &mut Ends) -> Result<(Sample, bool), LabError> {
+    let session = ends.next_session().map_err(failed)?;
+    let caller = Caller { config: ends.client.clone(), session, sessions: 1 };
+    let mut counter = Counter::new(wired.address());
+    let call = wired.connect(&ends.server, caller, &[EXCHANGE], Some(&mut counter))?;
+    wired.see_the_end(&mut counter)?;
+    check(ends.way.way(ends.kx), &call.client.observed, &call.server.observed)?;
+    let retried = ends.way == super::EdgeWay::Retry;
+    if call.client.facts.hello_retry != retried {
+        return Err(LabError::Connection("a HelloRetryRequest came or was missing".to_owned()));
+    }
+    let hello = call.client.hello;
+    let sample = Sample { of: wired::Sample::of(&call, &counter)?, hello };
+    Ok((sample, call.client.observed.post_quantum))
+}
+
+/// Returns the mean of connections' times, with the bytes of the last.
+fn mean(of: &[Sample]) -> Option<Sample> {
+    let count = of.len() as f64;
+    let mean =
+        |value: fn(&wired::Sample) -> f64| of.iter().map(|it| value(&it.of)).sum::<f64>() / count;
+    let last = of.last()?;
+    Some(Sample {
+        of: wired::Sample {
+            tcp_us: mean(|it| it.tcp_us),
+            handshake_us: mean(|it| it.handshake_us),
+            response_us: mean(|it| it.response_us),
+            client_engine_us: mean(|it| it.client_engine_us),
+            server_engine_us: mean(|it| it.server_engine_us),
+            ..last.of
+        },
+        ..*last
+    })
+}
+
+fn failed(error: Box<dyn std::error::Error>) -> LabError {
+    LabError::Connection(format!("preparing both ends: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_reports::KeyExchange;
+
+    use super::super::EdgeWay;
+    use super::*;
+    use crate::certificates::Certificates;
+
+    /// Returns a connection over loopback.
+    fn connected(way: EdgeWay, kx: KeyExchange, parties: &Parties) -> (Sample, usize, bool) {
+        let mut wired =
+            WiredPair::new(Link::open(LinkKind::Loopback, &LinkParameters::default()).unwrap())
+                .unwrap();
+        let mut ends = Ends::new(way, kx, parties, None).unwrap();
+        collect(&mut wired, &mut ends, 1).unwrap();
+        let ticket = ends.sessions.front().map_or(0, |session| session.ticket.len());
+        let (sample, post_quantum) = connection(&mut wired, &mut ends).unwrap();
+        (sample, ticket, post_quantum)
+    }
+
+    /// RFC 8446 §4.2.11: type and length of the extension, two lengths of lists, those of identity and binder, and the
+    /// age.
+    const PSK_FRAME: u64 = 4 + 2 + 2 + 4 + 2 + 1;
+    const BINDER: u64 = 32;
+
+    /// RFC 8446 §4.2.8: group, length, and a key of X25519. A client knows the group of its ticket's server, and sends no
+    /// other share.
+    const SPARE_SHARE: u64 = 2 + 2 + 32;
+
+    #[test]
+    fn a_ticket_adds_itself_its_binder_and_fifteen_bytes_to_a_client_hello() {
+        assert_eq!(PSK_FRAME, 15);
+        let parties = Parties::new(Certificates::P256, 2).unwrap();
+        for (kx, spare) in KeyExchange::ALL.into_iter().zip([0, SPARE_SHARE]) {
+            let (full, ..) = connected(EdgeWay::Full, kx, &parties);
+            let (resumed, ticket, _) = connected(EdgeWay::Resumed, kx, &parties);
+            let growth = ticket as u64 + BINDER + PSK_FRAME;
+            assert_eq!(resumed.hello + spare - full.hello, growth, "{kx:?}");
+            assert!(resumed.of.server.handshake < full.of.server.handshake);
+        }
+    }
+
+    #[test]
+    fn a_classical_resumption_of_a_hybrid_handshake_is_as_short_as_a_classical_one() {
+        let parties = Parties::new(Certificates::P256, 2).unwrap();
+        let (inherited, _, ancestry) = connected(EdgeWay::Inherited, KeyExchange::X25519, &parties);
+        let (resumed, ..) = connected(EdgeWay::Resumed, KeyExchange::X25519, &parties);
+        assert_eq!((inherited.hello, inherited.flights()), (resumed.hello, resumed.flights()));
+        // It counts the weakest exchange of the chain.
+        assert!(!ancestry);
+        let (.., ancestry) = connected(EdgeWay::Resumed, KeyExchange::X25519MlKem768, &parties);
+        assert!(ancestry);
+    }
+
+    #[test]
+    fn a_retry_has_two_client_hellos() {
+        let parties = Parties::new(Certificates::P256, 2).unwrap();
+        let kx = KeyExchange::X25519MlKem768;
+        let (retry, ..) = connected(EdgeWay::Retry, kx, &parties);
+        let (full, ..) = connected(EdgeWay::Full, kx, &parties);
+        assert!(retry.hello < full.hello);
+        assert!(retry.of.client.handshake > full.of.client.handshake);
+    }
+}

@@ -1,0 +1,50 @@
+//! The algorithms of a verifier, those for CertificateVerify observed.
+
+use std::fmt;
+
+use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
+use tessera_webpki::Algorithms;
+
+use super::{Observer, Operation, during};
+
+/// Returns the same algorithms, with which a verifier checks peers' signatures apart from their chains. They live as long
+/// as the process.
+pub(crate) fn algorithms<O: Observer>(of: Algorithms, by: &'static O) -> Algorithms {
+    let handshake = of.handshake.iter().map(|(scheme, inner)| {
+        let observed: &'static dyn SignatureVerificationAlgorithm =
+            Box::leak(Box::new(ObservedAlgorithm { inner: *inner, by }));
+        (*scheme, observed)
+    });
+    Algorithms { handshake: handshake.collect::<Vec<_>>().leak(), ..of }
+}
+
+struct ObservedAlgorithm<O: 'static> {
+    inner: &'static dyn SignatureVerificationAlgorithm,
+    by: &'static O,
+}
+
+impl<O> fmt::Debug for ObservedAlgorithm<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<O: Observer> SignatureVerificationAlgorithm for ObservedAlgorithm<O> {
+    fn verify_signature(
+        &self,
+        public_key: &[u8],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
+        let verify = || self.inner.verify_signature(public_key, message, signature);
+        during(self.by, Operation::ProofVerification, verify)
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        self.inner.public_key_alg_id()
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.inner.signature_alg_id()
+    }
+}
