@@ -36,7 +36,7 @@ RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tesser
 	-- --include-ignored
 RUN_mutants = scripts/mutants
 
-.PHONY: all help test setup check unit bare-metal program evidence results tls12 deb \
+.PHONY: all help test setup check unit bare-metal program evidence results tls12 edge-peers deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
 
 ## all                build the program
@@ -116,13 +116,17 @@ tlsfuzzer evidence-tlsfuzzer: program
 program:
 	$(CARGO) build --locked --package tessera-cli
 
-## results            docs/results, measured again: three hours; needs root; goes on where it stopped; see scripts/results
+## results            docs/results, measured again: three and a half hours; needs root; goes on where it stopped; see scripts/results
 results:
 	scripts/results
 
 ## tls12              docs/results/tls12.json, measured again: cached handshakes of TLS 1.2; a minute or two; needs root
 tls12:
 	testing/tls12/run -m tls12.measure --json docs/results/tls12.json
+
+## edge-peers         docs/results/edge-*.json, measured again: BoringSSL, and Go with Envoy; needs ENVOY, Go, cmake, libclang
+edge-peers:
+	bench/edge-peers
 
 ## deb                build the Debian package of the program, and check what is in it; needs cargo-deb
 deb:

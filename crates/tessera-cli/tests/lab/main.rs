@@ -1,6 +1,7 @@
 //! `tessera lab` as users start it, and the results made from its reports.
 
 mod bithac;
+mod edge;
 mod load;
 mod page;
 mod reconnect;

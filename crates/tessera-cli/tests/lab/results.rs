@@ -65,6 +65,11 @@ fn the_tables_of_cached_handshakes_are_those_of_the_reports() {
     tables_are_those_of_the_reports("bithac");
 }
 
+#[test]
+fn the_tables_of_edge_proxies_are_those_of_the_reports() {
+    tables_are_those_of_the_reports("edge");
+}
+
 /// A file that was made again is the committed one.
 fn are_alike(made: &Path, kept: &Path) {
     let of = kept.file_name().expect("a name").display();
@@ -90,8 +95,10 @@ fn each_weak_point_is_answered_once() {
 /// The targets of all links exist.
 #[test]
 fn the_links_of_the_results_lead_somewhere() {
-    let text =
-        ["roaming.md", "roaming-tables.md", "bithac.md", "bithac-tables.md"].map(text_of).concat();
+    let texts = ["roaming", "bithac", "edge"].map(|paper| {
+        [format!("{paper}.md"), format!("{paper}-tables.md")].map(|name| text_of(&name)).concat()
+    });
+    let text = texts.concat();
     let mut links = 0;
     for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
         let file = target.split('#').next().expect("a target");

@@ -88,10 +88,6 @@ pub(crate) const COLUMNS: [(&str, Operation); 9] = [
     ("HKDF and HMAC", Operation::KeyDerivation),
 ];
 
-/// The key exchange of either end.
-pub(crate) const KEY_EXCHANGE: [Operation; 3] =
-    [Operation::KeyGeneration, Operation::Encapsulation, Operation::Decapsulation];
-
 /// All operations of the paper's Fig. 2: the key exchange and certificates; and what it lacks, signature and tickets.
 pub(crate) const ALL: [Operation; 8] = [
     Operation::KeyGeneration,

@@ -1,12 +1,13 @@
 //! The tables and figures of papers' evaluations, made from the reports of the experiments: a paper's numbers next to
 //! ours, and what it left open. This module has those of the paper on roaming; `bithac` has those of the one on caching
-//! handshakes.
+//! handshakes, `edge` those of the one on service continuity.
 //!
 //! Everything here is a pure function of the reports, so that any reader can recompute it, and a test does: every
 //! printed number has its samples.
 
 mod bithac;
 mod check;
+mod edge;
 mod input;
 mod markdown;
 mod numbers;
@@ -31,6 +32,8 @@ pub enum Paper {
     Roaming,
     /// On caching handshakes (Bodenhausen et al.), of `bithac.json` and `tls12.json`.
     Bithac,
+    /// On service continuity at the edge (Catoni et al.), of `edge.json`, `edge-boring.json` and `edge-envoy.json`.
+    Edge,
 }
 
 /// The input and the output.
@@ -61,6 +64,12 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             report_missing(inputs.missing());
             let page = options.page.is_some().then(|| bithac::page(&inputs)).transpose()?;
             (bithac::all(&inputs), page, bithac::answer(&inputs))
+        }
+        Paper::Edge => {
+            let inputs = edge::Inputs::read(&options.directory)?;
+            report_missing(inputs.missing());
+            let page = options.page.is_some().then(|| edge::page(&inputs)).transpose()?;
+            (edge::all(&inputs), page, edge::answer(&inputs))
         }
         Paper::Roaming => {
             let inputs = Inputs::read(&options.directory)?;

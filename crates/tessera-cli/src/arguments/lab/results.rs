@@ -8,8 +8,8 @@ use tessera_lab::{Destination, results};
 /// The input and output of `tessera lab results`.
 #[derive(Args)]
 pub(crate) struct ResultsArguments {
-    /// The directory with the paper's reports, at least one of them: roaming.json, load.json and traffic.json, or
-    /// bithac.json and tls12.json. Missing ones are reported; a report that no run could have written is rejected, with
+    /// The directory with the paper's reports, at least one of them: roaming.json, load.json and traffic.json,
+    /// or bithac.json and tls12.json, or edge.json, edge-boring.json and edge-envoy.json. Missing ones are reported; a report that no run could have written is rejected, with
     /// the name of the cell.
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     directory: PathBuf,
@@ -34,6 +34,7 @@ impl From<ResultsArguments> for results::Options {
         let of = match of {
             PaperArgument::Roaming => results::Paper::Roaming,
             PaperArgument::Bithac => results::Paper::Bithac,
+            PaperArgument::Edge => results::Paper::Edge,
         };
         Self { of, directory, page: page.as_deref().map(Destination::named), markdown }
     }
@@ -46,4 +47,6 @@ enum PaperArgument {
     Roaming,
     /// On caching handshakes (Bodenhausen et al.).
     Bithac,
+    /// On service continuity at the edge (Catoni et al.).
+    Edge,
 }

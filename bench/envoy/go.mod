@@ -1,0 +1,3 @@
+module tessera/bench/envoy
+
+go 1.25

@@ -1,0 +1,53 @@
+//! The tables of the paper on service continuity at the edge: its numbers next to ours.
+
+mod input;
+mod operations;
+mod paper;
+mod peers;
+mod tables;
+
+pub(super) use self::input::Inputs;
+use crate::edge::page;
+use crate::error::LabError;
+use crate::table::Table;
+
+/// Makes the page of the experiment again.
+pub(super) fn page(inputs: &Inputs) -> Result<String, LabError> {
+    let report = inputs.edge.as_ref().ok_or_else(|| {
+        LabError::Options("--page: it is made of edge.json, which is missing".to_owned())
+    })?;
+    page::render(report).map_err(|error| LabError::system("making the page")(error.into()))
+}
+
+/// Returns the answer, the sentence that matters first.
+pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
+    let nothing = || ["Nothing is recorded yet.".to_owned(), String::new()];
+    inputs.edge.as_ref().map_or_else(nothing, page::saved)
+}
+
+/// Makes a table; `None` if nothing for it is recorded.
+type Make = fn(&Inputs) -> Option<Table>;
+
+/// All of them, in the order of the page.
+const TABLES: [(&str, Make); 12] = [
+    ("answers", paper::answers),
+    ("targets", peers::targets),
+    ("links", tables::links),
+    ("setting", tables::setting),
+    ("chains", tables::chains),
+    ("bytes", tables::bytes),
+    ("envoy", peers::envoy),
+    ("times", tables::times),
+    ("operations", operations::operations),
+    ("sums", operations::sums),
+    ("boring", operations::boring),
+    ("failed", tables::failed),
+];
+
+/// Makes all tables, each with its name.
+pub(super) fn all(inputs: &Inputs) -> Vec<(&'static str, Option<Table>)> {
+    TABLES.into_iter().map(|(name, make)| (name, make(inputs))).collect()
+}
+
+#[cfg(test)]
+mod tests;
