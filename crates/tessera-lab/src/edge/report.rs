@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tessera_reports::{KeyExchange, Machine};
 
-use super::stage::EXCHANGE;
 use super::way::EdgeWay;
 use crate::certificates::Certificates;
 use crate::observed::Operation;
-use crate::wired::{self, LinkName, RECORD_OVERHEAD};
+use crate::wired::{self, LinkName, RECORD_OVERHEAD, Sizes};
 
 /// The experiment with its results.
 #[derive(Clone, Serialize, Deserialize)]
@@ -125,6 +124,9 @@ impl Part {
         }
     }
 }
+
+/// One message each way.
+pub(super) const EXCHANGE: Sizes = Sizes { request: 16, response: 16 };
 
 impl Report {
     /// Returns the cell of another way, and another key exchange if it has only one, in place of this.

@@ -3,15 +3,12 @@
 use tessera_link::{Link, LinkKind, LinkParameters};
 
 use super::ends::{Ends, SESSIONS_AT_ONCE};
-use super::report::{Cell, CellName, Sample};
+use super::report::{Cell, CellName, EXCHANGE, Sample};
 use crate::bench::check;
 use crate::certificates::Parties;
 use crate::error::LabError;
 use crate::experiment::{Failures, seed_of};
-use crate::wired::{self, Caller, Counter, Sizes, WiredPair};
-
-/// One message each way.
-pub(super) const EXCHANGE: Sizes = Sizes { request: 16, response: 16 };
+use crate::wired::{self, Caller, Counter, WiredPair};
 
 /// Samples before the first that counts.
 const WARM_UP: usize = 1;

@@ -109,7 +109,7 @@ pub(super) fn boring(inputs: &Inputs) -> Option<Table> {
         }
     }
     for name in names {
-        let of = |library| Some(Median::of(inputs.library(library, &[name])?)?);
+        let of = |library| Median::of(inputs.library(library, &[name])?);
         table.row(name, cells![of(Library::Boring), of(Library::Tessera)]);
     }
     for (index, kx) in KeyExchange::ALL.into_iter().enumerate() {
