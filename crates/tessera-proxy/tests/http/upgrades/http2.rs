@@ -241,7 +241,9 @@ async fn streams_end_when_idle_and_the_connection_does_not() {
     drop(backend);
     // Without streams it does.
     while client.read().await.is_some() {}
-    assert!(started.elapsed() < 5002 * SECOND + idle_time + drain_time, "{:?}", started.elapsed());
+    let least = 5000 * SECOND + idle_time;
+    let lasted = started.elapsed();
+    assert!((least..least + drain_time + 2 * SECOND).contains(&lasted), "{lasted:?}");
     drop(client);
     assert!(matches!(served.ended().await.cause, Cause::Idle));
 }

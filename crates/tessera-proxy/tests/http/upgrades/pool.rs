@@ -15,7 +15,7 @@ use tessera_proxy::http::client::{
 use tessera_proxy::http::deadline::Deadline;
 use tessera_tokio::Connector;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::service::{expect, head, rest};
@@ -184,7 +184,10 @@ async fn upgrades_are_limited_and_end_with_their_streams() {
 
 #[tokio::test]
 async fn another_address_is_tried_if_the_first_cannot_be_reached() {
-    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    // Bound, and doesn't listen.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let closed = socket.local_addr().unwrap();
     let (address, _told) = answering(SWITCH).await;
     let pool = pool_to(&[closed, address], PoolOptions::default());
     switched(&pool).await;
@@ -192,6 +195,8 @@ async fn another_address_is_tried_if_the_first_cannot_be_reached() {
     let unreachable = pool_to(&[closed], PoolOptions::default());
     let error = unreachable.upgrade(asked(), "websocket", soon()).await.unwrap_err();
     assert_eq!((error.kind, error.sent), (CallErrorKind::Unreachable, Delivery::Nothing));
+    // It may have been restarting, and was tried once more.
+    assert_eq!(unreachable.status().counts.failed, 2);
 }
 
 #[tokio::test]

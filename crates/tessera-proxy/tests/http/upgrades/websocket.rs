@@ -183,7 +183,8 @@ async fn large_messages_arrive_at_a_slow_reader() {
         for _ in 0..3 {
             // Everything in between is full.
             tokio::time::sleep(Duration::from_millis(20)).await;
-            assert_eq!(receive.next().await.unwrap().unwrap(), message);
+            let next = tokio::time::timeout(Duration::from_secs(60), receive.next());
+            assert_eq!(next.await.unwrap().unwrap().unwrap(), message);
         }
         drop(sending.await.unwrap());
     }

@@ -94,3 +94,20 @@ fn checked(request: Request<Body>, protocol: &str) -> Result<Request<Body>, Call
 fn invalid(why: &'static str) -> CallError {
     CallError::unsent(CallErrorKind::InvalidRequest).because(why)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_http2_there_is_no_key() {
+        let asked = Request::get("http://a/chat")
+            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+            .body(Body::empty())
+            .unwrap();
+        let asked = over_http2(asked, "websocket").unwrap();
+        assert_eq!(asked.method(), Method::CONNECT);
+        assert_eq!(asked.headers().len(), 1);
+        assert_eq!(asked.headers()[SEC_WEBSOCKET_VERSION], "13");
+    }
+}

@@ -140,3 +140,29 @@ pub(in crate::http::server) fn other_side(answer: &mut Response<Body>) -> Option
     let Bound(other) = answer.extensions_mut().remove()?;
     other.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_the_fields_of_its_connection_alone() {
+        for is_http2 in [false, true] {
+            let backend = Response::builder()
+                .header("connection", "upgrade, x-hop")
+                .header("upgrade", "other")
+                .header("x-hop", "1")
+                .header("content-length", "0")
+                .header("sec-websocket-accept", "other")
+                .header("sec-websocket-protocol", "chat");
+            let upgrade = UpgradeRequest::new("websocket".into(), is_http2, None);
+            let answer = upgrade.accept(backend.body(()).unwrap(), tokio::io::empty());
+            let mut names: Vec<_> = answer.headers().keys().map(|name| name.as_str()).collect();
+            names.sort_unstable();
+            match is_http2 {
+                true => assert_eq!(names, ["sec-websocket-protocol"]),
+                false => assert_eq!(names, ["connection", "sec-websocket-protocol", "upgrade"]),
+            }
+        }
+    }
+}
