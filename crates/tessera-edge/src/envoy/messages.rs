@@ -10,120 +10,120 @@ use prost::Message;
 
 /// `envoy.service.auth.v3.CheckRequest`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct CheckRequest {
+pub(crate) struct CheckRequest {
     #[prost(message, optional, tag = "1")]
-    pub(super) attributes: Option<AttributeContext>,
+    pub(crate) attributes: Option<AttributeContext>,
 }
 
 /// `envoy.service.auth.v3.AttributeContext`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct AttributeContext {
+pub(crate) struct AttributeContext {
     #[prost(message, optional, tag = "1")]
-    pub(super) source: Option<Peer>,
+    pub(crate) source: Option<Peer>,
     #[prost(message, optional, tag = "4")]
-    pub(super) request: Option<Request>,
+    pub(crate) request: Option<Request>,
 }
 
 /// `envoy.service.auth.v3.AttributeContext.Peer`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Peer {
+pub(crate) struct Peer {
     /// The first URI, the first DNS name or the subject of the client's certificate.
     #[prost(string, tag = "4")]
-    pub(super) principal: String,
+    pub(crate) principal: String,
 }
 
 /// `envoy.service.auth.v3.AttributeContext.Request`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Request {
+pub(crate) struct Request {
     #[prost(message, optional, tag = "2")]
-    pub(super) http: Option<HttpRequest>,
+    pub(crate) http: Option<HttpRequest>,
 }
 
 /// `envoy.service.auth.v3.AttributeContext.HttpRequest`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct HttpRequest {
+pub(crate) struct HttpRequest {
     /// By names in lower case; the values of a repeated field are joined by commas.
     #[prost(map = "string, string", tag = "3")]
-    pub(super) headers: HashMap<String, String>,
+    pub(crate) headers: HashMap<String, String>,
 }
 
 /// `envoy.service.auth.v3.CheckResponse`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct CheckResponse {
+pub(crate) struct CheckResponse {
     #[prost(message, optional, tag = "1")]
-    pub(super) status: Option<RpcStatus>,
+    pub(crate) status: Option<RpcStatus>,
     #[prost(message, optional, tag = "2")]
-    pub(super) denied_response: Option<DeniedHttpResponse>,
+    pub(crate) denied_response: Option<DeniedHttpResponse>,
     #[prost(message, optional, tag = "3")]
-    pub(super) ok_response: Option<OkHttpResponse>,
+    pub(crate) ok_response: Option<OkHttpResponse>,
 }
 
 /// `google.rpc.Status`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct RpcStatus {
+pub(crate) struct RpcStatus {
     #[prost(int32, tag = "1")]
-    pub(super) code: i32,
+    pub(crate) code: i32,
 }
 
 /// `envoy.service.auth.v3.DeniedHttpResponse`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct DeniedHttpResponse {
+pub(crate) struct DeniedHttpResponse {
     #[prost(message, optional, tag = "1")]
-    pub(super) status: Option<HttpStatus>,
+    pub(crate) status: Option<HttpStatus>,
     #[prost(message, repeated, tag = "2")]
-    pub(super) headers: Vec<HeaderValueOption>,
+    pub(crate) headers: Vec<HeaderValueOption>,
     #[prost(string, tag = "3")]
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 /// `envoy.type.v3.HttpStatus`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct HttpStatus {
+pub(crate) struct HttpStatus {
     #[prost(int32, tag = "1")]
-    pub(super) code: i32,
+    pub(crate) code: i32,
 }
 
 /// `envoy.service.auth.v3.OkHttpResponse`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct OkHttpResponse {
+pub(crate) struct OkHttpResponse {
     /// Of the request, for the service.
     #[prost(message, repeated, tag = "2")]
-    pub(super) headers: Vec<HeaderValueOption>,
+    pub(crate) headers: Vec<HeaderValueOption>,
     /// Of the request: removed after the others were set.
     #[prost(string, repeated, tag = "5")]
-    pub(super) headers_to_remove: Vec<String>,
+    pub(crate) headers_to_remove: Vec<String>,
     /// Of the response, for the client.
     #[prost(message, repeated, tag = "6")]
-    pub(super) response_headers_to_add: Vec<HeaderValueOption>,
+    pub(crate) response_headers_to_add: Vec<HeaderValueOption>,
 }
 
 /// `envoy.config.core.v3.HeaderValueOption`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct HeaderValueOption {
+pub(crate) struct HeaderValueOption {
     #[prost(message, optional, tag = "1")]
-    pub(super) header: Option<HeaderValue>,
+    pub(crate) header: Option<HeaderValue>,
     #[prost(int32, tag = "3")]
-    pub(super) append_action: i32,
+    pub(crate) append_action: i32,
 }
 
 /// `envoy.config.core.v3.HeaderValue`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct HeaderValue {
+pub(crate) struct HeaderValue {
     #[prost(string, tag = "1")]
-    pub(super) key: String,
+    pub(crate) key: String,
     #[prost(string, tag = "2")]
-    pub(super) value: String,
+    pub(crate) value: String,
 }
 
 impl HeaderValueOption {
     /// Replaces what there is of this name (`OVERWRITE_IF_EXISTS_OR_ADD`).
-    pub(super) fn set(key: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn set(key: &str, value: impl Into<String>) -> Self {
         let header = HeaderValue { key: key.to_owned(), value: value.into() };
         Self { header: Some(header), append_action: 2 }
     }
 
     /// Adds to what there is of this name (`APPEND_IF_EXISTS_OR_ADD`).
-    pub(super) fn add(key: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn add(key: &str, value: impl Into<String>) -> Self {
         Self { append_action: 0, ..Self::set(key, value) }
     }
 }

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod clients;
+mod envoy;
 mod moves;
 mod world;

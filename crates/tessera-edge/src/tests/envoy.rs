@@ -1,0 +1,65 @@
+//! What an Envoy learns about a request.
+
+use crate::demo::{Stage, until};
+use crate::envoy::messages::{
+    AttributeContext, CheckRequest, CheckResponse, HeaderValueOption, HttpRequest, Peer, Request,
+};
+use crate::envoy::{check, identity};
+
+const SETTINGS: &str = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+
+async fn ask(stage: &Stage, at: &str, principal: &str, fields: &[(&str, &str)]) -> CheckResponse {
+    let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let http = HttpRequest { headers: headers.collect() };
+    let source = Some(Peer { principal: principal.to_owned() });
+    let request = Some(Request { http: Some(http) });
+    let attributes = Some(AttributeContext { source, request });
+    check(stage.proxies[at].running.edge(), CheckRequest { attributes }).await
+}
+
+fn texts(options: &[HeaderValueOption]) -> Vec<String> {
+    let header = |option: &HeaderValueOption| option.header.clone().unwrap();
+    options.iter().map(header).map(|it| format!("{}: {}", it.key, it.value)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn envoy_learns_the_client_its_proxy_and_its_owner() {
+    let stage = Stage::start(&["a", "b"], SETTINGS).await.unwrap();
+    let claims = [("tessera-client", "king"), ("tessera-owner", "king"), ("x-other", "1")];
+    let ok = ask(&stage, "a", "drone.example", &claims).await.ok_response.unwrap();
+    assert_eq!(texts(&ok.headers), ["tessera-client: dns%3Adrone.example"]);
+    assert_eq!(ok.headers_to_remove, ["tessera-owner"]);
+    let announced = |name: &str| format!("alt-svc: h2=\"{name}.example:443\"; ma=1; persist=1");
+    assert_eq!(texts(&ok.response_headers_to_add), [announced("a")]);
+
+    let ok = ask(&stage, "b", "drone.example", &[]).await.ok_response.unwrap();
+    let headers = texts(&ok.headers);
+    assert!(headers.contains(&"tessera-owner: a".to_owned()), "{headers:?}");
+    assert!(headers[0].starts_with("tessera-client: 646e733a"), "in hexadecimal: {headers:?}");
+    assert!(headers[1].starts_with("tessera-generation: "), "{headers:?}");
+
+    let drone = tessera_bindings::ClientName::new("dns:drone.example").unwrap();
+    stage.announce(&drone, "b").await.unwrap();
+    let ok = ask(&stage, "a", "drone.example", &[]).await.ok_response.unwrap();
+    assert_eq!(texts(&ok.response_headers_to_add), [announced("b")]);
+    let ok = ask(&stage, "b", "drone.example", &[]).await.ok_response.unwrap();
+    assert_eq!(texts(&ok.response_headers_to_add), [announced("b")]);
+    let is_there = || stage.table.binding(&drone).is_some_and(|it| it.owner().0 == "b");
+    until("b owns it", is_there).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_without_a_name_passes_without_its_claims() {
+    let stage = Stage::start(&["a"], SETTINGS).await.unwrap();
+    for principal in ["", "CN=drone.example"] {
+        let answer = ask(&stage, "a", principal, &[("tessera-client", "king")]).await;
+        let ok = answer.ok_response.unwrap();
+        assert_eq!(
+            (ok.headers.len(), ok.headers_to_remove),
+            (0, vec!["tessera-client".to_owned()])
+        );
+    }
+    assert_eq!(identity("spiffe://x/Y").unwrap(), b"uri:spiffe://x/Y");
+    assert_eq!(identity("urn:uuid:1").unwrap(), b"uri:urn:uuid:1");
+    assert_eq!(identity("Drone.example").unwrap(), b"dns:drone.example");
+}
