@@ -23,7 +23,7 @@ mod wait;
 
 pub use backend::{RawBackend, RecordedRequest};
 pub use client::{Answer, Drone, Outcome, Track};
-pub use pool::{ORIGIN, Pool, PoolSettings, places};
+pub use pool::{ORIGIN, POOL_KEY, Pool, PoolSettings, places};
 pub use proxy::{EdgeProxy, Places};
 pub use service::{Execution, Executions, Instance};
 pub use store::{entries, ever_stored, owners};

@@ -24,8 +24,7 @@ use crate::wait::{LONG, until};
 pub const ORIGIN: &str = "www.example";
 
 /// The key that wraps ticket keys in the store and seals clients' state.
-pub(crate) const POOL_KEY: &str =
-    "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
+pub const POOL_KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
 
 /// What tests change.
 #[derive(Clone, Copy)]

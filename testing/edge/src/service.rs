@@ -34,9 +34,13 @@ impl Executions {
         lock(&self.0).clone()
     }
 
-    /// Returns how often a request was executed.
-    pub fn times(&self, client: &str, path: &str) -> usize {
-        lock(&self.0).iter().filter(|it| it.client == client && it.path == path).count()
+    /// Returns how often each request was executed, by its path.
+    pub fn counts(&self) -> HashMap<String, usize> {
+        let mut counts = HashMap::new();
+        for execution in &*lock(&self.0) {
+            *counts.entry(execution.path.clone()).or_default() += 1;
+        }
+        counts
     }
 
     /// Returns where a client's requests to the service with state were executed, without repetitions: `a`, `b`, `a`.

@@ -3,7 +3,10 @@
 
 mod cut_off;
 mod killed;
+mod load;
+mod programs;
 mod replayed;
+mod secrets;
 mod smuggled;
 
 /// The program under test.
