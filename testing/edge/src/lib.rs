@@ -4,6 +4,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | `pool` | a pool: the store, the certificates, the proxies, and an orchestrator's view |
+//! | `orchestrator` | an orchestrator, and how tests call it |
 //! | `proxy` | one proxy: its configuration and its process |
 //! | `client` | a client that follows, and numbers its requests |
 //! | `service` | an instance of the services, whose record outlives every proxy |
@@ -15,6 +16,7 @@
 
 mod backend;
 mod client;
+mod orchestrator;
 mod pool;
 mod proxy;
 mod service;
@@ -23,6 +25,7 @@ mod wait;
 
 pub use backend::{RawBackend, RecordedRequest};
 pub use client::{Answer, Drone, Outcome, Track};
+pub use orchestrator::Orchestrator;
 pub use pool::{ORIGIN, POOL_KEY, Pool, PoolSettings, places};
 pub use proxy::{EdgeProxy, Places};
 pub use service::{Execution, Executions, Instance};

@@ -4,6 +4,7 @@
 mod cut_off;
 mod killed;
 mod load;
+mod orchestrated;
 mod programs;
 mod replayed;
 mod secrets;
