@@ -4,6 +4,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | `pool` | a pool: the store, the certificates, the proxies, and an orchestrator's view |
+//! | `envoy` | an Envoy as a member |
 //! | `orchestrator` | an orchestrator, and how tests call it |
 //! | `proxy` | one proxy: its configuration and its process |
 //! | `client` | a client that follows, and numbers its requests |
@@ -16,6 +17,7 @@
 
 mod backend;
 mod client;
+mod envoy;
 mod orchestrator;
 mod pool;
 mod proxy;
@@ -25,6 +27,7 @@ mod wait;
 
 pub use backend::{RawBackend, RecordedRequest};
 pub use client::{Answer, Drone, Outcome, Track};
+pub use envoy::EnvoyMember;
 pub use orchestrator::Orchestrator;
 pub use pool::{ORIGIN, POOL_KEY, Pool, PoolSettings, places};
 pub use proxy::{EdgeProxy, Places};

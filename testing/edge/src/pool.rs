@@ -11,6 +11,7 @@ use tessera_bindings::{BindingState, BindingTable, Bindings, ClientName, MoveTim
 use tessera_etcd::{EtcdClient, Transport};
 use tessera_kit::clock::unix;
 use tessera_pki::{Authority, Leaf};
+use tessera_test_peers::Directory;
 use tessera_test_peers::etcd::Cluster;
 use tessera_webpki::WebPkiVerifier;
 use tokio::time::sleep;
@@ -82,6 +83,7 @@ pub struct Pool {
     /// The authority of the origin's certificate.
     pub origin_ca: Authority,
     clients_ca: Authority,
+    files: Vec<(&'static str, String)>,
     /// Where clients reach the proxies.
     pub addresses: Vec<SocketAddr>,
     /// The store. Dropped after the proxies.
@@ -125,19 +127,21 @@ impl Pool {
             [] => places.iter().map(|it| it.clients).collect(),
             announced => announced.to_vec(),
         };
-        let www = origin_ca.issue(ORIGIN).both_pem();
-        let peer = pool_ca.issue("localhost").both_pem();
+        let files = vec![
+            ("www.pem", origin_ca.issue(ORIGIN).both_pem()),
+            ("peer.pem", pool_ca.issue("localhost").both_pem()),
+            ("pool.key", POOL_KEY.to_owned()),
+            // Of Envoys' tickets.
+            ("ring.key", POOL_KEY.chars().rev().collect()),
+            ("pool.pem", pool_ca.pem()),
+            ("clients.pem", clients_ca.pem()),
+        ];
         let mut proxies = Vec::new();
         for (at, name) in settings.proxies.iter().enumerate() {
             let proxy = EdgeProxy::new(settings.program, name, places[at]);
-            let files = &proxy.directory;
-            files.write_private("www.pem", &www);
-            files.write_private("peer.pem", &peer);
-            files.write_private("pool.key", POOL_KEY);
-            files.write("pool.pem", pool_ca.pem());
-            files.write("clients.pem", clients_ca.pem());
+            write_files(&proxy.directory, &files);
             let text = configuration(&etcd, &places, at, addresses[at], &instances[at], settings);
-            files.write("edge.toml", text);
+            proxy.directory.write("edge.toml", text);
             proxies.push(proxy);
         }
         let table = bindings.table();
@@ -149,6 +153,7 @@ impl Pool {
             executions,
             origin_ca,
             clients_ca,
+            files,
             addresses,
             etcd,
         };
@@ -173,6 +178,11 @@ impl Pool {
         while !client.gets_ticket().await {
             assert!(Instant::now() < deadline, "there are no tickets:\n{}", self.proxies[at].log());
         }
+    }
+
+    /// Writes the certificates and keys of a member.
+    pub(crate) fn write_files(&self, directory: &Directory) {
+        write_files(directory, &self.files);
     }
 
     /// Returns the place of a proxy in the lists.
@@ -246,6 +256,12 @@ impl Pool {
         let at = ProxyName(at.to_owned());
         self.is(client, |state| matches!(state, BindingState::Stable { owner } if *owner == at))
             .await;
+    }
+}
+
+fn write_files(directory: &Directory, files: &[(&str, String)]) {
+    for (name, content) in files {
+        directory.write_private(name, content);
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail their test")]
 
 mod cut_off;
+mod envoy;
 mod killed;
 mod load;
 mod orchestrated;
