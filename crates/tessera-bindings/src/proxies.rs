@@ -1,11 +1,11 @@
 //! The live proxies.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tessera_store::{Change, LeaseId, Store, StoreError, Transaction};
+use tessera_store::{Change, LeaseId, Revision, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
@@ -43,13 +43,22 @@ pub struct ProxyLease {
 struct SharedLease {
     names: Names,
     store: Arc<dyn Store>,
+    proxy: ProxyName,
     key: Vec<u8>,
     entry: Mutex<ProxyEntry>,
     lifetime: Duration,
     lease: Mutex<Option<LeaseId>>,
-    /// Until when no other proxy takes over this one's clients.
-    held_until: std::sync::Mutex<Option<Instant>>,
+    held: std::sync::Mutex<Option<Held>>,
     is_closed: AtomicBool,
+}
+
+/// What is sure of a lease.
+#[derive(Clone, Copy)]
+struct Held {
+    /// With the commit of this revision it began. Before, others may have taken over this proxy's clients.
+    begun: Revision,
+    /// Until then no other proxy takes over this one's clients.
+    until: Instant,
 }
 
 impl ProxyEntry {
@@ -85,11 +94,12 @@ impl ProxyLease {
         let shared = Arc::new(SharedLease {
             names: names.clone(),
             store,
+            proxy: proxy.clone(),
             key: names.proxy(proxy)?,
             entry: Mutex::new(entry),
             lifetime,
             lease: Mutex::default(),
-            held_until: std::sync::Mutex::default(),
+            held: std::sync::Mutex::default(),
             is_closed: AtomicBool::new(false),
         });
         tokio::spawn(SharedLease::run(Arc::downgrade(&shared)));
@@ -97,11 +107,16 @@ impl ProxyLease {
     }
 
     /// Whether this proxy is surely live for the others. Without it another may own its clients already, so it must not change
-    /// what can't be changed at two places. False before it has joined.
+    /// what can't be changed at two places. False before it has joined. A table that has yet to follow may still show clients
+    /// as this proxy's that another took over: see [`BindingTable::is_sure_for`](crate::BindingTable::is_sure_for).
     #[must_use]
     pub fn is_held(&self) -> bool {
-        let until = *self.shared.held_until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() < until)
+        self.shared.held().is_some_and(|held| Instant::now() < held.until)
+    }
+
+    /// Returns whose it is, and the revision with which it began.
+    pub(crate) fn begun(&self) -> Option<(&ProxyName, Revision)> {
+        self.shared.held().map(|held| (&self.shared.proxy, held.begun))
     }
 
     /// Changes the entry, for example when the certificate was replaced.
@@ -151,9 +166,16 @@ impl SharedLease {
         let asked = Instant::now();
         if let Some(lease) = lease {
             let renewed = self.store.keep_alive(&lease).await;
-            if renewed == Ok(true) {
-                self.hold_from(asked);
-                return Ok(());
+            match renewed {
+                Ok(true) => {
+                    if let Some(Held { begun, .. }) = self.held() {
+                        self.hold(begun, asked);
+                    }
+                    return Ok(());
+                }
+                // Others may take over already.
+                Ok(false) => *self.lock_held() = None,
+                Err(_) => (),
             }
             // Without an answer too: late requests would keep a proxy live that can't follow the bindings.
             *self.lease.lock().await = None;
@@ -176,17 +198,25 @@ impl SharedLease {
         let value = encode(&*self.entry.lock().await);
         let put = Change::Put { key: self.key.clone(), value, lease: Some(lease.clone()) };
         let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
-        self.store.commit(transaction).await?;
+        let committed = self.store.commit(transaction).await?;
         *current = Some(lease);
-        if is_new {
-            self.hold_from(asked);
+        // Without conditions it was committed.
+        if let (true, Some(begun)) = (is_new, committed) {
+            self.hold(begun, asked);
         }
         Ok(())
     }
 
+    fn held(&self) -> Option<Held> {
+        *self.lock_held()
+    }
+
     /// The store counts from when it was asked, or later.
-    fn hold_from(&self, asked: Instant) {
-        let until = asked + self.lifetime;
-        *self.held_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    fn hold(&self, begun: Revision, asked: Instant) {
+        *self.lock_held() = Some(Held { begun, until: asked + self.lifetime });
+    }
+
+    fn lock_held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

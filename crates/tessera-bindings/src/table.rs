@@ -14,7 +14,7 @@ use crate::binding::{Binding, BindingState, Generation, ProxyName};
 use crate::drain::{Drain, DrainScope};
 use crate::entry::decode;
 use crate::names::{ClientName, Names, Subject};
-use crate::proxies::ProxyEntry;
+use crate::proxies::{ProxyEntry, ProxyLease};
 
 /// Follows all bindings and live proxies: requests are routed by it, and never wait for the store.
 ///
@@ -193,6 +193,18 @@ impl BindingTable {
     pub fn proxies(&self) -> Vec<(ProxyName, ProxyEntry)> {
         let entries = self.shared.entries();
         entries.proxies.iter().map(|(name, (entry, _))| (name.clone(), entry.clone())).collect()
+    }
+
+    /// Whether a proxy's lease [is held](ProxyLease::is_held), and the table shows which of its clients others took over before
+    /// that lease began: a proxy that was cut off, or stopped for a while, joins again before its table has followed. What the
+    /// table shows as the proxy's after this call is its alone, as long as the lease is held.
+    #[must_use]
+    pub fn is_sure_for(&self, lease: &ProxyLease) -> bool {
+        let entries = self.shared.entries();
+        let has_followed = lease.begun().is_some_and(|(proxy, begun)| {
+            entries.proxies.get(proxy).is_some_and(|(_, revision)| *revision >= begun)
+        });
+        has_followed && lease.is_held()
     }
 
     /// Returns what is drained, in no particular order.

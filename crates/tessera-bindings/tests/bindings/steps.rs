@@ -437,3 +437,18 @@ async fn a_proxy_knows_whether_the_others_hold_it_for_live() {
     world.store.holds_renewals.store(true, Ordering::Relaxed);
     until("its lease is over", || !lease.is_held()).await;
 }
+
+/// It joins again, and its table has yet to follow what others did meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_joins_again_waits_until_its_table_has_followed() {
+    let world = World::new();
+    let lifetime = Duration::from_secs(3);
+    let lease = world.bindings.join(&proxy("a"), entry("a", "same"), lifetime).unwrap();
+    until("it is held", || lease.is_held()).await;
+    let (table, frozen) = (world.table().await, world.frozen_table().await);
+    assert!(table.is_sure_for(&lease) && frozen.is_sure_for(&lease));
+    world.store.revoke_granted().await;
+    until("it has joined again", || world.store.granted() == 2 && lease.is_held()).await;
+    until("its table has followed", || table.is_sure_for(&lease)).await;
+    assert!(lease.is_held() && !frozen.is_sure_for(&lease));
+}

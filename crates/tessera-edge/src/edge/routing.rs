@@ -43,13 +43,15 @@ impl Edge {
     pub(crate) async fn route(&self, client: &Arc<Client>, has_state: bool) -> Routed {
         let name = &client.name;
         for _ in 0..LOOKS {
+            // First: the route is of what the table shows then, or later.
+            let is_sure = self.table.is_sure_for(&self.lease);
             match self.table.route(name, &self.own) {
                 Route::Serve { announce, generation } => {
                     if has_state && client.is_arriving() {
                         client.arrived().await;
                         continue;
                     }
-                    if has_state && !self.lease.is_held() {
+                    if has_state && !(is_sure && self.lease.is_held()) {
                         return Routed::Refuse(CUT_OFF);
                     }
                     if let Some(in_progress) = client.begin(generation) {
