@@ -5,6 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 
 use tessera_test_peers::{Directory, Network, PATIENCE, Process, free_port};
 
+use crate::wait::until;
+
 /// Where a proxy listens.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
@@ -66,6 +68,20 @@ impl EdgeProxy {
     #[track_caller]
     pub fn process(&self) -> &Process {
         self.process.as_ref().expect("it was started")
+    }
+
+    /// Stops it (SIGSTOP), and waits until no thread of it runs: nothing that is sent to it afterwards is begun.
+    pub async fn freeze(&self) {
+        let process = self.process();
+        process.stop();
+        let tasks = format!("/proc/{}/task", process.id());
+        let is_stopped =
+            |stat: String| stat.rsplit_once(") ").is_some_and(|(_, it)| it.starts_with('T'));
+        until("all its threads stop", || {
+            let threads = std::fs::read_dir(&tasks).unwrap().map(|it| it.unwrap().path());
+            threads.map(|it| std::fs::read_to_string(it.join("stat")).unwrap()).all(is_stopped)
+        })
+        .await;
     }
 
     /// Kills it (SIGKILL).

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use tessera_bindings::BindingState;
-use tessera_edge_tests::{Drone, Outcome, Pool, PoolSettings, owners, until};
+use tessera_edge_tests::{Drone, Outcome, Pool, PoolSettings, Track, owners, until};
 use tokio::time::sleep;
 
 use crate::PROGRAM;
@@ -19,6 +19,8 @@ struct Moving {
     switched: Drone,
     /// It isn't moving.
     stable: Drone,
+    /// The requests of the one that has switched go on.
+    arriving: Option<Track>,
 }
 
 impl Moving {
@@ -45,13 +47,12 @@ impl Moving {
         a.hold(Method::GET, &switched.seen);
         pool.begin(preparing.name(), "b").await;
         until("the state arrives", || b.has_begun(Method::PUT, &preparing.seen)).await;
-        let arriving = switched.clone();
-        tokio::spawn(async move { arriving.post(SERVICE).await });
+        let arriving = Some(switched.sends(SERVICE, Duration::from_millis(5)));
         let is_switched = |state: &BindingState| matches!(state, BindingState::Switched { .. });
         pool.is(switched.name(), is_switched).await;
         pool.is(preparing.name(), |it| matches!(it, BindingState::Preparing { .. })).await;
         pool.is(announced.name(), |it| matches!(it, BindingState::Announced { .. })).await;
-        Self { pool, preparing, announced, switched, stable }
+        Self { pool, preparing, announced, switched, stable, arriving }
     }
 
     fn all(&self) -> [&Drone; 4] {
@@ -59,7 +60,10 @@ impl Moving {
     }
 
     /// Goes on after a failure: all clients are served again, and each request was executed as often as it should be.
-    async fn are_served_again(&self) {
+    async fn are_served_again(&mut self) {
+        if let Some(arriving) = self.arriving.take() {
+            arriving.end().await;
+        }
         for instance in &self.pool.instances {
             instance.release();
         }
@@ -139,9 +143,8 @@ async fn clients_that_move_to_a_proxy_that_is_killed_are_served_again_and_no_req
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_that_was_frozen_past_its_lease_executes_nothing_of_clients_that_were_taken_over()
 {
-    let moving = Moving::start().await;
-    let frozen = moving.pool.proxies[0].process();
-    frozen.stop();
+    let mut moving = Moving::start().await;
+    moving.pool.proxies[0].freeze().await;
     // To the frozen proxy, whose kernel accepts them.
     let late = moving.all().map(|drone| {
         let drone = drone.clone();
@@ -157,7 +160,7 @@ async fn an_owner_that_was_frozen_past_its_lease_executes_nothing_of_clients_tha
         other.is_served(SERVICE).await;
         other.agrees();
     }
-    frozen.go_on();
+    moving.pool.proxies[0].process().go_on();
     for task in late {
         task.await.unwrap();
     }
