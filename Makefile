@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = msrv formal bogo tlsfuzzer newer-peers soak tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost sepp sepp-receivers sepp-relay stek captures heap mutants
+	tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
@@ -29,6 +29,8 @@ RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test se
 RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --test spoofing -- --ignored --nocapture
 RUN_sepp-relay = bench/sepp-relay all
 RUN_stek = env TMPDIR=/dev/shm $(CARGO) test --release --locked --quiet --package tessera-stek-tests --test stek \
+	-- --ignored --nocapture --test-threads 1
+RUN_edge = env TMPDIR=/dev/shm $(CARGO) test --release --locked --quiet --package tessera-edge-tests --test edge \
 	-- --ignored --nocapture --test-threads 1
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
@@ -106,6 +108,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs, compared with Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 ## stek               a thousand rotations under load; needs ENVOY, the program
+## edge               moves of edge proxies: their time, a hundred a second, Envoy as a member; needs ENVOY, the program
 ## captures           bytes that the lab counts, compared with those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants
