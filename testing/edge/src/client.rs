@@ -24,9 +24,11 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
-use crate::pool::ORIGIN;
 use crate::service::Executions;
 use crate::wait::LONG;
+
+/// The name of the origin, which all proxies share.
+pub const ORIGIN: &str = "www.example";
 
 /// A client.
 #[derive(Clone)]

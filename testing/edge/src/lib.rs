@@ -26,10 +26,10 @@ mod store;
 mod wait;
 
 pub use backend::{RawBackend, RecordedRequest};
-pub use client::{Answer, Drone, Outcome, Track};
+pub use client::{Answer, Drone, ORIGIN, Outcome, Track};
 pub use envoy::EnvoyMember;
 pub use orchestrator::Orchestrator;
-pub use pool::{ORIGIN, POOL_KEY, Pool, PoolSettings, places};
+pub use pool::{POOL_KEY, Pool, PoolSettings, places};
 pub use proxy::{EdgeProxy, Places};
 pub use service::{Execution, Executions, Instance};
 pub use store::{entries, ever_stored, owners};

@@ -16,13 +16,10 @@ use tessera_test_peers::etcd::Cluster;
 use tessera_webpki::WebPkiVerifier;
 use tokio::time::sleep;
 
-use crate::client::Drone;
+use crate::client::{Drone, ORIGIN};
 use crate::proxy::{EdgeProxy, Places};
 use crate::service::{Executions, Instance};
 use crate::wait::{LONG, until};
-
-/// The name of the origin, which all proxies share.
-pub const ORIGIN: &str = "www.example";
 
 /// The key that wraps ticket keys in the store and seals clients' state.
 pub const POOL_KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";

@@ -142,7 +142,12 @@ fn a_request_that_the_gateway_does_not_know_is_refused() {
         let bad = [
             ("/v3/kv/range", json!({ "key": "%" }), 400, "base64"),
             ("/v3/kv/range", json!({}), 400, "missing field `key`"),
-            ("/v3/kv/range", json!({ "key": "YQ==", "keys_only": true }), 400, "unknown field `keys_only`"),
+            (
+                "/v3/kv/range",
+                json!({ "key": "YQ==", "keys_only": true }),
+                400,
+                "unknown field `keys_only`",
+            ),
             (
                 "/v3/kv/range",
                 json!({ "key": "YQ==", "range_end": "eg==" }),
