@@ -29,7 +29,7 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 12] = [
+const TABLES: [(&str, Make); 13] = [
     ("answers", paper::answers),
     ("targets", peers::targets),
     ("links", tables::links),
@@ -38,6 +38,7 @@ const TABLES: [(&str, Make); 12] = [
     ("bytes", tables::bytes),
     ("envoy", peers::envoy),
     ("times", tables::times),
+    ("processor", tables::processor),
     ("operations", operations::operations),
     ("sums", operations::sums),
     ("boring", operations::boring),

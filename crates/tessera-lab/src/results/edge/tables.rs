@@ -179,6 +179,28 @@ pub(super) fn times(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
+/// Handshakes a second, of which the processor's share is computed.
+const RATE: f64 = 500.0;
+
+/// The processor time of both engines.
+pub(super) fn processor(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::with_note(
+        format!(
+            "Processor time in calls of the engine for a connection over loopback, in µs: medians, and how far they may be \
+             off (95 %); and what share of one processor the proxy's engine takes at {RATE} connections a second, computed \
+             from that. The kernel's work for sockets is not in it.",
+        ),
+        "keys, way, group | client | proxy | of a processor",
+    );
+    for cell in inputs.cells().filter(|cell| cell.name.link.is_none()) {
+        let proxy = median(cell, |sample| sample.of.server_engine_us);
+        let share = proxy.map(|it| format!("{} %", fixed(it.value * RATE / 1e4, 1)));
+        let client = median(cell, |sample| sample.of.client_engine_us);
+        table.row(words(cell), cells![client, proxy, share]);
+    }
+    table.unless_empty()
+}
+
 /// Connections that failed and were repeated.
 pub(super) fn failed(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(
