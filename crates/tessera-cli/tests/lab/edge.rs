@@ -44,9 +44,9 @@ fn the_edge_report_has_each_way_over_loopback_and_links_and_its_operations() {
         for sample in samples {
             assert!(number(&sample["hello"]) <= number(&sample["client"]["handshake"]), "{sample}");
         }
-        // Losing packets is what these are for.
-        let of = |name: &str| (&cell["way"], &cell["kx"]) == (&"inherited".into(), &name.into());
-        assert!(!of("x25519") || cell["post_quantum"] == false, "{cell}");
+        // The weakest exchange of the chain counts.
+        let is_hybrid = cell["kx"] == "x25519mlkem768";
+        assert_eq!(cell["post_quantum"], is_hybrid, "{cell}");
     }
     let flights = |way: &str, kx: &str| {
         let is_it =
