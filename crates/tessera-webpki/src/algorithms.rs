@@ -145,6 +145,28 @@ impl Algorithms {
             .with_set(chain.iter().map(|algorithm| of(*algorithm)))
     }
 
+    /// Returns the schemes of these algorithms that the key of a certificate (DER) signs handshakes with, in order of
+    /// preference: for keys that are elsewhere.
+    ///
+    /// # Errors
+    /// Returns an error if the certificate can't be parsed.
+    pub fn schemes_for(&self, certificate: &[u8]) -> Result<Vec<SignatureScheme>, ConfigError> {
+        let der = CertificateDer::from(certificate);
+        let end_entity = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
+        let mut schemes = Vec::new();
+        for (scheme, algorithm) in self.handshake {
+            // webpki compares the kinds before it looks at the signature, which is none.
+            let is_of_another_kind = matches!(
+                end_entity.verify_signature(*algorithm, &[], &[]),
+                Err(webpki::Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_))
+            );
+            if !is_of_another_kind {
+                push_new(&mut schemes, *scheme);
+            }
+        }
+        Ok(schemes)
+    }
+
     /// Checks only a CertificateVerify, with the end entity's key, if its key usage allows that, or with
     /// the raw public key: for owners that know the certificate or the key itself. For chains use
     /// [`WebPkiVerifier`](crate::WebPkiVerifier).

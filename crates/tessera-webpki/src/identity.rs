@@ -10,6 +10,31 @@ use webpki::EndEntityCert;
 
 use crate::alerts::reject;
 
+/// One name in a peer's identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentityName<'a> {
+    /// A DNS name, in lower case.
+    Dns(&'a str),
+    /// A URI.
+    Uri(&'a str),
+}
+
+impl<'a> IdentityName<'a> {
+    /// Returns the names in an identity of a [`WebPkiVerifier`](crate::WebPkiVerifier); none in any other.
+    pub fn all_in(identity: &'a [u8]) -> impl Iterator<Item = Self> {
+        let text = core::str::from_utf8(identity).ok().filter(|_| is_list(identity));
+        text.unwrap_or_default().split(' ').filter_map(|name| {
+            let dns = name.strip_prefix("dns:").map(Self::Dns);
+            dns.or_else(|| name.strip_prefix("uri:").map(Self::Uri))
+        })
+    }
+}
+
+/// Whether it is a list of names, separated by spaces. Anything else is a subject, which may hold any bytes.
+fn is_list(identity: &[u8]) -> bool {
+    identity.starts_with(b"dns:") || identity.starts_with(b"uri:")
+}
+
 /// Builds a peer's identity from all of its names; [`WebPkiVerifier`](crate::WebPkiVerifier) documents the
 /// format.
 pub(crate) fn of_names(certificate: &EndEntityCert<'_>) -> Result<Vec<u8>, PeerRejected> {
@@ -54,4 +79,20 @@ fn names(certificate: &EndEntityCert<'_>) -> Result<Option<String>, PeerRejected
     names.sort_unstable();
     names.dedup();
     Ok((!names.is_empty()).then(|| names.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_that_looks_like_a_list_names_no_one() {
+        let all = |blob: &'static [u8]| IdentityName::all_in(blob).collect::<Vec<_>>();
+        assert_eq!(
+            all(b"dns:a.example uri:spiffe://x/y"),
+            [IdentityName::Dns("a.example"), IdentityName::Uri("spiffe://x/y")]
+        );
+        assert_eq!(all(b"subject:\x0c\x09 dns:admin.example"), []);
+        assert_eq!(all(b"sha256:00 dns:admin.example"), []);
+    }
 }

@@ -58,6 +58,7 @@ mod verifier;
 pub use algorithms::Algorithms;
 pub use error::ConfigError;
 pub use expiry::expires_at;
+pub use identity::IdentityName;
 #[cfg(feature = "std")]
 pub use known::{ChainStore, KnownChains, StoreBounds, StoreCounts};
 pub use names::{dns_names, issuers, subject_names};

@@ -1,22 +1,4 @@
-//! Identities of peers, for comparison and for display.
-
-/// One name in an identity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IdentityName<'a> {
-    /// A DNS name, in lower case.
-    Dns(&'a str),
-    /// A URI.
-    Uri(&'a str),
-}
-
-/// Returns the names in an identity that `tessera_webpki` lists.
-pub(super) fn listed(blob: &[u8]) -> impl Iterator<Item = IdentityName<'_>> {
-    let text = std::str::from_utf8(blob).ok().filter(|_| is_list(blob)).unwrap_or_default();
-    text.split(' ').filter_map(|name| {
-        let dns = name.strip_prefix("dns:").map(IdentityName::Dns);
-        dns.or_else(|| name.strip_prefix("uri:").map(IdentityName::Uri))
-    })
-}
+//! Identities of peers, for display.
 
 /// Whether it is a list of names, separated by spaces. Anything else is a subject, which may hold any bytes.
 fn is_list(blob: &[u8]) -> bool {
@@ -40,17 +22,6 @@ pub(crate) fn identity_for_backend(blob: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_subject_that_looks_like_a_list_names_no_one() {
-        let all = |blob: &'static [u8]| listed(blob).collect::<Vec<_>>();
-        assert_eq!(
-            all(b"dns:a.example uri:spiffe://x/y"),
-            [IdentityName::Dns("a.example"), IdentityName::Uri("spiffe://x/y")]
-        );
-        assert_eq!(all(b"subject:\x0c\x09 dns:admin.example"), []);
-        assert_eq!(all(b"sha256:00 dns:admin.example"), []);
-    }
 
     #[test]
     fn a_name_that_is_no_list_has_no_space_for_a_backend_either() {

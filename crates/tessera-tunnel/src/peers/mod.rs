@@ -19,9 +19,8 @@ use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use tessera_kit::credential::fingerprint;
 use tessera_kit::trust;
-use tessera_webpki::{Algorithms, KnownChains, PinnedKeyVerifier};
+use tessera_webpki::{Algorithms, IdentityName, KnownChains, PinnedKeyVerifier};
 
-use self::identity::IdentityName;
 pub use self::identity::identity;
 pub(crate) use self::identity::identity_for_backend;
 pub use self::load::{allowed, psks};
@@ -149,14 +148,14 @@ impl Chains {
 
     /// Whether one of its names is allowed.
     fn lists(&self, peer: &PeerIdentity) -> bool {
-        identity::listed(&peer.blob).any(|name| match name {
+        IdentityName::all_in(&peer.blob).any(|name| match name {
             IdentityName::Dns(name) => self.names.contains(name),
             IdentityName::Uri(uri) => self.uris.contains(uri),
         })
     }
 
     fn has_uri(&self, peer: &PeerIdentity) -> bool {
-        identity::listed(&peer.blob)
+        IdentityName::all_in(&peer.blob)
             .any(|name| matches!(name, IdentityName::Uri(uri) if self.uris.contains(uri)))
     }
 

@@ -4,7 +4,7 @@ use pki_types::alg_id;
 use rcgen::SignatureAlgorithm;
 use tessera::auth::{PeerVerifier, VerifyPeer};
 use tessera::wire::{AlertDescription, SignatureScheme};
-use tessera_webpki::{PinnedKey, PinnedKeyVerifier};
+use tessera_webpki::{Algorithms, PinnedKey, PinnedKeyVerifier};
 
 use crate::pki::{
     NOT_AFTER, Peer, judge, refused, root, root_with, scheme_of, server_params, signature_of,
@@ -27,6 +27,17 @@ const KINDS: [(&SignatureAlgorithm, &[SignatureScheme]); 7] = [
     (&rcgen::PKCS_ML_DSA_44, &[SignatureScheme::MLDSA44]),
     (&rcgen::PKCS_ML_DSA_65, &[SignatureScheme::MLDSA65]),
 ];
+
+#[test]
+fn a_certificate_shows_which_schemes_its_key_signs_with() {
+    let root = root_with("root", &rcgen::PKCS_ECDSA_P256_SHA256);
+    for (algorithm, fitting) in KINDS {
+        let peer = Peer::with(&server_params(), algorithm, &root);
+        let der = &peer.as_server_with(fitting[0]).chain[0];
+        assert_eq!(Algorithms::AWS_LC.schemes_for(der).unwrap(), fitting, "{fitting:?}");
+    }
+    assert!(Algorithms::AWS_LC.schemes_for(b"no certificate").is_err());
+}
 
 /// Each kind of key signs the chain and the handshake; every scheme fits its own kind only.
 #[test]

@@ -61,6 +61,13 @@ pub struct Sign {
     pub message: Vec<u8>,
 }
 
+impl Sign {
+    /// Creates the question. For tests of answers; the engine makes those of real connections.
+    pub fn new(scheme: SignatureScheme, certificate: Vec<u8>, message: Vec<u8>) -> Self {
+        Self { scheme, certificate, message }
+    }
+}
+
 impl Question for Sign {
     type Answer = Result<Vec<u8>, SigningError>;
 }
