@@ -21,6 +21,8 @@ use crate::arguments::Edge;
 use crate::arguments::Orchestrator;
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
+#[cfg(feature = "signer")]
+use crate::arguments::Signer;
 #[cfg(feature = "stek")]
 use crate::arguments::Stek;
 #[cfg(feature = "tunnel")]
@@ -49,6 +51,8 @@ pub fn main() -> ExitCode {
         Command::Tunnel { task } => tunnel(task.into()),
         #[cfg(feature = "sepp")]
         Command::Sepp { task } => sepp(&task),
+        #[cfg(feature = "signer")]
+        Command::Signer { task } => signer(&task),
         #[cfg(feature = "stek")]
         Command::Stek { task } => stek(&task),
         #[cfg(feature = "edge")]
@@ -117,6 +121,17 @@ fn edge(task: &Edge) -> ExitCode {
         Edge::Demo { json } => {
             ended(tessera_edge::demo(&tessera_edge::DemoOptions { json: *json }))
         }
+    }
+}
+
+#[cfg(feature = "signer")]
+fn signer(task: &Signer) -> ExitCode {
+    match task {
+        Signer::Run { configuration } => {
+            guard_memory();
+            ended(tessera_signer::run(&configuration.file))
+        }
+        Signer::Check { configuration } => ended(tessera_signer::check(&configuration.file)),
     }
 }
 

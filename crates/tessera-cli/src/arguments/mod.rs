@@ -6,6 +6,7 @@ mod common;
     feature = "edge",
     feature = "orchestrator",
     feature = "sepp",
+    feature = "signer",
     feature = "stek",
     feature = "tunnel"
 ))]
@@ -20,6 +21,8 @@ mod orchestrator;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
+#[cfg(feature = "signer")]
+mod signer;
 #[cfg(feature = "stek")]
 mod stek;
 #[cfg(feature = "tunnel")]
@@ -42,6 +45,8 @@ pub(crate) use self::orchestrator::Orchestrator;
 #[cfg(feature = "sepp")]
 pub(crate) use self::sepp::Sepp;
 use self::serve::ServeArguments;
+#[cfg(feature = "signer")]
+pub(crate) use self::signer::Signer;
 #[cfg(feature = "stek")]
 pub(crate) use self::stek::Stek;
 #[cfg(feature = "tunnel")]
@@ -144,6 +149,23 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
     Sepp {
         #[command(subcommand)]
         task: Sepp,
+    },
+
+    /// Holds certificate keys for servers elsewhere: signs their handshakes over mutual TLS, by name and rate, and nothing
+    /// else.
+    #[cfg(feature = "signer")]
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera signer check FILE    who may sign with what, and warnings
+  tessera signer run FILE      an example is packaging/signer.toml (/usr/share/doc/tessera/examples)
+
+docs/signer.md has a signer in five minutes, and every key and metric."
+    )]
+    Signer {
+        #[command(subcommand)]
+        task: Signer,
     },
 
     /// Ticket keys for pools of TLS servers that resume each other's sessions: HAProxy, nginx, Envoy and others. They
