@@ -16,6 +16,18 @@ pub(crate) fn keep(running: &Edge, wanted: &mut Edge) -> PendingChanges {
     waiting.keep_in("process", &running.process, &mut wanted.process);
     waiting.keep("[pool]", &running.pool, &mut wanted.pool);
     waiting.keep_in("proxy", &running.proxy, &mut wanted.proxy);
+    let (own, new) = (&running.proxy, &mut wanted.proxy);
+    match (&own.signer, &mut new.signer) {
+        (Some(own), Some(new)) => {
+            waiting.keep("[proxy] signer.servers", &own.servers, &mut new.servers);
+        }
+        (None, None) => (),
+        // Where the key is.
+        (_, signer) => {
+            waiting.keep("[proxy] signer", &own.signer, signer);
+            waiting.keep("[proxy] key", &own.key, &mut new.key);
+        }
+    }
     waiting.keep("[envoys]", &running.envoys, &mut wanted.envoys);
     waiting.keep_in("peers", &running.peers, &mut wanted.peers);
     waiting.keep_in("clients", &running.clients, &mut wanted.clients);

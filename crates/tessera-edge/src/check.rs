@@ -8,7 +8,7 @@ use tessera_proxy::stores::Stores;
 use tessera_vault::WrappingPurpose;
 
 use crate::config::{Edge, LoadedEdge, NamedBy, ServiceSection};
-use crate::{load, tls};
+use crate::{load, signer, tls};
 
 /// Checks a file, and the files it names, as [`run`](crate::run()) does, and prints what `run` would do.
 ///
@@ -36,6 +36,7 @@ fn tables(edge: &Edge) -> Result<Vec<Table>, ProgramError> {
     let stores = Stores::in_memory();
     tls::for_clients(edge, &stores)?;
     tls::for_peers(&edge.peers)?;
+    edge.proxy.signer.as_ref().map(signer::tls).transpose()?;
     let mut tables = vec![of_pool(edge), of_proxy(edge)?];
     for (name, section) in &edge.service {
         section.ca.as_ref().map(|ca| tls::for_instances(name, ca)).transpose()?;
@@ -70,6 +71,10 @@ fn of_proxy(edge: &Edge) -> Result<Table, ProgramError> {
         (None, None) => (),
     }
     table.row("announced as", &proxy.announce);
+    if let Some(signer) = &proxy.signer {
+        let servers = joined(&signer.servers);
+        table.row("private key", format_args!("`{}` of the signers at {servers}", signer.name));
+    }
     table.row("resumes with proxies of", &tls::resumption(edge)?[..16]);
     let leaf = tls::leaf(proxy)?;
     if let Some(envoys) = tls::envoys(edge, &leaf) {

@@ -27,6 +27,9 @@ pub(crate) fn of(edge: &Edge, file: &Path) -> Confinement {
     }
     needs.files([&proxy.certificate, &peers.certificate, &peers.ca]);
     needs.files([&proxy.key, &peers.key, &edge.clients.ca].into_iter().flatten());
+    if let Some(signer) = &proxy.signer {
+        needs.files([&signer.ca, &signer.certificate].into_iter().chain(&signer.key));
+    }
     if let Some(sites) = &proxy.one_time_keys {
         needs.files([&sites.ca, &sites.certificate].into_iter().chain(&sites.key));
         needs.listen(&sites.listen);

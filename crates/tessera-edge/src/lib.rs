@@ -11,6 +11,7 @@
 //! | `envoy` | Envoy as a member: it asks before each request |
 //! | `edge` | requests and moves |
 //! | `load`, `tls` | what a configuration names |
+//! | `signer` | the signers that hold the private key, if it isn't here |
 //! | `peers`, `state`, `upgrade` | the channel to the other proxies, and clients' state on its way; WebSockets |
 //! | `clients`, `names` | clients that were here, and what names them |
 //! | `services`, `fields`, [`metrics`] | which service a request is for; fields of messages; series for Prometheus |
@@ -35,6 +36,7 @@ mod peers;
 mod run;
 mod running;
 mod services;
+mod signer;
 mod state;
 #[cfg(all(test, feature = "demo"))]
 mod tests;

@@ -13,6 +13,7 @@ use tessera_proxy::stores::{EnvoyPool, SidecarRing, Stores};
 use tessera_webpki::{dns_names, issuers};
 
 use crate::config::{Edge, NamedBy, PeersSection, ProxySection};
+use crate::signer;
 
 /// Each connection uses one ticket and brings another; a client may have several connections at a time.
 const TICKETS: TicketRequest = TicketRequest { new_session_count: 4, resumption_count: 1 };
@@ -147,6 +148,9 @@ pub(crate) fn leaf(section: &ProxySection) -> Result<Vec<u8>, ProgramError> {
 }
 
 fn own_credential(section: &ProxySection) -> Result<Credential, ProgramError> {
+    if let Some(key) = signer::key(section)? {
+        return Ok(key.credential());
+    }
     let path = section.key.as_ref().unwrap_or(&section.certificate);
     credential::load(
         SettingFile { setting: "[proxy] certificate", path: &section.certificate },

@@ -1,6 +1,5 @@
 //! A certificate and its key.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pki_types::{CertificateDer, UnixTime};
@@ -29,14 +28,7 @@ pub fn load(
 
     let first = chain.first().map(Vec::as_slice).unwrap_or_default();
     let first = CertificateDer::from(first);
-    let wrong = |what: fmt::Arguments<'_>| ProgramError::in_file(certificate.path, what);
-    let end_entity = EndEntityCert::try_from(&first).map_err(|_| {
-        wrong(format_args!(
-            "the first certificate is malformed; check the path after {} (openssl x509 -noout -text -in FILE shows \
-             a certificate)",
-            certificate.setting
-        ))
-    })?;
+    let end_entity = end_entity(certificate, &first)?;
     // RFC 5280 §4.1: a SubjectPublicKeyInfo ends with the key.
     if !end_entity.subject_public_key_info().as_ref().ends_with(key.public_key()) {
         return Err(ProgramError::in_file(
@@ -50,15 +42,55 @@ pub fn load(
             ),
         ));
     }
-    check_order(&chain).map_err(|at| {
-        wrong(format_args!(
-            "certificate {} is not the issuer of certificate {at}; the server's or client's own comes \
-             first, and then each one's issuer",
-            at + 1
-        ))
-    })?;
-    check_validity(&end_entity).map_err(|what| wrong(format_args!("{what}")))?;
+    check_chain(certificate, &chain, &end_entity)?;
     Ok(Credential::new(chain, PrivateKey::Signs(Arc::new(key))))
+}
+
+/// Loads a certificate chain whose private key is elsewhere, with the checks of [`load`] but that of the key.
+///
+/// # Errors
+/// The same as those of [`load`], but for the key.
+pub fn chain(certificate: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
+    let chain = pem::certificates(certificate)?;
+    let first = chain.first().map(Vec::as_slice).unwrap_or_default();
+    let first = CertificateDer::from(first);
+    check_chain(certificate, &chain, &end_entity(certificate, &first)?)?;
+    Ok(chain)
+}
+
+fn end_entity<'a>(
+    file: SettingFile<'_>,
+    first: &'a CertificateDer<'a>,
+) -> Result<EndEntityCert<'a>, ProgramError> {
+    EndEntityCert::try_from(first).map_err(|_| {
+        ProgramError::in_file(
+            file.path,
+            format_args!(
+                "the first certificate is malformed; check the path after {} (openssl x509 -noout -text -in FILE shows \
+                 a certificate)",
+                file.setting
+            ),
+        )
+    })
+}
+
+/// Checks the order of a chain, and that its first certificate is valid now.
+fn check_chain(
+    file: SettingFile<'_>,
+    chain: &[Vec<u8>],
+    end_entity: &EndEntityCert<'_>,
+) -> Result<(), ProgramError> {
+    check_order(chain).map_err(|at| {
+        ProgramError::in_file(
+            file.path,
+            format_args!(
+                "certificate {} is not the issuer of certificate {at}; the server's or client's own comes \
+                 first, and then each one's issuer",
+                at + 1
+            ),
+        )
+    })?;
+    check_validity(end_entity).map_err(|what| ProgramError::in_file(file.path, what))
 }
 
 /// Checks that each certificate certifies the one before it, as it should (RFC 8446 §4.4.2). The error is

@@ -60,6 +60,7 @@ const REFUSED: u8 = 3;
 /// Kind, id.
 const HEAD_LEN: usize = 1 + 8;
 /// Scheme, the lengths of name and message.
+#[cfg(any(feature = "server", test))]
 const SIGN_LEN: usize = HEAD_LEN + 2 + 1 + 2;
 
 /// The longest message. What a CertificateVerify signs has 146 bytes at most; up to this, others get an answer that names why.
@@ -81,6 +82,7 @@ impl Refusal {
         Self::Failed,
     ];
 
+    #[cfg(any(feature = "server", test))]
     fn number(self) -> u8 {
         let at = Self::ALL.iter().position(|it| *it == self).unwrap_or_default();
         at as u8 + 1
@@ -123,6 +125,7 @@ impl Refusal {
 }
 
 impl Request {
+    #[cfg(any(feature = "server", test))]
     pub(crate) const MAX_LEN: usize = SIGN_LEN + MAX_NAME + MAX_MESSAGE;
 
     pub(crate) fn id(&self) -> u64 {

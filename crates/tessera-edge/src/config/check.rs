@@ -8,6 +8,7 @@ use tessera_proxy::address::DialAddress;
 use tessera_proxy::config::{
     Contradiction, check_listeners, find_zero_count, find_zero_time, wrong,
 };
+use tessera_signer::SignerAddress;
 
 use super::{
     ClientsSection, Edge, EnvoysSection, Limits, NamedBy, PoolSection, ProxySection, ServiceSection,
@@ -50,6 +51,9 @@ impl Edge {
             }
             (Some(_), Some(_)) => {
                 return wrong("proxy", "listen", "has no effect with [envoy]: remove one of them");
+            }
+            (None, Some(_)) if self.proxy.signer.is_some() => {
+                return wrong("proxy", "signer", "an Envoy signs itself: remove the key");
             }
             (None, Some(_)) if self.proxy.one_time_keys.is_some() => {
                 return wrong("proxy", "one-time-keys", "an Envoy has none: remove the key");
@@ -132,6 +136,18 @@ impl ProxySection {
         let is_name = |name: &str| name.len() <= 64 && name.chars().all(|c| c.is_ascii_graphic());
         if self.name.is_empty() || !is_name(&self.name) {
             return Some(("name", "must be 1 to 64 printable ASCII characters"));
+        }
+        if let Some(signer) = &self.signer {
+            if self.key.is_some() {
+                return Some(("signer", "the private key is in `key`: remove one of the two"));
+            }
+            let is_wrong = |server: &String| SignerAddress::new(server).is_err();
+            if signer.servers.is_empty() || signer.servers.iter().any(is_wrong) {
+                return Some((
+                    "signer",
+                    "`servers` lists the host and the port of each signer: [\"signer.internal:9444\"]",
+                ));
+            }
         }
         if !is_name(&self.site) {
             return Some(("site", "must be at most 64 printable ASCII characters"));
@@ -347,6 +363,18 @@ mod tests {
         assert_eq!(envoys("pool = \"www\""), "");
         assert!(envoys("pool = \"\"").contains("[envoys] pool: must be that"));
         assert!(envoys("pool = \"www\"\nrotate-every = 0").contains("[envoys] rotate-every: "));
+        let signer = |more: &str, servers: &str| {
+            let table = format!(
+                "{more}signer = {{ servers = [{servers}], name = \"www\", ca = \"s.pem\", certificate = \"a.pem\" }}"
+            );
+            problem(&GOOD.replacen("site = \"north\"", &table, 1))
+        };
+        assert_eq!(signer("", "\"signer.internal:9444\""), "");
+        let both = signer("key = \"www.key\"\n", "\"signer.internal:9444\"");
+        assert!(both.contains("[proxy] signer: the private key is in `key`"), "{both}");
+        for servers in ["", "\"signer.internal\""] {
+            assert!(signer("", servers).contains("[proxy] signer: `servers` lists"), "{servers}");
+        }
         let twice =
             format!("{GOOD}\n[service.two]\nhosts = [\"www.example\"]\ninstances = [\"b:1\"]\n");
         assert!(problem(&twice).contains("has this host and path already"), "{}", problem(&twice));

@@ -113,8 +113,29 @@ pub struct ProxySection {
     /// Its private key. Default: in the file of the certificate.
     #[serde(default, deserialize_with = "de::some_path")]
     pub key: Option<PathBuf>,
+    /// Instead of `key`: who signs with the private key, which isn't here.
+    pub signer: Option<SignerSection>,
     /// Where its one-time keys are, and how they move to other proxies; without it, there is no early data.
     pub one_time_keys: Option<SitesSection>,
+}
+
+/// `signer = { ... }`: the signers that hold the private key of this proxy's certificate (`tessera signer`).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SignerSection {
+    /// Where they are, in the order in which they are asked: each a name in its certificate, and a port.
+    pub servers: Vec<String>,
+    /// The name of the key there.
+    pub name: String,
+    /// The authority of signers' certificates, PEM.
+    #[serde(deserialize_with = "de::path")]
+    pub ca: PathBuf,
+    /// This proxy's certificate for the signers, PEM.
+    #[serde(deserialize_with = "de::path")]
+    pub certificate: PathBuf,
+    /// Its private key. Default: in the file of the certificate.
+    #[serde(default, deserialize_with = "de::some_path")]
+    pub key: Option<PathBuf>,
 }
 
 /// `[envoys]`: Envoys of the same names, with which the pool's proxies share their tickets. They get their keys from sidecars

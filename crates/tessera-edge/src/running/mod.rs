@@ -17,7 +17,7 @@ use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{RunningProduct, StartContext};
 use tessera_proxy::stores::{PoolStores, Stores};
 use tessera_store::Store;
-use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
+use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
 use tessera_vault::WrappingPurpose;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -31,6 +31,7 @@ use crate::envoy::AuthorizationService;
 use crate::metrics::Metrics;
 use crate::names::Naming;
 use crate::peers::Peers;
+use crate::signer::{self, ProxySigner};
 use crate::{changes, load, tls};
 
 /// A proxy that takes connections.
@@ -41,6 +42,7 @@ pub(crate) struct RunningEdge {
     for_clients: LiveTarget<Acceptor>,
     for_peers: LiveTarget<Acceptor>,
     to_peers: LiveTarget<Connector>,
+    signer: Option<ProxySigner>,
     stores: Stores,
     addresses: Vec<(&'static str, std::net::SocketAddr)>,
     ending: watch::Sender<bool>,
@@ -87,8 +89,10 @@ impl RunningEdge {
         };
         let services = load::services(configuration)?;
         let acceptor = Acceptor::new(tls::for_clients(configuration, &stores)?);
-        let for_clients = match &stores.answers {
-            Some(answers) => acceptor.with_answers(answers.clone()),
+        let signer = ProxySigner::open(proxy, stores.answers.clone())?;
+        let answers = signer.as_ref().map(|signer| signer.remote.clone() as Arc<dyn Answers>);
+        let for_clients = match answers.or_else(|| stores.answers.clone()) {
+            Some(answers) => acceptor.with_answers(answers),
             None => acceptor,
         };
         let (peers_server, peers_client) = tls::for_peers(&configuration.peers)?;
@@ -186,6 +190,7 @@ impl RunningEdge {
             for_clients: LiveTarget::new(for_clients),
             for_peers: LiveTarget::new(for_peers),
             to_peers: LiveTarget::new(connector),
+            signer,
             stores,
             addresses,
             ending,
@@ -227,10 +232,22 @@ impl RunningEdge {
             let (server, client) = tls::for_peers(&wanted.peers)?;
             let peers = self.for_peers.prepare(|| Ok(server))?;
             let to_peers = self.to_peers.prepare(|| Ok(client))?;
-            Ok((services, clients, peers, to_peers))
+            let signer = match (&self.signer, &wanted.proxy.signer) {
+                (Some(own), Some(section)) => {
+                    let tls = own.connector.prepare(|| signer::tls(section))?;
+                    signer::key(&wanted.proxy)?.map(|key| (own, tls, key))
+                }
+                _ => None,
+            };
+            Ok((services, clients, peers, to_peers, signer))
         };
-        let (services, clients, peers, to_peers) =
+        let (services, clients, peers, to_peers, signer) =
             prepare().map_err(|error| loaded.locate(error))?;
+        // Before handshakes with a new certificate.
+        if let Some((own, tls, key)) = signer {
+            own.remote.add(&key);
+            tls.exchange();
+        }
         let changed = clients.exchange();
         peers.exchange();
         to_peers.exchange();
