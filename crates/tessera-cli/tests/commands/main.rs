@@ -26,11 +26,13 @@ mod refusals;
 mod reload;
 mod reloaded_trust;
 mod restart;
-#[cfg(any(feature = "sepp", feature = "tunnel"))]
+#[cfg(any(feature = "sepp", feature = "signer", feature = "tunnel"))]
 mod running;
 mod sepp;
 mod sessions;
 mod shared_certificates;
+#[cfg(all(feature = "edge", feature = "signer"))]
+mod signer;
 #[cfg(feature = "stek")]
 mod stek;
 mod tunnel;

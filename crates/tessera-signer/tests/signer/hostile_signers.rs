@@ -27,7 +27,7 @@ enum Lie {
     AnotherMessage,
     /// The signature of another key.
     AnotherKey,
-    /// An answer to a request that nobody made.
+    /// An answer to a request that no one made.
     AnotherId,
     /// A pong.
     AnotherKind,
