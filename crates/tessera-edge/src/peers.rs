@@ -20,7 +20,24 @@ use crate::upgrade::call_or_upgrade;
 pub(crate) struct Peers {
     connect: Arc<dyn Connect>,
     /// By address. One for each proxy that was ever called, of a pool that is small.
-    pools: Mutex<HashMap<String, Pool>>,
+    pools: Mutex<HashMap<(String, Purpose), Pool>>,
+}
+
+/// What connections are for: clients' requests take as long as they like, and must not delay a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Purpose {
+    Requests,
+    State,
+}
+
+impl Purpose {
+    /// The most connections to another proxy, of 100 calls each.
+    const fn connections(self) -> usize {
+        match self {
+            Self::Requests => 64,
+            Self::State => 4,
+        }
+    }
 }
 
 /// Why a request wasn't answered by another proxy.
@@ -78,7 +95,9 @@ impl Peers {
         request: Request<Body>,
         deadline: Deadline,
     ) -> Result<Response<Body>, ForwardError> {
-        let Some(pool) = self.pool(to) else { return Err(ForwardError::Refused) };
+        let Some(pool) = self.pool(to, Purpose::Requests) else {
+            return Err(ForwardError::Refused);
+        };
         let answer = call_or_upgrade(&pool, request, Call::until(deadline), Protocol::Http2).await;
         let response = answer.map_err(ForwardError::Failed)?;
         match response.headers().contains_key(REFUSED) {
@@ -116,7 +135,7 @@ impl Peers {
         question: StateQuestion,
         limit: Duration,
     ) -> Result<Bytes, String> {
-        let pool = self.pool(to).ok_or_else(|| format!("{to} is no address"))?;
+        let pool = self.pool(to, Purpose::State).ok_or_else(|| format!("{to} is no address"))?;
         let mut request = Request::new(Body::empty());
         *request.uri_mut() =
             format!("https://{to}/").parse().map_err(|_| format!("{to} is no host"))?;
@@ -134,16 +153,21 @@ impl Peers {
         body.map(|body| body.data).map_err(|error| error.to_string())
     }
 
-    fn pool(&self, to: &str) -> Option<Pool> {
+    fn pool(&self, to: &str, purpose: Purpose) -> Option<Pool> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pools.get(to) {
+        let key = (to.to_owned(), purpose);
+        if let Some(pool) = pools.get(&key) {
             return Some(pool.clone());
         }
         let address: DialAddress = to.parse().ok()?;
         // WebSockets leave streams for ordinary requests.
-        let options = PoolOptions { upgrades: UPGRADES, ..PoolOptions::default() };
+        let options = PoolOptions {
+            connections: purpose.connections(),
+            upgrades: UPGRADES,
+            ..PoolOptions::default()
+        };
         let pool = Pool::new(self.connect.clone(), address, options);
-        pools.insert(to.to_owned(), pool.clone());
+        pools.insert(key, pool.clone());
         Some(pool)
     }
 }
