@@ -103,7 +103,8 @@ async fn time(
             Destination { server_name: "www.example".into(), ..Destination::default() };
         let (connected, accepted) =
             tokio::join!(client.connect(destination, one), server.accept(other));
-        (connected?, accepted?);
+        connected?;
+        accepted?;
     }
     Ok(begun.elapsed())
 }
