@@ -87,7 +87,7 @@ impl EnvoyMember {
         [&self.envoy, &self.edge, &self.sidecar].map(Process::output).concat()
     }
 
-    /// Kills `tessera edge`: Envoy serves on by itself.
+    /// Kills `tessera edge`.
     pub fn kill_edge(&mut self) {
         self.edge.kill();
     }

@@ -77,7 +77,8 @@ async fn curl_follows_to_the_next_proxy_by_its_alternatives() {
         "{first}"
     );
     let (_, cookie) = first.split_once("tessera-client=").unwrap();
-    let name = format!("cookie:{}", credential::fingerprint(&cookie.as_bytes()[..32]));
+    let (cookie, _) = cookie.split_once(';').unwrap();
+    let name = format!("cookie:{}", credential::fingerprint(cookie.as_bytes()));
     let name = ClientName::new(name).unwrap();
     let second = curl("/cart/2");
     let [a, b] = [pool.addresses[0], pool.addresses[1]];

@@ -61,7 +61,7 @@ impl Place {
             // Whatever the client claims, it is who it is, once.
             assert_eq!(request.values("tessera-client"), ["dns%3Adrone.example"], "{request:?}");
             assert_eq!(request.values("x-forwarded-for"), ["127.0.0.1"], "{request:?}");
-            assert_eq!(request.values("via").last(), Some(&"2 tessera"), "{request:?}");
+            assert_eq!(request.values("via").last(), Some(&"1.1 tessera"), "{request:?}");
             assert_eq!(request.values("host"), [ORIGIN], "{request:?}");
             assert!(!request.head.contains("king"), "{request:?}");
             let framing =
