@@ -17,10 +17,20 @@ const LAST_CHANGES: Duration = Duration::from_secs(2);
 
 impl Edge {
     /// Takes the step `switch`, so that this proxy owns the client; returns once the table shows it, or shows something else.
-    pub(super) async fn arrive(&self, client: &Arc<Client>, generation: Generation) {
+    pub(super) async fn arrive(self: &Arc<Self>, client: &Arc<Client>, generation: Generation) {
+        let (edge, arriving) = (self.clone(), client.clone());
+        // A client may cancel its request, but not between the step and what follows from it.
+        let taken = tokio::spawn(async move { edge.take_switch(&arriving, generation).await });
+        // It doesn't panic.
+        let _ = taken.await;
+        let is_other = || self.table.route(&client.name, &self.own) != Route::Switch { generation };
+        self.wait_until(is_other).await;
+    }
+
+    async fn take_switch(&self, client: &Client, generation: Generation) {
         let began = Instant::now();
         let name = &client.name;
-        let arrival = client.arrive().await;
+        let _arrival = client.arrive().await;
         // Another request has taken the step meanwhile.
         if !matches!(self.table.route(name, &self.own), Route::Switch { .. }) {
             return;
@@ -46,12 +56,9 @@ impl Edge {
                 );
             }
             Err(error) => {
-                tracing::warn!("a client that was announced this proxy can't switch: {error}")
+                tracing::warn!("a client that was announced this proxy can't switch: {error}");
             }
         }
-        drop(arrival);
-        let is_other = || self.table.route(name, &self.own) != Route::Switch { generation };
-        self.wait_until(is_other).await;
     }
 
     /// Imports what the earlier owner changed since the first import.

@@ -1,6 +1,7 @@
 //! What other proxies of the pool send: requests of this proxy's clients, and questions for a client's state. Only holders of
 //! a certificate of the pool reach this.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -19,7 +20,10 @@ use crate::peers::StateQuestion;
 
 impl Edge {
     /// Answers another proxy.
-    pub(crate) async fn answer_peer(&self, mut request: Request<Body>) -> Response<Body> {
+    pub(crate) async fn answer_peer(
+        self: &Arc<Self>,
+        mut request: Request<Body>,
+    ) -> Response<Body> {
         let question = request.headers_mut().remove(STATE);
         let Some((name, generation)) = fields::take_names(request.headers_mut()) else {
             return refuse(
@@ -41,7 +45,7 @@ impl Edge {
 
     /// Serves a request that another proxy forwarded, or refuses it: there is no second hop.
     async fn answer_forwarded(
-        &self,
+        self: &Arc<Self>,
         name: &ClientName,
         generation: Generation,
         request: Request<Body>,

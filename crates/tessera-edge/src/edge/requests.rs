@@ -151,7 +151,7 @@ impl Edge {
 
     /// Answers a request of a client that has a name.
     async fn answer_client(
-        &self,
+        self: &Arc<Self>,
         service: &Service,
         client: &Arc<Client>,
         mut request: Request<Body>,

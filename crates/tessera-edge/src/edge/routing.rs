@@ -40,7 +40,7 @@ pub(super) const MOVING: &str =
 
 impl Edge {
     /// Returns what to do with a client's request at a service that `has_state` or not.
-    pub(crate) async fn route(&self, client: &Arc<Client>, has_state: bool) -> Routed {
+    pub(crate) async fn route(self: &Arc<Self>, client: &Arc<Client>, has_state: bool) -> Routed {
         let name = &client.name;
         for _ in 0..LOOKS {
             // First: the route is of what the table shows then, or later.

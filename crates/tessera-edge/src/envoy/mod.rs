@@ -7,6 +7,7 @@
 pub(crate) mod messages;
 mod service;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{COOKIE, HeaderName};
@@ -31,7 +32,7 @@ const OK: i32 = 0;
 const UNAVAILABLE: i32 = 14;
 
 /// Decides on a request.
-pub(crate) async fn check(edge: &Edge, request: CheckRequest) -> CheckResponse {
+pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckResponse {
     let attributes = request.attributes.unwrap_or_default();
     let http = attributes.request.and_then(|request| request.http).unwrap_or_default();
     let identity = attributes.source.and_then(|source| identity(&source.principal));

@@ -209,7 +209,7 @@ impl RunningEdge {
     }
 
     #[cfg(test)]
-    pub(crate) fn edge(&self) -> &Edge {
+    pub(crate) fn edge(&self) -> &Arc<Edge> {
         &self.edge
     }
 
