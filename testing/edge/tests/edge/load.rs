@@ -56,7 +56,8 @@ fn report(what: &str, mut times: Vec<Duration>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures time"]
 async fn from_the_beginning_of_a_move_to_its_announcement() {
-    for (place, directory) in [("in memory", "/dev/shm"), ("on disk", env!("CARGO_TARGET_TMPDIR"))] {
+    for (place, directory) in [("in memory", "/dev/shm"), ("on disk", env!("CARGO_TARGET_TMPDIR"))]
+    {
         let pool = pool(Cluster::start_with(3, None, Path::new(directory)).unwrap()).await;
         for len in [16 << 10, 0] {
             let mut times = Vec::new();
