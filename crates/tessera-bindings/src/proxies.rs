@@ -135,6 +135,8 @@ impl ProxyLease {
     /// If the store fails: the lease ends by itself.
     pub async fn leave(&self) -> Result<(), BindingError> {
         self.shared.is_closed.store(true, Ordering::Relaxed);
+        // Before the others may own its clients.
+        *self.shared.lock_held() = None;
         match self.shared.lease.lock().await.take() {
             Some(lease) => self.shared.store.revoke(&lease).await.map_err(Into::into),
             None => Ok(()),
@@ -213,7 +215,11 @@ impl SharedLease {
 
     /// The store counts from when it was asked, or later.
     fn hold(&self, begun: Revision, asked: Instant) {
-        *self.lock_held() = Some(Held { begun, until: asked + self.lifetime });
+        let mut held = self.lock_held();
+        // An answer of the store may come after it left.
+        if !self.is_closed.load(Ordering::Relaxed) {
+            *held = Some(Held { begun, until: asked + self.lifetime });
+        }
     }
 
     fn lock_held(&self) -> MutexGuard<'_, Option<Held>> {

@@ -86,6 +86,7 @@ async fn a_dead_owners_clients_are_taken_over_by_the_proxy_that_they_reach() {
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
     world.announce(&drone, "b").await;
     a.leave().await.unwrap();
+    assert!(!a.is_held(), "another may own its clients");
     let take_over = |is_prepared| Route::TakeOver { generation: generation(2), is_prepared };
     until("a isn't live", || routes(&table)[1..] == [take_over(true), take_over(false)]).await;
     // The one that was announced isn't live either: the client isn't sent there.

@@ -81,23 +81,29 @@ impl CountingService {
             });
             return upgrade.accept(Response::new(()), near);
         }
-        if path == "/slow" {
-            sleep(Duration::from_millis(300)).await;
+        match path {
+            "/slow" => sleep(Duration::from_millis(300)).await,
+            "/hang" => std::future::pending().await,
+            _ => (),
         }
         let names =
             ["tessera-client", "x-forwarded-for", "x-forwarded-proto", "tessera-generation"];
+        let cookies = text(&request, "cookie");
         let fields = names.map(|name| text(&request, name)).join("|");
-        let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
+        let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default();
         let mut counts = lock(&self.counts);
         let count = counts.entry(client).or_default();
         *count += 1;
         let answer = match path {
             "/fields" => Bytes::from(fields),
-            "/echo" => body,
+            "/cookies" => cookies.into(),
+            "/echo" => body.data,
+            "/trailers" => format!("{:?}", body.trailers).into(),
             _ => count.to_string().into(),
         };
         let mut response = Response::new(Body::full(answer));
-        // Where a client goes isn't for a service to say.
+        // Where a client goes isn't for a service to say, nor what becomes of a request.
+        response.headers_mut().insert("tessera-refused", http::HeaderValue::from_static("?1"));
         let elsewhere = http::HeaderValue::from_static("h2=\"elsewhere.example:443\"");
         response.headers_mut().insert(http::header::ALT_SVC, elsewhere);
         response

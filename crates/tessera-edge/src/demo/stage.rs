@@ -220,13 +220,24 @@ impl Stage {
         to: &str,
     ) -> Result<Duration, ProgramError> {
         let began = Instant::now();
-        self.bindings.begin(client, &proxy(to)).await.map_err(failed)?;
-        until("the next proxy doesn't prepare", || {
-            let binding = self.table.binding(client);
-            binding.is_some_and(|it| matches!(it.state, BindingState::Announced { .. }))
+        let to = proxy(to);
+        self.bindings.begin(client, &to).await.map_err(failed)?;
+        // The client may have come already.
+        let is_announced = |table: &BindingTable| {
+            let binding = table.binding(client);
+            binding.is_some_and(|it| match &it.state {
+                BindingState::Preparing { .. } => false,
+                _ => it.announced() == &to,
+            })
+        };
+        until("the next proxy doesn't prepare", || is_announced(&self.table)).await?;
+        let took = began.elapsed();
+        #[cfg(test)]
+        until("a proxy doesn't learn of it", || {
+            self.proxies.values().all(|it| is_announced(&it.running.edge().table))
         })
         .await?;
-        Ok(began.elapsed())
+        Ok(took)
     }
 
     /// Ends all proxies.

@@ -30,6 +30,7 @@ async fn a_cookie_names_a_client_from_its_second_request_on() {
         got.field("set-cookie").is_empty() && got.field("alt-svc").starts_with("h2=\"a.example"),
         "{got:?}"
     );
+    assert_eq!(ask("/cookies").await.body, "", "a service could be the client");
     let name = world.only_client().await;
     world.announce(&name, "b").await;
     assert!(ask("/").await.field("alt-svc").starts_with("h2=\"b.example"));
@@ -42,6 +43,7 @@ async fn a_client_without_a_name_is_served_without_a_binding() {
     let world = World::start(&["a"], "").await;
     let got = world.client(None).get("/fields").await;
     assert_eq!((got.body.as_str(), got.field("alt-svc")), ("|127.0.0.1|https|", ""));
+    assert_eq!(got.field("tessera-refused"), "");
     assert!(world.edge("a").table.is_empty());
 }
 

@@ -1,6 +1,7 @@
 //! The pool of the demonstration, for tests.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, StatusCode};
@@ -40,7 +41,7 @@ impl World {
         TestClient(self.0.client(name).unwrap())
     }
 
-    pub(super) fn edge(&self, name: &str) -> &Edge {
+    pub(super) fn edge(&self, name: &str) -> &Arc<Edge> {
         self.proxies[name].running.edge()
     }
 
@@ -81,6 +82,11 @@ pub(super) struct TestClient(Client);
 impl TestClient {
     pub(super) async fn get(&self, path: &str) -> Received {
         self.0.get(path).await.unwrap()
+    }
+
+    /// Sends a GET that may fail.
+    pub(super) async fn get_if_answered(&self, path: &str) -> Option<Received> {
+        self.0.get(path).await.ok()
     }
 
     pub(super) async fn post(&self, path: &str, body: &str) -> Received {
