@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tessera_bindings::{ClientName, Generation};
-use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, Notify, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, watch};
 
 /// The clients that were here, until they have been away for long.
 #[derive(Default)]
@@ -30,14 +30,19 @@ pub(crate) struct Client {
     /// Whether this proxy is becoming its owner, and may lack what the earlier owner changed last.
     is_arriving: AtomicBool,
     /// Held meanwhile.
-    arrival: AsyncMutex<()>,
+    arrival: Arc<AsyncMutex<()>>,
+    /// Whether it has had a binding.
+    is_bound: AtomicBool,
 }
 
 /// A client whose owner this proxy becomes.
-pub(crate) struct Arrival<'c> {
-    client: &'c Client,
-    _turn: AsyncMutexGuard<'c, ()>,
+pub(crate) struct Arrival {
+    client: Arc<Client>,
+    _turn: OwnedMutexGuard<()>,
 }
+
+/// How long a client without a binding is known: names are free, since each request without a cookie gets one.
+const UNBOUND: Duration = Duration::from_secs(2);
 
 /// A request in progress.
 pub(crate) struct InProgress(Arc<Client>);
@@ -61,7 +66,7 @@ impl Clients {
     /// Notes a client that another process of this proxy has bound, unless it is known.
     pub(crate) fn know(&self, name: &ClientName, now: Duration) {
         if self.get(name).is_none() {
-            self.at(name, now);
+            self.at(name, now).has_binding();
         }
     }
 
@@ -70,10 +75,13 @@ impl Clients {
         self.lock().get(name).cloned()
     }
 
-    /// Forgets the clients that have been away for `idle` at `now`, and returns them.
+    /// Forgets the clients that have been away for `idle` at `now`, and returns them; those that never had a binding earlier.
     pub(crate) fn take_idle(&self, now: Duration, idle: Duration) -> Vec<ClientName> {
-        let before = now.saturating_sub(idle).as_secs();
+        let before = |idle| now.saturating_sub(idle).as_secs();
+        let (before, unbound_before) = (before(idle), before(idle.min(UNBOUND)));
         let is_idle = |client: &Client| {
+            let is_bound = client.is_bound.load(Ordering::Relaxed);
+            let before = if is_bound { before } else { unbound_before };
             client.seen.load(Ordering::Relaxed) < before
                 && client.in_progress.load(Ordering::SeqCst) == 0
                 && client.leaving.receiver_count() == 0
@@ -88,6 +96,11 @@ impl Clients {
             clients.remove(name);
         }
         idle
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ClientName, Arc<Client>>> {
@@ -106,15 +119,21 @@ impl Client {
             handed_over: AtomicU64::new(0),
             leaving: watch::Sender::new(0),
             is_arriving: AtomicBool::new(false),
-            arrival: AsyncMutex::default(),
+            arrival: Arc::default(),
+            is_bound: AtomicBool::new(false),
         }
     }
 
     /// Begins its arrival here; waits for one that has begun.
-    pub(crate) async fn arrive(&self) -> Arrival<'_> {
-        let turn = self.arrival.lock().await;
+    pub(crate) async fn arrive(self: &Arc<Self>) -> Arrival {
+        let turn = self.arrival.clone().lock_owned().await;
         self.is_arriving.store(true, Ordering::SeqCst);
-        Arrival { client: self, _turn: turn }
+        Arrival { client: self.clone(), _turn: turn }
+    }
+
+    /// Notes that it has a binding.
+    pub(crate) fn has_binding(&self) {
+        self.is_bound.store(true, Ordering::Relaxed);
     }
 
     /// Whether it is arriving.
@@ -158,7 +177,13 @@ impl Client {
     }
 }
 
-impl Drop for Arrival<'_> {
+impl Arrival {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Drop for Arrival {
     fn drop(&mut self) {
         self.client.is_arriving.store(false, Ordering::SeqCst);
     }
@@ -201,6 +226,7 @@ mod tests {
     #[test]
     fn only_clients_that_are_away_are_forgotten() {
         let (clients, client) = clients();
+        client.has_binding();
         let idle = |now| clients.take_idle(Duration::from_secs(now), Duration::from_secs(10));
         assert_eq!(idle(105), []);
         let request = client.begin(Generation(1));
@@ -211,5 +237,18 @@ mod tests {
         drop(connection);
         assert_eq!(idle(200), std::slice::from_ref(&client.name));
         assert!(clients.get(&client.name).is_none());
+    }
+
+    #[test]
+    fn a_client_that_nothing_binds_is_soon_forgotten() {
+        let (clients, client) = clients();
+        let bound = ClientName::new("bound").unwrap();
+        clients.know(&bound, Duration::from_secs(100));
+        clients.know(&bound, Duration::from_secs(200));
+        let idle = |now| clients.take_idle(Duration::from_secs(now), Duration::from_secs(50));
+        assert_eq!(idle(102), []);
+        assert_eq!(idle(103), std::slice::from_ref(&client.name));
+        assert_eq!(idle(150), []);
+        assert_eq!(idle(151), [bound]);
     }
 }

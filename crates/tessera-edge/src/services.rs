@@ -54,16 +54,19 @@ impl Service {
 
     /// Checks the policy: `identity` is what the client's certificate names.
     pub(crate) fn admit(&self, method: &Method, identity: Option<&[u8]>) -> Result<(), StatusCode> {
+        self.admit_method(method)?;
+        let is_admitted =
+            self.admit.is_empty() || identity.is_some_and(|it| names_one(it, &self.admit));
+        is_admitted.then_some(()).ok_or(StatusCode::FORBIDDEN)
+    }
+
+    /// Checks the policy for methods.
+    pub(crate) fn admit_method(&self, method: &Method) -> Result<(), StatusCode> {
         let is_allowed = match self.methods.is_empty() {
             true => *method != Method::CONNECT && *method != Method::TRACE,
             false => self.methods.contains(method),
         };
-        if !is_allowed {
-            return Err(StatusCode::METHOD_NOT_ALLOWED);
-        }
-        let is_admitted =
-            self.admit.is_empty() || identity.is_some_and(|it| names_one(it, &self.admit));
-        is_admitted.then_some(()).ok_or(StatusCode::FORBIDDEN)
+        is_allowed.then_some(()).ok_or(StatusCode::METHOD_NOT_ALLOWED)
     }
 
     /// Returns a host for requests that are of no client.
@@ -95,10 +98,15 @@ impl Services {
         let host = host(request).ok_or(StatusCode::BAD_REQUEST)?;
         let path = CanonicalPath::of(path);
         // Only proxies read and write clients' state. Another service may have the same instances.
-        if self.0.iter().filter_map(|it| it.canonical_state.as_ref()).any(|it| path.is_below(it)) {
+        if self.are_private(&path) {
             return Err(StatusCode::NOT_FOUND);
         }
         self.0.iter().find(|it| it.serves(&host, &path)).ok_or(StatusCode::NOT_FOUND)
+    }
+
+    /// Whether a path leads to clients' state at the instances of any service.
+    pub(crate) fn are_private(&self, path: &CanonicalPath) -> bool {
+        self.0.iter().filter_map(|it| it.canonical_state.as_ref()).any(|it| path.is_below(it))
     }
 
     /// Returns all of them.

@@ -93,7 +93,7 @@ impl Edge {
 }
 
 /// Whether it is `host:port`, as Alt-Svc has it.
-fn is_authority(text: &str) -> bool {
+pub(crate) fn is_authority(text: &str) -> bool {
     let is_plain = text.chars().all(|c| c.is_ascii_graphic() && c != '"' && c != '\\');
     let address = text.parse::<DialAddress>();
     // It is written between quotes.

@@ -17,6 +17,7 @@ use tessera_proxy::logging::LogFormat;
 use tessera_proxy::stores::{EtcdSection, SidecarRing, SitesSection};
 use tessera_proxy::with_defaults;
 
+pub(crate) use self::check::is_authority;
 pub use self::service::{InstanceSection, ServiceSection};
 
 /// A whole configuration.

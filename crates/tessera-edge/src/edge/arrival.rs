@@ -9,7 +9,7 @@ use tessera_proxy::logging::tracing;
 use tokio::time::{Instant, timeout};
 
 use super::Edge;
-use crate::clients::Client;
+use crate::clients::{Arrival, Client};
 use crate::metrics::MoveStep;
 
 /// How long a client's first request waits for the earlier owner's last changes.
@@ -18,19 +18,19 @@ const LAST_CHANGES: Duration = Duration::from_secs(2);
 impl Edge {
     /// Takes the step `switch`, so that this proxy owns the client; returns once the table shows it, or shows something else.
     pub(super) async fn arrive(self: &Arc<Self>, client: &Arc<Client>, generation: Generation) {
-        let (edge, arriving) = (self.clone(), client.clone());
+        // Others wait for it here, where they are cancelled with their requests.
+        let (edge, arrival) = (self.clone(), client.arrive().await);
         // A client may cancel its request, but not between the step and what follows from it.
-        let taken = tokio::spawn(async move { edge.take_switch(&arriving, generation).await });
+        let taken = tokio::spawn(async move { edge.take_switch(arrival, generation).await });
         // It doesn't panic.
         let _ = taken.await;
         let is_other = || self.table.route(&client.name, &self.own) != Route::Switch { generation };
         self.wait_until(is_other).await;
     }
 
-    async fn take_switch(&self, client: &Client, generation: Generation) {
+    async fn take_switch(&self, arrival: Arrival, generation: Generation) {
         let began = Instant::now();
-        let name = &client.name;
-        let _arrival = client.arrive().await;
+        let name = &arrival.client().name;
         // Another request has taken the step meanwhile.
         if !matches!(self.table.route(name, &self.own), Route::Switch { .. }) {
             return;

@@ -41,7 +41,7 @@ impl Edge {
     }
 
     /// Opens a client's state that another proxy sealed for this move, and imports it at all services. Returns its version.
-    pub(super) async fn import(
+    pub(crate) async fn import(
         &self,
         name: &ClientName,
         generation: Generation,

@@ -13,7 +13,7 @@ use tessera_proxy::logging::tracing;
 use tokio::time::timeout;
 
 use super::Edge;
-use super::response::{no_service, refuse};
+use super::response::{no_service, not_admitted, refuse};
 use super::routing::Routed;
 use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
 use crate::peers::StateQuestion;
@@ -61,6 +61,14 @@ impl Edge {
             Ok(service) => service,
             Err(status) => return no_service(status),
         };
+        // An Envoy applies no policy, and another proxy may have another one.
+        let admitted = match self.naming.identity(name) {
+            Some(identity) => service.admit(request.method(), Some(&identity)),
+            None => service.admit_method(request.method()),
+        };
+        if let Err(status) = admitted {
+            return not_admitted(service, status);
+        }
         let client = self.clients.at(name, unix());
         match self.route(&client, service.state.is_some()).await {
             Routed::Serve { announce, in_progress } => {

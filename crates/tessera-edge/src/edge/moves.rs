@@ -52,17 +52,18 @@ impl Edge {
             expected: Arc::default(),
         };
         self.expect(&under_way.expected, |_| ());
-        while let Some(change) = changed.next().await {
+        // The table may have been read before its changes were asked for.
+        let mut next = Some(ChangedBinding::All);
+        while let Some(change) = next {
             match change {
                 ChangedBinding::Of(client) => self.look_at(&client, &under_way),
                 ChangedBinding::All => {
                     for client in self.table.clients_of(&self.own) {
-                        // So that it is released if it never comes.
-                        self.clients.know(&client, unix());
                         self.look_at(&client, &under_way);
                     }
                 }
             }
+            next = changed.next().await;
         }
     }
 
@@ -73,7 +74,12 @@ impl Edge {
             true => drop(expected.insert(client.clone())),
             false => drop(expected.remove(client)),
         });
-        let Some(Binding { generation, state, version, .. }) = binding else { return };
+        let Some(binding) = binding else { return };
+        if binding.owner() == &self.own {
+            // So that it is released if it never comes.
+            self.clients.know(client, unix());
+        }
+        let Binding { generation, state, version, .. } = binding;
         match state {
             BindingState::Preparing { next, owner, import, .. } if next == self.own => {
                 let from = Preparation { owner, import, version };

@@ -20,6 +20,7 @@ use super::response::{failed, no_service, not_admitted, refuse};
 use super::routing::{MOVING, Routed};
 use super::{Edge, PATIENCE};
 use crate::clients::Client;
+use crate::config::is_authority;
 use crate::fields;
 use crate::metrics::RequestResult;
 use crate::peers::ForwardError;
@@ -243,15 +244,20 @@ impl Edge {
 
     /// Names the client's current proxy.
     pub(super) fn announce(&self, response: &mut Response<Body>, authority: &str) {
-        if let Ok(value) = HeaderValue::try_from(self.alt_svc(authority)) {
+        if let Some(value) = self.alt_svc(authority) {
             response.headers_mut().insert(ALT_SVC, value);
         }
     }
 
     /// Returns the field `Alt-Svc` (RFC 7838) with a proxy. It is always the same `ma`: see
-    /// [`PoolSection::ma`](crate::config::PoolSection::ma).
-    pub(crate) fn alt_svc(&self, authority: &str) -> String {
-        format!("h2=\"{authority}\"; ma={}; persist=1", self.settings.ma.as_secs())
+    /// [`PoolSection::ma`](crate::config::PoolSection::ma). None: what the proxy has in the store is no authority, and would
+    /// be more than one value of the field.
+    pub(crate) fn alt_svc(&self, authority: &str) -> Option<HeaderValue> {
+        if !is_authority(authority) {
+            return None;
+        }
+        let ma = self.settings.ma.as_secs();
+        HeaderValue::try_from(format!("h2=\"{authority}\"; ma={ma}; persist=1")).ok()
     }
 
     fn refused(&self, response: Response<Body>) -> Response<Body> {
@@ -279,4 +285,18 @@ fn repeated(request: &Request<Body>) -> Option<Request<Body>> {
         copy.extensions_mut().insert(upgrade.clone());
     }
     Some(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_whose_body_is_gone_is_not_sent_again() {
+        let request = |body| Request::post("https://www.example/x").body(body).unwrap();
+        assert!(repeated(&request(Body::full("x".into()))).is_none());
+        let copy = repeated(&request(Body::empty())).unwrap();
+        assert_eq!((copy.method(), copy.uri().path()), (&Method::POST, "/x"));
+        assert!(copy.body().is_end());
+    }
 }

@@ -45,7 +45,11 @@ impl Edge {
         for _ in 0..LOOKS {
             // First: the route is of what the table shows then, or later.
             let is_sure = self.table.is_sure_for(&self.lease);
-            match self.table.route(name, &self.own) {
+            let route = self.table.route(name, &self.own);
+            if route != Route::Bind {
+                client.has_binding();
+            }
+            match route {
                 Route::Serve { announce, generation } => {
                     if has_state && client.is_arriving() {
                         client.arrived().await;

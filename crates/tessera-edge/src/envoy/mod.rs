@@ -23,12 +23,14 @@ pub(crate) use self::service::AuthorizationService;
 use crate::edge::{Edge, Routed};
 use crate::fields;
 use crate::metrics::RequestResult;
+use crate::paths::{CanonicalPath, is_plain_path};
 
 /// How long Envoy waits for an answer at most: less than its own limit, after which a request passes unchecked or fails.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// gRPC's codes of the answer: the request may pass, or not now.
+/// gRPC's codes of the answer: the request may pass, or not, or not now.
 const OK: i32 = 0;
+const PERMISSION_DENIED: i32 = 7;
 const UNAVAILABLE: i32 = 14;
 
 /// Decides on a request.
@@ -36,18 +38,26 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
     let attributes = request.attributes.unwrap_or_default();
     let http = attributes.request.and_then(|request| request.http).unwrap_or_default();
     let identity = attributes.source.and_then(|source| identity(&source.principal));
+    if http.headers.get(":path").is_some_and(|path| is_private(edge, path)) {
+        edge.metrics.request(RequestResult::Refused);
+        return deny(PERMISSION_DENIED, StatusCode::NOT_FOUND, "no service has this path");
+    }
     let named = edge.naming.client(identity.as_deref(), &cookies(&http));
+    let (cookie, no_cookie) = hidden(edge, &http);
+    // What the service or the next proxy gets, with these fields of ours.
+    let ok = |own: Vec<HeaderValueOption>, names: &[HeaderName]| OkHttpResponse {
+        headers: own.into_iter().chain(cookie.clone()).collect(),
+        headers_to_remove: claims(&http, names).into_iter().chain(no_cookie.clone()).collect(),
+        ..OkHttpResponse::default()
+    };
     let Some(named) = named else {
         edge.metrics.request(RequestResult::Served);
         let cookie = edge.naming.new_cookie(tessera_aws_lc::provider().random);
         let cookie = cookie.as_ref().and_then(|cookie| cookie.to_str().ok());
+        let cookie = cookie.map(|cookie| HeaderValueOption::add("set-cookie", cookie));
         return allow(OkHttpResponse {
-            headers_to_remove: claims(&http, &[]),
-            response_headers_to_add: cookie
-                .map(|cookie| HeaderValueOption::add("set-cookie", cookie))
-                .into_iter()
-                .collect(),
-            ..OkHttpResponse::default()
+            response_headers_to_add: cookie.into_iter().collect(),
+            ..ok(Vec::new(), &[])
         });
     };
     let client = edge.clients.at(&named.name, unix());
@@ -56,35 +66,24 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
     }
     let name =
         HeaderValueOption::set(fields::CLIENT.as_str(), fields::percent_encoded(&client.name));
-    let (cookie, no_cookie) = hidden(edge, &http);
     let routed = timeout(PATIENCE, edge.route(&client, edge.has_state())).await;
     match routed.unwrap_or(Routed::Refuse("the client is moving: try again")) {
         Routed::Serve { announce, .. } => {
             edge.metrics.request(RequestResult::Served);
+            let announced = edge.alt_svc(&announce);
+            let announced = announced.as_ref().and_then(|value| value.to_str().ok());
+            let announced = announced.map(|value| HeaderValueOption::set("alt-svc", value));
             allow(OkHttpResponse {
-                headers: [name].into_iter().chain(cookie).collect(),
-                headers_to_remove: claims(&http, &[fields::CLIENT])
-                    .into_iter()
-                    .chain(no_cookie)
-                    .collect(),
-                response_headers_to_add: vec![HeaderValueOption::set(
-                    "alt-svc",
-                    edge.alt_svc(&announce),
-                )],
+                response_headers_to_add: announced.into_iter().collect(),
+                ..ok(vec![name], &[fields::CLIENT])
             })
         }
         Routed::ServeUnbound => {
             edge.metrics.request(RequestResult::Served);
-            allow(OkHttpResponse {
-                headers: [name].into_iter().chain(cookie).collect(),
-                headers_to_remove: claims(&http, &[fields::CLIENT])
-                    .into_iter()
-                    .chain(no_cookie)
-                    .collect(),
-                ..OkHttpResponse::default()
-            })
+            allow(ok(vec![name], &[fields::CLIENT]))
         }
-        Routed::Forward { owner, generation, .. } => {
+        // Its name is another proxy's, and goes into a field.
+        Routed::Forward { owner, generation, .. } if HeaderValue::from_str(&owner.0).is_ok() => {
             edge.metrics.request(RequestResult::Forwarded);
             let mut names = HeaderMap::new();
             fields::name_to_proxy(&mut names, &client.name, generation);
@@ -93,26 +92,36 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
             });
             let mut headers: Vec<_> = names.collect();
             headers.push(HeaderValueOption::set(fields::OWNER.as_str(), owner.0));
-            let own = [fields::CLIENT, fields::GENERATION, fields::OWNER];
-            allow(OkHttpResponse {
-                headers,
-                headers_to_remove: claims(&http, &own),
-                ..OkHttpResponse::default()
-            })
+            allow(ok(headers, &[fields::CLIENT, fields::GENERATION, fields::OWNER]))
+        }
+        Routed::Forward { .. } => {
+            edge.metrics.request(RequestResult::Refused);
+            deny(UNAVAILABLE, StatusCode::SERVICE_UNAVAILABLE, "the owner's name can't be sent")
         }
         Routed::Refuse(why) => {
             edge.metrics.request(RequestResult::Refused);
-            let code = i32::from(StatusCode::SERVICE_UNAVAILABLE.as_u16());
-            CheckResponse {
-                status: Some(RpcStatus { code: UNAVAILABLE }),
-                denied_response: Some(DeniedHttpResponse {
-                    status: Some(HttpStatus { code }),
-                    headers: vec![HeaderValueOption::set("retry-after", "1")],
-                    body: format!("{why}\n"),
-                }),
-                ..CheckResponse::default()
-            }
+            deny(UNAVAILABLE, StatusCode::SERVICE_UNAVAILABLE, why)
         }
+    }
+}
+
+/// Whether a path leads to clients' state, or may lead to any path.
+fn is_private(edge: &Edge, path: &str) -> bool {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    !is_plain_path(path) || edge.services().are_private(&CanonicalPath::of(path))
+}
+
+fn deny(code: i32, status: StatusCode, why: &str) -> CheckResponse {
+    let retry = (status == StatusCode::SERVICE_UNAVAILABLE)
+        .then(|| HeaderValueOption::set("retry-after", "1"));
+    CheckResponse {
+        status: Some(RpcStatus { code }),
+        denied_response: Some(DeniedHttpResponse {
+            status: Some(HttpStatus { code: i32::from(status.as_u16()) }),
+            headers: retry.into_iter().collect(),
+            body: format!("{why}\n"),
+        }),
+        ..CheckResponse::default()
     }
 }
 

@@ -63,3 +63,75 @@ async fn a_client_without_a_name_passes_without_its_claims() {
     assert_eq!(identity("urn:uuid:1").unwrap(), b"uri:urn:uuid:1");
     assert_eq!(identity("Drone.example").unwrap(), b"dns:drone.example");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_whose_name_is_no_field_value_is_not_named_to_envoy() {
+    let stage = Stage::start(&["a"], SETTINGS).await.unwrap();
+    let owner = tessera_bindings::ProxyName("b\r\nset-cookie: x".to_owned());
+    let entry = stage.proxies["a"].running.edge().entry.clone();
+    let _lease = stage.bindings.join(&owner, entry, std::time::Duration::from_secs(20));
+    let drone = tessera_bindings::ClientName::new("dns:drone.example").unwrap();
+    stage.bindings.bind(&drone, &owner).await.unwrap();
+    let table = &stage.proxies["a"].running.edge().table;
+    let is_known = || table.binding(&drone).is_some() && table.proxy(&owner).is_some();
+    until("the owner is live", is_known).await.unwrap();
+    let answer = ask(&stage, "a", "drone.example", &[]).await;
+    assert!(answer.ok_response.is_none());
+    assert_eq!(answer.status.unwrap().code, 14);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn services_behind_envoy_see_no_cookie_of_the_proxy() {
+    let stage = Stage::start(&["a"], "[clients]\nnamed-by = \"cookie\"\n").await.unwrap();
+    let own = format!("tessera-client={}", "0".repeat(32));
+    let ok = ask(&stage, "a", "", &[("cookie", &own)]).await.ok_response.unwrap();
+    assert_eq!(ok.headers_to_remove, ["cookie"]);
+    let others = format!("a=b; {own}; c=d");
+    let ok = ask(&stage, "a", "", &[("cookie", &others)]).await.ok_response.unwrap();
+    assert!(texts(&ok.headers).contains(&"cookie: a=b; c=d".to_owned()), "{ok:?}");
+    let twice = format!("{own}; {own}");
+    let ok = ask(&stage, "a", "", &[("cookie", &twice)]).await.ok_response.unwrap();
+    assert_eq!(ok.headers_to_remove, ["cookie"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_client_of_envoy_reaches_the_paths_of_clients_state() {
+    let settings =
+        "state = \"/state\"\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let stage = Stage::start(&["a"], settings).await.unwrap();
+    for path in ["/state/x", "/%73tate/x?y", "//state/x", "/a/../state/x", "/a/%2e%2e/state/x"] {
+        let answer = ask(&stage, "a", "drone.example", &[(":path", path)]).await;
+        assert!(answer.ok_response.is_none() && answer.status.unwrap().code == 7, "{path}");
+    }
+    let answer = ask(&stage, "a", "drone.example", &[(":path", "/x?/state/x")]).await;
+    assert!(answer.ok_response.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_service_behind_an_envoy_sees_the_cookie_of_a_client() {
+    let stage = Stage::start(&["a", "b"], "[clients]\nnamed-by = \"cookie\"\n").await.unwrap();
+    let ok = ask(&stage, "a", "", &[]).await.ok_response.unwrap();
+    let set = texts(&ok.response_headers_to_add).remove(0);
+    let own = set.strip_prefix("set-cookie: ").unwrap().split(';').next().unwrap().to_owned();
+    // Here, by the other proxy, and if it names no one.
+    for (at, cookie) in [("a", own.clone()), ("b", own.clone()), ("a", format!("{own}; {own}"))] {
+        let ok = ask(&stage, at, "", &[("cookie", &cookie)]).await.ok_response.unwrap();
+        assert_eq!(ok.headers_to_remove, ["cookie"], "{at}");
+        let others = format!("a=b; {cookie}; c=d");
+        let ok = ask(&stage, at, "", &[("cookie", &others)]).await.ok_response.unwrap();
+        assert!(texts(&ok.headers).contains(&"cookie: a=b; c=d".to_owned()), "{at}: {ok:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_client_of_an_envoy_reaches_the_paths_of_clients_state() {
+    let settings =
+        "state = \"/state\"\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let stage = Stage::start(&["a"], settings).await.unwrap();
+    for path in ["/state/x", "/%73tate/x?y", "//state/x", "/a/../state/x", "/a/%2e%2e/state/x"] {
+        let answer = ask(&stage, "a", "drone.example", &[(":path", path)]).await;
+        assert!(answer.ok_response.is_none() && answer.status.unwrap().code == 7, "{path}");
+    }
+    let answer = ask(&stage, "a", "drone.example", &[(":path", "/x?/state/x")]).await;
+    assert!(answer.ok_response.is_some());
+}

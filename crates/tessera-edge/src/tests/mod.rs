@@ -2,7 +2,9 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod attacks;
 mod clients;
 mod envoy;
+mod instances;
 mod moves;
 mod world;
