@@ -307,7 +307,7 @@ async fn requests_that_hang_block_no_question_for_a_clients_state() {
         stream.write_all(request.as_bytes()).await.unwrap();
         hanging.push(stream);
     }
-    // Calls may wait on a connection until that tells how many it takes.
+    // Calls may wait on a connection until that reports how many it takes.
     until("they hang", || hang() >= 16).await;
     let to = world.table.proxy(&proxy("a")).unwrap().forward;
     let state = b.peers.state(&to, &name, generation).await;
