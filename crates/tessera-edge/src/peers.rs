@@ -153,6 +153,12 @@ impl Peers {
         body.map(|body| body.data).map_err(|error| error.to_string())
     }
 
+    /// Returns how many pools there are.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     fn pool(&self, to: &str, purpose: Purpose) -> Option<Pool> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (to.to_owned(), purpose);

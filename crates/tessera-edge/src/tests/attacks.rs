@@ -141,6 +141,9 @@ async fn an_open_websocket_loses_no_change_of_the_requests_that_have_ended() {
     );
     socket.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut socket, "hello").await;
+    let at_a = world.edge("a").clients.get(&drone).unwrap();
+    let quiet = timeout(Duration::from_secs(20), at_a.hand_over(Generation(0))).await;
+    assert!(quiet.is_ok(), "a move waits for the WebSocket");
     world.announce(&drone, "b").await;
     // By another client: the first one would follow at once.
     for _ in 0..3 {
@@ -184,7 +187,9 @@ async fn the_owner_applies_its_policy_to_what_is_forwarded() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn trailers_of_a_client_do_not_pass() {
-    let world = World::start(&["a"], CERTIFICATES).await;
+    // To an instance of HTTP/1.1 they wouldn't pass without the field `Trailer` either.
+    let more = "http2 = true\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let world = World::start(&["a"], more).await;
     let mut stream = connect(&world, "a", "drone.example").await;
     let request = format!(
         "POST /trailers HTTP/1.1\r\nHost: {ORIGIN}\r\nTrailer: tessera-client\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -313,6 +318,7 @@ async fn requests_that_hang_block_no_question_for_a_clients_state() {
     let state = b.peers.state(&to, &name, generation).await;
     drop(hanging);
     assert!(state.is_ok(), "{state:?}");
+    assert_eq!(b.peers.len(), 2, "moves have connections of their own");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
