@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tessera::ServerConfig;
 use tessera::crypto::Signer;
 use tessera::handshake::Sign;
 use tessera_aws_lc::SigningKey;
 use tessera_pki::{Leaf, rcgen};
 use tessera_signer::{RemoteKey, RemoteSigner};
-use tessera_tokio::{Answers, ServerStream};
+use tessera_tokio::{Acceptor, Answers, ServerStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
@@ -154,10 +155,15 @@ async fn a_signer_that_lies_costs_the_handshake_and_no_wrong_signature_gets_out(
         Lie::Silence,
     ] {
         let address = pretend(&world, &leaf, lie).await;
-        let remote = opened(&world, &leaf, &[address], Duration::from_secs(2));
+        // What is no answer ends the connection at once, and with it the request; silence does in time.
+        let deadline = if lie == Lie::Silence { Duration::from_secs(2) } else { PATIENCE };
+        let remote = opened(&world, &leaf, &[address], deadline);
         let begun = Instant::now();
         let answer = remote.sign(question(&leaf, 7)).await;
         assert!(answer.is_err() && begun.elapsed() < PATIENCE / 2, "{lie:?}");
+        if lie == Lie::Silence {
+            until("its connection stays", || remote.counts().failures > 0).await;
+        }
         let counts = remote.counts();
         assert!(counts.failed == 1 && counts.signed == 0 && counts.connections > 0, "{lie:?}");
         let is_wrong = matches!(lie, Lie::AnotherMessage | Lie::AnotherKey | Lie::Nothing);
@@ -202,7 +208,48 @@ async fn a_signer_of_another_name_or_authority_is_not_asked() {
         remote.add(&RemoteKey::new(leaf.chain.clone(), "www").unwrap());
         assert!(remote.sign(question(&leaf, 1)).await.is_err());
         assert!(!connected(&remote.counts()));
+        // The deadline has passed: none waits for it any more.
+        let before = remote.counts().timed_out;
+        assert!(remote.sign(question(&leaf, 1)).await.is_err());
+        assert_eq!(remote.counts().timed_out, before);
     }
+}
+
+#[tokio::test]
+async fn a_signer_that_is_connected_is_asked_before_one_that_is_not() {
+    let world = World::new();
+    let leaf = world.leaf(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let nothing = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let away = nothing.local_addr().unwrap();
+    let right = pretend(&world, &leaf, Lie::None).await;
+    // It doesn't complete handshakes: the deadline is long enough that it isn't given up.
+    let remote = opened(&world, &leaf, &[away, right], Duration::from_secs(8));
+    // The first may be early, when neither is connected.
+    assert!(remote.sign(question(&leaf, 1)).await.is_ok());
+    let before = remote.counts().timed_out;
+    assert!(remote.sign(question(&leaf, 2)).await.is_ok());
+    assert_eq!(remote.counts().timed_out, before, "it waited for the first");
+    drop(nothing);
+}
+
+#[tokio::test]
+async fn a_server_of_another_protocol_is_not_asked() {
+    let world = World::new();
+    let leaf = world.leaf(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let own = world.authority.issue("localhost").credential();
+    // Without a list of protocols it ignores that of clients.
+    let config = ServerConfig::new(tessera_aws_lc::provider(), vec![own]).checked().unwrap();
+    let acceptor = Acceptor::new(config);
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            drop(acceptor.accept(socket).await);
+        }
+    });
+    let remote = opened(&world, &leaf, &[address], Duration::from_millis(500));
+    assert!(remote.sign(question(&leaf, 1)).await.is_err());
+    assert!(!connected(&remote.counts()));
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! What a signer refuses, and why: each check has the request that only it stops.
 
+use tessera::ClientConfig;
 use tessera::wire::SignatureScheme;
 use tessera_pki::rcgen;
 use tessera_pki::rcgen::SanType;
 use tessera_signer::server::Keys;
-use tessera_tokio::Limits;
+use tessera_tokio::{Connector, Limits};
 
 use crate::common::*;
 
@@ -155,5 +156,19 @@ async fn a_client_of_another_authority_or_without_a_certificate_does_not_connect
     }
     until("it isn't counted", || signer.count("tessera_signer_failed_connections_total") == 3)
         .await;
+    assert_eq!(signer.count("tessera_signer_signatures_total{key=\"www\"}"), 0);
+}
+
+#[tokio::test]
+async fn a_client_of_no_protocol_is_not_served() {
+    let world = World::new();
+    let signer = world.signer_of(&world.leaf(&rcgen::PKCS_ECDSA_P256_SHA256)).await;
+    let mut config = ClientConfig::new(tessera_aws_lc::provider(), world.verifier());
+    config.credentials = vec![world.authority.issue(EDGE).credential()];
+    let connector = Connector::new(config.checked().unwrap());
+    if let Ok(mut client) = RawClient::connect(&connector, signer.address).await {
+        client.write(&sign(1, P256, "www", &content(&[7; 32]))).await;
+        assert_eq!(client.read().await, None);
+    }
     assert_eq!(signer.count("tessera_signer_signatures_total{key=\"www\"}"), 0);
 }
