@@ -3,10 +3,10 @@
 mod connection;
 mod content;
 mod keys;
+mod logged;
 mod metrics;
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tessera::auth::PeerVerifier;
 use tessera::handshake::{Checked, ClientAuthentication};
@@ -20,6 +20,7 @@ use tracing::warn;
 
 pub use self::keys::{HeldKey, Keys, Rate};
 
+use self::logged::LoggedRefusals;
 use self::metrics::SignerMetrics;
 use crate::PROTOCOL;
 use crate::wire::Refusal;
@@ -39,12 +40,8 @@ struct Service {
     /// Slow signatures, in progress on threads of their own.
     in_progress: Arc<Semaphore>,
     metrics: SignerMetrics,
-    /// The clients, by identity, and reasons that were logged.
-    logged: Mutex<HashSet<(Vec<u8>, Refusal)>>,
+    logged: LoggedRefusals,
 }
-
-/// The most clients and reasons that are remembered as logged; after that, nothing more is logged.
-const MOST_LOGGED: usize = 4096;
 
 /// Makes a configuration for the acceptor of a [`SignerServer`]: it accepts only the signer's protocol and no early data, and
 /// requires a certificate that `clients` accepts. [`Keys`] then know a client by the names that a `WebPkiVerifier` identifies.
@@ -70,7 +67,7 @@ impl SignerServer {
             keys: RwLock::new(Arc::new(keys)),
             in_progress: Arc::new(Semaphore::new(in_progress.min(Semaphore::MAX_PERMITS))),
             metrics: SignerMetrics::register(metrics),
-            logged: Mutex::default(),
+            logged: LoggedRefusals::default(),
         };
         Self { service: Arc::new(service), limits }
     }
@@ -105,8 +102,7 @@ impl Service {
         // Clients can't create series.
         let known = if refusal == Refusal::UnknownKey { "" } else { &*key };
         self.metrics.refused(known, refusal);
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        if logged.len() < MOST_LOGGED && logged.insert((client.identity.clone(), refusal)) {
+        if self.logged.is_new(&client.identity, refusal) {
             let (names, key) = (client.identity.escape_ascii(), key.escape_debug());
             warn!(client = %names, %key, "a signature is refused, logged once: {refusal}");
         }
