@@ -84,6 +84,14 @@ impl EdgeProxy {
         .await;
     }
 
+    /// Ends it (SIGTERM), and waits until it has ended.
+    #[track_caller]
+    pub fn end(&mut self) {
+        let mut process = self.process.take().expect("it was started");
+        process.terminate();
+        assert!(process.ends(), "{}", process.output());
+    }
+
     /// Kills it (SIGKILL).
     pub fn kill(&mut self) {
         self.process = None;

@@ -71,9 +71,11 @@ impl AuthorizationService {
                         tokio::time::sleep(PAUSE).await;
                     }
                 },
-                () = &mut ended => return,
+                () = &mut ended => break,
             }
         }
+        // Those questions are answered that have begun.
+        let _ = timeout(MESSAGE, room.acquire_many(CONNECTIONS as u32)).await;
     }
 
     async fn connection(self, client: UnixStream) {

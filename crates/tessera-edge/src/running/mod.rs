@@ -3,7 +3,7 @@
 mod listener;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use tessera_bindings::{Bindings, ProxyEntry, ProxyName};
@@ -45,10 +45,17 @@ pub(crate) struct RunningEdge {
     signer: Option<ProxySigner>,
     stores: Stores,
     addresses: Vec<(&'static str, std::net::SocketAddr)>,
-    ending: watch::Sender<bool>,
-    listeners: Mutex<Vec<JoinHandle<()>>>,
+    /// Of clients: connections of theirs, or Envoy's questions.
+    for_clients_end: Ending,
+    for_peers_end: Ending,
     tasks: Vec<JoinHandle<()>>,
     runtime: Handle,
+}
+
+/// A listener that can be ended.
+struct Ending {
+    begin: watch::Sender<bool>,
+    listener: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How long this proxy stays live for the others after the store or the process was lost: so long its clients wait before
@@ -158,10 +165,13 @@ impl RunningEdge {
             tokio::spawn(look_around(edge.clone())),
             tokio::spawn(keep_stores(stores.clone())),
         ];
-        let ending = watch::Sender::new(false);
+        let [clients_end, peers_end] = [(); 2].map(|()| watch::Sender::new(false));
         let options =
             Arc::new(listener::options(&configuration.limits, configuration.process.drain));
-        let listen = |service, acceptor: &Acceptor, listener| {
+        let drain = configuration.process.drain;
+        let listen = |service, acceptor: &Acceptor, listener, ending: &watch::Sender<bool>| {
+            // What others have forwarded had `drain` before, with the requests of clients.
+            let limit = if service == Service::Peers { drain.min(LEASE) } else { drain };
             let context = ListenerContext {
                 service,
                 acceptor: acceptor.clone(),
@@ -170,19 +180,24 @@ impl RunningEdge {
                 options: options.clone(),
                 ending: ending.clone(),
             };
-            tokio::spawn(context.run(listener, configuration.process.drain))
+            tokio::spawn(context.run(listener, limit))
         };
-        let clients = clients.map(|clients| listen(Service::Clients, &for_clients, clients));
-        let mut listeners: Vec<_> = clients.into_iter().collect();
-        listeners.push(listen(Service::Peers, &for_peers, peers));
-        if let Some((listener, file)) = envoy {
-            let service = AuthorizationService { edge: edge.clone(), ending: ending.clone() };
-            listeners.push(tokio::spawn(async move {
-                service.serve(listener).await;
-                // Removes the socket.
-                drop(file);
-            }));
-        }
+        let peers = listen(Service::Peers, &for_peers, peers, &peers_end);
+        let clients = match (clients, envoy) {
+            (Some(clients), _) => {
+                Some(listen(Service::Clients, &for_clients, clients, &clients_end))
+            }
+            (None, Some((listener, file))) => {
+                let service =
+                    AuthorizationService { edge: edge.clone(), ending: clients_end.clone() };
+                Some(tokio::spawn(async move {
+                    service.serve(listener).await;
+                    // Removes the socket.
+                    drop(file);
+                }))
+            }
+            (None, None) => None,
+        };
         Ok(Self {
             edge,
             file: file.to_owned(),
@@ -193,8 +208,8 @@ impl RunningEdge {
             signer,
             stores,
             addresses,
-            ending,
-            listeners: Mutex::new(listeners),
+            for_clients_end: Ending { begin: clients_end, listener: Mutex::new(clients) },
+            for_peers_end: Ending { begin: peers_end, listener: Mutex::new(Some(peers)) },
             tasks,
             runtime: Handle::current(),
         })
@@ -204,8 +219,9 @@ impl RunningEdge {
     #[cfg(test)]
     pub(crate) fn cut(&self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.iter().for_each(JoinHandle::abort);
+        for end in [&self.for_clients_end, &self.for_peers_end] {
+            end.listener().iter().for_each(JoinHandle::abort);
+        }
     }
 
     #[cfg(test)]
@@ -278,22 +294,34 @@ impl RunningProduct for RunningEdge {
     }
 
     async fn end(&self) -> Result<(), ProgramError> {
-        self.ending.send_replace(true);
-        // At once: new requests of its clients go to others, who take them over.
+        // Its clients' requests end here, while the others still forward to it what comes to them.
+        self.for_clients_end.end().await;
+        // From now on the others take its clients over.
         let left = tokio::time::timeout(LEASE, self.edge.lease.leave()).await;
         if !matches!(left, Ok(Ok(()))) {
             tracing::warn!(
                 "the store can't be reached: the others notice in {LEASE:?} that this proxy is gone"
             );
         }
-        let listeners =
-            std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
-        for listener in listeners {
-            // Wait for each, even if another failed.
-            let _ = listener.await;
-        }
+        self.for_peers_end.end().await;
         self.tasks.iter().for_each(JoinHandle::abort);
         self.stores.close().await
+    }
+}
+
+impl Ending {
+    /// Ends it, and waits for the requests in progress.
+    async fn end(&self) {
+        self.begin.send_replace(true);
+        let listener = self.listener().take();
+        if let Some(listener) = listener {
+            // It doesn't panic.
+            let _ = listener.await;
+        }
+    }
+
+    fn listener(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,12 +6,10 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use tessera_bindings::{ClientName, Generation};
 use tessera_proxy::http::body::Body;
-use tessera_tokio::{ClientStream, Connector};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::world::{World, until};
+use super::world::{World, connect, read_until, until};
 use crate::demo::{ORIGIN, proxy};
 use crate::edge::Routed;
 use crate::fields;
@@ -20,25 +18,6 @@ const CERTIFICATES: &str = "[clients]\nnamed-by = \"certificate\"\nca = \"client
 const WITH_STATE: &str =
     "state = \"/state\"\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
 const DRONE: &str = "dns%3Adrone.example";
-
-/// Connects by HTTP/1.1.
-async fn connect(world: &World, at: &str, name: &str) -> ClientStream<TcpStream> {
-    let mut config = world.client_config(Some(name)).unwrap();
-    config.protocols = vec![b"http/1.1".to_vec()];
-    let socket = TcpStream::connect(world.proxies[at].address).await.unwrap();
-    let destination = tessera::Destination { server_name: ORIGIN.into(), ..Default::default() };
-    Connector::new(config.checked().unwrap()).connect(destination, socket).await.unwrap()
-}
-
-/// Reads until the text ends so.
-async fn read_until(stream: &mut ClientStream<TcpStream>, end: &str) -> String {
-    let mut answer = Vec::new();
-    while !answer.ends_with(end.as_bytes()) {
-        let read = timeout(Duration::from_secs(20), stream.read_buf(&mut answer)).await;
-        assert!(read.unwrap().unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
-    }
-    String::from_utf8(answer).unwrap()
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_client_reaches_the_paths_of_clients_state() {

@@ -4,6 +4,7 @@
 
 mod attacks;
 mod clients;
+mod ends;
 mod envoy;
 mod instances;
 mod moves;

@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use http::{Request, StatusCode};
 use tessera_bindings::ClientName;
+use tessera_tokio::{ClientStream, Connector};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::demo::{self, Client, ORIGIN, Received, Stage};
 use crate::edge::Edge;
@@ -73,6 +77,25 @@ impl World {
 
 pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
     demo::until(what, is_so).await.unwrap();
+}
+
+/// Connects by HTTP/1.1.
+pub(super) async fn connect(world: &World, at: &str, name: &str) -> ClientStream<TcpStream> {
+    let mut config = world.client_config(Some(name)).unwrap();
+    config.protocols = vec![b"http/1.1".to_vec()];
+    let socket = TcpStream::connect(world.proxies[at].address).await.unwrap();
+    let destination = tessera::Destination { server_name: ORIGIN.into(), ..Default::default() };
+    Connector::new(config.checked().unwrap()).connect(destination, socket).await.unwrap()
+}
+
+/// Reads until the text ends so.
+pub(super) async fn read_until(stream: &mut ClientStream<TcpStream>, end: &str) -> String {
+    let mut answer = Vec::new();
+    while !answer.ends_with(end.as_bytes()) {
+        let read = timeout(Duration::from_secs(20), stream.read_buf(&mut answer)).await;
+        assert!(read.unwrap().unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
+    }
+    String::from_utf8(answer).unwrap()
 }
 
 /// A client whose requests are answered.

@@ -10,6 +10,7 @@ mod programs;
 mod replayed;
 mod secrets;
 mod smuggled;
+mod upgraded;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_edge-under-test");
