@@ -28,7 +28,7 @@ mod wait;
 pub use backend::{RawBackend, RecordedRequest};
 pub use client::{Answer, Drone, ORIGIN, Outcome, Track};
 pub use envoy::EnvoyMember;
-pub use orchestrator::Orchestrator;
+pub use orchestrator::{Caller, Orchestrator};
 pub use pool::{POOL_KEY, Pool, PoolSettings, places};
 pub use proxy::{EdgeProxy, Places};
 pub use service::{Execution, Executions, Instance};

@@ -1,10 +1,21 @@
-//! `tessera orchestrator run` as a process, which tests call by curl.
+//! `tessera orchestrator run` as a process, which tests call by curl, or over a connection of their own.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
-use serde_json::Value;
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use tessera::ClientConfig;
+use tessera_aws_lc::provider;
 use tessera_pki::Authority;
-use tessera_test_peers::{Directory, Network, Process, free_port, http};
+use tessera_test_peers::{Directory, Network, Process, free_port, http as curl};
+use tessera_tokio::Connector;
+use tessera_tokio::hyper::HttpsConnector;
+use tessera_webpki::WebPkiVerifier;
 
 use crate::pool::Pool;
 
@@ -12,7 +23,30 @@ use crate::pool::Pool;
 pub struct Orchestrator {
     process: Option<Process>,
     address: SocketAddr,
+    operators: Authority,
     directory: Directory,
+}
+
+/// A caller whose connection stays open.
+pub struct Caller {
+    client: Client<HttpsConnector, Full<Bytes>>,
+    moves: String,
+}
+
+impl Caller {
+    /// Moves a client, and returns once the next proxy is announced to it.
+    ///
+    /// # Panics
+    /// If the move is refused.
+    pub async fn announce(&self, client: &str, to: &str) {
+        let body = json!({ "client": client, "to": to }).to_string();
+        let request = Request::post(&self.moves).header("content-type", "application/json");
+        let request = request.body(Full::from(body)).unwrap();
+        let response = self.client.request(request).await.unwrap();
+        let status = response.status();
+        let answer = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer));
+    }
 }
 
 impl Orchestrator {
@@ -34,7 +68,20 @@ impl Orchestrator {
         let process =
             Process::start_compiled("tessera orchestrator", program, Network::Loopback, words);
         process.listens_on(address.port());
-        Self { process: Some(process), address, directory }
+        Self { process: Some(process), address, operators, directory }
+    }
+
+    /// Returns a caller.
+    pub fn caller(&self) -> Caller {
+        let verifier = WebPkiVerifier::new(&[self.operators.der()]).unwrap();
+        let mut config = ClientConfig::new(provider(), Arc::new(verifier));
+        config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.credentials = vec![self.operators.issue("caller").credential()];
+        let connector = HttpsConnector::new(Connector::new(config.checked().unwrap()));
+        Caller {
+            client: Client::builder(TokioExecutor::new()).build(connector),
+            moves: format!("https://localhost:{}/moves", self.address.port()),
+        }
     }
 
     /// Kills it (SIGKILL).
@@ -48,7 +95,7 @@ impl Orchestrator {
         let url = format!("https://localhost:{}{path}", self.address.port());
         let [ca, own] = ["ca.pem", "own.pem"].map(|it| self.directory.path(it));
         let body = body.to_string();
-        let answer = http::curl(&[
+        let answer = curl::curl(&[
             "--request",
             method,
             "--cacert",

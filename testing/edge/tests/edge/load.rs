@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tessera_bindings::{BindingState, ClientName, ProxyName};
-use tessera_edge_tests::{Drone, Outcome, Pool, PoolSettings, places};
+use tessera_edge_tests::{Drone, Orchestrator, Outcome, Pool, PoolSettings, places};
 use tessera_test_peers::etcd::Cluster;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -55,24 +55,26 @@ fn report(what: &str, mut times: Vec<Duration>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures time"]
-async fn from_the_beginning_of_a_move_to_its_announcement() {
+async fn from_the_call_of_a_move_to_its_announcement() {
     for (place, directory) in [("in memory", "/dev/shm"), ("on disk", env!("CARGO_TARGET_TMPDIR"))]
     {
         let pool = pool(Cluster::start_with(3, None, Path::new(directory)).unwrap()).await;
+        let orchestrator = Orchestrator::start(PROGRAM, &pool, "");
+        let caller = orchestrator.caller();
         for len in [16 << 10, 0] {
             let mut times = Vec::new();
             for number in 0..MOVES {
-                let name = ClientName::new(format!("dns:c{len}-{number}.example")).unwrap();
+                let host = format!("c{len}-{number}.example");
+                let name = ClientName::new(format!("dns:{host}")).unwrap();
                 pool.bindings.bind(&name, &ProxyName("a".to_owned())).await.unwrap();
                 if len > 0 {
-                    pool.instances[0]
-                        .plant(&format!("dns%3Ac{len}-{number}.example"), vec![7; len]);
+                    pool.instances[0].plant(&format!("dns%3A{host}"), vec![7; len]);
                 }
                 let began = Instant::now();
-                pool.bindings.begin(&name, &ProxyName("b".to_owned())).await.unwrap();
-                times.push(announced(&pool, &name).await - began);
+                caller.announce(&format!("dns:{host}"), "b").await;
+                times.push(began.elapsed());
             }
-            report(&format!("three members {place}, {len} bytes: begin to announced"), times);
+            report(&format!("three members {place}, {len} bytes: call to announced"), times);
         }
     }
 }
