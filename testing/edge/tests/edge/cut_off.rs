@@ -1,9 +1,11 @@
-//! A store that stops for a while.
+//! A store that stops for a while, or is full.
 
 use std::time::Duration;
 
 use http::{Request, StatusCode};
-use tessera_edge_tests::{ORIGIN, Outcome, Pool, PoolSettings, until};
+use tessera_bindings::ProxyName;
+use tessera_edge_tests::{ORIGIN, Outcome, Pool, PoolSettings, places, until};
+use tessera_test_peers::etcd::Cluster;
 use tokio::time::sleep;
 
 use crate::PROGRAM;
@@ -79,4 +81,31 @@ async fn clients_move_while_the_store_stops_again_and_again() {
     let answered = drone.counts(Outcome::Answered);
     let count = pool.instances[0].count(&drone.seen);
     assert!(count >= answered as u64, "{count} of {answered}");
+}
+
+/// etcd answers reads, and refuses writes (NOSPACE) until an operator acts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_store_is_full_bound_clients_are_served_and_none_moves() {
+    const QUOTA: usize = 1 << 20;
+    let etcd = Cluster::start_with_quota(QUOTA as u64).unwrap();
+    let pool = Pool::over(etcd, places(&["a", "b"]), PoolSettings::of(PROGRAM)).await;
+    let [bound, new] = ["bound", "new"].map(|name| pool.drone(Some(&format!("{name}.example"))));
+    assert_eq!(bound.post("/cart").await.0, Outcome::Answered);
+    until("it is bound", || pool.table.binding(bound.name()).is_some()).await;
+    pool.etcd.fill(QUOTA).unwrap();
+
+    assert!(pool.bindings.begin(bound.name(), &ProxyName("b".to_owned())).await.is_err());
+    // For longer than a lease, which is renewed all the same.
+    let track = bound.sends("/cart", Duration::from_millis(50));
+    sleep(Duration::from_secs(6)).await;
+    track.end().await;
+    assert_eq!(bound.counts(Outcome::Refused) + bound.counts(Outcome::Unknown), 0);
+    assert_eq!(new.post("/cart").await.0, Outcome::Refused);
+    assert_eq!(new.post("/web").await.0, Outcome::Answered);
+
+    pool.etcd.disarm().unwrap();
+    new.is_served("/cart").await;
+    pool.moves(&bound, "b").await;
+    assert_eq!(pool.executions.doubled(), []);
+    [bound, new].iter().for_each(|drone| drone.agrees());
 }

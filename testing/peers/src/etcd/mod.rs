@@ -185,6 +185,32 @@ impl Cluster {
         self.members[member].ask(path, body)
     }
 
+    /// Makes a write that is longer than the quota: from then on its member refuses writes (NOSPACE), and answers reads.
+    ///
+    /// # Errors
+    /// If it takes the write, or doesn't answer.
+    pub fn fill(&self, quota: usize) -> io::Result<()> {
+        // Base64 of zeros.
+        let much = json!({ "key": "L290aGVy", "value": "AAAA".repeat(quota / 3 + 1) });
+        let refusal = self.ask(0, "/v3/kv/put", &much)?;
+        const RESOURCE_EXHAUSTED: u64 = 8;
+        if refusal["code"] == RESOURCE_EXHAUSTED {
+            return Ok(());
+        }
+        Err(io::Error::other(refusal.to_string()))
+    }
+
+    /// Lets a member that is full take writes again, as an operator does.
+    ///
+    /// # Errors
+    /// If it doesn't answer.
+    pub fn disarm(&self) -> io::Result<()> {
+        let alarms = self.ask(0, "/v3/maintenance/alarm", &json!({ "action": "GET" }))?;
+        let member = &alarms["alarms"][0]["memberID"];
+        let alarm = json!({ "action": "DEACTIVATE", "memberID": member, "alarm": "NOSPACE" });
+        self.ask(0, "/v3/maintenance/alarm", &alarm).map(|_| ())
+    }
+
     fn learn_ids(&self) -> io::Result<()> {
         for (index, member) in self.members.iter().enumerate() {
             let (id, _) = member.status().ok_or(io::ErrorKind::NotConnected)?;

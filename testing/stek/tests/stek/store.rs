@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
 use tessera_stek_tests::{Sidecar, SlowForwarder, until};
 use tessera_test_peers::etcd::Cluster;
 
@@ -41,9 +38,7 @@ async fn a_pool_whose_store_is_full_keeps_its_keys_and_recovers() {
     let etcd = Cluster::start_with_quota(QUOTA as u64).unwrap();
     let pool = start(&etcd.endpoints()[0], "6s").await;
     let sealing = pool.sealing().unwrap();
-    let much = json!({ "key": STANDARD.encode("/other"), "value": STANDARD.encode([0; QUOTA]) });
-    let refusal = etcd.ask(0, "/v3/kv/put", &much).unwrap();
-    assert_eq!(refusal["code"], 8, "{refusal}");
+    etcd.fill(QUOTA).unwrap();
     let why = ": etcdserver: mvcc: database space exceeded\"";
     // When a rotation is due.
     until("both report it", || pool.statuses().iter().all(|status| status.contains(why))).await;
@@ -51,10 +46,7 @@ async fn a_pool_whose_store_is_full_keeps_its_keys_and_recovers() {
     assert_eq!(pool.sealing().as_ref(), Some(&sealing));
     assert!(pool.tickets_cross().await);
 
-    let alarms = etcd.ask(0, "/v3/maintenance/alarm", &json!({ "action": "GET" })).unwrap();
-    let member = &alarms["alarms"][0]["memberID"];
-    let disarm = json!({ "action": "DEACTIVATE", "memberID": member, "alarm": "NOSPACE" });
-    etcd.ask(0, "/v3/maintenance/alarm", &disarm).unwrap();
+    etcd.disarm().unwrap();
     until("all is well again", || pool.is_well()).await;
     rotated(&pool, &sealing).await;
 }
