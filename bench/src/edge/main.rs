@@ -18,7 +18,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tessera_bench::numbers::{machine, median};
 use tessera_bindings::{Bindings, ClientName, MoveTimes, ProxyName};
 use tessera_etcd::{EtcdClient, Transport};
-use tessera_kit::credential::fingerprint;
 use tessera_test_peers::etcd::Cluster;
 use tokio::task::JoinSet;
 
@@ -29,8 +28,8 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// How many clients are bound.
 const BINDINGS: usize = 50_000;
 
-/// What the client's cookie is.
-pub(crate) const SECRET: &str = "00112233445566778899aabbccddeeff";
+/// The proxies that have them: Tessera's, and Envoy's sidecar.
+pub(crate) const PROXIES: [&str; 2] = ["a", "e"];
 
 /// Requests in flight, and over how many connections.
 const STREAMS: &str = "10";
@@ -57,14 +56,15 @@ fn main() -> Result<(), Failure> {
     let scene = Scene::new(program, envoy, address, etcd.endpoints());
     bind(etcd.endpoints())?;
     let proxies = [scene.tessera()?, scene.envoy_that_asks()?, scene.envoy()?, scene.nghttpx()?];
-    for proxy in &proxies {
-        load(proxy, 2_000)?;
+    let cookies = proxies.iter().map(cookie).collect::<Result<Vec<_>, _>>()?;
+    for (proxy, cookie) in proxies.iter().zip(&cookies) {
+        load(proxy, cookie, 2_000)?;
     }
     let mut costs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for _ in 0..rounds {
-        for proxy in &proxies {
+        for (proxy, cookie) in proxies.iter().zip(&cookies) {
             let before = proxy.processor_time()?;
-            load(proxy, count)?;
+            load(proxy, cookie, count)?;
             let used = (proxy.processor_time()? - before).as_secs_f64() * 1e6 / count as f64;
             costs.entry(proxy.name).or_default().push(used);
         }
@@ -91,7 +91,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fills the store with bindings.
+/// Fills the store with bindings, half of them to each of the proxies of the pool.
 fn bind(endpoints: Vec<String>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -100,15 +100,14 @@ fn bind(endpoints: Vec<String>) -> Result<(), Failure> {
         let times = MoveTimes { dwell: second, prepare: second, announce: second, drain: second };
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let bindings = Bindings::new(Arc::new(store), "/tessera/edge/", times, now);
-        let owner = ProxyName("a".to_owned());
         let mut under_way = JoinSet::new();
         for number in 0..BINDINGS {
             if under_way.len() == 2 {
                 under_way.join_next().await.transpose()?.transpose()?;
             }
-            let secret = if number == 0 { SECRET.to_owned() } else { format!("{number:032x}") };
-            let name = ClientName::new(format!("cookie:{}", fingerprint(secret.as_bytes())))?;
-            let (bindings, owner) = (bindings.clone(), owner.clone());
+            let name = ClientName::new(format!("cookie:{number:064x}"))?;
+            let owner = ProxyName(PROXIES[number % 2].to_owned());
+            let bindings = bindings.clone();
             under_way.spawn(async move { bindings.bind(&name, &owner).await });
         }
         while let Some(bound) = under_way.join_next().await {
@@ -118,13 +117,30 @@ fn bind(endpoints: Vec<String>) -> Result<(), Failure> {
     })
 }
 
-/// Sends requests; each must be answered with 200.
-fn load(proxy: &Proxy, count: usize) -> Result<(), Failure> {
-    let count = count.to_string();
-    let cookie = format!("cookie: tessera-client={SECRET}");
+/// Returns a cookie that the proxy sets and binds to itself, as `cookie: NAME=VALUE`; one of its own for a proxy that sets none.
+fn cookie(proxy: &Proxy) -> Result<String, Failure> {
     let url = format!("https://localhost:{}/", proxy.port);
     let arguments =
-        ["-n", &count, "-c", CONNECTIONS, "-m", STREAMS, "-t", "1", "-H", &cookie, &url];
+        ["--silent", "--show-error", "--fail", "--insecure", "--http2", "--dump-header", "-", &url];
+    let output = Command::new("curl").args(arguments).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        return Err(
+            format!("{}: {text}{}", proxy.name, String::from_utf8_lossy(&output.stderr)).into()
+        );
+    }
+    let set = text.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    let pair = set
+        .and_then(|it| it.split(';').next())
+        .unwrap_or("tessera-client=00112233445566778899aabbccddeeff");
+    Ok(format!("cookie: {pair}"))
+}
+
+/// Sends requests; each must be answered with 200.
+fn load(proxy: &Proxy, cookie: &str, count: usize) -> Result<(), Failure> {
+    let count = count.to_string();
+    let url = format!("https://localhost:{}/", proxy.port);
+    let arguments = ["-n", &count, "-c", CONNECTIONS, "-m", STREAMS, "-t", "1", "-H", cookie, &url];
     let output = Command::new("h2load").args(arguments).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let all = format!("status codes: {count} 2xx");

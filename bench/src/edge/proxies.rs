@@ -1,14 +1,18 @@
 //! The proxies, each with one thread on the first processor.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tessera_bench::usage::processor_time;
 use tessera_pki::Authority;
 use tessera_test_peers::{Directory, Network, Process, free_port};
 
-use crate::Failure;
+use crate::{BINDINGS, Failure, PROXIES};
+
+/// How long a proxy may take to follow all bindings.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A proxy, with the processes that its requests need.
 pub(crate) struct Proxy {
@@ -60,33 +64,62 @@ impl Scene {
         process
     }
 
-    fn edge(&self, name: &str, proxy: &str, more: &str) -> Result<(String, u16), Failure> {
-        let peers = free_port()?;
+    /// Starts `tessera edge`, and waits until it has followed all bindings.
+    fn edge(
+        &self,
+        what: &'static str,
+        name: &str,
+        section: &str,
+        more: &str,
+    ) -> Result<Process, Failure> {
+        let (peers, admin) = (free_port()?, free_port()?);
         let text = format!(
-            "[pool]\netcd = {{ endpoints = {:?}, plaintext-on-private-network = true }}\nkey = \"pool.key\"\n\
-             [proxy]\nname = \"a\"\nannounce = \"localhost:443\"\ncertificate = \"both.pem\"\n{proxy}\
+            "[process]\nadmin = \"127.0.0.1:{admin}\"\n\
+             [pool]\netcd = {{ endpoints = {:?}, plaintext-on-private-network = true }}\nkey = \"pool.key\"\n\
+             [proxy]\nname = {name:?}\nannounce = \"localhost:443\"\ncertificate = \"both.pem\"\n{section}\
              [peers]\nlisten = \"127.0.0.1:{peers}\"\naddress = \"localhost:{peers}\"\ncertificate = \"both.pem\"\n\
              ca = \"ca.pem\"\n\
              [clients]\nnamed-by = \"cookie\"\n\
              [service.web]\ninstances = [\"{}\"]\nhttp2 = true\n{more}",
             self.etcd, self.service
         );
-        Ok((self.directory.write(&format!("{name}.toml"), text), peers))
+        let file = self.directory.write(&format!("{name}.toml"), text);
+        let process = self.start(what, &self.program, &["edge", "run", &file], peers);
+        process.listens_on(admin);
+        let metrics = format!("http://127.0.0.1:{admin}/metrics");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let answer = Command::new("curl").args(["--silent", "--fail", &metrics]).output()?;
+            let text = String::from_utf8_lossy(&answer.stdout);
+            let followed =
+                text.lines().find_map(|line| line.strip_prefix("tessera_edge_bindings{} "));
+            let followed = followed.map_or(Ok(0.0), str::parse::<f64>)?;
+            if followed >= BINDINGS as f64 {
+                return Ok(process);
+            }
+            if Instant::now() > deadline {
+                return Err(format!(
+                    "{what}: it follows {followed} bindings: {}",
+                    process.output()
+                )
+                .into());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     pub(crate) fn tessera(&self) -> Result<Proxy, Failure> {
         let port = free_port()?;
         let listen = format!("listen = \"127.0.0.1:{port}\"\n");
-        let (file, _) = self.edge("tessera", &listen, "")?;
-        let process = self.start("tessera edge", &self.program, &["edge", "run", &file], port);
+        let process = self.edge("tessera edge", PROXIES[0], &listen, "")?;
+        process.listens_on(port);
         Ok(Proxy { name: "tessera edge", port, processes: vec![process] })
     }
 
     pub(crate) fn envoy_that_asks(&self) -> Result<Proxy, Failure> {
         let socket = self.directory.path("authz.sock");
         let section = format!("[envoy]\nsocket = \"{socket}\"\n");
-        let (file, peers) = self.edge("sidecar", "", &section)?;
-        let sidecar = self.start("sidecar", &self.program, &["edge", "run", &file], peers);
+        let sidecar = self.edge("sidecar", PROXIES[1], "", &section)?;
         let asks = json!({
             "name": "envoy.filters.http.ext_authz",
             "typed_config": {
