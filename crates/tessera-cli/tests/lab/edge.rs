@@ -35,8 +35,8 @@ fn the_edge_report_has_each_way_over_loopback_and_links_and_its_operations() {
     let Some(report) = report(&[&options[..], &links].concat()) else { return };
     assert_eq!((&report["experiment"], &report["link"]), (&"edge".into(), &"tun".into()));
     let cells = report["cells"].as_array().expect("cells");
-    // Full, resumed and 0-RTT with both groups, inherited and retry with one.
-    assert_eq!(cells.len(), 3 * 8);
+    // Full, resumed and three kinds of 0-RTT with both groups, inherited and retry with one.
+    assert_eq!(cells.len(), 3 * 12);
     for cell in cells {
         let samples = cell["samples"].as_array().expect("samples");
         let loss = cell["link"]["loss"].as_f64().unwrap_or(0.0);

@@ -1,4 +1,5 @@
-//! Configurations of a client and of two proxies with the same ticket keys. Clients have no certificates.
+//! Configurations of a client and of two proxies with the same ticket keys. Clients have no certificates, unless their
+//! one-time keys are to move.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,11 +7,13 @@ use std::sync::Arc;
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::ClientSession;
-use tessera::{ClientConfig, ServerConfig};
+use tessera::{ClientConfig, Facts, ServerConfig};
+use tessera_link::LinkKind;
 use tessera_reports::{KeyExchange, Suite};
 use tessera_vault::MemoryVault;
 use tessera_webpki::{Algorithms, WebPkiVerifier};
 
+use super::neighbours::Neighbours;
 use super::way::EdgeWay;
 use crate::certificates::Parties;
 use crate::control::Preparation;
@@ -24,7 +27,7 @@ const SUITE: Suite = Suite::Aes128GcmSha256;
 pub(super) const SESSIONS_AT_ONCE: u8 = 30;
 
 /// More one-time keys than a cell needs.
-const CAPACITY: usize = 100_000;
+pub(super) const CAPACITY: usize = 100_000;
 
 /// A client and two proxies, ready to connect.
 pub(super) struct Ends {
@@ -39,6 +42,8 @@ pub(super) struct Ends {
     pub(super) server: Checked<ServerConfig>,
     /// Tickets that wait for their connections.
     pub(super) sessions: VecDeque<ClientSession>,
+    /// The proxies' vaults, if the second deals with keys of the first.
+    pub(super) neighbours: Option<Neighbours>,
 }
 
 /// Both ends, whose operations are timed.
@@ -48,11 +53,12 @@ pub(super) struct TimedEnds {
 }
 
 impl Ends {
-    /// Creates them, timed if so.
+    /// Creates them, timed if so; a link of this kind joins the proxies, if they need one.
     pub(super) fn new(
         way: EdgeWay,
         kx: KeyExchange,
         parties: &Parties,
+        kind: LinkKind,
         timed: Option<&TimedEnds>,
     ) -> Result<Self> {
         let algorithms =
@@ -63,6 +69,10 @@ impl Ends {
             let mut config = client_config(&preparation(way, kx, parties), sessions)?;
             config.verifier = verifier.clone();
             config.credentials = Vec::new();
+            if way.has_foreign_key() {
+                let key = PrivateKey::Signs(parties.client.key.clone());
+                config.credentials = vec![Credential::new(parties.client.chain.clone(), key)];
+            }
             config.groups = groups;
             let observed = match timed {
                 Some(timed) => timed.client.client(config),
@@ -73,7 +83,9 @@ impl Ends {
         let stores = Stores::new(false)?;
         let server = |kx, stores: &Stores| -> Result<Checked<ServerConfig>> {
             let mut config = server_config(&preparation(way, kx, parties), stores)?;
-            config.client_authentication = ClientAuthentication::None;
+            if !way.has_foreign_key() {
+                config.client_authentication = ClientAuthentication::None;
+            }
             let key = PrivateKey::Signs(parties.server.key.clone());
             config.credentials = vec![Credential::new(parties.server.chain.clone(), key)];
             config.groups = EdgeWay::Full.groups_of_client(KeyExchange::X25519MlKem768);
@@ -85,8 +97,20 @@ impl Ends {
         };
         let first_kx = way.first_exchange(kx);
         let first_groups = EdgeWay::Full.groups_of_client(first_kx);
+        let neighbours = if way.has_foreign_key() {
+            Some(Neighbours::open(kind, way == EdgeWay::ZeroRttFsMoved)?)
+        } else {
+            None
+        };
+        let elsewhere = stores.with_vault(match &neighbours {
+            Some(neighbours) => neighbours.second(),
+            None => Arc::new(MemoryVault::new(CAPACITY)),
+        });
+        let stores = match &neighbours {
+            Some(neighbours) => stores.with_vault(neighbours.first()),
+            None => stores,
+        };
         let first = server(first_kx, &stores)?;
-        let elsewhere = stores.with_vault(Arc::new(MemoryVault::new(CAPACITY)));
         Ok(Self {
             way,
             kx,
@@ -95,7 +119,22 @@ impl Ends {
             server: if way.moves() { server(kx, &elsewhere)? } else { first.clone() },
             first,
             sessions: VecDeque::new(),
+            neighbours,
         })
+    }
+
+    /// Keeps the tickets of a connection to the first proxy, whose facts of it are these; their one-time keys move.
+    pub(super) fn keep(
+        &mut self,
+        sessions: impl IntoIterator<Item = ClientSession>,
+        at_first: &Facts,
+    ) -> Result<()> {
+        if let Some(neighbours) = &self.neighbours {
+            let client = at_first.peer.as_ref().ok_or("the client has no name")?;
+            neighbours.moved(&client.blob)?;
+        }
+        self.sessions.extend(sessions);
+        Ok(())
     }
 
     /// Returns the session of the next connection, if it begins with one.

@@ -12,6 +12,7 @@
 
 mod ends;
 pub(crate) mod finished;
+mod neighbours;
 mod operations;
 pub(crate) mod page;
 pub(crate) mod report;
@@ -261,31 +262,31 @@ impl Experiment<'_> {
         let timed = TimedEnds::new();
         let repetitions = self.options.common.repetitions;
         let plan = Plan { samples: repetitions, connections: self.options.connections };
-        for name in names {
+        for names in names.chunk_by(|a, b| a.certificates == b.certificates) {
             self.screen.now("operations");
-            self.make(name.certificates)?;
-            let there = self.grid.finished().find_map(|it| match it {
-                Finished::Operations(row) if row.name == *name => Some(row.clone()),
+            let certificates = names[0].certificates;
+            self.make(certificates)?;
+            let finished = self.grid.finished().filter_map(|it| match it {
+                Finished::Operations(row) if names.contains(&row.name) => Some(row.clone()),
                 _ => None,
             });
-            let row = match there {
-                Some(row) => {
-                    (0..repetitions).for_each(|_| self.screen.advance());
-                    row
-                }
-                None => {
-                    let parties = self.parties(name.certificates)?;
-                    let advance = || self.screen.advance();
-                    let row = operations::measure(*name, parties, &timed, plan, advance)
-                        .map_err(|error| failed(name.key(), error))?;
-                    self.grid.add(&Finished::Operations(row.clone()))?;
-                    row
-                }
-            };
-            for line in table::rows(&row) {
+            let mut rows: Vec<_> = finished.collect();
+            (0..repetitions * rows.len()).for_each(|_| self.screen.advance());
+            let missing = |name: &&OperationsName| rows.iter().all(|row| row.name != **name);
+            let missing: Vec<_> = names.iter().filter(missing).copied().collect();
+            let parties = self.parties(certificates)?;
+            let advance = || self.screen.advance();
+            let measured = operations::measure(&missing, parties, &timed, plan, advance)
+                .map_err(|error| failed(format!("operations/{certificates}"), error))?;
+            for row in measured {
+                self.grid.add(&Finished::Operations(row.clone()))?;
+                rows.push(row);
+            }
+            rows.sort_by_key(|row| names.iter().position(|name| *name == row.name));
+            for line in rows.iter().flat_map(table::rows) {
                 self.screen.line(&terminal::row(&table::operations(), &line))?;
             }
-            self.report.operations.push(row);
+            self.report.operations.extend(rows);
         }
         Ok(())
     }

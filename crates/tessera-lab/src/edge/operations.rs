@@ -1,5 +1,7 @@
 //! What both ends compute: connections in memory, each operation timed.
 
+use tessera_link::LinkKind;
+
 use super::ends::{Ends, TimedEnds};
 use super::report::{EndOperations, OperationSamples, Operations, OperationsName};
 use super::stage::Plan;
@@ -20,40 +22,72 @@ impl TimedEnds {
     }
 }
 
-/// Measures a row; calls `done` after each repetition.
+/// Measures rows, a repetition of each in turns, so that a load of the machine affects all of them; calls `done` after each
+/// repetition of a row.
 pub(super) fn measure(
-    name: OperationsName,
+    names: &[OperationsName],
     parties: &Parties,
     timed: &TimedEnds,
     plan: Plan,
     done: impl Fn(),
-) -> Result<Operations> {
-    let mut ends = Ends::new(name.way, name.kx, parties, Some(timed))?;
-    let [mut client, mut server] = [(); 2].map(|()| Tallies::default());
+) -> Result<Vec<Operations>> {
+    let rows = names.iter().map(|name| RowInProgress::new(*name, parties, timed));
+    let mut rows = rows.collect::<Result<Vec<_>>>()?;
     for number in 0..WARM_UP + plan.samples {
+        for row in &mut rows {
+            row.repeat(timed, plan.connections, number >= WARM_UP)?;
+            if number >= WARM_UP {
+                done();
+            }
+        }
+    }
+    Ok(rows.into_iter().map(RowInProgress::finished).collect())
+}
+
+/// A row while it is measured.
+struct RowInProgress {
+    name: OperationsName,
+    ends: Ends,
+    client: Tallies,
+    server: Tallies,
+}
+
+impl RowInProgress {
+    fn new(name: OperationsName, parties: &Parties, timed: &TimedEnds) -> Result<Self> {
+        let ends = Ends::new(name.way, name.kx, parties, LinkKind::Loopback, Some(timed))?;
+        Ok(Self { name, ends, client: Tallies::default(), server: Tallies::default() })
+    }
+
+    /// Connects this often.
+    fn repeat(&mut self, timed: &TimedEnds, connections: usize, counts: bool) -> Result<()> {
         let [mut of_client, mut of_server] = [(); 2].map(|()| Sums::default());
-        for _ in 0..plan.connections {
-            refill(&mut ends)?;
+        for _ in 0..connections {
+            refill(&mut self.ends)?;
             timed.client.take();
             timed.server.take();
-            let made = one(&mut ends)?;
+            let made = one(&mut self.ends)?;
             of_client.add(us(made.client.engine), &timed.client.take());
             of_server.add(us(made.server.engine), &timed.server.take());
         }
-        if number >= WARM_UP {
-            client.add(&of_client, plan.connections);
-            server.add(&of_server, plan.connections);
-            done();
+        if counts {
+            self.client.add(&of_client, connections);
+            self.server.add(&of_server, connections);
         }
+        Ok(())
     }
-    Ok(Operations { name, client: client.finished(), server: server.finished() })
+
+    fn finished(self) -> Operations {
+        let Self { name, client, server, .. } = self;
+        Operations { name, client: client.finished(), server: server.finished() }
+    }
 }
 
 /// Gets more sessions, if none is left.
 fn refill(ends: &mut Ends) -> Result<()> {
     if ends.way.resumes() && ends.sessions.is_empty() {
         let collector = (ends.collector.clone(), ends.first.clone());
-        ends.sessions = connect(collector.0, collector.1, None, 1)?.sessions;
+        let made = connect(collector.0, collector.1, None, 1)?;
+        ends.keep(made.sessions, &made.server.facts)?;
     }
     Ok(())
 }
@@ -61,7 +95,7 @@ fn refill(ends: &mut Ends) -> Result<()> {
 fn one(ends: &mut Ends) -> Result<FinishedConnection> {
     let session = ends.next_session()?;
     let made = connect(ends.client.clone(), ends.server.clone(), session, 1)?;
-    check(ends.way.way(ends.kx), &made.client.observed, &made.server.observed)?;
+    check(ends.way.observed(ends.kx), &made.client.observed, &made.server.observed)?;
     Ok(made)
 }
 
@@ -126,10 +160,10 @@ mod tests {
         let parties = Parties::new(certificates, 2).unwrap();
         let timed = TimedEnds::new();
         let plan = Plan { samples: 2, connections: 2 };
-        for way in WAYS {
-            let name = OperationsName { way, kx: KeyExchange::X25519, certificates };
-            let Operations { client, server, .. } =
-                measure(name, &parties, &timed, plan, || ()).unwrap();
+        let kx = KeyExchange::X25519;
+        let names = WAYS.map(|way| OperationsName { way, kx, certificates });
+        let rows = measure(&names, &parties, &timed, plan, || ()).unwrap();
+        for Operations { name: OperationsName { way, .. }, client, server } in rows {
             let count = |end: &EndOperations, of| end.of(of).map_or(0, |operation| operation.count);
             let full = u64::from(way == EdgeWay::Full);
             let counts = [
@@ -141,6 +175,10 @@ mod tests {
             assert_eq!(count(&server, Operation::TicketOpening), 1 - full, "{way}");
             assert_eq!(count(&client, Operation::KeyGeneration), 1, "{way}");
             assert_eq!(count(&client, Operation::Decapsulation), 1, "{way}");
+            // Each connection brings a ticket with a one-time key.
+            let early = u64::from(way == EdgeWay::ZeroRttFs);
+            assert_eq!(count(&server, Operation::OneTimeKeyGeneration).min(1), early, "{way}");
+            assert_eq!(count(&server, Operation::VaultPut), early, "{way}");
             assert_eq!(client.engine_us.len(), 2);
             // The operations are within the calls of the engine.
             let all = client.sums(&Operation::ALL);

@@ -31,12 +31,16 @@ pub(super) fn measure(
     let kind = if name.link.is_some() { LinkKind::Tun } else { LinkKind::Loopback };
     // The first connections of a cell use a link without delay.
     let mut wired = WiredPair::new(Link::open(kind, &LinkParameters::default())?)?;
-    let mut ends = Ends::new(name.way, name.kx, parties, None).map_err(failed)?;
+    let mut ends = Ends::new(name.way, name.kx, parties, kind, None).map_err(failed)?;
     let Plan { samples, connections } = plan;
     let times = (WARM_UP + samples) * connections + Failures::most(samples * connections);
     collect(&mut wired, &mut ends, times)?;
     if let Some(link) = &name.link {
-        wired.set_link(&link.parameters(seed_of(&name.key(), seed)))?;
+        let parameters = link.parameters(seed_of(&name.key(), seed));
+        if let Some(neighbours) = &ends.neighbours {
+            neighbours.set_link(&LinkParameters { rtt: parameters.rtt, ..Default::default() })?;
+        }
+        wired.set_link(&parameters)?;
     }
     let mut failures = Failures::new(samples * connections);
     let mut measured = Vec::with_capacity(samples);
@@ -67,7 +71,7 @@ fn collect(wired: &mut WiredPair, ends: &mut Ends, times: usize) -> Result<(), L
         let config = ends.collector.clone();
         let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
         let call = wired.connect(&ends.first, caller, &[EXCHANGE], None)?;
-        ends.sessions.extend(call.sessions);
+        ends.keep(call.sessions, &call.server.facts).map_err(failed)?;
     }
     Ok(())
 }
@@ -79,7 +83,7 @@ fn connection(wired: &mut WiredPair, ends: &mut Ends) -> Result<(Sample, bool), 
     let mut counter = Counter::new(wired.address());
     let call = wired.connect(&ends.server, caller, &[EXCHANGE], Some(&mut counter))?;
     wired.see_the_end(&mut counter)?;
-    check(ends.way.way(ends.kx), &call.client.observed, &call.server.observed)?;
+    check(ends.way.observed(ends.kx), &call.client.observed, &call.server.observed)?;
     let retried = ends.way == super::EdgeWay::Retry;
     if call.client.facts.hello_retry != retried {
         return Err(LabError::Connection("a HelloRetryRequest came or was missing".to_owned()));
@@ -125,7 +129,8 @@ mod tests {
         let mut wired =
             WiredPair::new(Link::open(LinkKind::Loopback, &LinkParameters::default()).unwrap())
                 .unwrap();
-        let mut ends = Ends::new(way, kx, parties, None).unwrap();
+        let kind = LinkKind::Loopback;
+        let mut ends = Ends::new(way, kx, parties, kind, None).unwrap();
         collect(&mut wired, &mut ends, 1).unwrap();
         let ticket = ends.sessions.front().map_or(0, |session| session.ticket.len());
         let (sample, post_quantum) = connection(&mut wired, &mut ends).unwrap();
@@ -164,6 +169,24 @@ mod tests {
         assert!(!ancestry);
         let (.., ancestry) = connected(EdgeWay::Resumed, KeyExchange::X25519MlKem768, &parties);
         assert!(ancestry);
+    }
+
+    #[test]
+    fn a_moved_key_is_accepted_at_the_other_proxy_and_a_burned_ones_data_is_sent_again() {
+        let parties = Parties::new(Certificates::P256, 2).unwrap();
+        for kx in KeyExchange::ALL {
+            let (home, _, ancestry) = connected(EdgeWay::ZeroRttFs, kx, &parties);
+            let (moved, ..) = connected(EdgeWay::ZeroRttFsMoved, kx, &parties);
+            // Early data: the handshake is not complete before the response.
+            assert_eq!(home.of.server.handshake, moved.of.server.handshake);
+            // Its ticket has the client's name.
+            assert!(home.hello < moved.hello && moved.hello < home.hello + 100, "{kx:?}");
+            let (burned, _, of_burned) = connected(EdgeWay::ZeroRttFsBurned, kx, &parties);
+            assert_eq!((burned.hello, of_burned), (moved.hello, ancestry));
+            assert!(burned.of.handshake_us < burned.of.response_us);
+            // The request in a record of its own again, and no EndOfEarlyData.
+            assert!(burned.of.client.tls > moved.of.client.tls, "{kx:?}");
+        }
     }
 
     #[test]

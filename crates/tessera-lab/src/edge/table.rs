@@ -12,7 +12,7 @@ use crate::wired::LinkName;
 
 /// Returns the table of cells, without rows.
 pub(crate) fn cells() -> Table {
-    let columns = "way:9 | group:6 | keys:9 | link:15 || ClientHello:6 | flight:6 | tickets:5 | both flights:6 | \
+    let columns = "way:14 | group:6 | keys:9 | link:15 || ClientHello:6 | flight:6 | tickets:5 | both flights:6 | \
                    of full:7 | IP+TCP, bytes:7 | packets:7 | handshake, ms:13 | response, ms:13 | p95:8 | \
                    post-quantum:5";
     Table::new("handshakes: bytes and times", columns)
@@ -76,20 +76,27 @@ pub(crate) fn share_of_full(of: &Cell, report: &Report) -> Option<f64> {
 }
 
 /// The operations of tables, in the order of columns, and their names there.
-pub(crate) const COLUMNS: [(&str, Operation); 9] = [
-    ("key generation", Operation::KeyGeneration),
-    ("encapsulation", Operation::Encapsulation),
-    ("decapsulation", Operation::Decapsulation),
-    ("chain", Operation::Verification),
-    ("CertificateVerify", Operation::ProofVerification),
-    ("signature", Operation::Signature),
-    ("ticket sealing", Operation::TicketSealing),
-    ("ticket opening", Operation::TicketOpening),
-    ("HKDF and HMAC", Operation::KeyDerivation),
+pub(crate) const COLUMNS: [(&str, &[Operation]); 11] = [
+    ("key generation", &[Operation::KeyGeneration]),
+    ("encapsulation", &[Operation::Encapsulation]),
+    ("decapsulation", &[Operation::Decapsulation]),
+    ("chain", &[Operation::Verification]),
+    ("CertificateVerify", &[Operation::ProofVerification]),
+    ("signature", &[Operation::Signature]),
+    ("ticket sealing", &[Operation::TicketSealing]),
+    ("ticket opening", &[Operation::TicketOpening]),
+    ("one-time keys", &ONE_TIME_KEYS),
+    ("vault", &[Operation::VaultPut, Operation::VaultTake]),
+    ("HKDF and HMAC", &[Operation::KeyDerivation]),
 ];
 
-/// All operations of the paper's Fig. 2: the key exchange and certificates; and what it lacks, signature and tickets.
-pub(crate) const ALL: [Operation; 8] = [
+/// What a proxy does with one-time keys: it makes one for each ticket, and opens a flight with one.
+const ONE_TIME_KEYS: [Operation; 3] =
+    [Operation::OneTimeKeyGeneration, Operation::OneTimeKeyReading, Operation::OneTimeKeyOpening];
+
+/// All operations of the paper's Fig. 2: the key exchange and certificates; and what it lacks: signature, tickets, and
+/// one-time keys.
+pub(crate) const ALL: [Operation; 13] = [
     Operation::KeyGeneration,
     Operation::Encapsulation,
     Operation::Decapsulation,
@@ -98,11 +105,16 @@ pub(crate) const ALL: [Operation; 8] = [
     Operation::Signature,
     Operation::TicketSealing,
     Operation::TicketOpening,
+    ONE_TIME_KEYS[0],
+    ONE_TIME_KEYS[1],
+    ONE_TIME_KEYS[2],
+    Operation::VaultPut,
+    Operation::VaultTake,
 ];
 
 /// Returns the table of operations, without rows.
 pub(crate) fn operations() -> Table {
-    Table::new("operations of a connection, in µs", "way:9 | group:6 | keys:9 | end:6 || sum:11")
+    Table::new("operations of a connection, in µs", "way:14 | group:6 | keys:9 | end:6 || sum:11")
         .and(["engine"])
         .and(COLUMNS.map(|(name, _)| name))
 }
@@ -120,9 +132,12 @@ pub(crate) fn rows(of: &Operations) -> [Row; 2] {
 }
 
 fn entries(of: &EndOperations) -> Vec<Entry> {
-    let each = |operation| of.of(operation).and_then(|it| Median::of(it.us.iter().copied()));
+    let each = |operations: &[Operation]| {
+        let is_there = operations.iter().any(|operation| of.of(*operation).is_some());
+        Median::of(of.sums(operations)).filter(|_| is_there)
+    };
     let totals = cells![Median::of(of.sums(&ALL)), Median::of(of.engine_us.iter().copied())];
-    let columns = COLUMNS.map(|(_, operation)| Entry::from(each(operation)));
+    let columns = COLUMNS.map(|(_, operations)| Entry::from(each(operations)));
     totals.into_iter().chain(columns).collect()
 }
 
@@ -149,6 +164,9 @@ resumed          with a ticket of another proxy with the same ticket keys, and a
 inherited        the same with X25519, where the full handshake had X25519MLKEM768
 retry            a full handshake whose ClientHello lacks the hybrid share: the proxy asks for it
 0rtt-fs          with forward-secret early data, at the proxy that issued the ticket
+0rtt-fs-moved    the same at another proxy, to which the one-time key has moved
+0rtt-fs-burned   the same at another proxy, which has the key burned by the first: it asks over a link of the
+                 same round-trip time without losses, and the client sends its data again
 group            x25519, or hybrid: X25519MLKEM768, with a share for X25519 too
 ClientHello      its record, in bytes; of a retry the first of two
 flight           the proxy's records of the handshake, without tickets
@@ -164,7 +182,8 @@ post-quantum     whether the engine counts all key exchanges since the full hand
                  quantum computer
 sum              of the operations of a connection, but HKDF and HMAC; engine: all calls of the engine
 key generation   of the client's shares; encapsulation: the proxy's key pair and secret in one
-chain            a chain of two and the name; CertificateVerify: its signature";
+chain            a chain of two and the name; CertificateVerify: its signature
+one-time keys    made for new tickets, and opened for early data; vault: put there and taken";
 
 #[cfg(test)]
 mod tests {

@@ -26,12 +26,26 @@ pub enum EdgeWay {
     /// Forward-secret early data, at the proxy that issued the ticket.
     #[serde(rename = "0rtt-fs")]
     ZeroRttFs,
+    /// The same at another proxy, to which the one-time key has moved.
+    #[serde(rename = "0rtt-fs-moved")]
+    ZeroRttFsMoved,
+    /// The same at another proxy, which has the key burned by the one that issued the ticket: the early data is rejected,
+    /// and sent again after the handshake.
+    #[serde(rename = "0rtt-fs-burned")]
+    ZeroRttFsBurned,
 }
 
 impl EdgeWay {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Full, Self::Resumed, Self::Inherited, Self::Retry, Self::ZeroRttFs];
+    pub const ALL: [Self; 7] = [
+        Self::Full,
+        Self::Resumed,
+        Self::Inherited,
+        Self::Retry,
+        Self::ZeroRttFs,
+        Self::ZeroRttFsMoved,
+        Self::ZeroRttFsBurned,
+    ];
 
     /// Its name in options, tables and reports.
     #[must_use]
@@ -42,6 +56,8 @@ impl EdgeWay {
             Self::Inherited => "inherited",
             Self::Retry => "retry",
             Self::ZeroRttFs => "0rtt-fs",
+            Self::ZeroRttFsMoved => "0rtt-fs-moved",
+            Self::ZeroRttFsBurned => "0rtt-fs-burned",
         }
     }
 
@@ -50,7 +66,11 @@ impl EdgeWay {
         match self {
             Self::Inherited => &[KeyExchange::X25519],
             Self::Retry => &[KeyExchange::X25519MlKem768],
-            Self::Full | Self::Resumed | Self::ZeroRttFs => &KeyExchange::ALL,
+            Self::Full
+            | Self::Resumed
+            | Self::ZeroRttFs
+            | Self::ZeroRttFsMoved
+            | Self::ZeroRttFsBurned => &KeyExchange::ALL,
         }
     }
 
@@ -61,7 +81,12 @@ impl EdgeWay {
 
     /// Whether the ticket is of another proxy.
     pub(super) fn moves(self) -> bool {
-        matches!(self, Self::Resumed | Self::Inherited)
+        !matches!(self, Self::Full | Self::Retry | Self::ZeroRttFs)
+    }
+
+    /// Whether the other proxy deals with the one-time key of the first. Only keys of clients with certificates move.
+    pub(super) fn has_foreign_key(self) -> bool {
+        matches!(self, Self::ZeroRttFsMoved | Self::ZeroRttFsBurned)
     }
 
     /// Returns the key exchange of the connection that brings the ticket.
@@ -80,11 +105,16 @@ impl EdgeWay {
     }
 
     /// Returns it as both ends' engines report it.
+    pub(super) fn observed(self, kx: KeyExchange) -> Way {
+        if self == Self::ZeroRttFsBurned { Self::Resumed.way(kx) } else { self.way(kx) }
+    }
+
+    /// Returns what both ends are configured for.
     pub(super) fn way(self, kx: KeyExchange) -> Way {
         let (mode, ticket_key, continuation) = match self {
             Self::Full | Self::Retry => (Mode::Full, None, None),
             Self::Resumed | Self::Inherited => (Mode::PskDhe, None, None),
-            Self::ZeroRttFs => {
+            Self::ZeroRttFs | Self::ZeroRttFsMoved | Self::ZeroRttFsBurned => {
                 (Mode::ZeroRttFs, Some(OneTimeKey::from(kx)), Some(Continuation::PskDheKe))
             }
         };

@@ -29,6 +29,9 @@ pub(crate) use self::configuration::{
 pub(crate) use self::etcd::EtcdStore;
 pub(crate) use self::pipes::{Result, answer, orders};
 pub(crate) use self::request::{Application, LEN as REQUEST_LEN, fresh as fresh_request};
+pub(crate) use self::sites::{
+    AWAY, BlockingVault, HOME, IsolatedChannel, answer as answer_sites, ask as ask_site,
+};
 pub(crate) use self::stores::{Stores, new_ticket_key};
 pub(crate) use self::wire::Wire;
 

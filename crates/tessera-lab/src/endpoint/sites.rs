@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
 };
 use tessera::{ClientConfig, ServerConfig};
 use tessera_sites::{
-    ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteProof, SiteServer, TlsSiteChannel,
-    client_config, server_config,
+    ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteAnswers, SiteProof, SiteServer,
+    TlsSiteChannel, client_config, server_config,
 };
-use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
+use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
 use tessera_vault::{Acknowledgement, BurnAtHome, HomeAnswer, SiteChannel, SiteVault};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -26,9 +27,9 @@ use super::stores::Stores;
 use crate::control::{AcknowledgementMode, Site};
 use crate::pki::{AWAY_NAME, HOME_NAME, Identity};
 
-/// The names of the two vaults, which last for one row.
-const HOME: [u8; 16] = *b"tessera lab home";
-const AWAY: [u8; 16] = *b"tessera lab away";
+/// The names of the two vaults, which last for one row: the one that is asked, and the one that asks.
+pub(crate) const HOME: [u8; 16] = *b"tessera lab home";
+pub(crate) const AWAY: [u8; 16] = *b"tessera lab away";
 
 /// A site with its end of the channel, which is open until this is dropped.
 pub(super) struct OpenSite {
@@ -64,7 +65,7 @@ impl OpenSite {
                     AcknowledgementMode::Guess => Arc::new(Guesses),
                 };
                 let site = SiteVault::named(stores.vault.clone(), AWAY, channel.clone());
-                let waits = Arc::new(BlockingVault { site, runtime: runtime.handle().clone() });
+                let waits = Arc::new(BlockingVault::new(Arc::new(site), runtime.handle().clone()));
                 Ok((stores.with_vault(waits), Self { runtime, end: End::Asks(channel) }))
             }
         }
@@ -95,8 +96,8 @@ impl OpenSite {
     }
 }
 
-/// Burns for the other site from now on.
-fn answer(
+/// Answers the other site from now on, at an address of the runtime's threads.
+pub(crate) fn answer(
     runtime: &Runtime,
     site: Arc<SiteVault>,
     identity: &Identity,
@@ -107,15 +108,15 @@ fn answer(
     let credentials = vec![configuration::credential(identity)?];
     let config = ServerConfig::new(tessera_aws_lc::provider(), credentials);
     let acceptor = Acceptor::new(server_config(config, known)?);
-    let listener = runtime.block_on(TcpListener::bind((address, 0)))?;
+    let listener = runtime.block_on(runtime.spawn(TcpListener::bind((address, 0))))??;
     let address = listener.local_addr()?;
     let server = SiteServer::new(site, ServerLimits::default());
     runtime.spawn(async move { server.run(listener, acceptor, pending()).await });
     Ok(address)
 }
 
-/// Returns the channel to the home site.
-fn ask(
+/// Returns the channel to the site that answers, of the runtime's threads.
+pub(crate) fn ask(
     runtime: &Runtime,
     identity: &Identity,
     home: SocketAddr,
@@ -135,8 +136,8 @@ fn ask(
     Ok(TlsSiteChannel::open(&connector, vec![site], limits))
 }
 
-/// For the home site, which has no site to ask: it issued all tickets of the lab.
-struct IsolatedChannel;
+/// For the site that answers, which has no site to ask.
+pub(crate) struct IsolatedChannel;
 
 impl SiteChannel for IsolatedChannel {
     fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
@@ -153,10 +154,18 @@ impl SiteChannel for Guesses {
     }
 }
 
-/// A site's vault that blocks its one connection. The channel limits the time.
-struct BlockingVault {
-    site: SiteVault,
+/// A site's vault that blocks its one connection.
+pub(crate) struct BlockingVault {
+    site: Arc<SiteVault>,
+    answers: SiteAnswers,
     runtime: Handle,
+}
+
+impl BlockingVault {
+    pub(crate) fn new(site: Arc<SiteVault>, runtime: Handle) -> Self {
+        // The channel limits the time.
+        Self { answers: SiteAnswers::new(site.clone(), PATIENCE), site, runtime }
+    }
 }
 
 impl Vault for BlockingVault {
@@ -165,14 +174,18 @@ impl Vault for BlockingVault {
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
-        if self.site.is_home(question) {
-            return self.site.take(question);
+        match self.site.take(question) {
+            Reply::Later => Reply::Now(self.runtime.block_on(self.answers.take_secret(*question))),
+            answer => answer,
         }
-        Reply::Now(self.runtime.block_on(self.site.take_from_afar(question)))
     }
 
     fn burn(&self, handle: &FlightHandle) {
         self.site.burn(handle);
+    }
+
+    fn key_form(&self) -> KeyForm {
+        self.site.key_form()
     }
 
     fn incarnation(&self) -> Option<Incarnation> {

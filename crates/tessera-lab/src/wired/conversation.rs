@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::Checked;
-use tessera::resume::ClientSession;
+use tessera::resume::{ClientSession, Verdict};
 use tessera::{
     ClientConfig, ClientConnection, Destination, Event, Facts, ReadEvent, ServerConfig,
     ServerConnection,
@@ -92,8 +92,9 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Connects, performs one exchange after the other, the first as early data if possible, and closes. Calls
-    /// `between` after each event, when pending output has been sent. The stream must not be connected yet.
+    /// Connects, performs one exchange after the other, the first as early data if possible, and closes; early data that
+    /// was burned is sent again. Calls `between` after each event, when pending output has been sent. The stream must not
+    /// be connected yet.
     pub(crate) fn call(
         self,
         stream: TcpStream,
@@ -124,6 +125,7 @@ impl Caller {
             whole(early, first.len())?;
             waiting.next();
         }
+        let mut burned = false;
         let mut complete = None;
         let mut responded = None;
         let mut answered = 0;
@@ -135,10 +137,15 @@ impl Caller {
                 Some(ReadEvent::Handshake(Event::HandshakeComplete)) => {
                     let data = Some(early).filter(|early| *early > 0);
                     complete = Some(Handshake::complete(wire.written(), data.into_iter())?);
-                    sends = early == 0;
+                    sends = early == 0 || burned;
                 }
                 Some(ReadEvent::Handshake(Event::NewSession(session))) => {
                     new_sessions.push(*session)
+                }
+                Some(ReadEvent::Handshake(Event::EarlyDataRejected(Verdict::Burned))) => {
+                    burned = true;
+                    waiting = exchanges.iter();
+                    sends = complete.is_some();
                 }
                 Some(ReadEvent::Handshake(Event::EarlyDataRejected(verdict))) => {
                     return Err(format!("the early data was rejected ({verdict:?})").into());

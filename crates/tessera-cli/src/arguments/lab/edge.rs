@@ -19,7 +19,8 @@ pub(crate) struct EdgeArguments {
     #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "handshakes,operations", value_parser = part)]
     parts: Vec<Part>,
 
-    /// The ways to connect, separated by commas: full, resumed, inherited, retry, 0rtt-fs [default: all].
+    /// The ways to connect, separated by commas: full, resumed, inherited, retry, 0rtt-fs, 0rtt-fs-moved,
+    /// 0rtt-fs-burned [default: all].
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
           hide_default_value = true, default_values_t = EdgeWay::ALL, value_parser = way)]
     ways: Vec<EdgeWay>,
