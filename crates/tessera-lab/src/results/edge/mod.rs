@@ -1,5 +1,6 @@
 //! The tables of the paper on service continuity at the edge: its numbers next to ours.
 
+mod companions;
 mod input;
 mod operations;
 mod paper;
@@ -29,10 +30,11 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 13] = [
+const TABLES: [(&str, Make); 14] = [
     ("answers", paper::answers),
     ("targets", peers::targets),
     ("links", tables::links),
+    ("companions", companions::companions),
     ("setting", tables::setting),
     ("chains", tables::chains),
     ("bytes", tables::bytes),

@@ -19,7 +19,7 @@ pub(super) fn setting(inputs: &Inputs) -> Option<Table> {
         "report | of | machine | revision | load | each sample",
     );
     if let Some(it) = &inputs.edge {
-        let of = format!("`lab edge`, {} connections", count(table::connections(it)));
+        let of = format!("tessera lab edge, {} connections", count(table::connections(it)));
         let each = format!("the mean of {} connections; over links of one", it.connections);
         let cells = cells![
             of,

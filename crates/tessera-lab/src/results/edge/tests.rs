@@ -99,6 +99,15 @@ fn the_papers_numbers_are_next_to_those_of_boringssl_and_tessera() {
 }
 
 #[test]
+fn companions_cost_as_often_as_there_are_neighbours() {
+    let table = table("companions");
+    assert_eq!(table.texts("1, X25519")[0], "150");
+    assert_eq!(table.texts("8, X25519")[0], "1,200");
+    // A key takes 10 µs to make, and 10 to put; the engine 100 for a resumption.
+    assert_eq!(table.texts("4, X25519MLKEM768")[2..], ["80.0", "0.80×"]);
+}
+
+#[test]
 fn bytes_that_are_off_are_no_target_reached() {
     let table = table("targets");
     assert_eq!(table.texts("ClientHello, X25519"), ["265 B", "265 B", "yes"]);
