@@ -35,12 +35,12 @@ fn the_edge_report_has_each_way_over_loopback_and_links_and_its_operations() {
     let Some(report) = report(&[&options[..], &links].concat()) else { return };
     assert_eq!((&report["experiment"], &report["link"]), (&"edge".into(), &"tun".into()));
     let cells = report["cells"].as_array().expect("cells");
-    // Full, resumed and three kinds of 0-RTT with both groups, inherited and retry with one.
-    assert_eq!(cells.len(), 3 * 12);
+    // Full, resumed and three kinds of 0-RTT with both groups, also with a signer; inherited and retry with one.
+    assert_eq!(cells.len(), 3 * 14);
     for cell in cells {
         let samples = cell["samples"].as_array().expect("samples");
         let loss = cell["link"]["loss"].as_f64().unwrap_or(0.0);
-        assert_eq!(samples.len(), if loss > 0.0 { 20 } else { 2 }, "{cell}");
+        assert_eq!(samples.len(), if loss > 0.0 { 8 } else { 2 }, "{cell}");
         for sample in samples {
             assert!(number(&sample["hello"]) <= number(&sample["client"]["handshake"]), "{sample}");
         }
@@ -56,7 +56,20 @@ fn the_edge_report_has_each_way_over_loopback_and_links_and_its_operations() {
     };
     assert_eq!(flights("inherited", "x25519"), flights("resumed", "x25519"));
     assert!(flights("resumed", "x25519mlkem768") < flights("full", "x25519mlkem768"));
-    assert_eq!(report["operations"].as_array().map(Vec::len), Some(6));
+    let rows = |name: &str| report[name].as_array().expect("rows");
+    assert_eq!((rows("operations").len(), rows("rates").len()), (8, 14));
+    for row in rows("rates") {
+        assert_eq!(row["per_second"], 100);
+        assert!(row["held_per_second"].as_f64().is_some_and(|held| held < 101.0), "{row}");
+        assert_eq!(row["server_cpu_us"].as_array().map(Vec::len), Some(2));
+    }
+    assert_eq!(rows("rotations").len(), 2);
+    for row in rows("rotations") {
+        // Two repetitions; no ticket was under a key that the second proxy lacked.
+        assert_eq!((number(&row["rotations"]), number(&row["full"])), (6, 0), "{row}");
+        assert_eq!(row["why_failed"], Value::Object(serde_json::Map::new()), "{row}");
+        assert!(number(&row["resumed"]) > 0, "{row}");
+    }
 }
 
 #[test]
@@ -66,7 +79,7 @@ fn operations_and_loopback_need_no_link() {
     let report = report(&options).expect("it needs no link");
     assert!(report["link"].is_null());
     let rows = |name: &str| report[name].as_array().expect("rows").len();
-    assert_eq!([rows("cells"), rows("operations")], [4, 4]);
+    assert_eq!([rows("cells"), rows("operations"), rows("rates"), rows("rotations")], [4, 4, 4, 2]);
 }
 
 #[test]
@@ -74,8 +87,9 @@ fn edge_options_that_cannot_be_are_refused_at_once() {
     for (arguments, words) in [
         (["--link", "loopback", "--loss", "1%"].as_slice(), ["--loss", "loopback"]),
         (&["--link", "loopback", "--rtt", "5ms"], ["--rtt", "loopback"]),
-        (&["--parts", "speed"], ["parts are", "handshakes, operations"]),
-        (&["--ways", "half"], ["ways are", "full, resumed"]),
+        (&["--parts", "speed"], ["parts are", "handshakes, operations, rate, rotation"]),
+        (&["--rate", "0"], ["--rate", "1..=1000"]),
+        (&["--ways", "half"], ["ways are", "full, full-signer"]),
         (&["--ways", "full,full"], ["--ways", "occurs twice"]),
         (&["--certificates", "rsa"], ["rsa-2048", "ml-dsa-87"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),

@@ -13,7 +13,9 @@ use tessera_reports::{KeyExchange, Suite};
 use tessera_vault::MemoryVault;
 use tessera_webpki::{Algorithms, WebPkiVerifier};
 
+use super::joined::Joined;
 use super::neighbours::Neighbours;
+use super::signer::ProxySigner;
 use super::way::EdgeWay;
 use crate::certificates::Parties;
 use crate::control::Preparation;
@@ -43,7 +45,9 @@ pub(super) struct Ends {
     /// Tickets that wait for their connections.
     pub(super) sessions: VecDeque<ClientSession>,
     /// The proxies' vaults, if the second deals with keys of the first.
-    pub(super) neighbours: Option<Neighbours>,
+    neighbours: Option<Neighbours>,
+    /// The signer, if it has the second proxy's key.
+    signer: Option<ProxySigner>,
 }
 
 /// Both ends, whose operations are timed.
@@ -81,12 +85,20 @@ impl Ends {
             Ok(observed.checked()?)
         };
         let stores = Stores::new(false)?;
+        let signer = if way == EdgeWay::FullSigner {
+            Some(ProxySigner::open(kind, &parties.server)?)
+        } else {
+            None
+        };
         let server = |kx, stores: &Stores| -> Result<Checked<ServerConfig>> {
             let mut config = server_config(&preparation(way, kx, parties), stores)?;
             if !way.has_foreign_key() {
                 config.client_authentication = ClientAuthentication::None;
             }
-            let key = PrivateKey::Signs(parties.server.key.clone());
+            let key = match &signer {
+                Some(signer) => signer.key(),
+                None => PrivateKey::Signs(parties.server.key.clone()),
+            };
             config.credentials = vec![Credential::new(parties.server.chain.clone(), key)];
             config.groups = EdgeWay::Full.groups_of_client(KeyExchange::X25519MlKem768);
             let observed = match timed {
@@ -120,7 +132,14 @@ impl Ends {
             first,
             sessions: VecDeque::new(),
             neighbours,
+            signer,
         })
+    }
+
+    /// Returns the link between the second proxy and what it asks.
+    pub(super) fn joined(&self) -> Option<&Joined> {
+        let neighbours = self.neighbours.as_ref().map(|it| &it.joined);
+        neighbours.or(self.signer.as_ref().map(|it| &it.joined))
     }
 
     /// Keeps the tickets of a connection to the first proxy, whose facts of it are these; their one-time keys move.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::report::{Cell, Operations, Sample};
+use super::report::{Cell, Operations, Rate, Rotation, Sample};
 use crate::experiment::Failures;
 use crate::wired::{LONGEST_US, MOST_BYTES};
 
@@ -12,6 +12,8 @@ use crate::wired::{LONGEST_US, MOST_BYTES};
 pub(crate) enum Finished {
     Cell(Cell),
     Operations(Operations),
+    Rate(Rate),
+    Rotation(Rotation),
 }
 
 /// Returns the name of a complete result.
@@ -30,7 +32,15 @@ pub(super) fn check(
         }
         Finished::Operations(row) => {
             check_operations(row)?;
-            (row.name.key(), row.client.engine_us.len(), repetitions)
+            (row.key(), row.client.engine_us.len(), repetitions)
+        }
+        Finished::Rate(row) => {
+            check_rate(row)?;
+            (row.key(), row.server_cpu_us.len(), repetitions)
+        }
+        Finished::Rotation(row) => {
+            check_rotation(row)?;
+            (row.key(), repetitions, repetitions)
         }
     };
     if there == wanted { Ok(name) } else { Err(format!("{name} has {there} samples of {wanted}")) }
@@ -58,7 +68,7 @@ pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
 
 /// Refuses operations that no run writes.
 pub(crate) fn check_operations(row: &Operations) -> Result<(), String> {
-    let name = row.name.key();
+    let name = row.key();
     let repetitions = row.client.engine_us.len();
     for end in [&row.client, &row.server] {
         let columns = || {
@@ -71,6 +81,32 @@ pub(crate) fn check_operations(row: &Operations) -> Result<(), String> {
         if let Some(us) = columns().flatten().find(|us| !(0.0..=LONGEST_US).contains(*us)) {
             return Err(format!("a sample of {name} is {us} µs"));
         }
+    }
+    Ok(())
+}
+
+/// Refuses a rate that no run writes.
+pub(crate) fn check_rate(row: &Rate) -> Result<(), String> {
+    let name = row.key();
+    let columns = [&row.server_cpu_us, &row.server_engine_us];
+    if columns.iter().any(|us| us.is_empty() || us.len() != row.server_cpu_us.len()) {
+        return Err(format!("{name} lacks samples"));
+    }
+    if let Some(us) = columns.into_iter().flatten().find(|us| !(0.0..=LONGEST_US).contains(*us)) {
+        return Err(format!("a sample of {name} is {us} µs"));
+    }
+    // A clock ends an interval a little early.
+    if !(0.0..=f64::from(row.per_second) * 1.01).contains(&row.held_per_second) {
+        return Err(format!("{name} had {} connections a second", row.held_per_second));
+    }
+    Ok(())
+}
+
+/// Refuses moves that no run writes.
+pub(crate) fn check_rotation(row: &Rotation) -> Result<(), String> {
+    let seconds = 0.0..=LONGEST_US / 1e6;
+    if row.rotations == 0 || !seconds.contains(&row.seconds) || row.moves() > MOST_BYTES {
+        return Err(format!("{} is impossible", row.key()));
     }
     Ok(())
 }
@@ -114,12 +150,32 @@ mod tests {
     fn operations_have_a_sample_of_each_repetition() {
         let row = samples::operations();
         let check = |row: &Operations| check(&Finished::Operations(row.clone()), |_| 0, 7);
-        assert_eq!(check(&row), Ok(row.name.key()));
+        assert_eq!(check(&row), Ok(row.key()));
         let mut short = row.clone();
         short.server.operations[0].us.pop();
         assert!(check(&short).unwrap_err().contains("lacks samples"));
         let mut negative = row;
         negative.client.engine_us[0] = -1.0;
         assert!(check(&negative).unwrap_err().contains("is -1 µs"));
+    }
+
+    #[test]
+    fn rates_that_were_exceeded_and_rings_that_stood_still_are_refused() {
+        let check = |finished| check(&finished, |_| 0, 7);
+        let rate = samples::rate();
+        assert_eq!(check(Finished::Rate(rate.clone())), Ok(rate.key()));
+        let refused = |change: fn(&mut Rate), words: &str| {
+            let mut rate = samples::rate();
+            change(&mut rate);
+            let refusal = check(Finished::Rate(rate)).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        };
+        refused(|rate| rate.held_per_second = 120.0, "120 connections a second");
+        refused(|rate| rate.server_cpu_us[0] = -1.0, "is -1 µs");
+        refused(|rate| rate.server_engine_us.truncate(6), "lacks samples");
+        let rotation = samples::rotation();
+        assert_eq!(check(Finished::Rotation(rotation.clone())), Ok(rotation.key()));
+        let still = Rotation { rotations: 0, ..rotation };
+        assert!(check(Finished::Rotation(still)).unwrap_err().contains("impossible"));
     }
 }

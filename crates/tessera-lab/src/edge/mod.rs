@@ -1,23 +1,28 @@
 //! The experiment `edge`: what a client sends and computes that comes to another edge proxy. The evaluation of a paper on
 //! service continuity (Catoni, Puliafito and Dini, "TLS 1.3 for Fast and Secure Edge Service Continuity in Smart Cities"):
 //! X25519 and X25519MLKEM768, full and resumed at a proxy with the same ticket keys; and what it leaves out: links,
-//! losses, HelloRetryRequest, early data, and protection that a ticket inherits.
+//! losses, HelloRetryRequest, early data, protection that a ticket inherits, a signer, a fixed rate, and a ring that rotates.
 //!
 //! ```text
 //!   client ──┬───────── loopback, or an emulated link ───────── proxy B      one message each way a connection
-//!            └ observer: packets                         proxy A: issued the ticket
+//!            └ observer: packets                         proxy A: issued the ticket; a signer
 //! ```
 //!
 //! Both ends are threads of this process, and connect over the kernel's TCP; operations are timed in memory.
 
 mod ends;
 pub(crate) mod finished;
+mod joined;
 mod neighbours;
 mod operations;
 pub(crate) mod page;
+mod rate;
 pub(crate) mod report;
+mod rotation;
+mod runner;
 #[cfg(test)]
 pub(crate) mod samples;
+mod signer;
 mod stage;
 pub(crate) mod table;
 mod way;
@@ -33,11 +38,10 @@ pub use self::report::Part;
 pub use self::way::EdgeWay;
 pub use crate::certificates::Certificates;
 
-use self::ends::TimedEnds;
 use self::finished::Finished;
-use self::report::{Cell, CellName, Chain, OperationsName, Report};
+use self::report::{Cell, CellName, Report, RowName};
+use self::runner::Runner;
 use self::stage::Plan;
-use crate::certificates::Parties;
 use crate::error::{LabError, link_words};
 use crate::experiment::{self, Grid, ROWS, Run, Screen, open_link, refuse_twice};
 use crate::machine::{revision, this_machine};
@@ -58,20 +62,25 @@ pub struct Options {
     pub certificates: Vec<Certificates>,
     /// How many connections each repetition is the mean of, over loopback and in memory.
     pub connections: usize,
+    /// How many connections a second a proxy gets at a fixed rate, at least one.
+    pub per_second: u32,
     /// Loss rates, each measured over a link of 20 ms.
     pub losses: Vec<f64>,
     /// The journal of finished cells, to continue after an interruption.
     pub resume: Option<PathBuf>,
 }
 
-/// The proxy's certificate, and one of an authority.
-const CHAIN: usize = 2;
-
 /// The round-trip time of links that lose packets, and of those that are not asked for.
 const NEAR_MS: f64 = 20.0;
 
 /// How many connections over a link that loses packets there are for each repetition: few of them lose any.
-const LOSING: usize = 10;
+const LOSING: usize = 4;
+
+/// Of how many connections over loopback there is one at a fixed rate, which mostly waits.
+const FEWER_AT_RATE: usize = 5;
+
+/// How often the ring rotates for each repetition.
+const ROTATIONS: u64 = 3;
 
 /// Runs the experiment.
 ///
@@ -86,7 +95,9 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let kind = if parts.contains(&Part::Handshakes) { link(options)? } else { None };
     let cells = if parts.contains(&Part::Handshakes) { cells(options, kind) } else { Vec::new() };
     let seed = common.parameters.seed;
-    let settings = json!({ "repetitions": common.repetitions, "connections": options.connections });
+    let settings = json!({
+        "repetitions": common.repetitions, "connections": options.connections, "rate": options.per_second,
+    });
     let words = kind.map_or_else(|| "none".to_owned(), |kind| kind.to_string());
     let run = Run::of_this_program("edge", seed, words, settings);
     let samples = |cell: &Cell| plan(options, &cell.name).samples;
@@ -97,9 +108,15 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let (machine, load) = (this_machine(), load());
     let busy = load.map_or_else(String::new, |load| format!("; load {load}"));
     screen.line(&format!("seed {seed}; {machine}{busy}; link {}", run.link))?;
-    let rows = if parts.contains(&Part::Operations) { rows(options) } else { Vec::new() };
+    let of_part = |part, rows: fn(&Options) -> Vec<RowName>| {
+        if parts.contains(&part) { rows(options) } else { Vec::new() }
+    };
+    let rows = of_part(Part::Operations, rows);
+    let at_rate = of_part(Part::Rate, all_rows);
+    let rotating = of_part(Part::Rotation, rotating_rows);
     let samples: usize = cells.iter().map(|name| plan(options, name).samples).sum();
-    screen.expect(samples + rows.len() * common.repetitions);
+    let rotated = rotating.len() * rotations(options) as usize;
+    screen.expect(samples + (rows.len() + at_rate.len()) * common.repetitions + rotated);
     let report = Report {
         experiment: "edge".to_owned(),
         seed,
@@ -111,11 +128,15 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         chains: Vec::new(),
         cells: Vec::new(),
         operations: Vec::new(),
+        rates: Vec::new(),
+        rotations: Vec::new(),
     };
-    let mut experiment = Experiment { options, screen, grid, parties: BTreeMap::new(), report };
-    experiment.cells(&cells)?;
-    experiment.operations(&rows)?;
-    let Experiment { screen, report, .. } = experiment;
+    let mut runner = Runner { options, screen, grid, parties: BTreeMap::new(), report };
+    runner.cells(&cells)?;
+    runner.operations(&rows)?;
+    runner.rates(&at_rate)?;
+    runner.rotations(&rotating)?;
+    let Runner { screen, report, .. } = runner;
     screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
     experiment::write(common, &report, ROWS, Some(page::render))
@@ -181,13 +202,25 @@ fn cells(options: &Options, kind: Option<LinkKind>) -> Vec<CellName> {
 }
 
 /// Returns all rows of operations.
-fn rows(options: &Options) -> Vec<OperationsName> {
-    let ways = operations::WAYS.into_iter().filter(|way| options.ways.contains(way));
-    let ways: Vec<_> = ways.collect();
+fn rows(options: &Options) -> Vec<RowName> {
+    let is_there = |row: &RowName| operations::WAYS.contains(&row.way);
+    all_rows(options).into_iter().filter(is_there).collect()
+}
+
+/// Returns the rows of moves while the ring rotates: with the first certificates.
+fn rotating_rows(options: &Options) -> Vec<RowName> {
+    let first = options.certificates.first();
+    let is_there = |row: &RowName| row.way == EdgeWay::Resumed && Some(&row.certificates) == first;
+    all_rows(options).into_iter().filter(is_there).collect()
+}
+
+/// Returns all that can be measured without a link.
+fn all_rows(options: &Options) -> Vec<RowName> {
+    let ways = &options.ways;
     let of = |certificates: Certificates| {
         ways.iter().flat_map(move |way| {
             let kxs = way.exchanges().iter();
-            kxs.map(move |kx| OperationsName { way: *way, kx: *kx, certificates })
+            kxs.map(move |kx| RowName { way: *way, kx: *kx, certificates })
         })
     };
     options.certificates.iter().flat_map(|certificates| of(*certificates)).collect()
@@ -203,113 +236,18 @@ fn plan(options: &Options, name: &CellName) -> Plan {
     }
 }
 
+/// Returns what a row at a fixed rate has: fewer connections, which wait.
+fn plan_of_rate(options: &Options) -> Plan {
+    let connections = options.connections.div_ceil(FEWER_AT_RATE);
+    Plan { samples: options.common.repetitions, connections }
+}
+
+/// Returns how often a ring rotates in a row.
+fn rotations(options: &Options) -> u64 {
+    options.common.repetitions as u64 * ROTATIONS
+}
+
 /// Returns the load of the last minute (proc_loadavg(5)).
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
-}
-
-/// The experiment while it runs.
-struct Experiment<'a> {
-    options: &'a Options,
-    screen: Screen,
-    grid: Grid<Finished>,
-    parties: BTreeMap<Certificates, Parties>,
-    report: Report,
-}
-
-impl Experiment<'_> {
-    /// Measures over loopback and links.
-    fn cells(&mut self, names: &[CellName]) -> Result<(), LabError> {
-        if !names.is_empty() {
-            self.screen.line(&terminal::head(&table::cells()))?;
-        }
-        for name in names {
-            self.screen.now("handshakes");
-            let plan = plan(self.options, name);
-            let there = self.grid.finished().find_map(|it| match it {
-                Finished::Cell(cell) if cell.name == *name => Some(cell.clone()),
-                _ => None,
-            });
-            let seed = self.options.common.parameters.seed;
-            let advance = || self.screen.advance();
-            let cell = match there {
-                Some(cell) => {
-                    (0..plan.samples).for_each(|_| advance());
-                    self.make(name.certificates)?;
-                    cell
-                }
-                None => {
-                    self.make(name.certificates)?;
-                    let parties = self.parties(name.certificates)?;
-                    let advance = || self.screen.advance();
-                    let cell = stage::measure(name, parties, plan, seed, advance)?;
-                    self.grid.add(&Finished::Cell(cell.clone()))?;
-                    cell
-                }
-            };
-            self.report.cells.push(cell.clone());
-            self.screen.line(&terminal::row(&table::cells(), &table::cell(&cell, &self.report)))?;
-        }
-        Ok(())
-    }
-
-    /// Measures operations.
-    fn operations(&mut self, names: &[OperationsName]) -> Result<(), LabError> {
-        if names.is_empty() {
-            return Ok(());
-        }
-        self.screen.line(&terminal::head(&table::operations()))?;
-        let timed = TimedEnds::new();
-        let repetitions = self.options.common.repetitions;
-        let plan = Plan { samples: repetitions, connections: self.options.connections };
-        for names in names.chunk_by(|a, b| a.certificates == b.certificates) {
-            self.screen.now("operations");
-            let certificates = names[0].certificates;
-            self.make(certificates)?;
-            let finished = self.grid.finished().filter_map(|it| match it {
-                Finished::Operations(row) if names.contains(&row.name) => Some(row.clone()),
-                _ => None,
-            });
-            let mut rows: Vec<_> = finished.collect();
-            (0..repetitions * rows.len()).for_each(|_| self.screen.advance());
-            let missing = |name: &&OperationsName| rows.iter().all(|row| row.name != **name);
-            let missing: Vec<_> = names.iter().filter(missing).copied().collect();
-            let parties = self.parties(certificates)?;
-            let advance = || self.screen.advance();
-            let measured = operations::measure(&missing, parties, &timed, plan, advance)
-                .map_err(|error| failed(format!("operations/{certificates}"), error))?;
-            for row in measured {
-                self.grid.add(&Finished::Operations(row.clone()))?;
-                rows.push(row);
-            }
-            rows.sort_by_key(|row| names.iter().position(|name| *name == row.name));
-            for line in rows.iter().flat_map(table::rows) {
-                self.screen.line(&terminal::row(&table::operations(), &line))?;
-            }
-            self.report.operations.extend(rows);
-        }
-        Ok(())
-    }
-
-    fn parties(&self, certificates: Certificates) -> Result<&Parties, LabError> {
-        let missing = || failed(certificates.to_string(), "there are no certificates");
-        self.parties.get(&certificates).ok_or_else(missing)
-    }
-
-    /// Makes certificates, unless they are there.
-    fn make(&mut self, certificates: Certificates) -> Result<(), LabError> {
-        if self.parties.contains_key(&certificates) {
-            return Ok(());
-        }
-        let parties = Parties::new(certificates, CHAIN)
-            .map_err(|error| failed(certificates.to_string(), error))?;
-        let server = parties.server.chain.iter().map(Vec::len).collect();
-        self.report.chains.push(Chain { certificates, server });
-        self.parties.insert(certificates, parties);
-        Ok(())
-    }
-}
-
-fn failed(what: String, error: impl std::fmt::Display) -> LabError {
-    LabError::Connection(format!("{what}: {error}"))
 }

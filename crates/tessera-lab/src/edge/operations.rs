@@ -3,7 +3,7 @@
 use tessera_link::LinkKind;
 
 use super::ends::{Ends, TimedEnds};
-use super::report::{EndOperations, OperationSamples, Operations, OperationsName};
+use super::report::{EndOperations, OperationSamples, Operations, RowName};
 use super::stage::Plan;
 use super::way::EdgeWay;
 use crate::bench::{check, us};
@@ -25,7 +25,7 @@ impl TimedEnds {
 /// Measures rows, a repetition of each in turns, so that a load of the machine affects all of them; calls `done` after each
 /// repetition of a row.
 pub(super) fn measure(
-    names: &[OperationsName],
+    names: &[RowName],
     parties: &Parties,
     timed: &TimedEnds,
     plan: Plan,
@@ -46,14 +46,14 @@ pub(super) fn measure(
 
 /// A row while it is measured.
 struct RowInProgress {
-    name: OperationsName,
+    name: RowName,
     ends: Ends,
     client: Tallies,
     server: Tallies,
 }
 
 impl RowInProgress {
-    fn new(name: OperationsName, parties: &Parties, timed: &TimedEnds) -> Result<Self> {
+    fn new(name: RowName, parties: &Parties, timed: &TimedEnds) -> Result<Self> {
         let ends = Ends::new(name.way, name.kx, parties, LinkKind::Loopback, Some(timed))?;
         Ok(Self { name, ends, client: Tallies::default(), server: Tallies::default() })
     }
@@ -145,7 +145,8 @@ impl Tallies {
 }
 
 /// The ways whose operations differ.
-pub(super) const WAYS: [EdgeWay; 3] = [EdgeWay::Full, EdgeWay::Resumed, EdgeWay::ZeroRttFs];
+pub(super) const WAYS: [EdgeWay; 4] =
+    [EdgeWay::Full, EdgeWay::FullSigner, EdgeWay::Resumed, EdgeWay::ZeroRttFs];
 
 #[cfg(test)]
 mod tests {
@@ -161,11 +162,11 @@ mod tests {
         let timed = TimedEnds::new();
         let plan = Plan { samples: 2, connections: 2 };
         let kx = KeyExchange::X25519;
-        let names = WAYS.map(|way| OperationsName { way, kx, certificates });
+        let names = WAYS.map(|way| RowName { way, kx, certificates });
         let rows = measure(&names, &parties, &timed, plan, || ()).unwrap();
-        for Operations { name: OperationsName { way, .. }, client, server } in rows {
+        for Operations { name: RowName { way, .. }, client, server } in rows {
             let count = |end: &EndOperations, of| end.of(of).map_or(0, |operation| operation.count);
-            let full = u64::from(way == EdgeWay::Full);
+            let full = u64::from(!way.resumes());
             let counts = [
                 count(&client, Operation::Verification),
                 count(&client, Operation::ProofVerification),

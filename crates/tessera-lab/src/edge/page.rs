@@ -36,6 +36,19 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
             "In memory; medians of the repetitions' means, with their 95 % confidence intervals.",
             operations(report),
         ),
+        (
+            "rate",
+            "At a fixed rate",
+            "The proxy's processor time for a connection over loopback; medians of the repetitions' means, with their \
+             95 % confidence intervals.",
+            rates(report),
+        ),
+        (
+            "rotation",
+            "While the ring rotates",
+            "Tickets of one proxy, taken at another while both change their ticket keys in two acknowledged phases.",
+            html_of(table::rotations().rows(report.rotations.iter().map(table::rotation))),
+        ),
     ];
     let there = sections.into_iter().filter(|(.., content)| !content.is_empty());
     let sections = there.map(|(id, title, note, content)| {
@@ -197,7 +210,7 @@ fn operations(report: &Report) -> String {
         strips: rows
             .iter()
             .map(|row| Strip {
-                name: Name::new(row.name.key(), row.name.way.name()).with("", group(row.name.kx)),
+                name: Name::new(row.key(), row.name.way.name()).with("", group(row.name.kx)),
                 lanes: sums(row, &table::ALL).into(),
             })
             .collect(),
@@ -205,6 +218,27 @@ fn operations(report: &Report) -> String {
     let figures = on_one_axis(&figures.collect::<Vec<_>>()).concat();
     let rows = report.operations.iter().flat_map(table::rows);
     figures + &html_of(table::operations().rows(rows))
+}
+
+fn rates(report: &Report) -> String {
+    let figures = report.rates.chunk_by(|a, b| a.name.certificates == b.name.certificates);
+    let figures = figures.map(|rows| Figure {
+        title: format!("The proxy's processor time: {}", rows[0].name.certificates),
+        unit: "µs",
+        note: "",
+        lanes: &["thread", "engine"],
+        strips: rows
+            .iter()
+            .map(|row| Strip {
+                name: Name::new(row.key(), row.name.way.name()).with("", group(row.name.kx)),
+                lanes: [&row.server_cpu_us, &row.server_engine_us]
+                    .map(|us| LaneData::of(us.iter().copied()))
+                    .into(),
+            })
+            .collect(),
+    });
+    let figures = on_one_axis(&figures.collect::<Vec<_>>()).concat();
+    figures + &html_of(table::rates().rows(report.rates.iter().map(table::rate)))
 }
 
 fn html_of(table: Table) -> String {
@@ -226,6 +260,8 @@ mod tests {
         }
         has("data-row=\"operations/full/x25519/rsa-2048/client\"", 1);
         has("<h2 id=\"times\">", 1);
+        has("data-row=\"rate/full/x25519/rsa-2048/100\"", 1);
+        has("data-row=\"rotation/resumed/x25519/rsa-2048\"", 1);
         has("<b>", 0);
         has("NaN", 0);
         has("<strong>A ticket leaves 25\u{a0}% of the first flights", 1);

@@ -1,6 +1,7 @@
 //! The report of the experiment `edge`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tessera_reports::{KeyExchange, Machine};
@@ -29,6 +30,10 @@ pub(crate) struct Report {
     pub(crate) cells: Vec<Cell>,
     /// What both ends compute, in memory.
     pub(crate) operations: Vec<Operations>,
+    /// Connections at a fixed rate.
+    pub(crate) rates: Vec<Rate>,
+    /// Moves while the ring rotates.
+    pub(crate) rotations: Vec<Rotation>,
 }
 
 /// How long the certificates are as DER, as they are sent.
@@ -73,14 +78,14 @@ pub(crate) struct Sample {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Operations {
     #[serde(flatten)]
-    pub(crate) name: OperationsName,
+    pub(crate) name: RowName,
     pub(crate) client: EndOperations,
     pub(crate) server: EndOperations,
 }
 
-/// The name of a row of operations.
+/// What is measured without a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct OperationsName {
+pub(crate) struct RowName {
     pub(crate) way: EdgeWay,
     pub(crate) kx: KeyExchange,
     pub(crate) certificates: Certificates,
@@ -102,6 +107,37 @@ pub(crate) struct OperationSamples {
     pub(crate) us: Vec<f64>,
 }
 
+/// A proxy that gets connections at a fixed rate, over loopback.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Rate {
+    #[serde(flatten)]
+    pub(crate) name: RowName,
+    /// Connections a second: at most, and those that began.
+    pub(crate) per_second: u32,
+    pub(crate) held_per_second: f64,
+    /// The processor time of the proxy's thread for a connection, the kernel's work in its calls included: the mean of each
+    /// repetition, in microseconds.
+    pub(crate) server_cpu_us: Vec<f64>,
+    /// That in calls of the engine.
+    pub(crate) server_engine_us: Vec<f64>,
+    /// Connections that failed and were repeated, by error.
+    pub(crate) why_failed: BTreeMap<String, u32>,
+}
+
+/// Clients that move to another proxy while the ring rotates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Rotation {
+    #[serde(flatten)]
+    pub(crate) name: RowName,
+    pub(crate) rotations: u64,
+    /// Moves by what the second proxy made of the ticket.
+    pub(crate) resumed: u64,
+    pub(crate) full: u64,
+    pub(crate) seconds: f64,
+    /// Those that failed, by error.
+    pub(crate) why_failed: BTreeMap<String, u32>,
+}
+
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -109,19 +145,31 @@ pub enum Part {
     Handshakes,
     /// The operations of both ends.
     Operations,
+    /// The processor time of a proxy that gets connections at a fixed rate.
+    Rate,
+    /// Moves while the ring rotates.
+    Rotation,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Handshakes, Self::Operations];
+    pub const ALL: [Self; 4] = [Self::Handshakes, Self::Operations, Self::Rate, Self::Rotation];
 
-    /// Its name in options.
+    /// Its name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Handshakes => "handshakes",
             Self::Operations => "operations",
+            Self::Rate => "rate",
+            Self::Rotation => "rotation",
         }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -148,11 +196,42 @@ impl CellName {
     }
 }
 
-impl OperationsName {
+impl RowName {
     /// Returns it as a key, for programs.
-    pub(crate) fn key(&self) -> String {
+    pub(crate) fn key(&self, of: Part) -> String {
         let Self { way, kx, certificates } = self;
-        format!("operations/{way}/{}/{certificates}", kx.short())
+        format!("{}/{way}/{}/{certificates}", of.name(), kx.short())
+    }
+}
+
+impl Operations {
+    /// Returns its name as a key, for programs.
+    pub(crate) fn key(&self) -> String {
+        self.name.key(Part::Operations)
+    }
+}
+
+impl Rate {
+    /// Returns its name as a key, for programs.
+    pub(crate) fn key(&self) -> String {
+        format!("{}/{}", self.name.key(Part::Rate), self.per_second)
+    }
+}
+
+impl Rotation {
+    /// Returns its name as a key, for programs.
+    pub(crate) fn key(&self) -> String {
+        self.name.key(Part::Rotation)
+    }
+
+    /// All moves: connections to the second proxy.
+    pub(crate) fn moves(&self) -> u64 {
+        self.resumed + self.full + self.failed()
+    }
+
+    /// Those that failed.
+    pub(crate) fn failed(&self) -> u64 {
+        self.why_failed.values().copied().map(u64::from).sum()
     }
 }
 

@@ -6,8 +6,8 @@ use tessera_reports::{KeyExchange, Machine};
 
 use super::EdgeWay;
 use super::report::{
-    Cell, CellName, Chain, EndOperations, OperationSamples, Operations, OperationsName, Report,
-    Sample,
+    Cell, CellName, Chain, EndOperations, OperationSamples, Operations, Rate, Report, Rotation,
+    RowName, Sample,
 };
 use crate::certificates::Certificates;
 use crate::observed::Operation;
@@ -57,7 +57,7 @@ fn end(operations: &[Operation]) -> EndOperations {
 pub(crate) fn operations() -> Operations {
     let (way, kx, certificates) = (EdgeWay::Full, KeyExchange::X25519, Certificates::Rsa2048);
     Operations {
-        name: OperationsName { way, kx, certificates },
+        name: RowName { way, kx, certificates },
         client: end(&[
             Operation::KeyGeneration,
             Operation::Decapsulation,
@@ -66,6 +66,25 @@ pub(crate) fn operations() -> Operations {
         ]),
         server: end(&[Operation::Encapsulation, Operation::Signature, Operation::TicketSealing]),
     }
+}
+
+/// Returns full handshakes at a rate of 100 a second, which take the proxy 2 ms each.
+pub(crate) fn rate() -> Rate {
+    Rate {
+        name: operations().name,
+        per_second: 100,
+        held_per_second: 99.5,
+        server_cpu_us: vec![2000.0; 7],
+        server_engine_us: vec![1500.0; 7],
+        why_failed: BTreeMap::new(),
+    }
+}
+
+/// Returns a thousand moves while the ring rotated ten times.
+pub(crate) fn rotation() -> Rotation {
+    let name = RowName { way: EdgeWay::Resumed, ..operations().name };
+    let why_failed = BTreeMap::new();
+    Rotation { name, rotations: 10, resumed: 990, full: 10, seconds: 2.0, why_failed }
 }
 
 /// Returns a report with full and resumed handshakes and early data, with both groups.
@@ -107,5 +126,7 @@ pub(crate) fn report() -> Report {
         chains: vec![Chain { certificates: Certificates::Rsa2048, server: vec![800, 790] }],
         cells,
         operations: rows,
+        rates: vec![rate()],
+        rotations: vec![rotation()],
     }
 }

@@ -1,5 +1,7 @@
 //! Connections over loopback or a link, each with its bytes and times.
 
+use std::time::Duration;
+
 use tessera_link::{Link, LinkKind, LinkParameters};
 
 use super::ends::{Ends, SESSIONS_AT_ONCE};
@@ -11,13 +13,30 @@ use crate::experiment::{Failures, seed_of};
 use crate::wired::{self, Caller, Counter, WiredPair};
 
 /// Samples before the first that counts.
-const WARM_UP: usize = 1;
+pub(super) const WARM_UP: usize = 1;
 
 /// How many samples, and how many connections each is the mean of.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) samples: usize,
     pub(super) connections: usize,
+}
+
+impl Plan {
+    /// Returns how many tickets its connections need at most.
+    pub(super) fn tickets(self) -> usize {
+        let Self { samples, connections } = self;
+        (WARM_UP + samples) * connections + Failures::most(samples * connections)
+    }
+}
+
+/// A connection of its way.
+pub(super) struct Connection {
+    pub(super) sample: Sample,
+    /// Whether its ancestry is post-quantum.
+    pub(super) is_post_quantum: bool,
+    /// The processor time of the proxy's thread.
+    pub(super) server_cpu: Duration,
 }
 
 /// Measures a cell over a fresh link; calls `done` after each sample that counts.
@@ -33,12 +52,11 @@ pub(super) fn measure(
     let mut wired = WiredPair::new(Link::open(kind, &LinkParameters::default())?)?;
     let mut ends = Ends::new(name.way, name.kx, parties, kind, None).map_err(failed)?;
     let Plan { samples, connections } = plan;
-    let times = (WARM_UP + samples) * connections + Failures::most(samples * connections);
-    collect(&mut wired, &mut ends, times)?;
+    collect(&mut wired, &mut ends, plan.tickets())?;
     if let Some(link) = &name.link {
         let parameters = link.parameters(seed_of(&name.key(), seed));
-        if let Some(neighbours) = &ends.neighbours {
-            neighbours.set_link(&LinkParameters { rtt: parameters.rtt, ..Default::default() })?;
+        if let Some(joined) = ends.joined() {
+            joined.set_link(&LinkParameters { rtt: parameters.rtt, ..Default::default() })?;
         }
         wired.set_link(&parameters)?;
     }
@@ -49,9 +67,9 @@ pub(super) fn measure(
         let mut of_sample = Vec::with_capacity(connections);
         while of_sample.len() < connections {
             match connection(&mut wired, &mut ends) {
-                Ok((sample, is_post_quantum)) => {
-                    of_sample.push(sample);
-                    post_quantum = is_post_quantum;
+                Ok(made) => {
+                    of_sample.push(made.sample);
+                    post_quantum = made.is_post_quantum;
                 }
                 Err(error) => failures.add(error.to_string())?,
             }
@@ -66,7 +84,11 @@ pub(super) fn measure(
 }
 
 /// Gives the client tickets for this many connections.
-fn collect(wired: &mut WiredPair, ends: &mut Ends, times: usize) -> Result<(), LabError> {
+pub(super) fn collect(
+    wired: &mut WiredPair,
+    ends: &mut Ends,
+    times: usize,
+) -> Result<(), LabError> {
     while ends.way.resumes() && ends.sessions.len() < times {
         let config = ends.collector.clone();
         let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
@@ -76,8 +98,8 @@ fn collect(wired: &mut WiredPair, ends: &mut Ends, times: usize) -> Result<(), L
     Ok(())
 }
 
-/// Makes one connection, and checks that it is of the way; also returns whether its ancestry is post-quantum.
-fn connection(wired: &mut WiredPair, ends: &mut Ends) -> Result<(Sample, bool), LabError> {
+/// Makes one connection, and checks that it is of the way.
+pub(super) fn connection(wired: &mut WiredPair, ends: &mut Ends) -> Result<Connection, LabError> {
     let session = ends.next_session().map_err(failed)?;
     let caller = Caller { config: ends.client.clone(), session, sessions: 1 };
     let mut counter = Counter::new(wired.address());
@@ -90,7 +112,8 @@ fn connection(wired: &mut WiredPair, ends: &mut Ends) -> Result<(Sample, bool), 
     }
     let hello = call.client.hello;
     let sample = Sample { of: wired::Sample::of(&call, &counter)?, hello };
-    Ok((sample, call.client.observed.post_quantum))
+    let is_post_quantum = call.client.observed.post_quantum;
+    Ok(Connection { sample, is_post_quantum, server_cpu: call.server.thread_cpu })
 }
 
 /// Returns the mean of connections' times, with the bytes of the last.
@@ -112,7 +135,7 @@ fn mean(of: &[Sample]) -> Option<Sample> {
     })
 }
 
-fn failed(error: Box<dyn std::error::Error>) -> LabError {
+pub(super) fn failed(error: Box<dyn std::error::Error>) -> LabError {
     LabError::Connection(format!("preparing both ends: {error}"))
 }
 
@@ -133,8 +156,8 @@ mod tests {
         let mut ends = Ends::new(way, kx, parties, kind, None).unwrap();
         collect(&mut wired, &mut ends, 1).unwrap();
         let ticket = ends.sessions.front().map_or(0, |session| session.ticket.len());
-        let (sample, post_quantum) = connection(&mut wired, &mut ends).unwrap();
-        (sample, ticket, post_quantum)
+        let made = connection(&mut wired, &mut ends).unwrap();
+        (made.sample, ticket, made.is_post_quantum)
     }
 
     /// RFC 8446 §4.2.11: type and length of the extension, two lengths of lists, those of identity and binder, and the
@@ -187,6 +210,15 @@ mod tests {
             // The request in a record of its own again, and no EndOfEarlyData.
             assert!(burned.of.client.tls > moved.of.client.tls, "{kx:?}");
         }
+    }
+
+    #[test]
+    fn a_signer_changes_no_byte() {
+        let parties = Parties::new(Certificates::MlDsa65, 2).unwrap();
+        let kx = KeyExchange::X25519;
+        let (full, ..) = connected(EdgeWay::Full, kx, &parties);
+        let (signed, ..) = connected(EdgeWay::FullSigner, kx, &parties);
+        assert_eq!((full.hello, full.flights()), (signed.hello, signed.flights()));
     }
 
     #[test]

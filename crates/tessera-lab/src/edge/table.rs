@@ -2,9 +2,12 @@
 
 use tessera_reports::KeyExchange;
 
-use super::report::{Cell, CellName, EndOperations, Operations, OperationsName, Report, Sample};
+use super::FEWER_AT_RATE;
+use super::report::{
+    Cell, CellName, EndOperations, Operations, Rate, Report, Rotation, RowName, Sample,
+};
 use super::way::EdgeWay;
-use crate::numbers::fixed;
+use crate::numbers::{fixed, percent};
 use crate::observed::Operation;
 use crate::statistics::{Median, quantile};
 use crate::table::{Cell as Entry, Name, Row, Table, cells};
@@ -122,8 +125,8 @@ pub(crate) fn operations() -> Table {
 /// Returns the rows of both ends.
 pub(crate) fn rows(of: &Operations) -> [Row; 2] {
     [("client", &of.client), ("server", &of.server)].map(|(end, operations)| {
-        let OperationsName { way, kx, certificates } = of.name;
-        let name = Name::new(format!("{}/{end}", of.name.key()), way.name())
+        let RowName { way, kx, certificates } = of.name;
+        let name = Name::new(format!("{}/{end}", of.key()), way.name())
             .with("", kx.short())
             .with("", certificates.name())
             .with("", end);
@@ -141,6 +144,55 @@ fn entries(of: &EndOperations) -> Vec<Entry> {
     totals.into_iter().chain(columns).collect()
 }
 
+/// Returns the table of rates, without rows.
+pub(crate) fn rates() -> Table {
+    let columns = "way:14 | group:6 | keys:9 || a second:8 | held:8 | proxy, µs:11 | engine, µs:11 | of a processor:14";
+    Table::new("connections at a fixed rate: the proxy's processor time", columns)
+}
+
+/// Returns the row of a rate.
+pub(crate) fn rate(of: &Rate) -> Row {
+    let cpu = Median::of(of.server_cpu_us.iter().copied());
+    let share = cpu.map(|it| percent(it.value * f64::from(of.per_second) / 1e6));
+    Row::new(
+        row_name(of.key(), of.name),
+        cells![
+            of.per_second,
+            fixed(of.held_per_second, 1),
+            cpu,
+            Median::of(of.server_engine_us.iter().copied()),
+            share,
+        ],
+    )
+}
+
+/// Returns the table of moves while the ring rotates, without rows.
+pub(crate) fn rotations() -> Table {
+    let columns = "way:14 | group:6 | keys:9 || rotations:9 | moves:8 | resumed:8 | full:6 | failed:6 | share resumed:9 | moves a second:8";
+    Table::new("moves while the ring rotates", columns)
+}
+
+/// Returns the row of moves.
+pub(crate) fn rotation(of: &Rotation) -> Row {
+    let moves = of.moves() as f64;
+    Row::new(
+        row_name(of.key(), of.name),
+        cells![
+            of.rotations,
+            of.moves(),
+            of.resumed,
+            of.full,
+            Entry::from(of.failed()).bad_if(of.failed() > 0),
+            format!("{} %", fixed(of.resumed as f64 / moves * 1e2, 2)),
+            fixed(moves / of.seconds, 0),
+        ],
+    )
+}
+
+fn row_name(key: String, name: RowName) -> Name {
+    Name::new(key, name.way.name()).with("", name.kx.short()).with("", name.certificates.name())
+}
+
 /// Returns how many connections a report has.
 pub(crate) fn connections(report: &Report) -> usize {
     let each = report.connections;
@@ -148,7 +200,11 @@ pub(crate) fn connections(report: &Report) -> usize {
         |cell: &Cell| cell.samples.len() * if cell.name.link.is_none() { each } else { 1 };
     let over_links: usize = report.cells.iter().map(of_cell).sum();
     let in_memory: usize = report.operations.iter().map(|it| it.client.engine_us.len()).sum();
-    over_links + in_memory * each
+    let at_rate = |it: &Rate| it.server_cpu_us.len() * each.div_ceil(FEWER_AT_RATE);
+    let at_rate: usize = report.rates.iter().map(at_rate).sum();
+    // Each move has a connection that brings a ticket.
+    let moves: u64 = report.rotations.iter().map(|it| 2 * it.moves()).sum();
+    over_links + in_memory * each + at_rate + moves as usize
 }
 
 /// Returns the group's name in sentences.
@@ -160,6 +216,8 @@ pub(crate) fn group(kx: KeyExchange) -> &'static str {
 pub(crate) const LEGEND: &str = "
 full             a full handshake; the client has no certificate, and the proxy two: its own, and an
                  authority's
+full-signer      the same, where another process has the proxy's key: it signs over a link of the same
+                 round-trip time without losses
 resumed          with a ticket of another proxy with the same ticket keys, and a key exchange
 inherited        the same with X25519, where the full handshake had X25519MLKEM768
 retry            a full handshake whose ClientHello lacks the hybrid share: the proxy asks for it
@@ -183,6 +241,10 @@ post-quantum     whether the engine counts all key exchanges since the full hand
 sum              of the operations of a connection, but HKDF and HMAC; engine: all calls of the engine
 key generation   of the client's shares; encapsulation: the proxy's key pair and secret in one
 chain            a chain of two and the name; CertificateVerify: its signature
+a second         connections, at most; held: those that began
+proxy            processor time of a connection's thread, from accept() on, with the kernel's work in its calls;
+                 engine: in calls of the engine
+moves            connections to the second proxy with a ticket of the first, issued some rotations before
 one-time keys    made for new tickets, and opened for early data; vault: put there and taken";
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use crate::ways::Way;
 pub enum EdgeWay {
     /// A full handshake.
     Full,
+    /// A full handshake whose proxy asks a signer for its signature (`tessera-signer`).
+    FullSigner,
     /// A ticket of another proxy with the same ticket keys, and a key exchange (psk_dhe_ke).
     Resumed,
     /// The same with a classical key exchange, where the full handshake had a hybrid one: the ticket's PSK inherits its
@@ -37,8 +39,9 @@ pub enum EdgeWay {
 
 impl EdgeWay {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Full,
+        Self::FullSigner,
         Self::Resumed,
         Self::Inherited,
         Self::Retry,
@@ -52,6 +55,7 @@ impl EdgeWay {
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
+            Self::FullSigner => "full-signer",
             Self::Resumed => "resumed",
             Self::Inherited => "inherited",
             Self::Retry => "retry",
@@ -67,6 +71,7 @@ impl EdgeWay {
             Self::Inherited => &[KeyExchange::X25519],
             Self::Retry => &[KeyExchange::X25519MlKem768],
             Self::Full
+            | Self::FullSigner
             | Self::Resumed
             | Self::ZeroRttFs
             | Self::ZeroRttFsMoved
@@ -76,12 +81,12 @@ impl EdgeWay {
 
     /// Whether it begins with a ticket.
     pub(super) fn resumes(self) -> bool {
-        !matches!(self, Self::Full | Self::Retry)
+        !matches!(self, Self::Full | Self::FullSigner | Self::Retry)
     }
 
     /// Whether the ticket is of another proxy.
     pub(super) fn moves(self) -> bool {
-        !matches!(self, Self::Full | Self::Retry | Self::ZeroRttFs)
+        matches!(self, Self::Resumed | Self::Inherited) || self.has_foreign_key()
     }
 
     /// Whether the other proxy deals with the one-time key of the first. Only keys of clients with certificates move.
@@ -112,7 +117,7 @@ impl EdgeWay {
     /// Returns what both ends are configured for.
     pub(super) fn way(self, kx: KeyExchange) -> Way {
         let (mode, ticket_key, continuation) = match self {
-            Self::Full | Self::Retry => (Mode::Full, None, None),
+            Self::Full | Self::FullSigner | Self::Retry => (Mode::Full, None, None),
             Self::Resumed | Self::Inherited => (Mode::PskDhe, None, None),
             Self::ZeroRttFs | Self::ZeroRttFsMoved | Self::ZeroRttFsBurned => {
                 (Mode::ZeroRttFs, Some(OneTimeKey::from(kx)), Some(Continuation::PskDheKe))
@@ -148,6 +153,6 @@ mod tests {
             assert_eq!(name.parse(), Ok(way));
             assert_eq!(serde_json::to_value(way).unwrap(), name);
         }
-        assert!("half".parse::<EdgeWay>().unwrap_err().contains("full, resumed"));
+        assert!("half".parse::<EdgeWay>().unwrap_err().contains("full, full-signer"));
     }
 }

@@ -92,11 +92,11 @@ pub(crate) fn server_config(preparation: &Preparation, stores: &Stores) -> Resul
     Ok(config)
 }
 
-pub(super) fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
+pub(crate) fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
     Ok(Arc::new(WebPkiVerifier::new(&[&identity.root])?))
 }
 
-pub(super) fn credential(identity: &Identity) -> Result<Credential> {
+pub(crate) fn credential(identity: &Identity) -> Result<Credential> {
     Ok(Credential::new(
         vec![identity.certificate.clone()],
         PrivateKey::Signs(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),

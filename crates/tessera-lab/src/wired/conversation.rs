@@ -45,6 +45,8 @@ pub(crate) struct EndReport {
     pub(crate) handshake_sent: u64,
     /// Processor time in calls of the engine.
     pub(crate) engine_cpu: Duration,
+    /// Processor time of its thread, from accept() on; of a client none.
+    pub(crate) thread_cpu: Duration,
     /// When its handshake was complete, and when it had the first response whole, on the machine's clock.
     pub(crate) complete: Duration,
     pub(crate) responded: Option<Duration>,
@@ -61,6 +63,7 @@ impl EndReport {
             hello: 0,
             handshake_sent,
             engine_cpu: Duration::ZERO,
+            thread_cpu: Duration::ZERO,
             complete,
             responded: None,
         }

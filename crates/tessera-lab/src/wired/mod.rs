@@ -118,8 +118,14 @@ impl WiredPair {
         };
         let (called, answered) = thread::scope(|scope| {
             let serving = scope.spawn(|| {
-                let (stream, _) = listener.accept().map_err(|error| error.to_string())?;
-                answer(stream, server.clone(), exchanges).map_err(|error| error.to_string())
+                let serve = || -> Result<_, Box<dyn std::error::Error>> {
+                    let begun = clock::thread_cpu()?;
+                    let (stream, _) = listener.accept()?;
+                    let mut report = answer(stream, server.clone(), exchanges)?;
+                    report.thread_cpu = clock::thread_cpu()?.saturating_sub(begun);
+                    Ok(report)
+                };
+                serve().map_err(|error| error.to_string())
             });
             let call = || {
                 let started = clock::monotonic()?;

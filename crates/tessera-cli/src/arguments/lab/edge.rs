@@ -15,12 +15,14 @@ use super::values;
 #[derive(Args)]
 pub(crate) struct EdgeArguments {
     /// What to measure, separated by commas: handshakes (bytes and times, over loopback and links), operations (in
-    /// memory).
-    #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "handshakes,operations", value_parser = part)]
+    /// memory), rate (the proxy's processor time at a fixed rate, over loopback), rotation (moves while the ticket keys
+    /// rotate, in memory).
+    #[arg(long, value_name = "PARTS", value_delimiter = ',',
+          hide_default_value = true, default_values_t = Part::ALL, value_parser = part)]
     parts: Vec<Part>,
 
-    /// The ways to connect, separated by commas: full, resumed, inherited, retry, 0rtt-fs, 0rtt-fs-moved,
-    /// 0rtt-fs-burned [default: all].
+    /// The ways to connect, separated by commas: full, full-signer, resumed, inherited, retry, 0rtt-fs,
+    /// 0rtt-fs-moved, 0rtt-fs-burned [default: all].
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
           hide_default_value = true, default_values_t = EdgeWay::ALL, value_parser = way)]
     ways: Vec<EdgeWay>,
@@ -36,7 +38,7 @@ pub(crate) struct EdgeArguments {
     rtt: Option<Vec<Duration>>,
 
     /// Also measures over links of 20 ms that lose this share of packets: percentages such as 1%, or numbers from 0 to 1,
-    /// separated by commas. Ten times as many connections.
+    /// separated by commas. Four times as many connections.
     #[arg(long, value_name = "SHARES", value_delimiter = ',', value_parser = values::share)]
     loss: Vec<f64>,
 
@@ -45,7 +47,11 @@ pub(crate) struct EdgeArguments {
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     repetitions: usize,
 
-    /// How many connections each sample is the mean of, over loopback and in memory.
+    /// How many connections a second a proxy gets at a fixed rate.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rate: u32,
+
+    /// How many connections each sample is the mean of, over loopback and in memory; at a fixed rate a fifth of it.
     #[arg(long, value_name = "N", default_value_t = 10,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_000))]
     connections: usize,
@@ -79,6 +85,7 @@ impl From<EdgeArguments> for edge::Options {
             certificates,
             rtt,
             loss,
+            rate,
             repetitions,
             connections,
             grid,
@@ -95,6 +102,15 @@ impl From<EdgeArguments> for edge::Options {
             page: report.as_deref().map(Destination::named),
         };
         let resume = grid.resume;
-        Self { common, parts, ways, certificates, connections, losses: loss, resume }
+        Self {
+            common,
+            parts,
+            ways,
+            certificates,
+            connections,
+            per_second: rate,
+            losses: loss,
+            resume,
+        }
     }
 }

@@ -157,14 +157,15 @@ Examples:
     /// A client with a ticket of one proxy connects to another that has the same ticket keys (Catoni, Puliafito and Dini,
     /// "TLS 1.3 for Fast and Secure Edge Service Continuity in Smart Cities"): full and resumed, with X25519 and
     /// X25519MLKEM768. The paper lacks the others: a classical resumption of a hybrid handshake, HelloRetryRequest,
-    /// forward-secret early data, links and losses. The tables show bytes by flight, times, and the operations of both
-    /// ends.
+    /// forward-secret early data, also with a key that moved to the proxy or is burned where it is, a signer, links and
+    /// losses, moves while the ticket keys rotate. The tables show bytes by flight, times, the operations of both ends, and
+    /// the proxy's processor time at a fixed rate.
     ///
     /// Emulated links need root, or a system that allows user namespaces. Otherwise the lab reports this and runs on
     /// loopback.
     #[command(after_help = "\
 Examples:
-  tessera lab edge                                      over loopback and 20 ms; half a minute
+  tessera lab edge                                      over loopback and 20 ms; a minute
   tessera lab edge --parts operations --certificates rsa-2048,p-256,ml-dsa-65
                                                         what both ends compute
   tessera lab edge --parts handshakes --ways full,resumed --rtt 5ms,100ms

@@ -8,7 +8,7 @@ use tessera_reports::{KeyExchange, Machine};
 
 use crate::certificates::Certificates;
 use crate::edge::EdgeWay;
-use crate::edge::finished::{check_cell, check_operations};
+use crate::edge::finished::{check_cell, check_operations, check_rate, check_rotation};
 use crate::edge::report::{Cell, Operations, Report};
 use crate::error::LabError;
 use crate::experiment::limits::CheckResult;
@@ -201,8 +201,13 @@ fn check_edge(report: &Report) -> CheckResult {
     is_of("edge", &report.experiment)?;
     report.cells.iter().try_for_each(check_cell)?;
     report.operations.iter().try_for_each(check_operations)?;
+    report.rates.iter().try_for_each(check_rate)?;
+    report.rotations.iter().try_for_each(check_rotation)?;
     let cells = report.cells.iter().map(|cell| cell.name.key());
-    once(cells.chain(report.operations.iter().map(|row| row.name.key())))
+    let operations = report.operations.iter().map(|row| row.key());
+    let rates = report.rates.iter().map(|row| row.key());
+    let rotations = report.rotations.iter().map(|row| row.key());
+    once(cells.chain(operations).chain(rates).chain(rotations))
 }
 
 fn check_boring(report: &Boring) -> CheckResult {

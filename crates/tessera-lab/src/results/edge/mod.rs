@@ -30,11 +30,13 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 14] = [
+const TABLES: [(&str, Make); 16] = [
     ("answers", paper::answers),
     ("targets", peers::targets),
     ("links", tables::links),
     ("companions", companions::companions),
+    ("rate", tables::rate),
+    ("rotation", tables::rotation),
     ("setting", tables::setting),
     ("chains", tables::chains),
     ("bytes", tables::bytes),

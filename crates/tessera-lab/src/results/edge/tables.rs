@@ -5,7 +5,7 @@ use tessera_reports::KeyExchange;
 use super::input::Inputs;
 use crate::certificates::Certificates;
 use crate::edge::EdgeWay;
-use crate::edge::report::{Cell, Report, Sample};
+use crate::edge::report::{Cell, Report, RowName, Sample};
 use crate::edge::table::{self, median, place, share_of_full};
 use crate::numbers::{count, fixed};
 use crate::statistics::quantile;
@@ -179,26 +179,52 @@ pub(super) fn times(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// Handshakes a second, of which the processor's share is computed.
-const RATE: f64 = 500.0;
-
 /// The processor time of both engines.
 pub(super) fn processor(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(
-        format!(
-            "Processor time in calls of the engine for a connection over loopback, in µs: medians, and how far they may be \
-             off (95 %); and what share of one processor the proxy's engine takes at {RATE} connections a second, computed \
-             from that. The kernel's work for sockets is not in it.",
-        ),
-        "keys, way, group | client | proxy | of a processor",
+        "Processor time in calls of the engine for a connection over loopback, one after the other, in µs: medians, and how \
+         far they may be off (95 %). The kernel's work for sockets is not in it.",
+        "keys, way, group | client | proxy",
     );
     for cell in inputs.cells().filter(|cell| cell.name.link.is_none()) {
         let proxy = median(cell, |sample| sample.of.server_engine_us);
-        let share = proxy.map(|it| format!("{} %", fixed(it.value * RATE / 1e4, 1)));
         let client = median(cell, |sample| sample.of.client_engine_us);
-        table.row(words(cell), cells![client, proxy, share]);
+        table.row(words(cell), cells![client, proxy]);
     }
     table.unless_empty()
+}
+
+/// The proxy's processor time at a fixed rate.
+pub(super) fn rate(inputs: &Inputs) -> Option<Table> {
+    let report = inputs.edge.as_ref()?;
+    let mut table = Table::with_note(
+        "Processor time of the proxy for a connection over loopback, at a fixed rate, in µs: medians of the repetitions' \
+         means, and how far they may be off (95 %). \"Proxy\" is the thread of the connection, from accept() on, with the \
+         kernel's work in its calls; \"engine\" its calls of the engine; \"held\" how many connections a second there were.",
+        "keys, way, group | a second | held | proxy | engine | of a processor",
+    );
+    for row in &report.rates {
+        table.row(row_words(row.name), table::rate(row).cells);
+    }
+    table.unless_empty()
+}
+
+/// Moves while the ring rotates.
+pub(super) fn rotation(inputs: &Inputs) -> Option<Table> {
+    let report = inputs.edge.as_ref()?;
+    let mut table = Table::with_note(
+        "Moves to a proxy with a ticket of another, in memory, while the ring of both rotates as fast as both acknowledge \
+         each key, with 10 ms between: what the second proxy made of the ticket.",
+        "keys, way, group | rotations | moves | resumed | full | failed | share resumed | moves a second",
+    );
+    for row in &report.rotations {
+        table.row(row_words(row.name), table::rotation(row).cells);
+    }
+    table.unless_empty()
+}
+
+fn row_words(name: RowName) -> String {
+    format!("{}, {}, {}", name.certificates, name.way, name.kx.registered_name())
 }
 
 /// Connections that failed and were repeated.
@@ -210,6 +236,16 @@ pub(super) fn failed(inputs: &Inputs) -> Option<Table> {
     for cell in inputs.cells() {
         for (reason, count) in &cell.why_failed {
             table.row(format!("{}: {reason}", cell.name.key()), [*count]);
+        }
+    }
+    for row in inputs.edge.iter().flat_map(|report| &report.rates) {
+        for (reason, count) in &row.why_failed {
+            table.row(format!("{}: {reason}", row.key()), [*count]);
+        }
+    }
+    for row in inputs.edge.iter().flat_map(|report| &report.rotations) {
+        for (reason, count) in &row.why_failed {
+            table.row(format!("{}: {reason}", row.key()), [*count]);
         }
     }
     inputs.edge.is_some().then_some(table)

@@ -108,6 +108,15 @@ fn companions_cost_as_often_as_there_are_neighbours() {
 }
 
 #[test]
+fn a_rate_has_its_share_of_a_processor_and_moves_are_counted_by_outcome() {
+    // 2 ms, a hundred times a second.
+    let rate = table("rate").texts("rsa-2048, full, X25519");
+    assert_eq!((&*rate[0], &*rate[1], &*rate[4]), ("100", "99.5", "20\u{a0}%"));
+    let rotation = table("rotation").texts("rsa-2048, resumed, X25519");
+    assert_eq!(rotation, ["10", "1,000", "990", "10", "0", "99.00 %", "500"]);
+}
+
+#[test]
 fn bytes_that_are_off_are_no_target_reached() {
     let table = table("targets");
     assert_eq!(table.texts("ClientHello, X25519"), ["265 B", "265 B", "yes"]);
