@@ -75,8 +75,7 @@ impl Runner<'_> {
             });
             let mut rows: Vec<_> = finished.collect();
             (0..repetitions * rows.len()).for_each(|_| self.screen.advance());
-            let missing = |name: &&RowName| rows.iter().all(|row| row.name != **name);
-            let missing: Vec<_> = names.iter().filter(missing).copied().collect();
+            let missing = missing(names, rows.iter().map(|row| row.name));
             let parties = self.parties(certificates)?;
             let advance = || self.screen.advance();
             let measured = operations::measure(&missing, parties, &timed, plan, advance)
@@ -100,30 +99,32 @@ impl Runner<'_> {
             self.screen.line(&terminal::head(&table::rates()))?;
         }
         let (plan, per_second) = (plan_of_rate(self.options), self.options.per_second);
-        for name in names {
+        for names in names.chunk_by(|a, b| a.certificates == b.certificates) {
             self.screen.now("rate");
-            self.make(name.certificates)?;
-            let there = self.grid.finished().find_map(|it| match it {
-                Finished::Rate(row) if (row.name, row.per_second) == (*name, per_second) => {
+            let certificates = names[0].certificates;
+            self.make(certificates)?;
+            let finished = self.grid.finished().filter_map(|it| match it {
+                Finished::Rate(row)
+                    if names.contains(&row.name) && row.per_second == per_second =>
+                {
                     Some(row.clone())
                 }
                 _ => None,
             });
+            let mut rows: Vec<_> = finished.collect();
+            (0..plan.samples * rows.len()).for_each(|_| self.screen.advance());
+            let missing = missing(names, rows.iter().map(|row| row.name));
+            let parties = self.parties(certificates)?;
             let advance = || self.screen.advance();
-            let row = match there {
-                Some(row) => {
-                    (0..plan.samples).for_each(|_| advance());
-                    row
-                }
-                None => {
-                    let parties = self.parties(name.certificates)?;
-                    let row = rate::measure(*name, parties, plan, per_second, advance)?;
-                    self.grid.add(&Finished::Rate(row.clone()))?;
-                    row
-                }
-            };
-            self.screen.line(&terminal::row(&table::rates(), &table::rate(&row)))?;
-            self.report.rates.push(row);
+            for row in rate::measure(&missing, parties, plan, per_second, advance)? {
+                self.grid.add(&Finished::Rate(row.clone()))?;
+                rows.push(row);
+            }
+            rows.sort_by_key(|row| names.iter().position(|name| *name == row.name));
+            for row in &rows {
+                self.screen.line(&terminal::row(&table::rates(), &table::rate(row)))?;
+            }
+            self.report.rates.extend(rows);
         }
         Ok(())
     }
@@ -178,6 +179,12 @@ impl Runner<'_> {
         self.parties.insert(certificates, parties);
         Ok(())
     }
+}
+
+/// Returns the names of rows that are not there yet.
+fn missing(names: &[RowName], there: impl Iterator<Item = RowName>) -> Vec<RowName> {
+    let there: Vec<_> = there.collect();
+    names.iter().filter(|name| !there.contains(name)).copied().collect()
 }
 
 fn failed(what: &str, error: impl std::fmt::Display) -> LabError {

@@ -7,7 +7,7 @@ use super::report::{
     Cell, CellName, EndOperations, Operations, Rate, Report, Rotation, RowName, Sample,
 };
 use super::way::EdgeWay;
-use crate::numbers::{fixed, percent};
+use crate::numbers::fixed;
 use crate::observed::Operation;
 use crate::statistics::{Median, quantile};
 use crate::table::{Cell as Entry, Name, Row, Table, cells};
@@ -153,7 +153,8 @@ pub(crate) fn rates() -> Table {
 /// Returns the row of a rate.
 pub(crate) fn rate(of: &Rate) -> Row {
     let cpu = Median::of(of.server_cpu_us.iter().copied());
-    let share = cpu.map(|it| percent(it.value * f64::from(of.per_second) / 1e6));
+    let share = cpu.map(|it| it.value * f64::from(of.per_second) / 1e4);
+    let share = share.map(|it| format!("{} %", fixed(it, 1)));
     Row::new(
         row_name(of.key(), of.name),
         cells![

@@ -30,7 +30,7 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 16] = [
+const TABLES: [(&str, Make); 17] = [
     ("answers", paper::answers),
     ("targets", peers::targets),
     ("links", tables::links),
@@ -43,6 +43,7 @@ const TABLES: [(&str, Make); 16] = [
     ("envoy", peers::envoy),
     ("times", tables::times),
     ("processor", tables::processor),
+    ("rates", tables::rates),
     ("operations", operations::operations),
     ("sums", operations::sums),
     ("boring", operations::boring),

@@ -8,7 +8,7 @@ use crate::edge::EdgeWay;
 use crate::edge::report::{Cell, Report, RowName, Sample};
 use crate::edge::table::{self, median, place, share_of_full};
 use crate::numbers::{count, fixed};
-use crate::statistics::quantile;
+use crate::statistics::{Median, quantile};
 use crate::table::{Name, Table, cells};
 use crate::wired::LinkName;
 
@@ -194,8 +194,39 @@ pub(super) fn processor(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The proxy's processor time at a fixed rate.
+/// The proxy's processor time at a fixed rate, by certificates.
 pub(super) fn rate(inputs: &Inputs) -> Option<Table> {
+    let rates = &inputs.edge.as_ref()?.rates;
+    let per_second = rates.first()?.per_second;
+    let keys = Certificates::ALL.into_iter();
+    let keys = keys.filter(|keys| rates.iter().any(|row| row.name.certificates == *keys));
+    let keys: Vec<_> = keys.collect();
+    let mut table = Table::with_note(
+        format!(
+            "Processor time of the proxy's thread for a connection over loopback, {per_second} a second, in µs: medians of \
+             the repetitions' means, and how far they may be off (95 %)."
+        ),
+        "way, group",
+    )
+    .and(keys.iter().map(|keys| keys.name()));
+    for way in EdgeWay::ALL {
+        for kx in KeyExchange::ALL {
+            let row = |certificates: &Certificates| {
+                let name = RowName { way, kx, certificates: *certificates };
+                rates.iter().find(|row| row.name == name)
+            };
+            if keys.iter().any(|keys| row(keys).is_some()) {
+                let medians =
+                    keys.iter().map(|keys| Median::of(row(keys)?.server_cpu_us.iter().copied()));
+                table.row(format!("{way}, {}", kx.registered_name()), medians);
+            }
+        }
+    }
+    table.unless_empty()
+}
+
+/// All rows at a fixed rate.
+pub(super) fn rates(inputs: &Inputs) -> Option<Table> {
     let report = inputs.edge.as_ref()?;
     let mut table = Table::with_note(
         "Processor time of the proxy for a connection over loopback, at a fixed rate, in µs: medians of the repetitions' \

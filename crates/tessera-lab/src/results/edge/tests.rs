@@ -110,8 +110,9 @@ fn companions_cost_as_often_as_there_are_neighbours() {
 #[test]
 fn a_rate_has_its_share_of_a_processor_and_moves_are_counted_by_outcome() {
     // 2 ms, a hundred times a second.
-    let rate = table("rate").texts("rsa-2048, full, X25519");
-    assert_eq!((&*rate[0], &*rate[1], &*rate[4]), ("100", "99.5", "20\u{a0}%"));
+    let rate = table("rates").texts("rsa-2048, full, X25519");
+    assert_eq!((&*rate[0], &*rate[1], &*rate[4]), ("100", "99.5", "20.0 %"));
+    assert!(table("rate").texts("full, X25519")[0].starts_with("2,000"));
     let rotation = table("rotation").texts("rsa-2048, resumed, X25519");
     assert_eq!(rotation, ["10", "1,000", "990", "10", "0", "99.00 %", "500"]);
 }
