@@ -26,7 +26,7 @@ use crate::in_memory::connect;
 /// Between two rotations.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How many tickets the first proxy issues before the second gets the oldest of them: several rotations.
+/// How many tickets wait while the second proxy gets the oldest of them: for several rotations.
 const WAITING: usize = 50;
 
 /// Moves clients until the ring has rotated this often; calls `done` after each rotation.
@@ -44,8 +44,15 @@ pub(super) fn measure(
         config.checked()
     });
     let (first, second): (Checked<ServerConfig>, Checked<ServerConfig>) = (first?, second?);
-    let rotated = pool.rotate();
     let mut waiting = VecDeque::new();
+    let mut issue = |waiting: &mut VecDeque<_>| -> Result<()> {
+        waiting.extend(connect(ends.client.clone(), first.clone(), None, 1)?.sessions);
+        Ok(())
+    };
+    while waiting.len() < WAITING {
+        issue(&mut waiting)?;
+    }
+    let rotated = pool.rotate();
     let mut row = Rotation {
         name,
         rotations: 0,
@@ -56,15 +63,12 @@ pub(super) fn measure(
     };
     let begun = Instant::now();
     while row.rotations < rotations {
-        let made = connect(ends.client.clone(), first.clone(), None, 1)?;
-        waiting.extend(made.sessions);
-        if waiting.len() > WAITING {
-            let session = waiting.pop_front();
-            match connect(ends.client.clone(), second.clone(), session, 1) {
-                Ok(made) if made.server.observed.psk == Psk::Resumption => row.resumed += 1,
-                Ok(_) => row.full += 1,
-                Err(error) => *row.why_failed.entry(error.to_string()).or_default() += 1,
-            }
+        issue(&mut waiting)?;
+        let session = waiting.pop_front();
+        match connect(ends.client.clone(), second.clone(), session, 1) {
+            Ok(made) if made.server.observed.psk == Psk::Resumption => row.resumed += 1,
+            Ok(_) => row.full += 1,
+            Err(error) => *row.why_failed.entry(error.to_string()).or_default() += 1,
         }
         let now = rotated.load(Ordering::Relaxed).min(rotations);
         (row.rotations..now).for_each(|_| done());
