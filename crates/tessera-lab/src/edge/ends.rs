@@ -14,7 +14,7 @@ use tessera_vault::MemoryVault;
 use tessera_webpki::{Algorithms, WebPkiVerifier};
 
 use super::joined::Joined;
-use super::neighbours::Neighbours;
+use super::neighbours::{CAPACITY, Neighbours};
 use super::signer::ProxySigner;
 use super::way::EdgeWay;
 use crate::certificates::Parties;
@@ -27,9 +27,6 @@ const SUITE: Suite = Suite::Aes128GcmSha256;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
 pub(super) const SESSIONS_AT_ONCE: u8 = 30;
-
-/// More one-time keys than a cell needs.
-pub(super) const CAPACITY: usize = 100_000;
 
 /// A client and two proxies, ready to connect.
 pub(super) struct Ends {
@@ -168,4 +165,27 @@ impl Ends {
 fn preparation(way: EdgeWay, kx: KeyExchange, parties: &Parties) -> Preparation {
     let identity = parties.server.identity.clone();
     Preparation { suite: Some(SUITE), ..Preparation::new(way.way(kx), identity) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificates::Certificates;
+    use crate::in_memory::connect;
+
+    #[test]
+    fn one_time_keys_that_stay_behind_are_reported() {
+        let parties = Parties::new(Certificates::P256, 2).unwrap();
+        let (way, kx) = (EdgeWay::ZeroRttFsMoved, KeyExchange::X25519);
+        let mut ends = Ends::new(way, kx, &parties, LinkKind::Loopback, None).unwrap();
+        let made = connect(ends.collector.clone(), ends.first.clone(), None, 1).unwrap();
+        let mut facts = made.server.facts.clone();
+        facts.peer.as_mut().unwrap().blob = b"another client".to_vec();
+        let error = ends.keep([], &facts).unwrap_err();
+        assert!(error.to_string().starts_with("0 of "), "{error}");
+        facts.peer = None;
+        assert!(ends.keep([], &facts).unwrap_err().to_string().contains("no name"));
+        ends.keep(made.sessions, &made.server.facts).unwrap();
+        assert!(!ends.sessions.is_empty());
+    }
 }

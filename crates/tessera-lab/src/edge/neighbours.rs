@@ -7,12 +7,14 @@ use tessera::resume::Vault;
 use tessera_link::LinkKind;
 use tessera_vault::{Limits, MemoryVault, MovingVault, SiteChannel, SiteVault};
 
-use super::ends::CAPACITY;
 use super::joined::Joined;
 use crate::endpoint::{
     AWAY, BlockingVault, HOME, IsolatedChannel, PATIENCE, Result, answer_sites, ask_site,
 };
 use crate::pki::Pki;
+
+/// More one-time keys than a cell needs.
+pub(super) const CAPACITY: usize = 100_000;
 
 /// The longest lifetime of a one-time key. Tickets of TLS live no longer (RFC 8446 §4.6.1).
 const LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -45,7 +45,7 @@ pub(super) fn measure(
     });
     let (first, second): (Checked<ServerConfig>, Checked<ServerConfig>) = (first?, second?);
     let mut waiting = VecDeque::new();
-    let mut issue = |waiting: &mut VecDeque<_>| -> Result<()> {
+    let issue = |waiting: &mut VecDeque<_>| -> Result<()> {
         waiting.extend(connect(ends.client.clone(), first.clone(), None, 1)?.sessions);
         Ok(())
     };
