@@ -4,10 +4,11 @@ use std::{io, thread};
 
 use serde_json::json;
 use tessera::wire::NamedGroup;
-use tessera_reports::{Letter, Mode, OneTimeKey, Store, Suite, Variant};
+use tessera_reports::{Letter, Mode, Store, Suite, Variant};
 
 use super::books::{Account, Books, Components};
 use super::{HeldMemory, Kind, Memory, Side, measure};
+use crate::engine_names;
 use crate::heap;
 use crate::observed::{Operation, during};
 use crate::variants;
@@ -63,7 +64,7 @@ fn variant(mode: Mode, choose: impl Fn(&Variant) -> bool) -> Variant {
 
 /// Measures one connection of each kind at each end, which also checks the sums.
 fn measured(variant: Variant) -> [Memory; 4] {
-    let memory = measure(variant).unwrap();
+    let memory = measure(variant).expect("the memory of a variant");
     for Memory { components, total, peak, held, .. } in &memory {
         assert_eq!(components.total(), *total);
         assert_eq!(peak.components.total(), peak.total);
@@ -141,7 +142,8 @@ fn resumptions_have_no_certificates_and_psks_alone_no_key_exchange() {
 #[test]
 fn a_one_time_key_is_in_the_vault_between_two_connections() {
     let hybrid = |it: &Variant| {
-        it.kx.is_none() && it.ticket_key.map(OneTimeKey::group) == Some(NamedGroup::X25519MLKEM768)
+        it.kx.is_none()
+            && it.ticket_key.map(engine_names::group_of_key) == Some(NamedGroup::X25519MLKEM768)
     };
     let [new_client, new_server, client, server] = measured(variant(Mode::ZeroRttFs, hybrid));
     assert_eq!((new_client.vault_bytes, client.vault_bytes), (0, 0));
