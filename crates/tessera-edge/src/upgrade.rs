@@ -18,8 +18,8 @@ pub(crate) async fn call_or_upgrade(
     };
     let protocol = upgrade.protocol();
     let answer = match version {
-        Protocol::Http1 => pool.upgrade(request, protocol, call.deadline).await?,
-        Protocol::Http2 => pool.extended_connect(request, protocol, call.deadline).await?,
+        Protocol::Http1 => pool.upgrade(request, protocol, call).await?,
+        Protocol::Http2 => pool.extended_connect(request, protocol, call).await?,
     };
     Ok(match answer.outcome {
         UpgradeOutcome::Switched(response, stream) => upgrade.accept(response, stream),

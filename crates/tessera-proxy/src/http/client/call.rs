@@ -1,11 +1,13 @@
 //! Options of a call, and its answer.
 
+use std::fmt;
 use std::sync::Arc;
 
 use http::Response;
 
 use super::connect::Protocol;
 use super::connection::Connection;
+use super::error::{CallError, CallErrorKind};
 use super::flight::Facts;
 use crate::address::DialAddress;
 use crate::http::body::Body;
@@ -13,7 +15,7 @@ use crate::http::deadline::Deadline;
 use tessera_tokio::EarlyDataOutcome;
 
 /// How to treat a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Call {
     /// Whether it may travel as early data.
     pub early: Early,
@@ -22,12 +24,31 @@ pub struct Call {
     pub repeatable: bool,
     /// The deadline of the response's head. The body has its own limit, [`PoolOptions::body`](super::PoolOptions).
     pub deadline: Deadline,
+    /// Whether it may still be sent; `None`: always.
+    pub permission: Option<Permission>,
+}
+
+/// Decides right before a request is sent, each time, whether it still may be: a call may have waited for a connection.
+#[derive(Clone)]
+pub struct Permission(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Permission {
+    /// Creates one that holds as long as this returns true.
+    pub fn new(holds: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(holds))
+    }
+}
+
+impl fmt::Debug for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permission").finish_non_exhaustive()
+    }
 }
 
 impl Call {
     /// Creates a call that is neither early nor repeatable.
     pub fn until(deadline: Deadline) -> Self {
-        Self { early: Early::Never, repeatable: false, deadline }
+        Self { early: Early::Never, repeatable: false, deadline, permission: None }
     }
 
     /// Allows it to travel as early data.
@@ -42,6 +63,30 @@ impl Call {
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
+    }
+
+    /// Sends it only while it is permitted; otherwise it fails with [`Withdrawn`](super::CallErrorKind::Withdrawn).
+    #[must_use]
+    pub fn while_permitted(mut self, permission: Permission) -> Self {
+        self.permission = Some(permission);
+        self
+    }
+
+    /// Whether it may be sent now.
+    ///
+    /// # Errors
+    /// That it was withdrawn.
+    pub(super) fn check(&self) -> Result<(), CallError> {
+        match &self.permission {
+            Some(Permission(holds)) if !holds() => Err(CallError::unsent(CallErrorKind::Withdrawn)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<Deadline> for Call {
+    fn from(deadline: Deadline) -> Self {
+        Self::until(deadline)
     }
 }
 

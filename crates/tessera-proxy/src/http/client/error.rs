@@ -38,6 +38,8 @@ pub enum CallErrorKind {
     Closed,
     /// The deadline is over.
     DeadlineExceeded,
+    /// It [may not](super::Permission) be sent any more.
+    Withdrawn,
     /// The server rejected the early data that carried the call, and may have executed it.
     EarlyDataRefused,
     /// The server reset the stream, with this error code (RFC 9113 §7).
@@ -117,6 +119,7 @@ impl fmt::Display for CallError {
             CallErrorKind::Busy => f.write_str("too many calls are waiting")?,
             CallErrorKind::Closed => f.write_str("the pool was closed")?,
             CallErrorKind::DeadlineExceeded => f.write_str("the deadline has passed")?,
+            CallErrorKind::Withdrawn => f.write_str("the request may not be sent any more")?,
             CallErrorKind::EarlyDataRefused => {
                 f.write_str("the server did not accept the early data")?
             }

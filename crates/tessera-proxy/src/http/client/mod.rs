@@ -31,7 +31,7 @@ mod status;
 mod upgrade;
 
 pub use self::addresses::{Addresses, Srv, SrvError, Target};
-pub use self::call::{Answer, Call, Early};
+pub use self::call::{Answer, Call, Early, Permission};
 pub use self::connect::{Connect, Connecting, Plaintext, Protocol, Tls, Transport};
 pub use self::error::{CallError, CallErrorKind, Delivery, FlightVerdict};
 pub use self::options::PoolOptions;

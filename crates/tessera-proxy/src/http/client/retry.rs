@@ -35,6 +35,7 @@ impl Attempts {
             CallErrorKind::InvalidRequest
                 | CallErrorKind::RequestBody
                 | CallErrorKind::DeadlineExceeded
+                | CallErrorKind::Withdrawn
                 | CallErrorKind::Busy
                 | CallErrorKind::Closed
                 | CallErrorKind::Unreachable
@@ -87,13 +88,14 @@ mod tests {
         Attempts::new(&call)
     }
 
-    const ALL: [CallErrorKind; 11] = [
+    const ALL: [CallErrorKind; 12] = [
         CallErrorKind::InvalidRequest,
         CallErrorKind::RequestBody,
         CallErrorKind::Unreachable,
         CallErrorKind::Busy,
         CallErrorKind::Closed,
         CallErrorKind::DeadlineExceeded,
+        CallErrorKind::Withdrawn,
         CallErrorKind::EarlyDataRefused,
         CallErrorKind::NoUpgrade,
         CallErrorKind::InvalidSwitch,

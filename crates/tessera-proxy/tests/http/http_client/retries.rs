@@ -1,8 +1,11 @@
 //! What is resent, and what never is.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use http::Request;
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::{CallErrorKind, Delivery, PoolOptions};
+use tessera_proxy::http::client::{CallErrorKind, Delivery, Permission, PoolOptions};
 
 use super::raw::{
     CANCEL, INTERNAL_ERROR, REFUSED_STREAM, RawServer, ServerStep, call, get, go_away, ok,
@@ -166,4 +169,23 @@ async fn an_unsendable_request_is_the_callers_error() {
         request.headers_mut().insert(name, value.parse().unwrap());
     }
     pool.call(request, call()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_is_sent_only_while_it_is_permitted() {
+    let server = RawServer::start(|seen| match seen.stream {
+        1 => ServerStep::write(ok(1)),
+        stream => ServerStep::write(reset(stream, REFUSED_STREAM)),
+    })
+    .await;
+    let pool = pool_to(&[server.address], PoolOptions::default());
+    // Asked for each attempt: it ends before the second one of the second call.
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let permission = Permission::new(move || count.fetch_add(1, Ordering::SeqCst) < 2);
+    let permitted = || call().while_permitted(permission.clone());
+    pool.call(get(), permitted()).await.unwrap();
+    let error = pool.call(get(), permitted()).await.unwrap_err();
+    assert_eq!((error.kind, error.sent), (CallErrorKind::Withdrawn, Delivery::Nothing));
+    assert_eq!((asked.load(Ordering::SeqCst), server.requests()), (3, 2));
 }

@@ -9,8 +9,8 @@ use tessera_interop::SERVER_NAME;
 use tessera_proxy::address::DialAddress;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{
-    CallErrorKind, Delivery, Plaintext, Pool, PoolOptions, Protocol, Tls, UpgradeOutcome,
-    UpgradedStream,
+    Call, CallErrorKind, Delivery, Permission, Plaintext, Pool, PoolOptions, Protocol, Tls,
+    UpgradeOutcome, UpgradedStream,
 };
 use tessera_proxy::http::deadline::Deadline;
 use tessera_tokio::Connector;
@@ -164,6 +164,19 @@ async fn only_a_get_without_content_is_sent() {
         assert_eq!(error.kind, CallErrorKind::InvalidRequest);
     }
     assert!(told.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn an_upgrade_is_sent_only_while_it_is_permitted() {
+    let (address, mut told) = answering(SWITCH).await;
+    let call = Call::until(soon()).while_permitted(Permission::new(|| false));
+    let error = pool(address).upgrade(asked(), "websocket", call.clone()).await.unwrap_err();
+    assert_eq!((error.kind, error.sent), (CallErrorKind::Withdrawn, Delivery::Nothing));
+    assert!(told.try_recv().is_err());
+    let server = RawServer::start(|seen| ServerStep::write(ok_and_more(seen.stream))).await;
+    let pool = pool_to(&[server.address], PoolOptions::default());
+    let error = pool.extended_connect(asked(), "websocket", call).await.unwrap_err();
+    assert_eq!((error.kind, server.requests()), (CallErrorKind::Withdrawn, 0));
 }
 
 #[tokio::test]

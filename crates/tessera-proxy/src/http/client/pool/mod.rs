@@ -93,7 +93,8 @@ impl Pool {
     /// names scheme and host.
     ///
     /// It is resent if it was surely not executed, and once, on another connection, if it may have been executed and is
-    /// [`repeatable`](Call::repeatable); in both cases only if its body is in memory.
+    /// [`repeatable`](Call::repeatable); in both cases only if its body is in memory, and it may [still](Call::permission) be
+    /// sent.
     pub async fn call(&self, request: Request<Body>, call: Call) -> Result<Answer, CallError> {
         let inner = &*self.inner;
         inner.tally.calls.fetch_add(1, Ordering::Relaxed);
@@ -106,6 +107,7 @@ impl Pool {
                 Ok(granted) => granted,
                 Err(error) => return Err(error.after(earlier)),
             };
+            call.check().map_err(|error| error.after(earlier.clone()))?;
             let spare = spare(&request);
             let connection = granted.lease.connection().clone();
             let is_early = granted.is_early;

@@ -22,7 +22,8 @@ use crate::http::deadline::Deadline;
 impl Pool {
     /// Requests to switch to `protocol`, such as `websocket`, over an HTTP/1.1 connection of its own, and waits for the
     /// head of the response. The request is a GET without content, as for [`call`](Self::call); the fields of the
-    /// connection it came from are replaced, WebSocket's key too. It isn't resent once anything was sent.
+    /// connection it came from are replaced, WebSocket's key too. It isn't resent once anything was sent. Of the call the
+    /// deadline and the permission matter.
     ///
     /// # Errors
     /// As for a call. [`CallErrorKind::Busy`] above the limit on [`upgrades`](super::super::PoolOptions::upgrades),
@@ -32,12 +33,14 @@ impl Pool {
         &self,
         request: Request<Body>,
         protocol: &str,
-        deadline: Deadline,
+        call: impl Into<Call>,
     ) -> Result<UpgradeAnswer, CallError> {
-        let inner = &*self.inner;
+        let (inner, call) = (&*self.inner, call.into());
+        let deadline = call.deadline;
         let permit = inner.upgrade_place()?;
         let (request, handshake) = Handshake::over_http1(request, protocol)?;
         let (address, stream) = inner.connect_http1(deadline).await?;
+        call.check()?;
         let facts = match &stream {
             Stream::Tls(stream) => Some(stream.facts().clone()),
             Stream::Plain(_) => None,
@@ -57,9 +60,11 @@ impl Pool {
         &self,
         request: Request<Body>,
         protocol: &str,
-        deadline: Deadline,
+        call: impl Into<Call>,
     ) -> Result<UpgradeAnswer, CallError> {
-        let inner = &*self.inner;
+        let (inner, call) = (&*self.inner, call.into());
+        let deadline = call.deadline;
+        // It is never repeated, and never early.
         let mut attempts = Attempts::new(&Call::until(deadline));
         let mut avoid = None;
         loop {
@@ -74,6 +79,7 @@ impl Pool {
                 return Err(CallError::unsent(CallErrorKind::InvalidRequest)
                     .because("an upgrade is a GET without content"));
             };
+            call.check()?;
             let switch = switch_http2(granted.lease, request, protocol, permit, &inner.options);
             let failure = match deadline.limit(switch).await {
                 Err(_) => return Err(late()),
