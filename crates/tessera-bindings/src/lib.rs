@@ -48,16 +48,19 @@
 
 mod binding;
 mod bindings;
+mod clock;
 mod drain;
 mod entry;
 mod error;
+mod held;
 mod names;
 mod overseer;
 mod proxies;
 mod table;
 
 pub use binding::{
-    Binding, BindingState, Generation, Import, LaterChanges, MoveTimes, ProxyName, StepRefused,
+    Binding, BindingState, Generation, Import, LaterChanges, MoveTimes, ProxyName,
+    StepRefused,
 };
 pub use bindings::Bindings;
 pub use drain::{Drain, DrainScope};

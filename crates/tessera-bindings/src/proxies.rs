@@ -1,18 +1,20 @@
 //! The live proxies.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tessera_store::{Change, LeaseId, Revision, Store, StoreError, Transaction};
-use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep};
+use tokio::sync::{Mutex, Notify};
+use tokio::time::{sleep, timeout};
 
 use crate::binding::ProxyName;
+use crate::clock::since_boot;
 use crate::drain::DrainScope;
 use crate::entry::encode;
 use crate::error::BindingError;
+use crate::held::HeldLease;
 use crate::names::Names;
 
 /// What a live proxy has in the store.
@@ -48,18 +50,14 @@ struct SharedLease {
     entry: Mutex<ProxyEntry>,
     lifetime: Duration,
     lease: Mutex<Option<LeaseId>>,
-    held: std::sync::Mutex<Option<Held>>,
+    held: HeldLease,
+    /// Notified when it was given up, since the process stood still.
+    lost: Arc<Notify>,
     is_closed: AtomicBool,
 }
 
-/// What is sure of a lease.
-#[derive(Clone, Copy)]
-struct Held {
-    /// With the commit of this revision it began. Before, others may have taken over this proxy's clients.
-    begun: Revision,
-    /// Until then no other proxy takes over this one's clients.
-    until: Instant,
-}
+/// How often the process notes that it runs.
+const BEAT: Duration = Duration::from_millis(250);
 
 impl ProxyEntry {
     fn check(&self, names: &Names) -> Result<(), BindingError> {
@@ -76,6 +74,10 @@ impl ProxyEntry {
 }
 
 impl ProxyLease {
+    /// A process that stood still for this long holds its lease no more: it begins a new one, and follows what others did
+    /// meanwhile.
+    pub const LONGEST_PAUSE: Duration = HeldLease::LONGEST_PAUSE;
+
     /// Joins as `proxy`, now or once the store can be reached. Another process of this name is replaced.
     ///
     /// # Errors
@@ -99,24 +101,27 @@ impl ProxyLease {
             entry: Mutex::new(entry),
             lifetime,
             lease: Mutex::default(),
-            held: std::sync::Mutex::default(),
+            held: HeldLease::new(since_boot),
+            lost: Arc::default(),
             is_closed: AtomicBool::new(false),
         });
         tokio::spawn(SharedLease::run(Arc::downgrade(&shared)));
+        tokio::spawn(SharedLease::beat(Arc::downgrade(&shared)));
         Ok(Self { shared })
     }
 
     /// Whether this proxy is surely live for the others. Without it another may own its clients already, so it must not change
-    /// what can't be changed at two places. False before it has joined. A table that has yet to follow may still show clients
+    /// what can't be changed at two places. False before it has joined, and right after the process stood still, even if the
+    /// machine was suspended. A table that has yet to follow may still show clients
     /// as this proxy's that another took over: see [`BindingTable::is_sure_for`](crate::BindingTable::is_sure_for).
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.shared.held().is_some_and(|held| Instant::now() < held.until)
+        self.shared.held.is_held()
     }
 
-    /// Returns whose it is, and the revision with which it began.
+    /// Returns whose it is, and the revision with which it began, if it is held now.
     pub(crate) fn begun(&self) -> Option<(&ProxyName, Revision)> {
-        self.shared.held().map(|held| (&self.shared.proxy, held.begun))
+        self.shared.held.begun().map(|begun| (&self.shared.proxy, begun))
     }
 
     /// Changes the entry, for example when the certificate was replaced.
@@ -136,7 +141,7 @@ impl ProxyLease {
     pub async fn leave(&self) -> Result<(), BindingError> {
         self.shared.is_closed.store(true, Ordering::Relaxed);
         // Before the others may own its clients.
-        *self.shared.lock_held() = None;
+        self.shared.held.close();
         match self.shared.lease.lock().await.take() {
             Some(lease) => self.shared.store.revoke(&lease).await.map_err(Into::into),
             None => Ok(()),
@@ -151,32 +156,49 @@ impl Drop for ProxyLease {
 }
 
 impl SharedLease {
-    async fn run(shared: std::sync::Weak<Self>) {
+    async fn run(shared: Weak<Self>) {
         while let Some(this) = shared.upgrade().filter(|it| !it.is_closed.load(Ordering::Relaxed)) {
             if let Err(error) = this.renew().await {
                 tracing::warn!("this proxy can't renew its lease in the store: {error}");
             }
-            let pause = this.lifetime / 3;
+            let (pause, lost) = (this.lifetime / 3, this.lost.clone());
             drop(this);
-            sleep(pause).await;
+            if timeout(pause, lost.notified()).await.is_ok()
+                && let Some(this) = shared.upgrade()
+            {
+                *this.lease.lock().await = None;
+            }
+        }
+    }
+
+    /// Notes that the process runs, or that it stood still.
+    async fn beat(shared: Weak<Self>) {
+        while let Some(this) = shared.upgrade().filter(|it| !it.is_closed.load(Ordering::Relaxed)) {
+            if !this.held.beat() {
+                tracing::warn!(
+                    "this process stood still for at least {:?}: it joins the pool again",
+                    HeldLease::LONGEST_PAUSE
+                );
+                this.lost.notify_one();
+            }
+            drop(this);
+            sleep(BEAT).await;
         }
     }
 
     /// Renews the lease, or begins a new one with the entry.
     async fn renew(&self) -> Result<(), StoreError> {
         let lease = self.lease.lock().await.clone();
-        let asked = Instant::now();
+        let asked = self.held.ask();
         if let Some(lease) = lease {
             let renewed = self.store.keep_alive(&lease).await;
             match renewed {
                 Ok(true) => {
-                    if let Some(Held { begun, .. }) = self.held() {
-                        self.hold(begun, asked);
-                    }
+                    self.held.renew(asked, self.lifetime);
                     return Ok(());
                 }
                 // Others may take over already.
-                Ok(false) => *self.lock_held() = None,
+                Ok(false) => self.held.lose(),
                 Err(_) => (),
             }
             // Without an answer too: late requests would keep a proxy live that can't follow the bindings.
@@ -192,7 +214,7 @@ impl SharedLease {
         if self.is_closed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let asked = Instant::now();
+        let asked = self.held.ask();
         let (lease, is_new) = match &*current {
             Some(lease) => (lease.clone(), false),
             None => (self.store.grant(self.lifetime).await?, true),
@@ -204,25 +226,8 @@ impl SharedLease {
         *current = Some(lease);
         // Without conditions it was committed.
         if let (true, Some(begun)) = (is_new, committed) {
-            self.hold(begun, asked);
+            self.held.begin(asked, begun, self.lifetime);
         }
         Ok(())
-    }
-
-    fn held(&self) -> Option<Held> {
-        *self.lock_held()
-    }
-
-    /// The store counts from when it was asked, or later.
-    fn hold(&self, begun: Revision, asked: Instant) {
-        let mut held = self.lock_held();
-        // An answer of the store may come after it left.
-        if !self.is_closed.load(Ordering::Relaxed) {
-            *held = Some(Held { begun, until: asked + self.lifetime });
-        }
-    }
-
-    fn lock_held(&self) -> MutexGuard<'_, Option<Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

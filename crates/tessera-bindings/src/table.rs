@@ -201,10 +201,9 @@ impl BindingTable {
     #[must_use]
     pub fn is_sure_for(&self, lease: &ProxyLease) -> bool {
         let entries = self.shared.entries();
-        let has_followed = lease.begun().is_some_and(|(proxy, begun)| {
+        lease.begun().is_some_and(|(proxy, begun)| {
             entries.proxies.get(proxy).is_some_and(|(_, revision)| *revision >= begun)
-        });
-        has_followed && lease.is_held()
+        })
     }
 
     /// Returns what is drained, in no particular order.
