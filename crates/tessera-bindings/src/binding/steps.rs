@@ -79,6 +79,26 @@ impl Binding {
         }
     }
 
+    /// Whether the client may be unbound since its owner is dead. That it is, and for how long, is for the caller to know.
+    ///
+    /// # Errors
+    /// If it is owned by another proxy in this generation, or a move of it isn't over.
+    pub fn may_abandon(
+        &self,
+        generation: Generation,
+        owner: &ProxyName,
+        now: Duration,
+    ) -> Result<(), StepRefused> {
+        self.check(generation)?;
+        if self.owner() != owner {
+            return Err(StepRefused::OutOfOrder("another proxy owns the client"));
+        }
+        match self.due() {
+            Some(due) if now < due => Err(StepRefused::TooSoon(due.saturating_sub(now))),
+            _ => Ok(()),
+        }
+    }
+
     /// The next proxy has imported the client's state.
     ///
     /// # Errors

@@ -126,6 +126,19 @@ impl Bindings {
         }
     }
 
+    /// Returns the condition that a proxy isn't live.
+    pub(super) async fn gone(
+        &self,
+        view: View,
+        proxy: &ProxyName,
+    ) -> Result<Condition, BindingError> {
+        match self.live(view, proxy).await {
+            Ok(_) | Err(BindingError::Unreadable) => Err(BindingError::ProxyLive(proxy.clone())),
+            Err(BindingError::ProxyGone(_)) => Ok(Condition::Absent(self.names.proxy(proxy)?)),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads an entry, as of after this call, with the revision of its last change.
     pub(super) async fn read_entry<T: DeserializeOwned>(
         &self,

@@ -2,12 +2,13 @@
 
 mod attempt;
 mod drains;
+mod release;
 mod take_over;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera_store::{Change, Condition, Store, Transaction};
+use tessera_store::{Condition, Store};
 
 use self::attempt::View;
 use crate::binding::{
@@ -247,36 +248,6 @@ impl Bindings {
         result: LaterChanges,
     ) -> Result<Binding, BindingError> {
         self.step(client, |it, _| it.changes(generation, by, result)).await
-    }
-
-    /// Unbinds a client that has been away for long. Bound again, it begins a later generation.
-    ///
-    /// # Errors
-    /// If `by` doesn't own it in this generation, or it is moving.
-    pub async fn release(
-        &self,
-        client: &ClientName,
-        generation: Generation,
-        by: &ProxyName,
-    ) -> Result<(), BindingError> {
-        let key = self.names.binding(client);
-        for view in self.views() {
-            let attempt = async {
-                let (binding, revision) = match self.read_binding(view, client).await {
-                    Err(BindingError::Unbound) if view == View::Store => return Ok(Some(())),
-                    read => read?,
-                };
-                binding.may_release(generation, by)?;
-                let conditions = vec![Condition::Unchanged(key.clone(), revision)];
-                let changes = vec![Change::Delete { key: key.clone() }];
-                let committed = self.store.commit(Transaction { conditions, changes }).await?;
-                Ok(committed.map(|_| ()))
-            };
-            if view.settle(attempt.await)?.is_some() {
-                return Ok(());
-            }
-        }
-        Err(BindingError::Contended)
     }
 
     /// Gives a move up.

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use tessera_store::Condition;
-
 use super::Bindings;
 use crate::binding::{Binding, Generation, ProxyName, StepRefused};
 use crate::error::BindingError;
@@ -50,16 +48,9 @@ impl Bindings {
                 let owner = read.0.owner();
                 let mut conditions =
                     self.live_unless_owner(view, by, &read.0, needs_import).await?;
-                match self.live(view, owner).await {
-                    // The step was taken before.
-                    _ if owner == by => (),
-                    Ok(_) | Err(BindingError::Unreadable) => {
-                        return Err(BindingError::ProxyLive(owner.clone()));
-                    }
-                    Err(BindingError::ProxyGone(_)) => {
-                        conditions.push(Condition::Absent(self.names.proxy(owner)?));
-                    }
-                    Err(error) => return Err(error),
+                // Otherwise the step was taken before.
+                if owner != by {
+                    conditions.push(self.gone(view, owner).await?);
                 }
                 let next = step(&read.0, self.now())?;
                 self.replace(view, client, read, next, conditions).await

@@ -429,6 +429,42 @@ async fn a_client_that_was_released_begins_a_later_generation() {
 }
 
 #[tokio::test]
+async fn a_client_of_a_proxy_that_is_gone_is_released_once_its_move_is_over() {
+    let world = World::new();
+    let (a, _b) = (world.join("a").await, world.join("b").await);
+    let drone = client("drone");
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let number = world.announce(&drone, "b").await.generation;
+    let table = world.table().await;
+    for bindings in [world.bindings.clone(), world.bindings.clone().with_table(&table)] {
+        let early = bindings.release_abandoned(&drone, number, &proxy("a")).await;
+        assert!(matches!(early, Err(BindingError::Refused(StepRefused::TooSoon(_)))), "{early:?}");
+    }
+    world.pass(TIMES.announce);
+    let release =
+        async |number, owner| world.bindings.release_abandoned(&drone, number, &proxy(owner)).await;
+    assert_eq!(release(number, "a").await, Err(BindingError::ProxyLive(proxy("a"))));
+    a.leave().await.unwrap();
+    assert!(release(generation(1), "a").await.is_err(), "an earlier generation");
+    assert!(release(number, "c").await.is_err(), "another owner");
+    // It comes back right before.
+    let (bindings, lease) = (world.bindings.clone(), Arc::new(Mutex::new(None)));
+    let kept = lease.clone();
+    world.store.before_next_commit(async move {
+        let again = bindings.join(&proxy("a"), entry("a", "same"), TIMES.dwell).unwrap();
+        let table = bindings.table();
+        until("it is back", || table.proxy(&proxy("a")).is_some()).await;
+        *kept.lock().unwrap() = Some(again);
+    });
+    assert_eq!(release(number, "a").await, Err(BindingError::ProxyLive(proxy("a"))));
+    let again = lease.lock().unwrap().take().unwrap();
+    again.leave().await.unwrap();
+    release(number, "a").await.unwrap();
+    assert_eq!(world.bindings.read(&drone).await, Err(BindingError::Unbound));
+    release(number, "a").await.unwrap();
+}
+
+#[tokio::test]
 async fn a_proxy_knows_whether_the_others_hold_it_for_live() {
     let world = World::new();
     let lifetime = Duration::from_millis(300);
