@@ -59,7 +59,7 @@ mod proxies;
 mod table;
 
 pub use binding::{
-    Binding, BindingState, Generation, Import, LaterChanges, MoveTimes, ProxyName,
+    Binding, BindingState, Fence, Generation, Import, LaterChanges, MoveTimes, ProxyName,
     StepRefused,
 };
 pub use bindings::Bindings;

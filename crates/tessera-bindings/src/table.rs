@@ -10,7 +10,7 @@ use tessera_store::{ChangedEntry, Revision, Store, StoreError, StoredEntry};
 use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
-use crate::binding::{Binding, BindingState, Generation, ProxyName};
+use crate::binding::{Binding, BindingState, Fence, Generation, ProxyName};
 use crate::drain::{Drain, DrainScope};
 use crate::entry::decode;
 use crate::names::{ClientName, Names, Subject};
@@ -83,6 +83,8 @@ pub enum Route {
         announce: Option<String>,
         /// Of the binding.
         generation: Generation,
+        /// What the instances of services with state compare.
+        fence: Fence,
     },
     /// It is announced to the client: it takes the step [`switch`](crate::Bindings::switch), then serves.
     Switch {
@@ -240,7 +242,7 @@ impl BindingTable {
         if binding.owner() == own {
             let announced = entries.proxies.get(binding.announced());
             let announce = announced.map(|(proxy, _)| proxy.authority.clone());
-            return Route::Serve { announce, generation };
+            return Route::Serve { announce, generation, fence: binding.fence() };
         }
         let is_next = |next: &ProxyName| next == own;
         let is_announced =

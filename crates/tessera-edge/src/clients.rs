@@ -45,7 +45,10 @@ pub(crate) struct Arrival {
 const UNBOUND: Duration = Duration::from_secs(2);
 
 /// A request in progress.
-pub(crate) struct InProgress(Arc<Client>);
+pub(crate) struct InProgress {
+    client: Arc<Client>,
+    generation: Generation,
+}
 
 impl Clients {
     /// Returns a client, known from now on.
@@ -149,9 +152,14 @@ impl Client {
     /// Begins to execute a request in this generation; `None` once the client was handed over in it, or in a later one.
     pub(crate) fn begin(self: &Arc<Self>, generation: Generation) -> Option<InProgress> {
         self.in_progress.fetch_add(1, Ordering::SeqCst);
-        let request = InProgress(self.clone());
+        let request = InProgress { client: self.clone(), generation };
         // Counted first: a hand-over sees this request, or this request sees the hand-over.
-        (self.handed_over.load(Ordering::SeqCst) < generation.0).then_some(request)
+        self.is_served_in(generation).then_some(request)
+    }
+
+    /// Whether it wasn't handed over in this generation, or in a later one.
+    fn is_served_in(&self, generation: Generation) -> bool {
+        self.handed_over.load(Ordering::SeqCst) < generation.0
     }
 
     /// Hands the client over to the next proxy of this generation: returns when no request is in progress any more.
@@ -189,10 +197,18 @@ impl Drop for Arrival {
     }
 }
 
+impl InProgress {
+    /// Returns whether the request may still be sent: a hand-over doesn't wait for it forever.
+    pub(crate) fn may_be_sent(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let (client, generation) = (self.client.clone(), self.generation);
+        move || client.is_served_in(generation)
+    }
+}
+
 impl Drop for InProgress {
     fn drop(&mut self) {
-        if self.0.in_progress.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.is_quiet.notify_waiters();
+        if self.client.in_progress.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.client.is_quiet.notify_waiters();
         }
     }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use http::header::{HeaderName, HeaderValue, TRAILER, VIA};
 use http::{HeaderMap, StatusCode, Version};
-use tessera_bindings::{ClientName, Generation};
+use tessera_bindings::{ClientName, Fence, Generation};
 use tessera_kit::hex;
 use tessera_proxy::http::hop_by_hop::remove_hop_by_hop;
 
@@ -18,6 +18,10 @@ pub(crate) const OWNER: HeaderName = HeaderName::from_static("tessera-owner");
 pub(crate) const STATE: HeaderName = HeaderName::from_static("tessera-state");
 /// Between proxies: the next proxy refuses a request, which it hasn't executed.
 pub(crate) const REFUSED: HeaderName = HeaderName::from_static("tessera-refused");
+/// Between proxies: requests of the client may have changed its state after this export.
+pub(crate) const INCOMPLETE: HeaderName = HeaderName::from_static("tessera-state-incomplete");
+/// Between a proxy and a service: the [`Fence`] of a request, and the highest that an instance has seen.
+pub(crate) const FENCE: HeaderName = HeaderName::from_static("tessera-fence");
 /// Between a proxy and a service: the version of a client's state.
 pub(crate) const STATE_VERSION: HeaderName = HeaderName::from_static("tessera-state-version");
 
@@ -89,6 +93,21 @@ pub(crate) fn name_to_service(headers: &mut HeaderMap, client: &ClientName) {
     if let Ok(value) = HeaderValue::from_str(&percent_encoded(client)) {
         headers.insert(CLIENT, value);
     }
+}
+
+/// Adds what the instances of services with state compare.
+pub(crate) fn add_fence(headers: &mut HeaderMap, fence: Fence) {
+    headers.insert(FENCE, HeaderValue::from(fence.0));
+}
+
+/// Whether an instance refused a request, since it has seen a higher fence.
+pub(crate) fn is_fenced_off(status: StatusCode, headers: &HeaderMap) -> bool {
+    status == StatusCode::PRECONDITION_FAILED && headers.contains_key(FENCE)
+}
+
+/// Whether an instance has compared the fence of a request.
+pub(crate) fn has_compared(headers: &HeaderMap, fence: Fence) -> bool {
+    headers.get(FENCE).is_some_and(|seen| *seen == HeaderValue::from(fence.0))
 }
 
 /// Names the client and the generation to another proxy.

@@ -12,7 +12,7 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, CallError, Connect, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
 
-use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
+use crate::fields::{self, INCOMPLETE, REFUSED, STATE, STATE_VERSION};
 use crate::state::ClientState;
 use crate::upgrade::call_or_upgrade;
 
@@ -55,6 +55,13 @@ pub(crate) enum StateQuestion {
     Export,
     /// The last state: the other proxy executes no more requests in this generation.
     HandOver,
+}
+
+/// A client's state, as another proxy has exported it.
+pub(crate) struct SealedState {
+    pub(crate) sealed: Bytes,
+    /// Whether no request of the client was in progress there.
+    pub(crate) is_complete: bool,
 }
 
 /// How many WebSockets may be forwarded to a proxy at a time: half of a pool's streams.
@@ -106,14 +113,15 @@ impl Peers {
         }
     }
 
-    /// Returns a client's sealed state, as its owner exports it for this move; empty if it has none.
+    /// Returns a client's sealed state, as its owner exports it for this move.
     pub(crate) async fn state(
         &self,
         owner: &str,
         client: &ClientName,
         generation: Generation,
     ) -> Result<Bytes, String> {
-        self.ask(owner, client, generation, StateQuestion::Export, EXPORT).await
+        let asked = self.ask(owner, client, generation, StateQuestion::Export, EXPORT).await?;
+        Ok(asked.sealed)
     }
 
     /// Takes the client's last state from its earlier owner, which executes no more of its requests.
@@ -123,7 +131,7 @@ impl Peers {
         client: &ClientName,
         generation: Generation,
         limit: Duration,
-    ) -> Result<Bytes, String> {
+    ) -> Result<SealedState, String> {
         self.ask(earlier, client, generation, StateQuestion::HandOver, limit).await
     }
 
@@ -134,23 +142,26 @@ impl Peers {
         generation: Generation,
         question: StateQuestion,
         limit: Duration,
-    ) -> Result<Bytes, String> {
+    ) -> Result<SealedState, String> {
+        let deadline = Deadline::after(limit);
         let pool = self.pool(to, Purpose::State).ok_or_else(|| format!("{to} is no address"))?;
         let mut request = Request::new(Body::empty());
         *request.uri_mut() =
             format!("https://{to}/").parse().map_err(|_| format!("{to} is no host"))?;
         fields::name_to_proxy(request.headers_mut(), client, generation);
         request.headers_mut().insert(STATE, HeaderValue::from_static(question.text()));
-        let call = Call::until(Deadline::after(limit)).repeatable();
+        let call = Call::until(deadline).repeatable();
         let answer = pool.call(request, call).await.map_err(|error| error.to_string())?;
         let response = answer.response;
         match response.status() {
             StatusCode::OK if response.headers().contains_key(STATE_VERSION) => (),
-            StatusCode::NO_CONTENT => return Ok(Bytes::new()),
             other => return Err(format!("{to} answered {other}")),
         }
-        let body = response.into_body().collect_up_to(ClientState::LONGEST_SEALED).await;
-        body.map(|body| body.data).map_err(|error| error.to_string())
+        let is_complete = !response.headers().contains_key(INCOMPLETE);
+        let body = response.into_body().collect_up_to(ClientState::LONGEST_SEALED);
+        let body = deadline.limit(body).await.map_err(|_| format!("{to} is too slow"))?;
+        let sealed = body.map_err(|error| error.to_string())?.data;
+        Ok(SealedState { sealed, is_complete })
     }
 
     /// Returns how many pools there are.

@@ -78,9 +78,10 @@ struct Shared {
     begun: Mutex<Vec<(Method, String)>>,
 }
 
-/// A client's state: how many of its requests were executed, and data that the test planted.
+/// A client's state: the highest fence that was seen, how many of its requests were executed, and data that the test planted.
 #[derive(Clone, Default)]
 struct State {
+    fence: u64,
     count: u64,
     planted: Bytes,
 }
@@ -165,6 +166,7 @@ impl Shared {
     async fn execute(&self, path: String, request: Request<Body>) -> Response<Body> {
         let client = request.headers().get("tessera-client").and_then(|it| it.to_str().ok());
         let client = client.unwrap_or_default().to_owned();
+        let fence = fence(&request);
         let (method, has_state) = (request.method().clone(), path.starts_with("/cart"));
         let body = request.into_body().collect_up_to(LONGEST).await;
         let Ok(body) = body else {
@@ -173,6 +175,9 @@ impl Shared {
             *response.status_mut() = StatusCode::BAD_REQUEST;
             return response;
         };
+        if let Some(highest) = fence.and_then(|fence| self.above(&client, fence)) {
+            return fenced_off(highest);
+        }
         lock(&self.executions.0).push(Execution {
             at: self.at,
             client: client.clone(),
@@ -197,8 +202,16 @@ impl Shared {
         let _ = held.wait_for(|held| !held.contains(&key)).await;
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
+        let Some(fence) = fence(&request) else {
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            return response;
+        };
         if request.method() == Method::GET {
-            if let Some(state) = lock(&self.states).get(client) {
+            if let Some(highest) = self.above(client, fence) {
+                return fenced_off(highest);
+            }
+            let has_state = |it: &&State| it.count > 0 || !it.planted.is_empty();
+            if let Some(state) = lock(&self.states).get(client).filter(has_state) {
                 *response.status_mut() = StatusCode::OK;
                 response.headers_mut().insert("tessera-state-version", state.count.into());
                 let data = [&state.count.to_be_bytes(), &state.planted[..]].concat();
@@ -209,9 +222,36 @@ impl Shared {
         let mut data = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
         let count = data.split_to(8);
         let count = u64::from_be_bytes(count[..].try_into().unwrap());
-        lock(&self.states).insert(client.to_owned(), State { count, planted: data });
+        let mut states = lock(&self.states);
+        let state = states.entry(client.to_owned()).or_default();
+        // The version is the count.
+        if (fence, count) < (state.fence, state.count) {
+            return fenced_off(state.fence);
+        }
+        *state = State { fence, count, planted: data };
+        response.headers_mut().insert("tessera-fence", fence.into());
         response
     }
+
+    /// Notes a fence; returns a higher one that was seen, if any.
+    fn above(&self, client: &str, fence: u64) -> Option<u64> {
+        let mut states = lock(&self.states);
+        let state = states.entry(client.to_owned()).or_default();
+        state.fence = state.fence.max(fence);
+        (state.fence > fence).then_some(state.fence)
+    }
+}
+
+fn fence(request: &Request<Body>) -> Option<u64> {
+    request.headers().get("tessera-fence")?.to_str().unwrap().parse().ok()
+}
+
+/// Refuses what comes after a later owner's.
+fn fenced_off(highest: u64) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::PRECONDITION_FAILED;
+    response.headers_mut().insert("tessera-fence", highest.into());
+    response
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -12,12 +12,15 @@
 //! `abort` leads from Preparing or Announced back to Stable(A, g + 1). Every step names the generation that it belongs to: a
 //! step of an earlier move changes nothing, and a step that is repeated returns what its first execution returned.
 
+mod fence;
 mod steps;
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::fence::Fence;
 
 /// The name of a proxy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

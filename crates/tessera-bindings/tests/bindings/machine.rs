@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use tessera_bindings::{Binding, BindingState, Generation, LaterChanges, StepRefused};
+use tessera_bindings::{Binding, BindingState, Fence, Generation, LaterChanges, StepRefused};
 
 use crate::world::{TIMES, import, proxy};
 
@@ -42,6 +42,18 @@ fn check(before: &Binding, step: &str, after: &Binding) {
     let trace = || format!("{before:?}\n{step}\n{after:?}");
     assert!(after.generation >= before.generation, "{}", trace());
     assert!(after.version >= before.version, "{}", trace());
+    assert!(after.fence() >= before.fence(), "{}", trace());
+    if after.owner() != before.owner() {
+        assert!(after.fence() > before.fence(), "the earlier owner isn't fenced off: {}", trace());
+        let last = Fence::of_last_changes(after.generation);
+        assert!(before.fence() < last && last < after.fence(), "{}", trace());
+    }
+    if let BindingState::Preparing { .. } = after.state {
+        let first = Fence::of_first_import(after.generation);
+        assert!(first < after.fence(), "an import replaces what the owner does: {}", trace());
+        let last = Fence::of_last_changes(Generation(after.generation.0 - 1));
+        assert!(last < first, "the next proxy may have been the owner before: {}", trace());
+    }
     let takes = ["switch", "promote", "adopt"];
     if after.owner() != before.owner() {
         assert!(takes.iter().any(|take| step.starts_with(take)), "{}", trace());

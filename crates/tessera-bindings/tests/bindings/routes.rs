@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tessera_bindings::{
-    Binding, BindingError, BindingState, BindingTable, Bindings, ChangedBinding, ForwardedRoute,
-    ProxyName, Route,
+    Binding, BindingError, BindingState, BindingTable, Bindings, ChangedBinding, Fence,
+    ForwardedRoute, ProxyName, Route,
 };
 use tessera_store::{Change, Store, Transaction};
 
@@ -15,10 +15,12 @@ fn routes(table: &BindingTable) -> [Route; 3] {
     ["a", "b", "c"].map(|name| table.route(&client("drone"), &proxy(name)))
 }
 
-fn serve(announce: &str, number: u64) -> Route {
+/// In this generation, with the fence of the one in which the owner began.
+fn serve(announce: &str, number: u64, since: u64) -> Route {
     Route::Serve {
         announce: Some(format!("{announce}.example:443")),
         generation: generation(number),
+        fence: Fence(4 * generation(since).0 + 3),
     }
 }
 
@@ -38,22 +40,22 @@ async fn one_proxy_serves_and_the_others_forward_in_each_state() {
         until(&format!("{expected:?}"), || routes(&table) == expected).await;
     };
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
-    follow([serve("a", 1), forward("a", 1), forward("a", 1)]).await;
+    follow([serve("a", 1, 1), forward("a", 1), forward("a", 1)]).await;
     let number = world.bindings.begin(&drone, &proxy("b")).await.unwrap().generation;
-    follow([serve("a", 2), forward("a", 2), forward("a", 2)]).await;
+    follow([serve("a", 2, 1), forward("a", 2), forward("a", 2)]).await;
     world.bindings.prepared(&drone, number, &proxy("b"), &import(0)).await.unwrap();
     let has_import =
         |binding: Binding| matches!(binding.state, BindingState::Preparing { import: Some(_), .. });
     until("it is prepared", || table.binding(&drone).is_some_and(has_import)).await;
-    assert_eq!(routes(&table), [serve("a", 2), forward("a", 2), forward("a", 2)]);
+    assert_eq!(routes(&table), [serve("a", 2, 1), forward("a", 2), forward("a", 2)]);
     world.bindings.announce(&drone, number).await.unwrap();
     let switch = Route::Switch { generation: generation(2) };
-    follow([serve("b", 2), switch, forward("a", 2)]).await;
+    follow([serve("b", 2, 1), switch, forward("a", 2)]).await;
     world.bindings.switch(&drone, number, &proxy("b")).await.unwrap();
-    follow([forward("b", 2), serve("b", 2), forward("b", 2)]).await;
+    follow([forward("b", 2), serve("b", 2, 2), forward("b", 2)]).await;
     world.pass(TIMES.drain);
     world.bindings.settle(&drone, number).await.unwrap();
-    follow([forward("b", 2), serve("b", 2), forward("b", 2)]).await;
+    follow([forward("b", 2), serve("b", 2, 2), forward("b", 2)]).await;
 }
 
 /// Two proxies with different views never send a request back and forth.
@@ -104,7 +106,7 @@ async fn a_proxy_that_is_not_live_is_not_announced() {
     let drone = client("drone");
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
     world.announce(&drone, "b").await;
-    until("b is announced", || routes(&table)[0] == serve("b", 2)).await;
+    until("b is announced", || routes(&table)[0] == serve("b", 2, 1)).await;
     b.leave().await.unwrap();
     until("no longer", || matches!(&routes(&table)[0], Route::Serve { announce: None, .. })).await;
 }
@@ -120,7 +122,7 @@ async fn a_table_that_lost_the_store_keeps_what_it_has_until_it_reads_again() {
     until("it is known", || table.binding(&drone).is_some()).await;
     world.store.is_lost.store(true, Ordering::Relaxed);
     until("it isn't current", || !table.is_current()).await;
-    assert_eq!(routes(&table)[..2], [serve("a", 1), forward("a", 1)]);
+    assert_eq!(routes(&table)[..2], [serve("a", 1, 1), forward("a", 1)]);
     a.leave().await.unwrap();
     let delete = Change::Delete { key: b"/pool/b/5:drone".to_vec() };
     let transaction = Transaction { conditions: Vec::new(), changes: vec![delete] };

@@ -250,6 +250,13 @@ impl ServiceSection {
                     "must be a path of its own: clients reach nothing below it, and so not this service",
                 ));
             }
+            let rank = self.instances.first().map(|first| first.rank);
+            if self.instances.iter().any(|it| Some(it.rank) != rank) {
+                return Some((
+                    "state",
+                    "needs instances of one rank, which share it: those of another have none, or that of another proxy",
+                ));
+            }
             if clients.named_by == NamedBy::Nothing {
                 return Some(("state", "needs clients that have names: see [clients] named-by"));
             }
@@ -345,6 +352,11 @@ mod tests {
                 "path = \"/\"",
                 "path = \"/a/b\"\nstate = \"//a\"",
                 "[service.web] state: must be a path of its own",
+            ),
+            (
+                "instances = [\"127.0.0.1:8080\"]",
+                "instances = [\"127.0.0.1:8080\", { address = \"b:1\", rank = 1 }]\nstate = \"/state\"",
+                "[service.web] state: needs instances of one rank",
             ),
             ("path = \"/\"", "path = \"/\"\nserver-name = \"x\"", "[service.web] server-name: has"),
             (

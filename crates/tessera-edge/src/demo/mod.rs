@@ -15,6 +15,8 @@ use tessera_proxy::demo::{self, Trace, failed};
 use tokio::time::{Instant, sleep};
 
 #[cfg(test)]
+pub(crate) use self::service::CountingService;
+#[cfg(test)]
 pub(crate) use self::stage::{Client, Received, proxy};
 pub(crate) use self::stage::{ORIGIN, Stage, until};
 use self::trace::{Actor, Outcome};

@@ -1,4 +1,4 @@
-//! A service: it counts each client's requests, and that is the client's state.
+//! A service: it counts each client's requests, and that is the client's state, with the highest fence that it has seen.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,8 +19,17 @@ use tokio::time::sleep;
 /// An instance.
 #[derive(Default)]
 pub(crate) struct CountingService {
-    counts: Mutex<HashMap<String, u64>>,
+    states: Mutex<HashMap<String, State>>,
     executed: Mutex<Vec<String>>,
+    /// The imports that it has taken: client and fence.
+    imported: Mutex<Vec<(String, u64)>>,
+}
+
+/// A client's state.
+#[derive(Clone, Copy, Default)]
+struct State {
+    fence: u64,
+    count: u64,
 }
 
 /// The longest body.
@@ -28,7 +37,7 @@ const LONGEST: usize = 1 << 20;
 
 impl CountingService {
     /// Serves at a free address, which it returns.
-    pub(super) async fn listen(self: Arc<Self>) -> io::Result<SocketAddr> {
+    pub(crate) async fn listen(self: Arc<Self>) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let upgrades = Some(UpgradeOptions::default());
@@ -48,12 +57,18 @@ impl CountingService {
 
     /// Returns how many requests a client has made, by its state.
     pub(crate) fn count(&self, client: &str) -> u64 {
-        lock(&self.counts).get(client).copied().unwrap_or_default()
+        lock(&self.states).get(client).copied().unwrap_or_default().count
     }
 
     /// Returns the requests that this instance executed: client, method and path.
     pub(crate) fn executed(&self) -> Vec<String> {
         lock(&self.executed).clone()
+    }
+
+    /// Returns the imports that this instance has taken: client and fence.
+    #[cfg(test)]
+    pub(crate) fn imported(&self) -> Vec<(String, u64)> {
+        lock(&self.imported).clone()
     }
 
     async fn answer(&self, request: Request<Body>) -> Response<Body> {
@@ -70,6 +85,9 @@ impl CountingService {
             value.unwrap_or_default().to_owned()
         };
         let client = text(&request, "tessera-client");
+        if let Err(fence) = self.pass(&client, &request) {
+            return fenced_off(fence);
+        }
         lock(&self.executed).push(format!("{client} {} {path}", request.method()));
         if let Some(upgrade) = UpgradeRequest::take(&mut request) {
             let (near, far) = tokio::io::duplex(1024);
@@ -91,9 +109,12 @@ impl CountingService {
         let cookies = text(&request, "cookie");
         let fields = names.map(|name| text(&request, name)).join("|");
         let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default();
-        let mut counts = lock(&self.counts);
-        let count = counts.entry(client).or_default();
-        *count += 1;
+        let count = {
+            let mut states = lock(&self.states);
+            let state = states.entry(client).or_default();
+            state.count += 1;
+            state.count
+        };
         let answer = match path {
             "/fields" => Bytes::from(fields),
             "/cookies" => cookies.into(),
@@ -114,6 +135,9 @@ impl CountingService {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         if request.method() == Method::GET {
+            if let Err(fence) = self.pass(client, &request) {
+                return fenced_off(fence);
+            }
             let count = self.count(client);
             if count > 0 {
                 *response.status_mut() = StatusCode::OK;
@@ -122,13 +146,48 @@ impl CountingService {
             }
             return response;
         }
+        let fence = fence(&request);
         let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
-        match std::str::from_utf8(&body).ok().and_then(|count| count.parse().ok()) {
-            Some(count) => drop(lock(&self.counts).insert(client.to_owned(), count)),
-            None => *response.status_mut() = StatusCode::BAD_REQUEST,
+        let count = std::str::from_utf8(&body).ok().and_then(|count| count.parse().ok());
+        let (Some(fence), Some(count)) = (fence, count) else {
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            return response;
+        };
+        let mut states = lock(&self.states);
+        let state = states.entry(client.to_owned()).or_default();
+        // The version is the count.
+        if (fence, count) < (state.fence, state.count) {
+            return fenced_off(state.fence);
         }
+        *state = State { fence, count };
+        lock(&self.imported).push((client.to_owned(), fence));
+        response.headers_mut().insert("tessera-fence", fence.into());
         response
     }
+
+    /// Notes the fence of a request; fails with a higher one that it has seen.
+    fn pass(&self, client: &str, request: &Request<Body>) -> Result<(), u64> {
+        let Some(fence) = fence(request) else { return Ok(()) };
+        let mut states = lock(&self.states);
+        let state = states.entry(client.to_owned()).or_default();
+        if fence < state.fence {
+            return Err(state.fence);
+        }
+        state.fence = fence;
+        Ok(())
+    }
+}
+
+fn fence(request: &Request<Body>) -> Option<u64> {
+    request.headers().get("tessera-fence")?.to_str().ok()?.parse().ok()
+}
+
+/// Refuses what comes too late.
+fn fenced_off(highest: u64) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::PRECONDITION_FAILED;
+    response.headers_mut().insert("tessera-fence", highest.into());
+    response
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -62,6 +62,9 @@ pub(crate) struct Proxy {
     /// Where the other proxies reach it.
     #[cfg(test)]
     pub(crate) peers: SocketAddr,
+    /// The address of its service.
+    #[cfg(test)]
+    pub(crate) instance: SocketAddr,
     pub(crate) service: Arc<CountingService>,
 }
 
@@ -155,6 +158,8 @@ impl Stage {
             address,
             #[cfg(test)]
             peers: at_port(peers),
+            #[cfg(test)]
+            instance,
             service,
         };
         self.proxies.insert(name, proxy);

@@ -4,16 +4,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera_bindings::{BindingError, BindingState, ClientName, Generation, LaterChanges, Route};
+use tessera_bindings::{
+    BindingError, BindingState, ClientName, Fence, Generation, LaterChanges, Route,
+};
+use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::logging::tracing;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::Edge;
+use super::forwarded::LAST_CHANGES;
 use crate::clients::{Arrival, Client};
 use crate::metrics::MoveStep;
 
-/// How long a client's first request waits for the earlier owner's last changes.
-const LAST_CHANGES: Duration = Duration::from_secs(2);
+/// How long a client's first request waits until the instances have the earlier owner's last changes. An import that comes later
+/// has a lower fence than the request.
+const LAST_IMPORT: Duration = Duration::from_secs(1);
 
 impl Edge {
     /// Takes the step `switch`, so that this proxy owns the client; returns once the table shows it, or shows something else.
@@ -73,12 +78,17 @@ impl Edge {
         }
         let import = async {
             let Some(earlier) = earlier else { return Err("the earlier proxy is gone".to_owned()) };
-            let state = self.peers.last_changes(earlier, name, generation, LAST_CHANGES).await?;
-            self.import(name, generation, &state).await
+            let last = self.peers.last_changes(earlier, name, generation, LAST_CHANGES).await?;
+            let fence = Fence::of_last_changes(generation);
+            let deadline = Deadline::after(LAST_IMPORT);
+            self.import(name, generation, fence, &last.sealed, deadline).await?;
+            match last.is_complete {
+                true => Ok(()),
+                false => Err("requests at the earlier proxy were still in progress".to_owned()),
+            }
         };
-        let imported = timeout(LAST_CHANGES, import).await;
-        let result = match imported.unwrap_or_else(|_| Err("it took too long".to_owned())) {
-            Ok(_) => LaterChanges::Arrived,
+        let result = match import.await {
+            Ok(()) => LaterChanges::Arrived,
             Err(why) => {
                 self.metrics.step(MoveStep::ChangesLost);
                 tracing::warn!(

@@ -1,10 +1,8 @@
 //! Clients' state to and from the instances of services.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, StatusCode};
-use tessera_bindings::{ClientName, Generation};
+use tessera_bindings::{ClientName, Fence, Generation};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
@@ -15,9 +13,6 @@ use crate::fields::{self, STATE_VERSION};
 use crate::services::Service;
 use crate::state::{ClientState, ServiceState};
 
-/// How long an instance may take to export or import.
-const INSTANCE: Duration = Duration::from_secs(2);
-
 impl Edge {
     /// Whether any service has state.
     pub(crate) fn has_state(&self) -> bool {
@@ -25,11 +20,17 @@ impl Edge {
     }
 
     /// Exports a client's state from all services.
-    pub(super) async fn export(&self, name: &ClientName) -> Result<ClientState, String> {
+    pub(super) async fn export(
+        &self,
+        name: &ClientName,
+        fence: Fence,
+        deadline: Deadline,
+    ) -> Result<ClientState, String> {
         let mut state = ClientState::default();
         for service in self.services().iter() {
             if let Some(path) = &service.state
-                && let Some(exported) = export(service, path, name).await?
+                && let Some(exported) =
+                    export(service, path, StateCall { name, fence, deadline }).await?
             {
                 state.0.push(exported);
             }
@@ -45,11 +46,10 @@ impl Edge {
         &self,
         name: &ClientName,
         generation: Generation,
+        fence: Fence,
         sealed: &[u8],
+        deadline: Deadline,
     ) -> Result<u64, String> {
-        if sealed.is_empty() {
-            return Ok(0);
-        }
         let opened = ClientState::open(sealed, &self.state_keys, name, generation, unix());
         let state =
             opened.map_err(|why| format!("the other proxy's state can't be used: {why:?}"))?;
@@ -60,19 +60,26 @@ impl Edge {
             let Some((service, path)) = place else {
                 return Err(format!("the service {} has no state here", part.service));
             };
-            import(service, path, name, part).await?;
+            import(service, path, StateCall { name, fence, deadline }, part).await?;
         }
         Ok(state.version())
     }
 }
 
+/// An export or import.
+#[derive(Clone, Copy)]
+struct StateCall<'c> {
+    name: &'c ClientName,
+    fence: Fence,
+    deadline: Deadline,
+}
+
 async fn export(
     service: &Service,
     path: &str,
-    name: &ClientName,
+    call: StateCall<'_>,
 ) -> Result<Option<ServiceState>, String> {
-    let answer = call(service, Method::GET, path, name, None).await?;
-    let response = answer;
+    let response = call.send(service, Method::GET, path, None).await?;
     let failed = |what: &str| format!("{}: {what}", service.name);
     match response.status() {
         StatusCode::OK => (),
@@ -84,7 +91,8 @@ async fn export(
     let Some(version) = version else {
         return Err(failed("its instance exported without the field tessera-state-version"));
     };
-    let data = response.into_body().collect_up_to(ClientState::LONGEST).await;
+    let data = response.into_body().collect_up_to(ClientState::LONGEST);
+    let data = call.deadline.limit(data).await.map_err(|_| failed("its instance is too slow"))?;
     let data = data.map_err(|error| failed(&error.to_string()))?.data;
     Ok(Some(ServiceState { service: service.name.clone(), version, data }))
 }
@@ -92,37 +100,46 @@ async fn export(
 async fn import(
     service: &Service,
     path: &str,
-    name: &ClientName,
+    call: StateCall<'_>,
     part: &ServiceState,
 ) -> Result<(), String> {
-    let response = call(service, Method::PUT, path, name, Some(part)).await?;
-    match response.status().is_success() {
-        true => Ok(()),
-        false => Err(format!(
-            "{}: its instance answered {} to an import",
-            service.name,
-            response.status()
-        )),
+    let response = call.send(service, Method::PUT, path, Some(part)).await?;
+    let (status, headers) = (response.status(), response.headers());
+    if fields::is_fenced_off(status, headers) {
+        // It has this state or a later one: it also serves the client's owner, or the move is over.
+        return Ok(());
+    }
+    let failed = |what: &str| Err(format!("{}: its instance {what}", service.name));
+    match status.is_success() {
+        true if fields::has_compared(headers, call.fence) => Ok(()),
+        true => failed(
+            "didn't confirm tessera-fence, so an import that comes late could replace newer state: see docs/edge.md",
+        ),
+        false => failed(&format!("answered {status} to an import")),
     }
 }
 
-async fn call(
-    service: &Service,
-    method: Method,
-    path: &str,
-    name: &ClientName,
-    part: Option<&ServiceState>,
-) -> Result<http::Response<Body>, String> {
-    let path = format!("{}/{}", path.trim_end_matches('/'), fields::percent_encoded(name));
-    let body = part.map_or_else(Bytes::new, |part| part.data.clone());
-    let mut request = Request::new(Body::full(body));
-    *request.method_mut() = method;
-    let uri = format!("http://{}{path}", service.any_host());
-    *request.uri_mut() = uri.parse().map_err(|error| format!("{}: {error}", service.name))?;
-    if let Some(part) = part {
-        request.headers_mut().insert(STATE_VERSION, HeaderValue::from(part.version));
+impl StateCall<'_> {
+    async fn send(
+        self,
+        service: &Service,
+        method: Method,
+        path: &str,
+        part: Option<&ServiceState>,
+    ) -> Result<http::Response<Body>, String> {
+        let client = fields::percent_encoded(self.name);
+        let path = format!("{}/{client}", path.trim_end_matches('/'));
+        let body = part.map_or_else(Bytes::new, |part| part.data.clone());
+        let mut request = Request::new(Body::full(body));
+        *request.method_mut() = method;
+        let uri = format!("http://{}{path}", service.any_host());
+        *request.uri_mut() = uri.parse().map_err(|error| format!("{}: {error}", service.name))?;
+        fields::add_fence(request.headers_mut(), self.fence);
+        if let Some(part) = part {
+            request.headers_mut().insert(STATE_VERSION, HeaderValue::from(part.version));
+        }
+        let call = Call::until(self.deadline).repeatable();
+        let answer = service.instances.call(request, call).await;
+        answer.map(|answer| answer.response).map_err(|error| format!("{}: {error}", service.name))
     }
-    let call = Call::until(Deadline::after(INSTANCE)).repeatable();
-    let answer = service.instances.call(request, call).await;
-    answer.map(|answer| answer.response).map_err(|error| format!("{}: {error}", service.name))
 }

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode};
-use tessera_bindings::{ClientName, ForwardedRoute, Generation};
+use tessera_bindings::{ClientName, Fence, ForwardedRoute, Generation, ProxyLease};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
+use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::http::server::{UpgradeRequest, keep};
 use tessera_proxy::logging::tracing;
 use tokio::time::timeout;
 
 use super::Edge;
+use super::requests::OwnRequest;
 use super::response::{no_service, not_admitted, refuse};
 use super::routing::Routed;
-use crate::fields::{self, REFUSED, STATE, STATE_VERSION};
+use crate::fields::{self, INCOMPLETE, REFUSED, STATE, STATE_VERSION};
 use crate::peers::StateQuestion;
 
 impl Edge {
@@ -71,9 +73,10 @@ impl Edge {
         }
         let client = self.clients.at(name, unix());
         match self.route(&client, service.state.is_some()).await {
-            Routed::Serve { announce, in_progress } => {
+            Routed::Serve { announce, fence, in_progress } => {
+                let own = OwnRequest { fence, in_progress: &in_progress };
                 let is_upgrade = request.extensions().get::<UpgradeRequest>().is_some();
-                let mut response = self.execute(service, Some(name), request).await;
+                let mut response = self.execute(service, Some(name), Some(own), request).await;
                 if !is_upgrade {
                     keep(&mut response, in_progress);
                 }
@@ -98,17 +101,17 @@ impl Edge {
         {
             return not_here();
         }
-        if question == StateQuestion::HandOver
-            && timeout(HAND_OVER, self.clients.at(name, unix()).hand_over(generation))
-                .await
-                .is_err()
-        {
-            tracing::warn!(
-                client = %String::from_utf8_lossy(name.as_bytes()),
-                "requests of the client are still in progress: what they change is lost"
-            );
-        }
-        let state = match self.export(name).await {
+        let (fence, limit, is_complete) = match question {
+            StateQuestion::Export => match self.table.binding(name) {
+                Some(binding) if binding.owner() == &self.own => (binding.fence(), EXPORT, true),
+                _ => return not_here(),
+            },
+            StateQuestion::HandOver => {
+                let is_complete = self.hand_over(name, generation).await;
+                (Fence::of_last_changes(generation), LAST_EXPORT, is_complete)
+            }
+        };
+        let state = match self.export(name, fence, Deadline::after(limit)).await {
             Ok(state) => state,
             Err(why) => {
                 tracing::warn!("a client's state can't be exported: {why}");
@@ -120,15 +123,44 @@ impl Edge {
             Some(sealed) => {
                 let mut response = Response::new(Body::full(sealed.into()));
                 response.headers_mut().insert(STATE_VERSION, HeaderValue::from(version));
+                if !is_complete {
+                    response.headers_mut().insert(INCOMPLETE, HeaderValue::from_static("?1"));
+                }
                 response
             }
             None => refuse(StatusCode::INTERNAL_SERVER_ERROR, "the state can't be sealed"),
         }
     }
+
+    /// Executes no more requests of a client in this generation; false if some are still in progress.
+    async fn hand_over(&self, name: &ClientName, generation: Generation) -> bool {
+        let client = self.clients.at(name, unix());
+        let is_quiet = timeout(HAND_OVER, client.hand_over(generation)).await.is_ok();
+        if !is_quiet {
+            tracing::warn!(
+                client = %String::from_utf8_lossy(name.as_bytes()),
+                "requests of the client are still in progress: what they change is lost"
+            );
+        }
+        is_quiet
+    }
 }
 
-/// How long a hand-over waits for requests in progress: less than the next proxy waits for it.
+/// How long the instances may take to export.
+const EXPORT: Duration = Duration::from_secs(2);
+
+/// How long a hand-over waits for requests in progress, and then for the export.
 const HAND_OVER: Duration = Duration::from_millis(1500);
+const LAST_EXPORT: Duration = Duration::from_secs(1);
+
+/// How long the next proxy waits for the answer to a hand-over: longer than it takes.
+pub(crate) const LAST_CHANGES: Duration = Duration::from_secs(3);
+
+// This proxy may have been frozen before it could answer: when it goes on, the next one executes requests.
+const _: () = assert!(
+    LAST_CHANGES.as_millis() > HAND_OVER.as_millis() + LAST_EXPORT.as_millis()
+        && LAST_CHANGES.as_millis() > ProxyLease::LONGEST_PAUSE.as_millis()
+);
 
 /// Refuses a request without having executed it. An Envoy passes the refusal on to the client, who may try again.
 fn not_here() -> Response<Body> {

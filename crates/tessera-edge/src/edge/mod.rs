@@ -28,6 +28,8 @@ use tokio::time::{Instant, timeout_at};
 
 pub(crate) use self::requests::ClientConnection;
 pub(crate) use self::routing::Routed;
+#[cfg(test)]
+pub(crate) use self::{forwarded::LAST_CHANGES, requests::OwnRequest};
 use crate::clients::Clients;
 use crate::metrics::Metrics;
 use crate::names::Naming;

@@ -10,13 +10,15 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tessera_bindings::{
-    Binding, BindingError, BindingState, ChangedBinding, ChangedBindings, ClientName, Generation,
-    Import, ProxyName, StepRefused,
+    Binding, BindingError, BindingState, ChangedBinding, ChangedBindings, ClientName, Fence,
+    Generation, Import, ProxyName, StepRefused,
 };
 use tessera_kit::clock::unix;
 use tessera_kit::hex;
+use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::logging::tracing;
 use tokio::sync::Semaphore;
 
@@ -33,6 +35,9 @@ struct Preparation {
 
 /// How many clients may prepare here at a time; others wait.
 const PREPARING: usize = 64;
+
+/// How long the instances may take to import.
+const IMPORT: Duration = Duration::from_secs(2);
 
 /// The steps that are under way.
 #[derive(Clone)]
@@ -203,7 +208,8 @@ impl Edge {
             return Err(format!("its owner {owner} isn't live"));
         };
         let sealed = self.peers.state(&owner.forward, client, generation).await?;
-        self.import(client, generation, &sealed).await
+        let (fence, deadline) = (Fence::of_first_import(generation), Deadline::after(IMPORT));
+        self.import(client, generation, fence, &sealed, deadline).await
     }
 
     /// Moves the one-time keys of a client to the vault of another proxy.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::{ALT_SVC, SET_COOKIE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use tessera_bindings::{ClientName, Generation};
+use tessera_bindings::{ClientName, Fence, Generation};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::Call;
+use tessera_proxy::http::client::{Call, CallErrorKind, Permission};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::http::server::{UpgradeRequest, keep};
 use tessera_proxy::logging::tracing;
@@ -19,7 +19,7 @@ use tokio::sync::{Notify, watch};
 use super::response::{failed, no_service, not_admitted, refuse};
 use super::routing::{MOVING, Routed};
 use super::{Edge, PATIENCE};
-use crate::clients::Client;
+use crate::clients::{Client, InProgress};
 use crate::config::is_authority;
 use crate::fields;
 use crate::metrics::RequestResult;
@@ -37,6 +37,13 @@ pub(crate) struct ClientConnection {
     named: Notify,
     /// Whether the one-time keys of this connection's tickets went where the client's next connection goes.
     has_moved_keys: AtomicBool,
+}
+
+/// A request that this proxy executes as the client's owner.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnRequest<'r> {
+    pub(crate) fence: Fence,
+    pub(crate) in_progress: &'r InProgress,
 }
 
 /// How often a request is forwarded, if each time the other proxy refuses it.
@@ -107,7 +114,7 @@ impl Edge {
         let named = self.naming.client(identity, request.headers());
         self.naming.hide(request.headers_mut());
         let Some(named) = named else {
-            let mut response = self.execute(service, None, request).await;
+            let mut response = self.execute(service, None, None, request).await;
             if let Some(cookie) = self.naming.new_cookie(tessera_aws_lc::provider().random) {
                 response.headers_mut().append(SET_COOKIE, cookie);
             }
@@ -160,9 +167,10 @@ impl Edge {
         let name = &client.name;
         for _ in 0..FORWARDS {
             match self.route(client, service.state.is_some()).await {
-                Routed::Serve { announce, in_progress } => {
+                Routed::Serve { announce, fence, in_progress } => {
+                    let own = OwnRequest { fence, in_progress: &in_progress };
                     let is_upgrade = request.extensions().get::<UpgradeRequest>().is_some();
-                    let mut response = self.execute(service, Some(name), request).await;
+                    let mut response = self.execute(service, Some(name), Some(own), request).await;
                     // A WebSocket ends where it is, and no hand-over waits for it.
                     if !is_upgrade {
                         keep(&mut response, in_progress);
@@ -170,7 +178,9 @@ impl Edge {
                     self.announce(&mut response, &announce);
                     return response;
                 }
-                Routed::ServeUnbound => return self.execute(service, Some(name), request).await,
+                Routed::ServeUnbound => {
+                    return self.execute(service, Some(name), None, request).await;
+                }
                 Routed::Forward { to, generation, .. } => {
                     let again = repeated(&request);
                     match self.forward(&to, name, generation, request).await {
@@ -197,11 +207,12 @@ impl Edge {
         self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, MOVING))
     }
 
-    /// Sends a request to an instance of its service.
-    pub(super) async fn execute(
-        &self,
+    /// Sends a request to an instance of its service, which is one without state if the client has no owner.
+    pub(crate) async fn execute(
+        self: &Arc<Self>,
         service: &Service,
         client: Option<&ClientName>,
+        own: Option<OwnRequest<'_>>,
         mut request: Request<Body>,
     ) -> Response<Body> {
         if let Some(client) = client {
@@ -211,16 +222,28 @@ impl Edge {
         if service.is_repeatable || is_safe(request.method()) {
             call = call.repeatable();
         }
+        if let Some(own) = own.filter(|_| service.state.is_some()) {
+            fields::add_fence(request.headers_mut(), own.fence);
+            let (edge, may_be_sent) = (self.clone(), own.in_progress.may_be_sent());
+            let is_own = move || edge.table.is_sure_for(&edge.lease) && may_be_sent();
+            call = call.while_permitted(Permission::new(is_own));
+        }
         match call_or_upgrade(&service.instances, request, call, service.upgrades).await {
             Ok(mut response) => {
                 let status = response.status();
+                if fields::is_fenced_off(status, response.headers()) {
+                    return self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, MOVING));
+                }
                 fields::clean_response(response.headers_mut(), status);
                 self.metrics.request(RequestResult::Served);
                 response
             }
             Err(error) => {
                 tracing::debug!(service = service.name, "{error}");
-                self.metrics.request(RequestResult::Failed);
+                self.metrics.request(match error.kind {
+                    CallErrorKind::Withdrawn => RequestResult::Refused,
+                    _ => RequestResult::Failed,
+                });
                 failed("the service", &error)
             }
         }

@@ -50,6 +50,10 @@ pub(super) fn not_admitted(service: &Service, status: StatusCode) -> Response<Bo
 /// Refuses a request that could not be passed on. 503: it wasn't executed, and may be sent again.
 pub(super) fn failed(whose: &str, error: &CallError) -> Response<Body> {
     match (&error.kind, error.sent) {
+        (CallErrorKind::Withdrawn, Delivery::Nothing) => refuse(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "another proxy may serve the client now: try again",
+        ),
         (CallErrorKind::DeadlineExceeded, _) => {
             refuse(StatusCode::GATEWAY_TIMEOUT, &format!("{whose} didn't answer in time"))
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tessera_bindings::{BindingError, ClientName, Generation, ProxyName, Route};
+use tessera_bindings::{BindingError, ClientName, Fence, Generation, ProxyName, Route};
 
 use super::Edge;
 use crate::clients::{Client, InProgress};
@@ -12,6 +12,8 @@ pub(crate) enum Routed {
     /// It executes the request, and announces this proxy.
     Serve {
         announce: String,
+        /// For an instance of a service with state.
+        fence: Fence,
         /// Until the request has ended.
         in_progress: InProgress,
     },
@@ -50,7 +52,7 @@ impl Edge {
                 client.has_binding();
             }
             match route {
-                Route::Serve { announce, generation } => {
+                Route::Serve { announce, generation, fence } => {
                     if has_state && client.is_arriving() {
                         client.arrived().await;
                         continue;
@@ -61,7 +63,7 @@ impl Edge {
                     if let Some(in_progress) = client.begin(generation) {
                         // The announced proxy may have just died: this one still serves.
                         let announce = announce.unwrap_or_else(|| self.entry.authority.clone());
-                        return Routed::Serve { announce, in_progress };
+                        return Routed::Serve { announce, fence, in_progress };
                     }
                     // The next proxy owns it already, which the table will show.
                     let is_over =

@@ -68,14 +68,16 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
         HeaderValueOption::set(fields::CLIENT.as_str(), fields::percent_encoded(&client.name));
     let routed = timeout(PATIENCE, edge.route(&client, edge.has_state())).await;
     match routed.unwrap_or(Routed::Refuse("the client is moving: try again")) {
-        Routed::Serve { announce, .. } => {
+        Routed::Serve { announce, fence, .. } => {
             edge.metrics.request(RequestResult::Served);
             let announced = edge.alt_svc(&announce);
             let announced = announced.as_ref().and_then(|value| value.to_str().ok());
             let announced = announced.map(|value| HeaderValueOption::set("alt-svc", value));
+            let fence = HeaderValueOption::set(fields::FENCE.as_str(), fence.to_string());
+            let own = [name].into_iter().chain(edge.has_state().then_some(fence)).collect();
             allow(OkHttpResponse {
                 response_headers_to_add: announced.into_iter().collect(),
-                ..ok(vec![name], &[fields::CLIENT])
+                ..ok(own, &[fields::CLIENT, fields::FENCE])
             })
         }
         Routed::ServeUnbound => {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, StatusCode};
-use tessera_bindings::{ClientName, Generation};
+use tessera_bindings::{ClientName, Fence, Generation};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::deadline::Deadline;
@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 
 use super::world::World;
 use crate::demo::{ORIGIN, proxy};
+use crate::edge::LAST_CHANGES;
 use crate::fields::{self, STATE, STATE_VERSION};
 use crate::peers::ForwardError;
 use crate::state::{ClientState, ServiceState};
@@ -56,13 +57,17 @@ fn answer(head: &str, len: usize) -> String {
 
 /// Asks the proxy for a client's state, as the next one does.
 async fn export(world: &World) -> StatusCode {
+    ask_for_state(world, "export").await
+}
+
+async fn ask_for_state(world: &World, question: &'static str) -> StatusCode {
     world.client(Some("drone.example")).get("/").await;
     let name = world.only_client().await;
     let generation = world.table.binding(&name).unwrap().generation;
     let mut request = Request::new(Body::empty());
     *request.uri_mut() = format!("https://{ORIGIN}/").parse().unwrap();
     fields::name_to_proxy(request.headers_mut(), &name, generation);
-    request.headers_mut().insert(STATE, HeaderValue::from_static("export"));
+    request.headers_mut().insert(STATE, HeaderValue::from_static(question));
     let response = world.edge("a").answer_peer(request).await;
     assert_eq!(response.headers().contains_key(STATE_VERSION), response.status().is_success());
     response.status()
@@ -98,6 +103,35 @@ async fn state_that_is_too_long_at_all_services_together_is_not_exported() {
     }
 }
 
+/// An instance that takes connections, and answers nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_that_takes_too_long_is_refused_before_the_next_proxy_gives_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let more = format!(
+        "[service.other]\npath = \"/other\"\ninstances = [\"{}\"]\nstate = \"/state\"\n{CERTIFICATES}",
+        listener.local_addr().unwrap()
+    );
+    let world = World::start(&["a"], more.leak()).await;
+    let asked = tokio::time::timeout(LAST_CHANGES, ask_for_state(&world, "hand-over")).await;
+    assert_eq!(asked.unwrap().as_u16(), 502);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_an_instance_fences_off_may_be_sent_again() {
+    for (head, expected) in [
+        ("412 Precondition Failed\r\ntessera-fence: 27", StatusCode::SERVICE_UNAVAILABLE),
+        ("412 Precondition Failed", StatusCode::PRECONDITION_FAILED),
+        ("409 Conflict\r\ntessera-fence: 27", StatusCode::CONFLICT),
+    ] {
+        let (world, asked) = with_instance(answer(head, 0), "").await;
+        let got = world.client(Some("drone.example")).post("/other", "x").await;
+        assert_eq!((got.status, got.field("tessera-fence")), (expected, ""), "{head}");
+        let is_refused = expected == StatusCode::SERVICE_UNAVAILABLE;
+        assert_eq!(got.field("retry-after") == "1", is_refused);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_an_instance_may_have_executed_is_sent_once() {
     let (world, asked) = with_instance(String::new(), "").await;
@@ -111,7 +145,13 @@ async fn a_request_that_an_instance_may_have_executed_is_sent_once() {
 async fn an_import_that_an_instance_refuses_prepares_nothing() {
     let drone = ClientName::new("dns:drone.example").unwrap();
     for (answer, service, is_imported) in [
-        (answer("204 No Content", 0), "other", true),
+        (answer("204 No Content\r\ntessera-fence: 26", 0), "other", true),
+        // It doesn't compare, or something else.
+        (answer("204 No Content", 0), "other", false),
+        (answer("204 No Content\r\ntessera-fence: 25", 0), "other", false),
+        // It has a later state, as an instance has that serves the client's owner too.
+        (answer("412 Precondition Failed\r\ntessera-fence: 27", 0), "other", true),
+        (answer("412 Precondition Failed", 0), "other", false),
         (answer("409 Conflict", 0), "other", false),
         (answer("302 Found\r\nlocation: http://x/", 0), "other", false),
         (answer("204 No Content", 0), "web", false),
@@ -122,9 +162,14 @@ async fn an_import_that_an_instance_refuses_prepares_nothing() {
         let data = vec![7; 9].into();
         let state = ClientState(vec![ServiceState { service: service.into(), version: 7, data }]);
         let sealed = state.seal(&a.state_keys, &drone, Generation(7), unix()).unwrap();
-        let imported = a.import(&drone, Generation(7), &sealed).await;
+        let import = async |generation| {
+            let fence = Fence::of_first_import(Generation(7));
+            let deadline = Deadline::after(Duration::from_secs(20));
+            a.import(&drone, Generation(generation), fence, &sealed, deadline).await
+        };
+        let imported = import(7).await;
         assert_eq!(imported.is_ok(), is_imported, "{service}: {imported:?}");
-        assert!(a.import(&drone, Generation(8), &sealed).await.is_err(), "another move's");
+        assert!(import(8).await.is_err(), "another move's");
     }
 }
 

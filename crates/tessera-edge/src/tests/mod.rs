@@ -6,6 +6,7 @@ mod attacks;
 mod clients;
 mod ends;
 mod envoy;
+mod fences;
 mod instances;
 mod moves;
 mod world;

@@ -1,0 +1,139 @@
+//! What comes late: requests and imports of an earlier owner.
+
+use std::sync::Arc;
+
+use http::{Request, StatusCode};
+use tessera_bindings::{BindingState, ClientName, Fence, Generation, LaterChanges};
+use tessera_proxy::http::body::Body;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::world::{World, until};
+use crate::demo::{CountingService, ORIGIN, proxy};
+use crate::edge::OwnRequest;
+
+const WITH_STATE: &str =
+    "state = \"/state\"\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+const DRONE: &str = "dns%3Adrone.example";
+
+/// Moves a client that a proxy serves, by two requests to the other one.
+async fn moves(world: &World, client: &ClientName, to: &str) -> Generation {
+    let binding = || world.table.binding(client).unwrap();
+    until("it may move", || matches!(binding().state, BindingState::Stable { .. })).await;
+    world.announce(client, to).await;
+    let drone = world.client(Some("drone.example"));
+    for _ in 0..2 {
+        assert_eq!(drone.get("/").await.status, StatusCode::OK);
+    }
+    assert_eq!(binding().owner(), &proxy(to));
+    binding().generation
+}
+
+/// An import may be on its way when the proxy has given up on it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_that_comes_late_replaces_nothing() {
+    let world = World::start(&["a", "b"], WITH_STATE).await;
+    world.client(Some("drone.example")).get("/").await;
+    let name = world.only_client().await;
+    let generation = moves(&world, &name, "b").await;
+    let b = &world.proxies["b"];
+    let fences =
+        [Fence::of_first_import(generation), Fence::of_last_changes(generation)].map(|it| it.0);
+    assert_eq!(b.service.imported(), fences.map(|fence| (DRONE.to_owned(), fence)));
+    let before = b.service.count(DRONE);
+    for fence in fences {
+        let mut late = TcpStream::connect(b.instance).await.unwrap();
+        let request = format!(
+            "PUT /state/{DRONE} HTTP/1.1\r\nhost: x\r\ntessera-fence: {fence}\r\ntessera-state-version: 1\r\n\
+             content-length: 1\r\nconnection: close\r\n\r\n1"
+        );
+        late.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        late.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 412"), "{answer}");
+    }
+    assert_eq!(b.service.count(DRONE), before);
+}
+
+/// Two proxies of an edge have the same instance.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_of_both_proxies_keeps_what_it_has() {
+    let shared = Arc::new(CountingService::default());
+    let address = shared.clone().listen().await.unwrap();
+    let more = format!(
+        "[service.shared]\npath = \"/shared\"\nstate = \"/state\"\ninstances = [\"{address}\"]\n\
+         [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n"
+    );
+    let world = World::start(&["a", "b"], more.leak()).await;
+    let drone = world.client(Some("drone.example"));
+    drone.get("/shared").await;
+    let name = world.only_client().await;
+    let mut count = 1;
+    for to in ["b", "a", "b"] {
+        let stable =
+            || matches!(world.table.binding(&name).unwrap().state, BindingState::Stable { .. });
+        until("it may move", stable).await;
+        world.announce(&name, to).await;
+        // At the earlier owner, then at the next one.
+        for _ in 0..3 {
+            count += 1;
+            assert_eq!(drone.get("/shared").await.body, count.to_string());
+        }
+        assert_eq!(world.table.binding(&name).unwrap().owner(), &proxy(to));
+    }
+    // At a hand-over with the same version, which changes nothing.
+    let is_last = |(_, fence): &(String, u64)| fence % 4 == 1;
+    assert!(shared.imported().iter().all(is_last), "{:?}", shared.imported());
+}
+
+/// It waits for a connection to its service meanwhile, or its process stands still.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_of_a_client_that_was_handed_over_is_not_sent() {
+    let world = World::start(&["a"], WITH_STATE).await;
+    world.client(Some("drone.example")).get("/").await;
+    let name = world.only_client().await;
+    let (a, binding) = (world.edge("a"), world.table.binding(&name).unwrap());
+    let client = a.clients.get(&name).unwrap();
+    let (services, generation) = (a.services(), binding.generation);
+    let service = services.iter().next().unwrap();
+    let send = async |in_progress| {
+        let request = Request::get(format!("https://{ORIGIN}/")).body(Body::empty()).unwrap();
+        let own = OwnRequest { fence: binding.fence(), in_progress };
+        a.execute(service, Some(&name), Some(own), request).await.status()
+    };
+    let in_progress = client.begin(generation).unwrap();
+    assert_eq!(send(&in_progress).await, StatusCode::OK);
+    let mut over = std::pin::pin!(client.hand_over(generation));
+    assert!(futures_util::poll!(&mut over).is_pending());
+    assert_eq!(send(&in_progress).await, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(world.executed().len(), 2);
+    // Nor while others may own its clients.
+    let in_progress = client.begin(Generation(generation.0 + 1)).unwrap();
+    a.lease.leave().await.unwrap();
+    assert_eq!(send(&in_progress).await, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(world.executed().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_request_changes_after_the_hand_over_counts_as_lost() {
+    let world = World::start(&["a", "b"], WITH_STATE).await;
+    let drone = world.client(Some("drone.example"));
+    drone.get("/").await;
+    let name = world.only_client().await;
+    world.announce(&name, "b").await;
+    drone.get("/").await;
+    let hangs = tokio::spawn({
+        let other = world.client(Some("drone.example"));
+        async move { other.get_if_answered("/hang").await }
+    });
+    until("it is executed", || world.executed().iter().any(|it| it.ends_with("/hang"))).await;
+    assert_eq!(drone.get("/").await.status, StatusCode::OK);
+    let changes = || match world.table.binding(&name).unwrap().state {
+        BindingState::Switched { changes, .. } => Some(changes),
+        _ => None,
+    };
+    until("it is known", || changes() != Some(LaterChanges::Awaited)).await;
+    assert_eq!(changes(), Some(LaterChanges::Lost));
+    assert_eq!(world.proxies["b"].service.count(DRONE), 3, "what it could export has come");
+    hangs.abort();
+}
