@@ -7,17 +7,21 @@ use std::time::Duration;
 
 use tessera_bindings::{ClientName, Generation};
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, watch};
+use tokio::time::Instant;
 
-/// The clients that were here, until they have been away for long.
-#[derive(Default)]
-pub(crate) struct Clients(Mutex<HashMap<ClientName, Arc<Client>>>);
+/// The clients that were here, until they have been away for long. By the time that has passed: if the clock is set, no client
+/// has been away.
+pub(crate) struct Clients {
+    all: Mutex<HashMap<ClientName, Arc<Client>>>,
+    began: Instant,
+}
 
 /// One client.
 pub(crate) struct Client {
     pub(crate) name: ClientName,
     /// What its certificate names, which is also what its one-time keys are kept by.
     pub(crate) identity: OnceLock<Vec<u8>>,
-    /// When it was last here, in seconds by the clock of the caller.
+    /// When it was last here, in milliseconds since the beginning.
     seen: AtomicU64,
     /// Requests that this proxy executes.
     in_progress: AtomicUsize,
@@ -51,8 +55,12 @@ pub(crate) struct InProgress {
 }
 
 impl Clients {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { all: Mutex::default(), began: now }
+    }
+
     /// Returns a client, known from now on.
-    pub(crate) fn at(&self, name: &ClientName, now: Duration) -> Arc<Client> {
+    pub(crate) fn at(&self, name: &ClientName, now: Instant) -> Arc<Client> {
         let mut clients = self.lock();
         let client = match clients.get(name) {
             Some(client) => client.clone(),
@@ -62,12 +70,12 @@ impl Clients {
                 client
             }
         };
-        client.seen.store(now.as_secs(), Ordering::Relaxed);
+        client.seen.store(self.millis(now), Ordering::Relaxed);
         client
     }
 
     /// Notes a client that another process of this proxy has bound, unless it is known.
-    pub(crate) fn know(&self, name: &ClientName, now: Duration) {
+    pub(crate) fn know(&self, name: &ClientName, now: Instant) {
         if self.get(name).is_none() {
             self.at(name, now).has_binding();
         }
@@ -79,13 +87,13 @@ impl Clients {
     }
 
     /// Forgets the clients that have been away for `idle` at `now`, and returns them; those that never had a binding earlier.
-    pub(crate) fn take_idle(&self, now: Duration, idle: Duration) -> Vec<ClientName> {
-        let before = |idle| now.saturating_sub(idle).as_secs();
-        let (before, unbound_before) = (before(idle), before(idle.min(UNBOUND)));
+    pub(crate) fn take_idle(&self, now: Instant, idle: Duration) -> Vec<ClientName> {
+        let now = self.millis(now);
         let is_idle = |client: &Client| {
             let is_bound = client.is_bound.load(Ordering::Relaxed);
-            let before = if is_bound { before } else { unbound_before };
-            client.seen.load(Ordering::Relaxed) < before
+            let idle = if is_bound { idle } else { idle.min(UNBOUND) };
+            let away = now.saturating_sub(client.seen.load(Ordering::Relaxed));
+            u128::from(away) > idle.as_millis()
                 && client.in_progress.load(Ordering::SeqCst) == 0
                 && client.leaving.receiver_count() == 0
         };
@@ -107,7 +115,12 @@ impl Clients {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ClientName, Arc<Client>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn millis(&self, now: Instant) -> u64 {
+        let since = now.saturating_duration_since(self.began);
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -220,9 +233,14 @@ mod tests {
     use super::*;
 
     fn clients() -> (Clients, Arc<Client>) {
-        let clients = Clients::default();
-        let client = clients.at(&ClientName::new("drone").unwrap(), Duration::from_secs(100));
+        let clients = Clients::new(Instant::now());
+        let client = clients.at(&ClientName::new("drone").unwrap(), after(&clients, 100));
         (clients, client)
+    }
+
+    /// Returns the time so many seconds after the beginning.
+    fn after(clients: &Clients, seconds: u64) -> Instant {
+        clients.began + Duration::from_secs(seconds)
     }
 
     #[tokio::test]
@@ -243,7 +261,7 @@ mod tests {
     fn only_clients_that_are_away_are_forgotten() {
         let (clients, client) = clients();
         client.has_binding();
-        let idle = |now| clients.take_idle(Duration::from_secs(now), Duration::from_secs(10));
+        let idle = |now| clients.take_idle(after(&clients, now), Duration::from_secs(10));
         assert_eq!(idle(105), []);
         let request = client.begin(Generation(1));
         assert_eq!(idle(200), []);
@@ -259,9 +277,9 @@ mod tests {
     fn a_client_that_nothing_binds_is_soon_forgotten() {
         let (clients, client) = clients();
         let bound = ClientName::new("bound").unwrap();
-        clients.know(&bound, Duration::from_secs(100));
-        clients.know(&bound, Duration::from_secs(200));
-        let idle = |now| clients.take_idle(Duration::from_secs(now), Duration::from_secs(50));
+        clients.know(&bound, after(&clients, 100));
+        clients.know(&bound, after(&clients, 200));
+        let idle = |now| clients.take_idle(after(&clients, now), Duration::from_secs(50));
         assert_eq!(idle(102), []);
         assert_eq!(idle(103), std::slice::from_ref(&client.name));
         assert_eq!(idle(150), []);

@@ -11,7 +11,7 @@ use tessera_proxy::http::body::Body;
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::http::server::{UpgradeRequest, keep};
 use tessera_proxy::logging::tracing;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::Edge;
 use super::requests::OwnRequest;
@@ -71,7 +71,7 @@ impl Edge {
         if let Err(status) = admitted {
             return not_admitted(service, status);
         }
-        let client = self.clients.at(name, unix());
+        let client = self.clients.at(name, Instant::now());
         match self.route(&client, service.state.is_some()).await {
             Routed::Serve { announce, fence, in_progress } => {
                 let own = OwnRequest { fence, in_progress: &in_progress };
@@ -134,7 +134,7 @@ impl Edge {
 
     /// Executes no more requests of a client in this generation; false if some are still in progress.
     async fn hand_over(&self, name: &ClientName, generation: Generation) -> bool {
-        let client = self.clients.at(name, unix());
+        let client = self.clients.at(name, Instant::now());
         let is_quiet = timeout(HAND_OVER, client.hand_over(generation)).await.is_ok();
         if !is_quiet {
             tracing::warn!(

@@ -22,7 +22,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use tessera_bindings::{BindingTable, Bindings, ClientName, ProxyEntry, ProxyLease, ProxyName};
-use tessera_kit::clock::unix;
 use tessera_vault::{SiteVault, WrappingKeys};
 use tokio::time::{Instant, timeout_at};
 
@@ -106,14 +105,14 @@ impl Edge {
                 "steps that are due wait for the store: {error}"
             );
         }
-        for client in self.clients.take_idle(unix(), self.settings.idle) {
+        for client in self.clients.take_idle(Instant::now(), self.settings.idle) {
             if let Some(binding) = self.table.binding(&client)
                 && binding.owner() == &self.own
             {
                 let released = self.bindings.release(&client, binding.generation, &self.own).await;
                 if released.is_err() {
                     // It is moving, or the store is away: later.
-                    self.clients.know(&client, unix());
+                    self.clients.know(&client, Instant::now());
                 }
             }
         }

@@ -16,11 +16,11 @@ use tessera_bindings::{
     Binding, BindingError, BindingState, ChangedBinding, ChangedBindings, ClientName, Fence,
     Generation, Import, ProxyName, StepRefused,
 };
-use tessera_kit::clock::unix;
 use tessera_kit::hex;
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::logging::tracing;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::Edge;
 use crate::metrics::MoveStep;
@@ -82,7 +82,7 @@ impl Edge {
         let Some(binding) = binding else { return };
         if binding.owner() == &self.own {
             // So that it is released if it never comes.
-            self.clients.know(client, unix());
+            self.clients.know(client, Instant::now());
         }
         let Binding { generation, state, version, .. } = binding;
         match state {

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::header::{ALT_SVC, SET_COOKIE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use tessera_bindings::{ClientName, Fence, Generation};
-use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, CallErrorKind, Permission};
 use tessera_proxy::http::deadline::Deadline;
@@ -15,6 +14,7 @@ use tessera_proxy::http::server::{UpgradeRequest, keep};
 use tessera_proxy::logging::tracing;
 use tessera_tokio::http::EarlyRequest;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use super::response::{failed, no_service, not_admitted, refuse};
 use super::routing::{MOVING, Routed};
@@ -120,7 +120,7 @@ impl Edge {
             }
             return response;
         };
-        let client = self.clients.at(&named.name, unix());
+        let client = self.clients.at(&named.name, Instant::now());
         if let Some(identity) = named.identity {
             client.identity.get_or_init(|| identity);
         }

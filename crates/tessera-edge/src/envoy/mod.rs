@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use http::header::{COOKIE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tessera_kit::clock::unix;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use self::messages::{
     CheckRequest, CheckResponse, DeniedHttpResponse, HeaderValueOption, HttpRequest, HttpStatus,
@@ -60,7 +59,7 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
             ..ok(Vec::new(), &[])
         });
     };
-    let client = edge.clients.at(&named.name, unix());
+    let client = edge.clients.at(&named.name, Instant::now());
     if let Some(identity) = named.identity {
         client.identity.get_or_init(|| identity);
     }

@@ -22,6 +22,7 @@ use tessera_vault::WrappingPurpose;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use self::listener::{ListenerContext, Service};
 use crate::clients::Clients;
@@ -136,7 +137,7 @@ impl RunningEdge {
             bindings: bindings.with_table(&table),
             table,
             lease,
-            clients: Clients::default(),
+            clients: Clients::new(Instant::now()),
             naming: Naming::new(
                 &configuration.clients,
                 load::pool_keys(&pool.key, WrappingPurpose::ClientCookie)?,

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use tessera_bindings::{ClientName, Generation};
 use tessera_proxy::http::body::Body;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::world::{World, connect, read_until, until};
 use crate::demo::{ORIGIN, proxy};
@@ -95,7 +95,7 @@ async fn requests_that_are_cancelled_at_an_arrival_leave_nothing_behind() {
     let b = world.edge("b");
     until("it is bound", || b.table.binding(&drone).is_some()).await;
     world.announce(&drone, "b").await;
-    let client = b.clients.at(&drone, Duration::ZERO);
+    let client = b.clients.at(&drone, Instant::now());
     let arrival = client.arrive().await;
     let before = Arc::strong_count(&client);
     for _ in 0..100 {
