@@ -8,7 +8,7 @@ use crate::config::{ClientsSection, Edge, PeersSection, ProxySection};
 lasting!(ProxySection: name, site, listen, announce, one_time_keys);
 lasting!(PeersSection: listen, address);
 // A proxy whose clients' names change would serve others' state.
-lasting!(ClientsSection: named_by, cookie, bound, idle);
+lasting!(ClientsSection: named_by, cookie, bound, bound_per_address, idle);
 
 /// Resets settings that can't change while the process runs to their running values, and returns them.
 pub(crate) fn keep(running: &Edge, wanted: &mut Edge) -> PendingChanges {

@@ -9,6 +9,8 @@ use tessera_bindings::{ClientName, Generation};
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
+use crate::newcomers::NewcomerPlace;
+
 /// The clients that were here, until they have been away for long. By the time that has passed: if the clock is set, no client
 /// has been away.
 pub(crate) struct Clients {
@@ -37,6 +39,8 @@ pub(crate) struct Client {
     arrival: Arc<AsyncMutex<()>>,
     /// Whether it has had a binding.
     is_bound: AtomicBool,
+    /// That of the address from which it was bound, if that counts.
+    place: OnceLock<NewcomerPlace>,
 }
 
 /// A client whose owner this proxy becomes.
@@ -137,6 +141,7 @@ impl Client {
             is_arriving: AtomicBool::new(false),
             arrival: Arc::default(),
             is_bound: AtomicBool::new(false),
+            place: OnceLock::new(),
         }
     }
 
@@ -150,6 +155,17 @@ impl Client {
     /// Notes that it has a binding.
     pub(crate) fn has_binding(&self) {
         self.is_bound.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it counts at an address.
+    pub(crate) fn has_place(&self) -> bool {
+        self.place.get().is_some()
+    }
+
+    /// Counts it at an address, until it is forgotten.
+    pub(crate) fn take_place(&self, place: NewcomerPlace) {
+        // If it has one already, this one is given up.
+        let _ = self.place.set(place);
     }
 
     /// Whether it is arriving.

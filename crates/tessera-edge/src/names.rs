@@ -93,6 +93,11 @@ impl Naming {
         HeaderValue::try_from(cookie).ok()
     }
 
+    /// Whether a client has as many names as it likes: each request without a cookie gets one.
+    pub(crate) fn are_free(&self) -> bool {
+        self.by == NamedBy::Cookie
+    }
+
     /// Removes the cookie from what a service sees: it isn't the service's.
     pub(crate) fn hide(&self, headers: &mut HeaderMap) {
         if self.by != NamedBy::Cookie || !headers.contains_key(COOKIE) {

@@ -204,7 +204,15 @@ impl ClientsSection {
         if !is_token(&self.cookie) {
             return Some(("cookie", "must be a token (RFC 9110 §5.6.2): letters, digits, - and _"));
         }
-        find_zero_count(&[("bound", self.bound)]).or_else(|| find_zero_time(&[("idle", self.idle)]))
+        if self.bound_per_address.is_some() && self.named_by != NamedBy::Cookie {
+            return Some((
+                "bound-per-address",
+                "has no effect unless `named-by` is \"cookie\": remove the key",
+            ));
+        }
+        let counts =
+            [("bound", self.bound), ("bound-per-address", self.bound_per_address.unwrap_or(1))];
+        find_zero_count(&counts).or_else(|| find_zero_time(&[("idle", self.idle)]))
     }
 }
 
@@ -338,6 +346,11 @@ mod tests {
                 "[peers] listen: [proxy] listen is already",
             ),
             ("named-by = \"certificate\"", "named-by = \"cookie\"", "[clients] ca: has no effect"),
+            (
+                "ca = \"clients.pem\"",
+                "ca = \"clients.pem\"\nbound-per-address = 7",
+                "[clients] bound-per-address: has no effect",
+            ),
             ("ca = \"clients.pem\"", "", "[clients] ca: clients named by their certificates"),
             ("path = \"/\"", "path = \"/a/../\"", "[service.web] path: must begin with /"),
             ("hosts = [\"www.example\"]", "hosts = [\"WWW.example\"]", "[service.web] hosts: must"),

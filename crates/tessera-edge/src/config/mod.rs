@@ -227,6 +227,8 @@ with_defaults! {
         pub cookie: String = "tessera-client".to_owned(),
         /// How many clients this proxy may bind: it serves others without a binding.
         pub bound: usize = 100_000,
+        /// How many of them may come from one address, if they are named by cookies. Default: an eighth of all.
+        pub bound_per_address: Option<usize> = None,
         /// After this time without a request a client loses its binding.
         #[serde(deserialize_with = "de::duration")]
         pub idle: Duration = Duration::from_secs(24 * 3600),
@@ -290,6 +292,13 @@ impl Limits {
             idle: self.idle.max(self.answer),
             write: self.write,
         }
+    }
+}
+
+impl ClientsSection {
+    /// Returns how many clients of one address may be bound.
+    pub(crate) fn bound_per_address(&self) -> usize {
+        self.bound_per_address.unwrap_or_else(|| (self.bound / 8).max(1))
     }
 }
 

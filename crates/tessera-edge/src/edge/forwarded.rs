@@ -72,7 +72,7 @@ impl Edge {
             return not_admitted(service, status);
         }
         let client = self.clients.at(name, Instant::now());
-        match self.route(&client, service.state.is_some()).await {
+        match self.route(&client, service.state.is_some(), None).await {
             Routed::Serve { announce, fence, in_progress } => {
                 let own = OwnRequest { fence, in_progress: &in_progress };
                 let is_upgrade = request.extensions().get::<UpgradeRequest>().is_some();

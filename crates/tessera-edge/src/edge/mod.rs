@@ -6,10 +6,12 @@
 //! | `routing.rs` | which of these, and the steps that lead there |
 //! | `forwarded.rs` | what other proxies send: requests, and questions for a client's state |
 //! | `arrival.rs` | a client's first request here: the switch, and what the earlier owner changed meanwhile |
+//! | `abandoned.rs` | clients of proxies that are gone for good |
 //! | `moves.rs` | the steps that follow from changes of bindings |
 //! | `exchange.rs` | clients' state to and from the instances of services |
 //! | `response.rs` | the responses that a proxy makes itself |
 
+mod abandoned;
 mod arrival;
 mod exchange;
 mod forwarded;
@@ -25,6 +27,7 @@ use tessera_bindings::{BindingTable, Bindings, ClientName, ProxyEntry, ProxyLeas
 use tessera_vault::{SiteVault, WrappingKeys};
 use tokio::time::{Instant, timeout_at};
 
+pub(crate) use self::abandoned::GoneOwners;
 pub(crate) use self::requests::ClientConnection;
 pub(crate) use self::routing::Routed;
 #[cfg(test)]
@@ -32,6 +35,7 @@ pub(crate) use self::{forwarded::LAST_CHANGES, requests::OwnRequest};
 use crate::clients::Clients;
 use crate::metrics::Metrics;
 use crate::names::Naming;
+use crate::newcomers::Newcomers;
 use crate::peers::Peers;
 use crate::services::Services;
 
@@ -44,6 +48,8 @@ pub(crate) struct Edge {
     pub(crate) table: BindingTable,
     pub(crate) lease: ProxyLease,
     pub(crate) clients: Clients,
+    pub(crate) newcomers: Arc<Newcomers>,
+    pub(crate) gone: GoneOwners,
     pub(crate) naming: Naming,
     pub(crate) peers: Peers,
     /// Seals clients' state on its way.
@@ -116,6 +122,7 @@ impl Edge {
                 }
             }
         }
+        self.release_abandoned(Instant::now()).await;
         self.metrics.follow(self.table.len(), self.lease.is_held());
     }
 }

@@ -126,7 +126,7 @@ impl Edge {
         }
         connection.is_of(&client);
         self.send_keys_ahead(connection, &client, request.extensions().get());
-        self.answer_client(service, &client, request).await
+        self.answer_client(service, &client, connection.address, request).await
     }
 
     /// Moves the one-time keys of this connection's tickets to the proxy that the client's next connection goes to: a flight
@@ -162,11 +162,12 @@ impl Edge {
         self: &Arc<Self>,
         service: &Service,
         client: &Arc<Client>,
+        from: Option<IpAddr>,
         mut request: Request<Body>,
     ) -> Response<Body> {
         let name = &client.name;
         for _ in 0..FORWARDS {
-            match self.route(client, service.state.is_some()).await {
+            match self.route(client, service.state.is_some(), from).await {
                 Routed::Serve { announce, fence, in_progress } => {
                     let own = OwnRequest { fence, in_progress: &in_progress };
                     let is_upgrade = request.extensions().get::<UpgradeRequest>().is_some();

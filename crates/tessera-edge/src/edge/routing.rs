@@ -1,8 +1,9 @@
 //! Which proxy serves a client's request: the steps that lead there are taken on the way.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use tessera_bindings::{BindingError, ClientName, Fence, Generation, ProxyName, Route};
+use tessera_bindings::{BindingError, Fence, Generation, ProxyName, Route};
 
 use super::Edge;
 use crate::clients::{Client, InProgress};
@@ -35,14 +36,20 @@ pub(crate) enum Routed {
 /// How often the bindings are looked at again, when they change meanwhile.
 const LOOKS: usize = 6;
 
+const UNBOUND: &str = "no more clients can be bound here now: try again";
 const CUT_OFF: &str =
     "this proxy can't reach the store, and another may serve the client: try again";
 pub(super) const MOVING: &str =
     "the client is moving, and which proxy serves it isn't settled: try again";
 
 impl Edge {
-    /// Returns what to do with a client's request at a service that `has_state` or not.
-    pub(crate) async fn route(self: &Arc<Self>, client: &Arc<Client>, has_state: bool) -> Routed {
+    /// Returns what to do with a client's request from an address, at a service that `has_state` or not.
+    pub(crate) async fn route(
+        self: &Arc<Self>,
+        client: &Arc<Client>,
+        has_state: bool,
+        from: Option<IpAddr>,
+    ) -> Routed {
         let name = &client.name;
         for _ in 0..LOOKS {
             // First: the route is of what the table shows then, or later.
@@ -72,10 +79,11 @@ impl Edge {
                         break;
                     }
                 }
-                Route::Bind => match self.bind(name).await {
+                Route::Bind => match self.bind(client, from).await {
                     Ok(true) => {}
                     Ok(false) if !has_state => return Routed::ServeUnbound,
-                    Ok(false) | Err(_) => break,
+                    Ok(false) => return Routed::Refuse(UNBOUND),
+                    Err(_) => break,
                 },
                 Route::Switch { generation } => self.arrive(client, generation).await,
                 Route::TakeOver { generation, is_prepared } => {
@@ -91,13 +99,26 @@ impl Edge {
         Routed::Refuse(MOVING)
     }
 
-    /// Binds a client that came here first. False: this proxy has bound enough clients, or can't reach the store.
-    async fn bind(&self, name: &ClientName) -> Result<bool, BindingError> {
+    /// Binds a client that came here first. False: the pool or the client's address has as many as it may, or the store can't be
+    /// reached.
+    async fn bind(&self, client: &Client, from: Option<IpAddr>) -> Result<bool, BindingError> {
         if self.table.is_current() && self.table.len() >= self.settings.bound {
             return Ok(false);
         }
+        let is_counted = self.naming.are_free() && !client.has_place();
+        let place = match from.filter(|_| is_counted) {
+            Some(address) => match self.newcomers.admit(address) {
+                Some(place) => Some(place),
+                None => return Ok(false),
+            },
+            None => None,
+        };
+        let name = &client.name;
         match self.bindings.bind(name, &self.own).await {
             Ok(_) => {
+                if let Some(place) = place {
+                    client.take_place(place);
+                }
                 self.wait_until(|| self.table.binding(name).is_some()).await;
                 Ok(true)
             }

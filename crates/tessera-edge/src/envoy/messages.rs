@@ -1,10 +1,11 @@
 //! The messages of Envoy's external authorization, of which only the fields that this service reads or writes.
 //!
 //! Source: `envoy/service/auth/v3/external_auth.proto`, `envoy/service/auth/v3/attribute_context.proto`,
-//! `envoy/config/core/v3/base.proto`, `envoy/type/v3/http_status.proto` and `google/rpc/status.proto` of Envoy 1.40. Unknown
+//! `envoy/config/core/v3/base.proto`, `envoy/config/core/v3/address.proto`, `envoy/type/v3/http_status.proto` and `google/rpc/status.proto` of Envoy 1.40. Unknown
 //! fields are skipped.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use prost::Message;
 
@@ -27,9 +28,25 @@ pub(crate) struct AttributeContext {
 /// `envoy.service.auth.v3.AttributeContext.Peer`.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Peer {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) address: Option<Address>,
     /// The first URI, the first DNS name or the subject of the client's certificate.
     #[prost(string, tag = "4")]
     pub(crate) principal: String,
+}
+
+/// `envoy.config.core.v3.Address`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Address {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) socket_address: Option<SocketAddress>,
+}
+
+/// `envoy.config.core.v3.SocketAddress`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SocketAddress {
+    #[prost(string, tag = "2")]
+    pub(crate) address: String,
 }
 
 /// `envoy.service.auth.v3.AttributeContext.Request`.
@@ -113,6 +130,13 @@ pub(crate) struct HeaderValue {
     pub(crate) key: String,
     #[prost(string, tag = "2")]
     pub(crate) value: String,
+}
+
+impl Peer {
+    /// Returns its IP address.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        self.address.as_ref()?.socket_address.as_ref()?.address.parse().ok()
+    }
 }
 
 impl HeaderValueOption {

@@ -36,7 +36,8 @@ const UNAVAILABLE: i32 = 14;
 pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckResponse {
     let attributes = request.attributes.unwrap_or_default();
     let http = attributes.request.and_then(|request| request.http).unwrap_or_default();
-    let identity = attributes.source.and_then(|source| identity(&source.principal));
+    let source = attributes.source.unwrap_or_default();
+    let (identity, address) = (identity(&source.principal), source.ip());
     if http.headers.get(":path").is_some_and(|path| is_private(edge, path)) {
         edge.metrics.request(RequestResult::Refused);
         return deny(PERMISSION_DENIED, StatusCode::NOT_FOUND, "no service has this path");
@@ -65,7 +66,7 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
     }
     let name =
         HeaderValueOption::set(fields::CLIENT.as_str(), fields::percent_encoded(&client.name));
-    let routed = timeout(PATIENCE, edge.route(&client, edge.has_state())).await;
+    let routed = timeout(PATIENCE, edge.route(&client, edge.has_state(), address)).await;
     match routed.unwrap_or(Routed::Refuse("the client is moving: try again")) {
         Routed::Serve { announce, fence, .. } => {
             edge.metrics.request(RequestResult::Served);

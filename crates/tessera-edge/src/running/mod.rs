@@ -27,10 +27,11 @@ use tokio::time::Instant;
 use self::listener::{ListenerContext, Service};
 use crate::clients::Clients;
 use crate::config::{self, LoadedEdge};
-use crate::edge::{Edge, Settings};
+use crate::edge::{Edge, GoneOwners, Settings};
 use crate::envoy::AuthorizationService;
 use crate::metrics::Metrics;
 use crate::names::Naming;
+use crate::newcomers::Newcomers;
 use crate::peers::Peers;
 use crate::signer::{self, ProxySigner};
 use crate::{changes, load, tls};
@@ -138,6 +139,8 @@ impl RunningEdge {
             table,
             lease,
             clients: Clients::new(Instant::now()),
+            gone: GoneOwners::default(),
+            newcomers: Newcomers::new(configuration.clients.bound_per_address()),
             naming: Naming::new(
                 &configuration.clients,
                 load::pool_keys(&pool.key, WrappingPurpose::ClientCookie)?,

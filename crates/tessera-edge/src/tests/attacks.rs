@@ -99,12 +99,12 @@ async fn requests_that_are_cancelled_at_an_arrival_leave_nothing_behind() {
     let arrival = client.arrive().await;
     let before = Arc::strong_count(&client);
     for _ in 0..100 {
-        let routed = timeout(Duration::from_millis(1), b.route(&client, true)).await;
+        let routed = timeout(Duration::from_millis(1), b.route(&client, true, None)).await;
         assert!(routed.is_err());
     }
     assert_eq!(Arc::strong_count(&client), before, "their tasks wait");
     drop(arrival);
-    assert!(matches!(b.route(&client, true).await, Routed::Serve { .. }));
+    assert!(matches!(b.route(&client, true, None).await, Routed::Serve { .. }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -263,6 +263,38 @@ async fn cookies_that_nothing_is_bound_to_are_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_does_not_bind_all_that_the_pool_may_have() {
+    let more = "state = \"/state\"\npath = \"/with\"\n[service.plain]\ninstances = [\"127.0.0.1:1\"]\n\
+                [clients]\nnamed-by = \"cookie\"\nbound = 100\nbound-per-address = 2\n";
+    let world = World::start(&["a"], more).await;
+    let client = world.client(None);
+    let ask = async |path: &str, cookie: &str| {
+        let request = Request::get(format!("https://{ORIGIN}{path}")).header("cookie", cookie);
+        client.send(request, "").await
+    };
+    let mut cookies = Vec::new();
+    for _ in 0..4 {
+        let got = client.get("/with").await;
+        cookies.push(got.field("set-cookie").split(';').next().unwrap().to_owned());
+    }
+    let with = async |cookie: &String| ask("/with", cookie).await;
+    for bound in &cookies[..2] {
+        assert_eq!(with(bound).await.status, StatusCode::OK);
+    }
+    for one_too_many in &cookies[2..] {
+        let got = with(one_too_many).await;
+        assert_eq!(got.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(got.body.starts_with("no more clients can be bound"), "{got:?}");
+        let got = ask("/plain", one_too_many).await;
+        assert_eq!(got.body, "the service can't be reached now\n");
+    }
+    assert_eq!(world.table.len(), 2);
+    for bound in &cookies[..2] {
+        assert_eq!(with(bound).await.status, StatusCode::OK);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_never_comes_back_is_released_after_a_restart_too() {
     let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\nidle = 1\n";
     let world = World::start(&["a"], more).await;
@@ -271,6 +303,27 @@ async fn a_client_that_never_comes_back_is_released_after_a_restart_too() {
     world.bindings.bind(&gone, &proxy("a")).await.unwrap();
     until("it is bound", || world.table.binding(&gone).is_some()).await;
     until("it is released", || world.table.binding(&gone).is_none()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_clients_of_a_proxy_that_never_comes_back_are_released() {
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\nidle = 1\n";
+    let world = World::start(&["a"], more).await;
+    let client = |name: String| ClientName::new(name).unwrap();
+    // Those of proxies that are gone, and of one that is live.
+    for at in 0..150 {
+        world.bindings.bind(&client(format!("gone-{at}")), &proxy("gone")).await.unwrap();
+    }
+    let joined = world.bindings.join(
+        &proxy("b"),
+        world.table.proxy(&proxy("a")).unwrap(),
+        Duration::from_secs(60),
+    );
+    let b = joined.unwrap();
+    world.bindings.bind(&client("other".into()), &proxy("b")).await.unwrap();
+    until("all are bound", || world.table.len() == 151).await;
+    until("those of the dead one are released", || world.table.len() == 1).await;
+    assert!(b.is_held() && world.table.binding(&client("other".into())).is_some());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

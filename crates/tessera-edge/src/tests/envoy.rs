@@ -1,5 +1,7 @@
 //! What an Envoy learns about a request.
 
+use prost::Message as _;
+
 use crate::demo::{Stage, until};
 use crate::envoy::messages::{
     AttributeContext, CheckRequest, CheckResponse, HeaderValueOption, HttpRequest, Peer, Request,
@@ -11,7 +13,7 @@ const SETTINGS: &str = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pe
 async fn ask(stage: &Stage, at: &str, principal: &str, fields: &[(&str, &str)]) -> CheckResponse {
     let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let http = HttpRequest { headers: headers.collect() };
-    let source = Some(Peer { principal: principal.to_owned() });
+    let source = Some(Peer { principal: principal.to_owned(), ..Peer::default() });
     let request = Some(Request { http: Some(http) });
     let attributes = Some(AttributeContext { source, request });
     check(stage.proxies[at].running.edge(), CheckRequest { attributes }).await
@@ -46,6 +48,15 @@ async fn envoy_learns_the_client_its_proxy_and_its_owner() {
     assert_eq!(texts(&ok.response_headers_to_add), [announced("b")]);
     let is_there = || stage.table.binding(&drone).is_some_and(|it| it.owner().0 == "b");
     until("b owns it", is_there).await.unwrap();
+}
+
+#[test]
+fn a_peer_has_the_address_that_envoy_reports() {
+    // As protoc encodes `address { socket_address { address: "192.0.2.7" port_value: 443 } } principal: "x"`.
+    let encoded = b"\x0a\x10\x0a\x0e\x12\x09192.0.2.7\x18\xbb\x03\x22\x01x";
+    let peer = Peer::decode(&encoded[..]).unwrap();
+    assert_eq!((peer.ip(), peer.principal.as_str()), (Some([192, 0, 2, 7].into()), "x"));
+    assert_eq!(Peer::default().ip(), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
