@@ -3,6 +3,7 @@
 
 mod cut_off;
 mod envoy;
+mod frozen;
 mod killed;
 mod load;
 mod orchestrated;
