@@ -1,5 +1,6 @@
 //! Requests to a cluster: each is sent once, with a deadline, to a member that can be reached.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use hyper::{Request, Response, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tessera_store::{LeaseId, StoreError};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::api::{
@@ -20,8 +22,8 @@ use crate::connection::{Sender, Transport};
 
 /// A client of one etcd cluster (3.4, or 3.5.6 and later).
 ///
-/// It uses one member at a time, and the next one when that fails. It is cheap to clone, and keeps a few connections
-/// open.
+/// It uses one member at a time, and the next one when that fails. It is cheap to clone, and keeps its connections open: 16 per
+/// member, for which further requests wait. Watches and leases, which must not wait, have others.
 ///
 /// A request that may have reached a member is not repeated.
 #[derive(Clone)]
@@ -43,10 +45,22 @@ struct Member {
     /// `host:port`.
     endpoint: String,
     idle: Mutex<Vec<Sender>>,
+    /// One for each request for keys.
+    places: Semaphore,
 }
 
-/// The most idle connections per member; more are closed.
-const MAX_IDLE: usize = 32;
+/// A connection that has a request.
+struct Lent<'c> {
+    sender: Sender,
+    member: usize,
+    _place: Option<SemaphorePermit<'c>>,
+}
+
+/// The most requests for keys per member at a time, each on its own connection. With more, it answers fewer a second.
+const CONNECTIONS: usize = 16;
+
+/// How the paths of requests for keys begin.
+const KEYS: &str = "/v3/kv/";
 
 /// The longest answer, in bytes; a range has a limit of its caller's.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -65,7 +79,11 @@ impl EtcdClient {
     ///
     /// Each request has `deadline` in all, connecting included; at most a day.
     pub fn new(endpoints: Vec<String>, transport: Transport, deadline: Duration) -> Self {
-        let member = |endpoint| Member { endpoint, idle: Mutex::default() };
+        let member = |endpoint| Member {
+            endpoint,
+            idle: Mutex::default(),
+            places: Semaphore::new(CONNECTIONS),
+        };
         let members = endpoints.into_iter().map(member).collect();
         let preferred = AtomicUsize::new(0);
         let deadline = deadline.min(MAX_DEADLINE);
@@ -134,15 +152,15 @@ impl EtcdClient {
         max: usize,
     ) -> Result<A, StoreError> {
         let deadline = self.deadline();
-        let (answer, member, sender) = self.send(path, question, deadline).await?;
-        let status = answer.status();
+        let (answer, lent) = self.send(path, question, deadline).await?;
+        let (status, member) = (answer.status(), lent.member);
         let body = Limited::new(answer.into_body(), max).collect();
         let body = match timeout_at(deadline, body).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) => return Err(self.unknown(member, error.to_string())),
             Err(_) => return Err(self.unknown(member, "no answer in time".into())),
         };
-        self.shared.members[member].give_back(sender);
+        self.give_back(lent);
         if !status.is_success() {
             return Err(match serde_json::from_slice(&body) {
                 Ok(error) => refusal(&error).unwrap_or_else(|| self.unknown(member, why(&error))),
@@ -158,8 +176,8 @@ impl EtcdClient {
         request: &WatchRequest,
     ) -> Result<(Incoming, Sender), StoreError> {
         let deadline = self.deadline();
-        let (answer, member, sender) = self.send(WATCH, request, deadline).await?;
-        let status = answer.status();
+        let (answer, lent) = self.send(WATCH, request, deadline).await?;
+        let (status, member) = (answer.status(), lent.member);
         if !status.is_success() {
             let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
             let body = timeout_at(deadline, body).await.ok().and_then(Result::ok);
@@ -167,7 +185,7 @@ impl EtcdClient {
             let refusal = error.as_ref().and_then(refusal);
             return Err(refusal.unwrap_or_else(|| self.unknown(member, status.to_string())));
         }
-        Ok((answer.into_body(), sender))
+        Ok((answer.into_body(), lent.sender))
     }
 
     /// Sends a request to the first member that can be reached. Once a byte may have left, no other member is tried.
@@ -176,7 +194,7 @@ impl EtcdClient {
         path: &str,
         question: &Q,
         deadline: Instant,
-    ) -> Result<(Response<Incoming>, usize, Sender), StoreError> {
+    ) -> Result<(Response<Incoming>, Lent<'_>), StoreError> {
         let body = serde_json::to_vec(question);
         let body = Bytes::from(body.map_err(|error| StoreError::NotSent(error.to_string()))?);
         let count = self.shared.members.len();
@@ -188,8 +206,16 @@ impl EtcdClient {
             let left = deadline.saturating_duration_since(Instant::now());
             let share = left / (count - attempt) as u32;
             let member = &self.shared.members[index];
-            let mut sender = match timeout(share, member.sender(&self.shared.transport)).await {
-                Ok(Ok(sender)) => sender,
+            let connecting = async {
+                let place = match path.starts_with(KEYS) {
+                    true => Some(member.places.acquire().await.map_err(io::Error::other)?),
+                    false => None,
+                };
+                let sender = member.sender(&self.shared.transport).await?;
+                io::Result::Ok(Lent { sender, member: index, _place: place })
+            };
+            let mut lent = match timeout(share, connecting).await {
+                Ok(Ok(lent)) => lent,
                 Ok(Err(error)) => {
                     failure = self.not_sent(index, error.to_string());
                     continue;
@@ -209,8 +235,8 @@ impl EtcdClient {
             let request = request
                 .body(Full::new(body.clone()))
                 .map_err(|error| StoreError::NotSent(error.to_string()))?;
-            match timeout_at(deadline, sender.try_send_request(request)).await {
-                Ok(Ok(answer)) => return Ok((answer, index, sender)),
+            match timeout_at(deadline, lent.sender.try_send_request(request)).await {
+                Ok(Ok(answer)) => return Ok((answer, lent)),
                 Ok(Err(mut error)) => {
                     // hyper returns the request if no byte of it left.
                     let kept = error.take_message().is_some();
@@ -224,6 +250,13 @@ impl EtcdClient {
             }
         }
         Err(failure)
+    }
+
+    fn give_back(&self, lent: Lent<'_>) {
+        let mut idle = self.shared.members[lent.member].idle();
+        if idle.len() < CONNECTIONS {
+            idle.push(lent.sender);
+        }
     }
 
     fn not_sent(&self, member: usize, why: String) -> StoreError {
@@ -245,7 +278,7 @@ impl EtcdClient {
 
 impl Member {
     /// Returns an idle connection, or a new one.
-    async fn sender(&self, transport: &Transport) -> std::io::Result<Sender> {
+    async fn sender(&self, transport: &Transport) -> io::Result<Sender> {
         while let Some(mut sender) = self.take_idle() {
             if !sender.is_closed() && sender.ready().await.is_ok() {
                 return Ok(sender);
@@ -256,13 +289,6 @@ impl Member {
 
     fn take_idle(&self) -> Option<Sender> {
         self.idle().pop()
-    }
-
-    fn give_back(&self, sender: Sender) {
-        let mut idle = self.idle();
-        if idle.len() < MAX_IDLE {
-            idle.push(sender);
-        }
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Sender>> {

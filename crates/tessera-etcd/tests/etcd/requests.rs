@@ -11,7 +11,8 @@ use crate::common::http::{answer, read_request};
 use crate::common::{BlockingVault, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absence, TakeAnswer, TakePurpose, Vault};
-use tessera_etcd::VaultOptions;
+use tessera_etcd::{StoreError, VaultOptions};
+use tessera_store::{Change, Store, Transaction};
 use tessera_vault::contract::{NOW, handle, put, question};
 
 /// What a member does with a transaction.
@@ -31,6 +32,7 @@ struct Member {
     port: u16,
     does: Arc<Mutex<Behaviour>>,
     transactions: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Member {
@@ -38,9 +40,16 @@ impl Member {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (does, transactions) = (Arc::new(Mutex::new(does)), Arc::new(AtomicUsize::new(0)));
-        let member = Self { port, does: does.clone(), transactions: transactions.clone() };
+        let connections = Arc::new(AtomicUsize::new(0));
+        let member = Self {
+            port,
+            does: does.clone(),
+            transactions: transactions.clone(),
+            connections: connections.clone(),
+        };
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
+                connections.fetch_add(1, Ordering::Relaxed);
                 let (does, transactions) = (does.clone(), transactions.clone());
                 thread::spawn(move || serve(&stream, &does, &transactions));
             }
@@ -85,6 +94,55 @@ fn serve(stream: &TcpStream, does: &Mutex<Behaviour>, transactions: &AtomicUsize
 }
 
 const DEADLINE: Duration = Duration::from_millis(800);
+
+#[test]
+fn many_requests_share_a_few_connections_and_delay_no_lease() {
+    let member = Member::start(Behaviour::Hangs);
+    let (runtime, etcd) = (runtime(), client(vec![member.endpoint()], DEADLINE));
+    let put = |number: usize| Change::Put {
+        key: format!("/few/{number}").into_bytes(),
+        value: Vec::new(),
+        lease: None,
+    };
+    runtime.block_on(async {
+        let commits: Vec<_> = (0..40)
+            .map(|number| {
+                let (etcd, changes) = (etcd.clone(), vec![put(number)]);
+                let transaction = Transaction { conditions: Vec::new(), changes };
+                tokio::spawn(async move { etcd.commit(transaction).await.unwrap_err() })
+            })
+            .collect();
+        while member.transactions() < 16 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        etcd.grant(Duration::from_secs(5)).await.unwrap();
+        assert_eq!(member.transactions(), 16);
+        let mut unsent = 0;
+        for commit in commits {
+            unsent += usize::from(matches!(commit.await.unwrap(), StoreError::NotSent(_)));
+        }
+        // One may get a place in the last moment.
+        assert!(unsent > 12, "those that wait were not sent: {unsent}");
+    });
+    // Another member answers.
+    let body = br#"{"header":{"revision":"7"},"succeeded":true}"#;
+    let member = Member::start(Behaviour::Answers(200, body.to_vec()));
+    let etcd = client(vec![member.endpoint()], 20 * DEADLINE);
+    runtime.block_on(async {
+        let commits: Vec<_> = (0..200)
+            .map(|number| {
+                let (etcd, changes) = (etcd.clone(), vec![put(number)]);
+                let transaction = Transaction { conditions: Vec::new(), changes };
+                tokio::spawn(async move { etcd.commit(transaction).await.unwrap() })
+            })
+            .collect();
+        for commit in commits {
+            commit.await.unwrap();
+        }
+    });
+    assert_eq!(member.transactions(), 200);
+    assert!(member.connections.load(Ordering::Relaxed) <= 16);
+}
 
 /// etcd's answer to a take of an absent secret.
 const ABSENT: &[u8] = br#"{"responses":[{"response_range":{"header":{}}}]}"#;
