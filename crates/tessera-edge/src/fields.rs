@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use http::header::{HeaderName, HeaderValue, TRAILER, VIA};
 use http::{HeaderMap, StatusCode, Version};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use tessera_bindings::{ClientName, Fence, Generation};
 use tessera_kit::hex;
 use tessera_proxy::http::hop_by_hop::remove_hop_by_hop;
@@ -128,17 +129,11 @@ pub(crate) fn take_names(headers: &mut HeaderMap) -> Option<(ClientName, Generat
 
 /// Percent-encodes a client's name for a path and for a field.
 pub(crate) fn percent_encoded(client: &ClientName) -> String {
-    let mut text = String::new();
-    for byte in client.as_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                text.push(char::from(*byte));
-            }
-            other => text.push_str(&format!("%{other:02X}")),
-        }
-    }
-    text
+    percent_encode(client.as_bytes(), RESERVED).to_string()
 }
+
+/// All but the unreserved characters of RFC 3986 §2.3.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Prepares a service's response for the client: the proxy names itself, and HTTP's versions differ.
 pub(crate) fn clean_response(headers: &mut HeaderMap, status: StatusCode) {
