@@ -1,6 +1,6 @@
 //! A Unix socket to which one user alone may connect.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, lchown};
 use std::path::Path;
@@ -25,19 +25,25 @@ pub fn listen_private(path: &Path) -> Result<(UnixListener, SocketFile), Program
         ));
     }
     let (listener, file) = listen_at(path, ListenOptions::default(), |path| {
-        let own = fs::symlink_metadata(path)?;
-        if own.uid() == 0 && of_directory.uid() != 0 {
+        if created(path)?.uid() == 0 && of_directory.uid() != 0 {
             lchown(path, Some(of_directory.uid()), Some(of_directory.gid()))?;
         }
-        // The owner of the directory could have put something else there.
-        let created = fs::symlink_metadata(path)?;
-        if !created.file_type().is_socket() || created.mode() & 0o777 != 0o600 {
-            return Err(io::Error::new(ErrorKind::PermissionDenied, "it was replaced meanwhile"));
-        }
-        Ok(())
+        created(path).map(drop)
     })?;
     let listener = listener.set_nonblocking(true).and_then(|()| UnixListener::from_std(listener));
     Ok((listener.map_err(failed)?, file))
+}
+
+/// Returns what is there, which the owner of the directory could have replaced: nothing else is given away, nor used.
+fn created(path: &Path) -> io::Result<Metadata> {
+    let metadata = fs::symlink_metadata(path)?;
+    let is_ours = metadata.file_type().is_socket()
+        && metadata.mode() & 0o777 == 0o600
+        && metadata.nlink() == 1;
+    match is_ours {
+        true => Ok(metadata),
+        false => Err(io::Error::new(ErrorKind::PermissionDenied, "it was replaced meanwhile")),
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +75,29 @@ mod tests {
             fs::set_permissions(&directory, Permissions::from_mode(mode)).unwrap();
             assert!(error().contains("others may write to this directory"), "{}", error());
         }
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn only_a_new_socket_is_given_away() {
+        let directory = std::env::temp_dir().join(format!("tessera-ours-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let at = |name: &str| directory.join(name);
+        let _listener = std::os::unix::net::UnixListener::bind(at("sds")).unwrap();
+        let mode = |mode| fs::set_permissions(at("sds"), Permissions::from_mode(mode)).unwrap();
+        mode(0o600);
+        assert!(created(&at("sds")).is_ok());
+        mode(0o666);
+        assert!(created(&at("sds")).is_err());
+        mode(0o600);
+        fs::write(at("file"), "").unwrap();
+        fs::set_permissions(at("file"), Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink("sds", at("link")).unwrap();
+        for other in ["file", "link", "none"] {
+            assert!(created(&at(other)).is_err(), "{other}");
+        }
+        fs::hard_link(at("sds"), at("second")).unwrap();
+        assert!(created(&at("sds")).is_err(), "a second name of another file");
         fs::remove_dir_all(&directory).unwrap();
     }
 
