@@ -5,11 +5,19 @@ use http::header::{CONNECTION, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 
 /// Removes the fields of a single connection (RFC 9110 §7.6.1). `TE: trailers` is the exception in HTTP/2 (RFC 9113 §8.2.2).
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    remove_hop_by_hop_but(headers, &[]);
+}
+
+/// The same, but for these fields, which concern the message itself even if `Connection` names them.
+pub fn remove_hop_by_hop_but(headers: &mut HeaderMap, kept: &[HeaderName]) {
     if headers.contains_key(CONNECTION) {
         let named: Vec<HeaderName> =
             elements(headers, &CONNECTION).filter_map(|name| name.parse().ok()).collect();
         for name in named {
-            headers.remove(name);
+            // HTTP/1.1 names TE there whatever it has.
+            if name != TE && !kept.contains(&name) {
+                headers.remove(name);
+            }
         }
         headers.remove(CONNECTION);
     }
@@ -32,3 +40,33 @@ pub(super) fn elements<'h>(
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn left(fields: &[(&'static str, &'static str)], kept: &[HeaderName]) -> Vec<String> {
+        let field =
+            |&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        let mut headers: HeaderMap = fields.iter().map(field).collect();
+        remove_hop_by_hop_but(&mut headers, kept);
+        headers.keys().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_line_of_connection_names_fields() {
+        let fields = [("connection", "close, x-one"), ("connection", "x-two,, X-Three")];
+        let named = [("x-one", "1"), ("x-two", "2"), ("x-three", "3"), ("x-four", "4")];
+        assert_eq!(left(&[&fields[..], &named].concat(), &[]), ["x-four"]);
+        let kept = [HeaderName::from_static("x-two")];
+        assert_eq!(left(&[&fields[..], &named].concat(), &kept), ["x-two", "x-four"]);
+    }
+
+    #[test]
+    fn te_stays_for_trailers_alone() {
+        assert_eq!(left(&[("connection", "te"), ("te", "trailers")], &[]), ["te"]);
+        assert_eq!(left(&[("te", "trailers"), ("te", "gzip")], &[]), [""; 0]);
+    }
+}

@@ -1,7 +1,8 @@
 //! Header fields of the service-based interface that a SEPP reads or writes (TS 29.500 §5.2.3).
 
 use http::HeaderMap;
-use http::header::HeaderName;
+use http::header::{HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
+use tessera_proxy::http::hop_by_hop::remove_hop_by_hop_but;
 
 /// The final target of a request: `https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/prefix` (§5.2.3.2.4).
 pub const TARGET_API_ROOT: HeaderName = HeaderName::from_static("3gpp-sbi-target-apiroot");
@@ -32,32 +33,13 @@ pub fn remove_routing(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes headers of a single connection (RFC 9110 §7.6.1), for HTTP/1.1 on either side. `TE: trailers` is the
-/// exception in HTTP/2 (RFC 9113 §8.2.2).
+/// Removes headers of a single connection, for HTTP/1.1 on either side, and credentials for a proxy.
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    use http::header::{CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, UPGRADE};
-    if let Some(named) = headers.remove(CONNECTION) {
-        let named = named.to_str().unwrap_or_default().split(',').map(str::trim);
-        for name in named.filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok()) {
-            // RFC 9110 §7.6.1: these concern the message itself.
-            if name != TARGET_API_ROOT && name != ORIGINATING_NETWORK_ID && name != TE {
-                headers.remove(name);
-            }
-        }
-    }
-    for name in [KEEP_ALIVE, PROXY_CONNECTION, TRANSFER_ENCODING, UPGRADE] {
-        headers.remove(name);
-    }
+    // An NF can't have these removed by naming them in `Connection`.
+    remove_hop_by_hop_but(headers, &[TARGET_API_ROOT, ORIGINATING_NETWORK_ID]);
     headers.remove(PROXY_AUTHENTICATE);
     headers.remove(PROXY_AUTHORIZATION);
-    if headers.get(TE).is_some_and(|te| te != "trailers") {
-        headers.remove(TE);
-    }
 }
-
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-const TRANSFER_ENCODING: HeaderName = http::header::TRANSFER_ENCODING;
 
 #[cfg(test)]
 mod tests {
@@ -89,14 +71,19 @@ mod tests {
     fn connection_headers_are_not_passed_on() {
         let mut headers = headers(&[
             ("connection", "close, x-mine, 3gpp-sbi-target-apiroot"),
+            ("connection", "x-other, 3gpp-sbi-originating-network-id"),
             ("x-mine", "1"),
+            ("x-other", "1"),
+            ("proxy-authorization", "Basic eA=="),
+            ("3gpp-sbi-originating-network-id", "001-01"),
             ("te", "gzip, trailers"),
             ("transfer-encoding", "chunked"),
             ("3gpp-sbi-target-apiroot", "http://a"),
             ("accept", "*/*"),
         ]);
         remove_hop_by_hop(&mut headers);
-        assert_eq!(headers.len(), 2);
-        assert!(headers.contains_key(TARGET_API_ROOT) && headers.contains_key("accept"));
+        assert_eq!(headers.len(), 3, "{headers:?}");
+        let kept = ["accept", "3gpp-sbi-target-apiroot", "3gpp-sbi-originating-network-id"];
+        assert!(kept.iter().all(|name| headers.contains_key(*name)), "{headers:?}");
     }
 }
