@@ -118,7 +118,7 @@ impl Scene {
 
     pub(crate) fn envoy_that_asks(&self) -> Result<Proxy, Failure> {
         let socket = self.directory.path("authz.sock");
-        let section = format!("[envoy]\nsocket = \"{socket}\"\n");
+        let section = format!("[ext-authz]\nsocket = \"{socket}\"\n");
         let sidecar = self.edge("sidecar", PROXIES[1], "", &section)?;
         let asks = json!({
             "name": "envoy.filters.http.ext_authz",

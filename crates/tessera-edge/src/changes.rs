@@ -3,7 +3,7 @@
 use tessera_proxy::changes::PendingChanges;
 use tessera_proxy::lasting;
 
-use crate::config::{ClientsSection, Edge, PeersSection, ProxySection};
+use crate::config::{ClientsSection, EdgeConfig, PeersSection, ProxySection};
 
 lasting!(ProxySection: name, site, listen, announce, one_time_keys);
 lasting!(PeersSection: listen, address);
@@ -11,7 +11,7 @@ lasting!(PeersSection: listen, address);
 lasting!(ClientsSection: named_by, cookie, bound, bound_per_address, idle);
 
 /// Resets settings that can't change while the process runs to their running values, and returns them.
-pub(crate) fn keep(running: &Edge, wanted: &mut Edge) -> PendingChanges {
+pub(crate) fn keep(running: &EdgeConfig, wanted: &mut EdgeConfig) -> PendingChanges {
     let mut waiting = PendingChanges::default();
     waiting.keep_in("process", &running.process, &mut wanted.process);
     waiting.keep("[pool]", &running.pool, &mut wanted.pool);
@@ -31,7 +31,7 @@ pub(crate) fn keep(running: &Edge, wanted: &mut Edge) -> PendingChanges {
     waiting.keep("[envoys]", &running.envoys, &mut wanted.envoys);
     waiting.keep_in("peers", &running.peers, &mut wanted.peers);
     waiting.keep_in("clients", &running.clients, &mut wanted.clients);
-    waiting.keep("[envoy]", &running.envoy, &mut wanted.envoy);
+    waiting.keep("[ext-authz]", &running.ext_authz, &mut wanted.ext_authz);
     waiting.keep("[limits]", &running.limits, &mut wanted.limits);
     waiting
 }

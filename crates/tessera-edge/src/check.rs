@@ -7,7 +7,7 @@ use tessera_proxy::check::{self, Table, in_words, joined};
 use tessera_proxy::stores::Stores;
 use tessera_vault::WrappingPurpose;
 
-use crate::config::{Edge, LoadedEdge, NamedBy, ServiceSection};
+use crate::config::{EdgeConfig, LoadedEdge, NamedBy, ServiceSection};
 use crate::{load, signer, tls};
 
 /// Checks a file, and the files it names, as [`run`](crate::run()) does, and prints what `run` would do.
@@ -30,7 +30,7 @@ pub fn summary(path: &Path) -> Result<String, ProgramError> {
     Ok(check::text(path, &tables))
 }
 
-fn tables(edge: &Edge) -> Result<Vec<Table>, ProgramError> {
+fn tables(edge: &EdgeConfig) -> Result<Vec<Table>, ProgramError> {
     load::check_store(&edge.pool)?;
     load::pool_keys(&edge.pool.key, WrappingPurpose::ClientState)?;
     let stores = Stores::in_memory();
@@ -45,7 +45,7 @@ fn tables(edge: &Edge) -> Result<Vec<Table>, ProgramError> {
     Ok(tables)
 }
 
-fn of_pool(edge: &Edge) -> Table {
+fn of_pool(edge: &EdgeConfig) -> Table {
     let pool = &edge.pool;
     let mut table = Table::new("[pool]");
     match (&pool.etcd, &pool.file) {
@@ -58,11 +58,11 @@ fn of_pool(edge: &Edge) -> Table {
     table
 }
 
-fn of_proxy(edge: &Edge) -> Result<Table, ProgramError> {
+fn of_proxy(edge: &EdgeConfig) -> Result<Table, ProgramError> {
     let proxy = &edge.proxy;
     let mut table = Table::new("[proxy]");
     table.row("name", &proxy.name);
-    match (&proxy.listen, &edge.envoy) {
+    match (&proxy.listen, &edge.ext_authz) {
         (_, Some(envoy)) => {
             table.row("clients connect to", "an Envoy of this host");
             table.row("answers it at", envoy.socket.display());

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use tessera_proxy::confine::{Confinement, Needs};
 
-use crate::config::Edge;
+use crate::config::EdgeConfig;
 
 /// Returns the access that a configuration needs: the directories of its files, name resolution, and all ports, since the
 /// other proxies and instances of services may use any.
-pub(crate) fn of(edge: &Edge, file: &Path) -> Confinement {
+pub(crate) fn of(edge: &EdgeConfig, file: &Path) -> Confinement {
     let mut needs = Needs::new();
     needs.file(Some(file));
     needs.names();
@@ -16,7 +16,7 @@ pub(crate) fn of(edge: &Edge, file: &Path) -> Confinement {
     let (proxy, peers) = (&edge.proxy, &edge.peers);
     let listeners = edge.process.admin.iter().chain(&proxy.listen).chain([&peers.listen]);
     listeners.for_each(|it| needs.listen(it));
-    if let Some(envoy) = &edge.envoy {
+    if let Some(envoy) = &edge.ext_authz {
         needs.directory(envoy.socket.parent().unwrap_or(Path::new("")));
     }
     needs.key(&edge.pool.key);

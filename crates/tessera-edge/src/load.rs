@@ -14,7 +14,7 @@ use tessera_tokio::{Connector, MemorySessionStore};
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 use zeroize::Zeroizing;
 
-use crate::config::{Edge, PoolSection, ServiceSection};
+use crate::config::{EdgeConfig, PoolSection, ServiceSection};
 use crate::services::{Service, Services};
 use crate::tls;
 
@@ -60,7 +60,7 @@ pub(crate) fn pool_keys(
 const KEY_ID: [u8; 16] = *b"edge pool key\0\0\0";
 
 /// Prepares the services, with their pools. Nothing is connected yet.
-pub(crate) fn services(edge: &Edge) -> Result<Services, ProgramError> {
+pub(crate) fn services(edge: &EdgeConfig) -> Result<Services, ProgramError> {
     let services = edge.service.iter().map(|(name, section)| {
         let instances = instances(name, section, edge)?;
         Ok(Service::new(name, section, instances))
@@ -68,7 +68,11 @@ pub(crate) fn services(edge: &Edge) -> Result<Services, ProgramError> {
     services.collect::<Result<_, ProgramError>>().map(Services::new)
 }
 
-fn instances(name: &str, section: &ServiceSection, edge: &Edge) -> Result<Pool, ProgramError> {
+fn instances(
+    name: &str,
+    section: &ServiceSection,
+    edge: &EdgeConfig,
+) -> Result<Pool, ProgramError> {
     let connect: Arc<dyn Connect> = match &section.ca {
         None if section.http2 => Arc::new(Plaintext(Protocol::Http2)),
         None => Arc::new(Plaintext(Protocol::Http1)),

@@ -12,7 +12,7 @@ use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
 use tessera_proxy::stores::{EnvoyPool, SidecarRing, Stores};
 use tessera_webpki::{dns_names, issuers};
 
-use crate::config::{Edge, NamedBy, PeersSection, ProxySection};
+use crate::config::{EdgeConfig, NamedBy, PeersSection, ProxySection};
 use crate::signer;
 
 /// Each connection uses one ticket and brings another; a client may have several connections at a time.
@@ -20,7 +20,7 @@ const TICKETS: TicketRequest = TicketRequest { new_session_count: 4, resumption_
 
 /// Returns the configuration for clients.
 pub(crate) fn for_clients(
-    edge: &Edge,
+    edge: &EdgeConfig,
     stores: &Stores,
 ) -> Result<Checked<ServerConfig>, ProgramError> {
     let own = own_credential(&edge.proxy)?;
@@ -95,7 +95,7 @@ fn to_instances(
 
 /// Returns a digest of what must be equal at two proxies, or neither resumes the other's sessions: the form of
 /// the tickets, the names and the issuer of the certificate, and who clients must be.
-pub(crate) fn resumption(edge: &Edge) -> Result<String, ProgramError> {
+pub(crate) fn resumption(edge: &EdgeConfig) -> Result<String, ProgramError> {
     let leaf = &leaf(&edge.proxy)?;
     let unreadable = |error: &dyn std::fmt::Display| {
         ProgramError::in_file(&edge.proxy.certificate, format!("its names can't be read: {error}"))
@@ -114,13 +114,13 @@ pub(crate) fn resumption(edge: &Edge) -> Result<String, ProgramError> {
     };
     let issuer = issuer.iter().map(|name| hex::encode(name)).collect::<String>();
     // Tickets in Envoy's form, or in our own.
-    let form = if edge.envoy.is_some() || edge.envoys.is_some() { "envoy" } else { "tessera" };
+    let form = if edge.ext_authz.is_some() || edge.envoys.is_some() { "envoy" } else { "tessera" };
     let text = format!("{form}\n{}\n{issuer}\n{clients}", names.join(" "));
     Ok(credential::fingerprint(text.as_bytes()))
 }
 
 /// Returns the Envoys with which this proxy shares its tickets, given its certificate.
-pub(crate) fn envoys<'c>(edge: &'c Edge, certificate: &'c [u8]) -> Option<EnvoyPool<'c>> {
+pub(crate) fn envoys<'c>(edge: &'c EdgeConfig, certificate: &'c [u8]) -> Option<EnvoyPool<'c>> {
     let envoys = edge.envoys.as_ref()?;
     Some(EnvoyPool {
         section: "envoys",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tessera_edge::config::{Edge, Limits, ServiceSection};
+use tessera_edge::config::{EdgeConfig, Limits, ServiceSection};
 use tessera_proxy::config::Document;
 
 const PAGE: &str = include_str!("../../../docs/edge.md");
@@ -12,7 +12,7 @@ fn the_configuration_in_the_page_has_no_contradiction() {
     let (_, text) = PAGE.split_once("```toml\n").unwrap();
     let (text, _) = text.split_once("```").unwrap();
     let document = Document::from_text(Path::new("edge.toml"), text.to_owned());
-    let edge: Edge = document.parse().unwrap();
+    let edge: EdgeConfig = document.parse().unwrap();
     edge.check().unwrap();
     assert!(edge.service["cart"].state.is_some() && edge.proxy.one_time_keys.is_some());
 }
@@ -31,7 +31,7 @@ fn keys(debug: &str) -> Vec<String> {
 fn every_key_is_in_the_page() {
     let (_, text) = PAGE.split_once("```toml\n").unwrap();
     let (text, _) = text.split_once("```").unwrap();
-    let edge: Edge = Document::from_text(Path::new("edge.toml"), text.to_owned()).parse().unwrap();
+    let edge: EdgeConfig = Document::from_text(Path::new("edge.toml"), text.to_owned()).parse().unwrap();
     let service: &ServiceSection = &edge.service["web"];
     for (section, debug) in [
         ("[process] ", format!("{:#?}", edge.process)),

@@ -57,7 +57,7 @@ fn tables(configuration: &Configuration) -> Result<Vec<Table>, ProgramError> {
     }
     of_pool.row("a client stays for", in_words(pool.dwell));
     of_pool.row("a proxy prepares for", format_args!("at most {}", in_words(pool.prepare)));
-    of_pool.row("an announcement lasts", format_args!("at most {}", in_words(pool.announce)));
+    of_pool.row("an announcement lasts", format_args!("at most {}", in_words(pool.follow)));
     of_pool.row("the earlier proxy", format_args!("forwards for {}", in_words(pool.times().drain)));
 
     let mut of_api = Table::new("[api]");

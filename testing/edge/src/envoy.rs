@@ -49,7 +49,7 @@ impl EnvoyMember {
         let edge = format!(
             "[pool]\n{store}key = \"pool.key\"\nma = 1\ndwell = 1\nclock-skew = \"100ms\"\nprepare = \"10s\"\n\
              [proxy]\nname = \"e\"\nannounce = \"{address}\"\ncertificate = \"www.pem\"\n\
-             [envoy]\nsocket = \"sockets/authz\"\n\
+             [ext-authz]\nsocket = \"sockets/authz\"\n\
              [peers]\nlisten = \"{peers}\"\naddress = \"localhost:{}\"\ncertificate = \"peer.pem\"\nca = \"pool.pem\"\n\
              [clients]\nnamed-by = \"cookie\"\n\
              [service.web]\ninstances = [\"{of}\"]\n\

@@ -11,14 +11,15 @@ use tessera_proxy::config::{
 use tessera_signer::SignerAddress;
 
 use super::{
-    ClientsSection, Edge, EnvoysSection, Limits, NamedBy, PoolSection, ProxySection, ServiceSection,
+    ClientsSection, EdgeConfig, EnvoysSection, Limits, NamedBy, PoolSection, ProxySection,
+    ServiceSection,
 };
 use crate::paths::{CanonicalPath, is_plain_path};
 
 /// The longest `ma`: how long a dead alternative may cost a client everything.
 const LONGEST_MA: Duration = Duration::from_secs(60);
 
-impl Edge {
+impl EdgeConfig {
     /// Finds contradictions, without reading any file.
     ///
     /// # Errors
@@ -41,16 +42,20 @@ impl Edge {
             return wrong("peers", "address", what);
         }
         let admin = self.process.admin.iter().map(|address| ("process", "admin", address));
-        match (&self.proxy.listen, &self.envoy) {
+        match (&self.proxy.listen, &self.ext_authz) {
             (None, None) => {
                 return wrong(
                     "proxy",
                     "listen",
-                    "must be set, unless clients connect to an Envoy: see [envoy]",
+                    "must be set, unless clients connect to an Envoy: see [ext-authz]",
                 );
             }
             (Some(_), Some(_)) => {
-                return wrong("proxy", "listen", "has no effect with [envoy]: remove one of them");
+                return wrong(
+                    "proxy",
+                    "listen",
+                    "has no effect with [ext-authz]: remove one of them",
+                );
             }
             (None, Some(_)) if self.proxy.signer.is_some() => {
                 return wrong("proxy", "signer", "an Envoy signs itself: remove the key");
@@ -110,7 +115,7 @@ impl PoolSection {
                 "the pool needs one store: set `etcd`, or for a single proxy `file`",
             ));
         }
-        let times = [("dwell", self.dwell), ("prepare", self.prepare), ("announce", self.announce)];
+        let times = [("dwell", self.dwell), ("prepare", self.prepare), ("follow", self.follow)];
         let zero = find_zero_time(&times);
         if zero.is_some() {
             return zero;
@@ -312,7 +317,7 @@ mod tests {
     fn problem(text: &str) -> String {
         let document = Document::from_text(Path::new("/edge.toml"), text.to_owned());
         let checked = document
-            .parse::<Edge>()
+            .parse::<EdgeConfig>()
             .and_then(|edge| edge.check().map_err(|error| document.locate(error)));
         checked.err().map(|error| error.to_string()).unwrap_or_default()
     }

@@ -23,7 +23,7 @@ pub use self::service::{InstanceSection, ServiceSection};
 /// A whole configuration.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Edge {
+pub struct EdgeConfig {
     /// `[process]`.
     #[serde(default)]
     pub process: Process,
@@ -35,8 +35,8 @@ pub struct Edge {
     pub envoys: Option<EnvoysSection>,
     /// `[peers]`.
     pub peers: PeersSection,
-    /// `[envoy]`.
-    pub envoy: Option<EnvoySection>,
+    /// `[ext-authz]`.
+    pub ext_authz: Option<ExtAuthzSection>,
     /// `[clients]`.
     #[serde(default)]
     pub clients: ClientsSection,
@@ -89,7 +89,7 @@ pub struct PoolSection {
     pub prepare: Duration,
     /// How long a client may take to follow an announcement.
     #[serde(default = "a_minute", deserialize_with = "de::duration")]
-    pub announce: Duration,
+    pub follow: Duration,
     /// How much the clocks of two proxies may differ.
     #[serde(default = "a_second", deserialize_with = "de::duration")]
     pub clock_skew: Duration,
@@ -104,7 +104,7 @@ pub struct ProxySection {
     /// The site at which it is; evacuations are by site.
     #[serde(default)]
     pub site: String,
-    /// Where it listens for clients; with `[envoy]`, Envoy does.
+    /// Where it listens for clients; with `[ext-authz]`, Envoy does.
     pub listen: Option<ListenAddress>,
     /// The host and port that clients are announced: `b.example:443`.
     pub announce: String,
@@ -190,10 +190,10 @@ pub struct PeersSection {
     pub ca: PathBuf,
 }
 
-/// `[envoy]`: clients connect to an Envoy of this host, which asks this process before each request.
+/// `[ext-authz]`: clients connect to an Envoy of this host, which asks this process before each request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct EnvoySection {
+pub struct ExtAuthzSection {
     /// The Unix socket of its `ext_authz`, which this process creates. It belongs to the owner of its directory, who alone can
     /// connect: Envoy's user.
     #[serde(deserialize_with = "de::path")]
@@ -313,7 +313,7 @@ impl PoolSection {
         MoveTimes {
             dwell: self.dwell,
             prepare: self.prepare,
-            announce: self.announce,
+            announce: self.follow,
             drain: self.ma.saturating_add(self.clock_skew),
         }
     }
@@ -338,7 +338,7 @@ fn a_minute() -> Duration {
 /// A configuration as read, with the text that locates its errors.
 #[derive(Debug)]
 pub(crate) struct LoadedEdge {
-    pub(crate) edge: Edge,
+    pub(crate) edge: EdgeConfig,
     document: Document,
 }
 

@@ -105,7 +105,7 @@ impl Edge {
     }
 
     /// Releases clients that have been away for long, and takes the steps that are due: call it each second.
-    pub(crate) async fn look_around(&self) {
+    pub(crate) async fn take_periodic_steps(&self) {
         if let Err(error) = self.bindings.take_due_steps_of(&self.table, &self.own).await {
             tessera_proxy::logging::tracing::debug!(
                 "steps that are due wait for the store: {error}"

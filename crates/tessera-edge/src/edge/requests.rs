@@ -80,7 +80,7 @@ impl ClientConnection {
         }
     }
 
-    fn is_of(&self, client: &Arc<Client>) {
+    fn note_client(&self, client: &Arc<Client>) {
         let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         if !current.as_ref().is_some_and(|(current, _)| Arc::ptr_eq(current, client)) {
             *current = Some((client.clone(), client.leaving()));
@@ -124,7 +124,7 @@ impl Edge {
         if let Some(identity) = named.identity {
             client.identity.get_or_init(|| identity);
         }
-        connection.is_of(&client);
+        connection.note_client(&client);
         self.send_keys_ahead(connection, &client, request.extensions().get());
         self.answer_client(service, &client, connection.address, request).await
     }

@@ -40,7 +40,7 @@ use crate::{changes, load, tls};
 pub(crate) struct RunningEdge {
     edge: Arc<Edge>,
     file: PathBuf,
-    configuration: Mutex<config::Edge>,
+    configuration: Mutex<config::EdgeConfig>,
     for_clients: LiveTarget<Acceptor>,
     for_peers: LiveTarget<Acceptor>,
     to_peers: LiveTarget<Connector>,
@@ -78,13 +78,13 @@ impl RunningEdge {
 
     async fn start_with(
         file: &Path,
-        configuration: &config::Edge,
+        configuration: &config::EdgeConfig,
         store: Arc<dyn Store>,
         beginning: StartContext<'_>,
     ) -> Result<Self, ProgramError> {
         let (pool, proxy) = (&configuration.pool, &configuration.proxy);
         let leaf = tls::leaf(proxy)?;
-        let stores = match &configuration.envoy {
+        let stores = match &configuration.ext_authz {
             // Envoy's keys are those of `tessera stek`.
             Some(_) => Stores::in_memory(),
             None => Stores::open_pool(PoolStores {
@@ -121,7 +121,7 @@ impl RunningEdge {
         };
         let clients = proxy.listen.as_ref().map(|listen| bind(listen, beginning.inherited));
         let clients = clients.transpose()?;
-        let envoy = configuration.envoy.as_ref().map(|envoy| listen_private(&envoy.socket));
+        let envoy = configuration.ext_authz.as_ref().map(|envoy| listen_private(&envoy.socket));
         let envoy = envoy.transpose()?;
         let peers = bind(&configuration.peers.listen, beginning.inherited)?;
 
@@ -166,7 +166,7 @@ impl RunningEdge {
         let changed = edge.table.changed_bindings();
         let tasks = vec![
             tokio::spawn(edge.clone().take_steps(changed)),
-            tokio::spawn(look_around(edge.clone())),
+            tokio::spawn(take_periodic_steps(edge.clone())),
             tokio::spawn(keep_stores(stores.clone())),
         ];
         let [clients_end, peers_end] = [(); 2].map(|()| watch::Sender::new(false));
@@ -329,10 +329,10 @@ impl Ending {
     }
 }
 
-async fn look_around(edge: Arc<Edge>) {
+async fn take_periodic_steps(edge: Arc<Edge>) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        edge.look_around().await;
+        edge.take_periodic_steps().await;
     }
 }
 

@@ -42,7 +42,7 @@ impl PoolSection {
             ("ma", self.ma),
             ("dwell", self.dwell),
             ("prepare", self.prepare),
-            ("announce", self.announce),
+            ("follow", self.follow),
         ]);
         if zero.is_some() {
             return zero;
@@ -127,7 +127,7 @@ mod tests {
             (pool("ma = \"61s\""), "/o.toml:3: [pool] ma: at most 60s"),
             (pool("dwell = \"29s\""), "/o.toml:3: [pool] dwell: must be at least `ma`"),
             (pool("prepare = 0"), "/o.toml:3: [pool] prepare: "),
-            (pool("announce = 0"), "/o.toml:3: [pool] announce: "),
+            (pool("follow = 0"), "/o.toml:3: [pool] follow: "),
             (pool("etcd = { endpoints = [\"e:2379\"] }"), "/o.toml:2: [pool] file: the bindings"),
             (format!("{good}operators = []\n"), "/o.toml:7: [api] operators: names no operator"),
             (format!("{good}connections = 0\n"), "/o.toml:7: [api] connections: "),

@@ -65,7 +65,7 @@ pub struct PoolSection {
     pub prepare: Duration,
     /// How long a client may take to follow an announcement.
     #[serde(default = "a_minute", deserialize_with = "de::duration")]
-    pub announce: Duration,
+    pub follow: Duration,
     /// How much the clocks of two processes may differ.
     #[serde(default = "a_second", deserialize_with = "de::duration")]
     pub clock_skew: Duration,
@@ -138,7 +138,7 @@ impl PoolSection {
         MoveTimes {
             dwell: self.dwell,
             prepare: self.prepare,
-            announce: self.announce,
+            announce: self.follow,
             drain: self.ma.saturating_add(self.clock_skew),
         }
     }

@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 /// Moves take little time here: a client may move again after 200 ms.
-pub const TIMES: &str = "ma = \"200ms\"\ndwell = \"200ms\"\nclock-skew = \"0ms\"\nprepare = \"10s\"\nannounce = \"30s\"\n";
+pub const TIMES: &str = "ma = \"200ms\"\ndwell = \"200ms\"\nclock-skew = \"0ms\"\nprepare = \"10s\"\nfollow = \"30s\"\n";
 
 /// Long enough for a request, whatever else the machine does.
 pub const LONG: Duration = Duration::from_secs(60);
