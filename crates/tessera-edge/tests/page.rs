@@ -31,7 +31,8 @@ fn keys(debug: &str) -> Vec<String> {
 fn every_key_is_in_the_page() {
     let (_, text) = PAGE.split_once("```toml\n").unwrap();
     let (text, _) = text.split_once("```").unwrap();
-    let edge: EdgeConfig = Document::from_text(Path::new("edge.toml"), text.to_owned()).parse().unwrap();
+    let edge: EdgeConfig =
+        Document::from_text(Path::new("edge.toml"), text.to_owned()).parse().unwrap();
     let service: &ServiceSection = &edge.service["web"];
     for (section, debug) in [
         ("[process] ", format!("{:#?}", edge.process)),

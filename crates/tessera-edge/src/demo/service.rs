@@ -107,6 +107,7 @@ impl CountingService {
         let names =
             ["tessera-client", "x-forwarded-for", "x-forwarded-proto", "tessera-generation"];
         let cookies = text(&request, "cookie");
+        let fence = text(&request, "tessera-fence");
         let fields = names.map(|name| text(&request, name)).join("|");
         let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default();
         let count = {
@@ -118,6 +119,7 @@ impl CountingService {
         let answer = match path {
             "/fields" => Bytes::from(fields),
             "/cookies" => cookies.into(),
+            "/fence" => fence.into(),
             "/echo" => body.data,
             "/trailers" => format!("{:?}", body.trailers).into(),
             _ => count.to_string().into(),

@@ -29,6 +29,31 @@ async fn moves(world: &World, client: &ClientName, to: &str) -> Generation {
     binding().generation
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_have_the_fence_of_the_owner_that_executes_them() {
+    let world = World::start(&["a", "b"], WITH_STATE).await;
+    let drone = world.client(Some("drone.example"));
+    drone.get("/").await;
+    let name = world.only_client().await;
+    let fence = || world.table.binding(&name).unwrap().fence().to_string();
+    let at_a = drone.get("/fence").await.body;
+    assert_eq!(at_a, fence());
+    world.announce(&name, "b").await;
+    assert_eq!(drone.get("/fence").await.body, at_a);
+    let forwarded = world.client(Some("drone.example"));
+    let at_b = drone.get("/fence").await.body;
+    assert!(at_b.parse::<u64>().unwrap() > at_a.parse().unwrap(), "{at_a}, {at_b}");
+    assert_eq!((fence(), forwarded.get("/fence").await.body), (at_b.clone(), at_b));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_without_state_gets_no_fence() {
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let world = World::start(&["a"], more).await;
+    let got = world.client(Some("drone.example")).get("/fence").await;
+    assert_eq!((got.status, got.body.as_str()), (StatusCode::OK, ""));
+}
+
 /// An import may be on its way when the proxy has given up on it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_import_that_comes_late_replaces_nothing() {
