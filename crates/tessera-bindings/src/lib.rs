@@ -56,6 +56,7 @@ mod held;
 mod names;
 mod overseer;
 mod proxies;
+mod signals;
 mod table;
 
 pub use binding::{
@@ -67,4 +68,5 @@ pub use drain::{Drain, DrainScope};
 pub use error::BindingError;
 pub use names::ClientName;
 pub use proxies::{ProxyEntry, ProxyLease};
-pub use table::{BindingTable, ChangedBinding, ChangedBindings, DueStep, ForwardedRoute, Route};
+pub use signals::{ChangedBinding, ChangedBindings};
+pub use table::{BindingTable, DueStep, ForwardedRoute, Route};

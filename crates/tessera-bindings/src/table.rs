@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tessera_store::{ChangedEntry, Revision, Store, StoreError, StoredEntry};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::binding::{Binding, BindingState, Fence, Generation, ProxyName};
@@ -15,6 +15,7 @@ use crate::drain::{Drain, DrainScope};
 use crate::entry::decode;
 use crate::names::{ClientName, Names, Subject};
 use crate::proxies::{ProxyEntry, ProxyLease};
+use crate::signals::{ChangedBindings, Signals};
 
 /// Follows all bindings and live proxies: requests are routed by it, and never wait for the store.
 ///
@@ -31,37 +32,8 @@ struct SharedTable {
     store: Arc<dyn Store>,
     names: Names,
     entries: RwLock<Entries>,
-    /// Counts the changes.
-    changes: watch::Sender<u64>,
-    /// The clients whose bindings changed.
-    changed: broadcast::Sender<ChangedBinding>,
+    signals: Signals,
 }
-
-/// A change of the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChangedBinding {
-    /// Of this client's binding.
-    Of(ClientName),
-    /// Perhaps of all, and of the live proxies: the store was read again.
-    All,
-}
-
-/// The changes of a table, in their order.
-pub struct ChangedBindings(broadcast::Receiver<ChangedBinding>);
-
-impl ChangedBindings {
-    /// Returns the next change; `None` once the table is gone. To a reader that is too slow, everything has changed.
-    pub async fn next(&mut self) -> Option<ChangedBinding> {
-        match self.0.recv().await {
-            Ok(changed) => Some(changed),
-            Err(broadcast::error::RecvError::Lagged(_)) => Some(ChangedBinding::All),
-            Err(broadcast::error::RecvError::Closed) => None,
-        }
-    }
-}
-
-/// How many changes a reader may be late by.
-const LATE: usize = 4096;
 
 /// Those of the store's entries that can be read, each with the revision of its last change.
 #[derive(Default)]
@@ -137,9 +109,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 impl BindingTable {
     pub(crate) fn follow(store: Arc<dyn Store>, names: Names) -> Self {
-        let (entries, changes) = (RwLock::default(), watch::Sender::default());
-        let changed = broadcast::Sender::new(LATE);
-        let shared = Arc::new(SharedTable { store, names, entries, changes, changed });
+        let (entries, signals) = (RwLock::default(), Signals::new());
+        let shared = Arc::new(SharedTable { store, names, entries, signals });
         tokio::spawn(SharedTable::run(Arc::downgrade(&shared)));
         Self { shared }
     }
@@ -147,13 +118,20 @@ impl BindingTable {
     /// Returns a signal for each change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.shared.changes.subscribe()
+        self.shared.signals.all()
+    }
+
+    /// Returns a signal for each change that may concern a client: of its binding, of the live proxies, or, rarely, of another
+    /// client.
+    #[must_use]
+    pub fn changes_for(&self, client: &ClientName) -> watch::Receiver<u64> {
+        self.shared.signals.of(client)
     }
 
     /// Returns the clients whose bindings change from now on.
     #[must_use]
     pub fn changed_bindings(&self) -> ChangedBindings {
-        ChangedBindings(self.shared.changed.subscribe())
+        self.shared.signals.bindings()
     }
 
     /// Returns the clients that a proxy owns, is announced to, or owned before: those whose bindings concern it.
@@ -299,7 +277,7 @@ impl SharedTable {
 
     fn change(&self, change: impl FnOnce(&mut Entries)) {
         change(&mut self.entries.write().unwrap_or_else(PoisonError::into_inner));
-        self.changes.send_modify(|count| *count += 1);
+        self.signals.changed();
     }
 
     async fn run(shared: Weak<Self>) {
@@ -331,18 +309,18 @@ impl SharedTable {
                 entries.put(this.names.subject(&entry.key), &entry);
             }
         });
-        // There may be no readers.
-        let _ = this.changed.send(ChangedBinding::All);
+        this.signals.read_again();
         drop(this);
         loop {
             let changed = changes.next().await?;
             let Some(this) = shared.upgrade() else { return Ok(()) };
-            let mut clients = Vec::new();
+            let (mut clients, mut are_all) = (Vec::new(), false);
             this.change(|entries| {
                 for change in changed {
                     let subject = this.names.subject(change.key());
-                    if let Some(Subject::Client(client)) = &subject {
-                        clients.push(client.clone());
+                    match &subject {
+                        Some(Subject::Client(client)) => clients.push(client.clone()),
+                        _ => are_all = true,
                     }
                     match change {
                         ChangedEntry::Put(entry) => entries.put(subject, &entry),
@@ -350,9 +328,10 @@ impl SharedTable {
                     }
                 }
             });
-            for client in clients {
-                let _ = this.changed.send(ChangedBinding::Of(client));
+            if are_all {
+                this.signals.proxies();
             }
+            clients.into_iter().for_each(|client| this.signals.binding(client));
         }
     }
 }

@@ -98,6 +98,29 @@ async fn a_dead_owners_clients_are_taken_over_by_the_proxy_that_they_reach() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_learns_of_its_client_and_of_the_proxies_alone() {
+    let world = World::new();
+    let _a = world.join("a").await;
+    let table = world.table().await;
+    // Of 50 others, some are not in the client's part.
+    let others: Vec<_> = (0..50).map(|number| client(&format!("other-{number}"))).collect();
+    let mut changes = table.changes_for(&client("drone"));
+    let mut of_others: Vec<_> = others.iter().map(|other| table.changes_for(other)).collect();
+    let mut learns = async || {
+        changes.changed().await.unwrap();
+    };
+    world.bindings.bind(&client("drone"), &proxy("a")).await.unwrap();
+    learns().await;
+    let unaware = |of_others: &mut Vec<tokio::sync::watch::Receiver<u64>>| {
+        of_others.iter().filter(|it| !it.has_changed().unwrap()).count()
+    };
+    assert!(unaware(&mut of_others) > 40);
+    let _b = world.join("b").await;
+    learns().await;
+    assert_eq!(unaware(&mut of_others), 0, "one of their proxies may be back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_that_is_not_live_is_not_announced() {
     let world = World::new();
     let _a = world.join("a").await;

@@ -30,7 +30,7 @@ impl Edge {
         // It doesn't panic.
         let _ = taken.await;
         let is_other = || self.table.route(&client.name, &self.own) != Route::Switch { generation };
-        self.wait_until(is_other).await;
+        self.wait_until(&client.name, is_other).await;
     }
 
     async fn take_switch(&self, arrival: Arrival, generation: Generation) {
@@ -122,18 +122,18 @@ impl Edge {
                     has_state = is_prepared,
                     "took over the client of a proxy that is gone"
                 );
-                self.wait_until(|| {
+                self.wait_until(name, || {
                     self.table.binding(name).is_some_and(|it| it.owner() == &self.own)
                 })
                 .await
             }
             // The table is behind.
             Err(BindingError::ProxyLive(owner)) => {
-                self.wait_until(|| self.table.proxy(&owner).is_some()).await
+                self.wait_until(name, || self.table.proxy(&owner).is_some()).await
             }
             Err(BindingError::Refused(_)) => {
                 let before = self.table.binding(name);
-                self.wait_until(|| self.table.binding(name) != before).await
+                self.wait_until(name, || self.table.binding(name) != before).await
             }
             // Another process has imported what this one lacks: begin without.
             Err(BindingError::ImportLost(_)) if is_prepared => {

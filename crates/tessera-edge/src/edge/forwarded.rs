@@ -54,7 +54,7 @@ impl Edge {
     ) -> Response<Body> {
         let route = || self.table.route_forwarded(name, &self.own, generation);
         // The other proxy may know of a move that this one doesn't know of yet.
-        self.wait_until(|| route() != ForwardedRoute::Wait).await;
+        self.wait_until(name, || route() != ForwardedRoute::Wait).await;
         if route() != ForwardedRoute::Serve {
             return not_here();
         }
@@ -96,7 +96,7 @@ impl Edge {
     ) -> Response<Body> {
         // The other proxy has read the store, and this one may be behind.
         let is_known = || self.table.binding(name).is_some_and(|it| it.generation >= generation);
-        if !self.wait_until(is_known).await
+        if !self.wait_until(name, is_known).await
             || self.table.binding(name).is_none_or(|it| it.generation != generation)
         {
             return not_here();

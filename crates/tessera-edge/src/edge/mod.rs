@@ -83,10 +83,10 @@ impl Edge {
         self.services.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until `is_so` holds for the table, which changes meanwhile; false if it doesn't in time.
-    async fn wait_until(&self, is_so: impl Fn() -> bool) -> bool {
+    /// Waits until `is_so` holds for what the table has of a client and of the proxies; false if it doesn't in time.
+    async fn wait_until(&self, client: &ClientName, is_so: impl Fn() -> bool) -> bool {
         let deadline = Instant::now() + PATIENCE;
-        let mut changes = self.table.changes();
+        let mut changes = self.table.changes_for(client);
         loop {
             changes.borrow_and_update();
             if is_so() {

@@ -196,7 +196,7 @@ impl Edge {
                     let binding = self.table.binding(name);
                     let is_other = || self.table.binding(name) != binding;
                     match again {
-                        Some(again) if self.wait_until(is_other).await => request = again,
+                        Some(again) if self.wait_until(name, is_other).await => request = again,
                         _ => break,
                     }
                 }

@@ -75,7 +75,7 @@ impl Edge {
                     // The next proxy owns it already, which the table will show.
                     let is_over =
                         || !matches!(self.table.route(name, &self.own), Route::Serve { .. });
-                    if !self.wait_until(is_over).await {
+                    if !self.wait_until(name, is_over).await {
                         break;
                     }
                 }
@@ -119,7 +119,7 @@ impl Edge {
                 if let Some(place) = place {
                     client.take_place(place);
                 }
-                self.wait_until(|| self.table.binding(name).is_some()).await;
+                self.wait_until(name, || self.table.binding(name).is_some()).await;
                 Ok(true)
             }
             Err(BindingError::Store(_)) => Ok(false),
