@@ -59,7 +59,7 @@ async fn an_owner_that_was_frozen_in_a_switch_executes_nothing_of_the_client_aft
     }
 }
 
-/// Its lease lasts, and it has to begin a new one all the same.
+/// Its lease lasts, and it must begin a new one all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_that_stood_still_serves_again_once_it_has_followed() {
     let pool = Pool::start(PoolSettings::of(PROGRAM)).await;
