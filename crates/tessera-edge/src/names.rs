@@ -1,12 +1,16 @@
 //! What names a client: its certificate, or a cookie.
 
+use std::sync::{Mutex, PoisonError};
+
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
+use subtle::ConstantTimeEq;
 use tessera::crypto::Random;
 use tessera_bindings::ClientName;
 use tessera_kit::clock::unix;
 use tessera_kit::{credential, hex};
 use tessera_vault::WrappingKeys;
+use zeroize::Zeroizing;
 
 use crate::config::{ClientsSection, NamedBy};
 
@@ -26,6 +30,10 @@ pub(crate) struct NamedClient {
     pub(crate) identity: Option<Vec<u8>>,
 }
 
+/// The last cookie of a connection, which need not be authenticated again.
+#[derive(Default)]
+pub(crate) struct KnownCookie(Mutex<Option<(Zeroizing<String>, ClientName)>>);
+
 /// How the name of a client begins whose identity is too long.
 const DIGEST: &str = "sha256:";
 
@@ -41,11 +49,12 @@ impl Naming {
         Self { by: section.named_by, cookie: section.cookie.clone(), keys }
     }
 
-    /// Returns who sent a request, on a connection whose peer has this identity.
+    /// Returns who sent a request, on a connection whose peer has this identity, and had this cookie.
     pub(crate) fn client(
         &self,
         identity: Option<&[u8]>,
         headers: &HeaderMap,
+        known: &KnownCookie,
     ) -> Option<NamedClient> {
         match self.by {
             NamedBy::Nothing => None,
@@ -62,10 +71,13 @@ impl Naming {
                 Some(NamedClient { name, identity: Some(identity) })
             }
             NamedBy::Cookie => {
-                let secret = self.secret(headers)?;
-                // The store and its readers learn no cookie from the name.
-                let name = format!("cookie:{}", credential::fingerprint(secret.as_bytes()));
-                Some(NamedClient { name: ClientName::new(name).ok()?, identity: None })
+                let value = self.value(headers)?;
+                let name = known.name(value).or_else(|| {
+                    let name = self.authenticated(value)?;
+                    known.set(value, &name);
+                    Some(name)
+                })?;
+                Some(NamedClient { name, identity: None })
             }
         }
     }
@@ -115,7 +127,8 @@ impl Naming {
         }
     }
 
-    fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+    /// Returns the value of the one cookie that could be ours.
+    fn value<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let mut found = pairs(headers)
             .filter_map(name_and_value)
             .filter(|(name, _)| *name == self.cookie.as_bytes());
@@ -123,9 +136,32 @@ impl Naming {
         let is_plain = value.len() <= LONGEST
             && value.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
         let value = std::str::from_utf8(value).ok().filter(|_| is_plain)?;
-        let is_ours = self.keys.unwrap(b"", &hex::decode(value)?, unix()).is_some();
         // Two of them name no client: which one a client means can't be known.
-        (is_ours && found.next().is_none()).then_some(value)
+        found.next().is_none().then_some(value)
+    }
+
+    /// Returns the name of the holder of a cookie that a proxy of the pool has set.
+    fn authenticated(&self, value: &str) -> Option<ClientName> {
+        self.keys.unwrap(b"", &hex::decode(value)?, unix())?;
+        // The store and its readers learn no cookie from the name.
+        let name = format!("cookie:{}", credential::fingerprint(value.as_bytes()));
+        ClientName::new(name).ok()
+    }
+}
+
+impl KnownCookie {
+    fn name(&self, value: &str) -> Option<ClientName> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A gateway's connection carries cookies of several clients: none may learn from the time what another's is.
+        known
+            .as_ref()
+            .filter(|it| it.0.as_bytes().ct_eq(value.as_bytes()).into())
+            .map(|it| it.1.clone())
+    }
+
+    fn set(&self, value: &str, name: &ClientName) {
+        let known = Some((Zeroizing::new(value.to_owned()), name.clone()));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 }
 
@@ -164,7 +200,8 @@ mod tests {
         let naming = naming(NamedBy::Cookie);
         let set = naming.new_cookie(tessera_aws_lc::provider().random).unwrap();
         let pair = set.to_str().unwrap().split(';').next().unwrap().to_owned();
-        let client = |fields: &[&str]| naming.client(None, &cookies(fields));
+        let known = KnownCookie::default();
+        let client = |fields: &[&str]| naming.client(None, &cookies(fields), &known);
         let named = client(&[&pair]).unwrap();
         assert_eq!(client(&["a=b; c=d", &format!("x=y; {pair}")]).unwrap(), named);
         let (_, secret) = pair.split_once('=').unwrap();
@@ -191,7 +228,7 @@ mod tests {
         let field = [&b"a=\xffb; "[..], pair].concat();
         let mut headers = HeaderMap::new();
         headers.append(COOKIE, HeaderValue::from_bytes(&field).unwrap());
-        assert!(naming.client(None, &headers).is_some());
+        assert!(naming.client(None, &headers, &KnownCookie::default()).is_some());
         naming.hide(&mut headers);
         assert_eq!(headers[COOKIE].as_bytes(), b"a=\xffb");
     }
@@ -210,7 +247,9 @@ mod tests {
     #[test]
     fn a_certificate_names_a_client_even_if_its_names_are_long() {
         let naming = naming(NamedBy::Certificate);
-        let client = |identity: &[u8]| naming.client(Some(identity), &HeaderMap::new());
+        let client = |identity: &[u8]| {
+            naming.client(Some(identity), &HeaderMap::new(), &KnownCookie::default())
+        };
         assert_eq!(client(b"dns:drone.example").unwrap().name.as_bytes(), b"dns:drone.example");
         let long = [b'a'; 1024];
         let named = client(&long).unwrap();
@@ -221,7 +260,7 @@ mod tests {
         );
         let short = client(b"dns:drone.example").unwrap();
         assert_eq!(naming.identity(&short.name), short.identity);
-        assert_eq!(naming.client(None, &HeaderMap::new()), None);
+        assert_eq!(naming.client(None, &HeaderMap::new(), &KnownCookie::default()), None);
         assert!(naming.new_cookie(tessera_aws_lc::provider().random).is_none());
     }
 }

@@ -23,12 +23,13 @@ mod routing;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use http::HeaderValue;
 use tessera_bindings::{BindingTable, Bindings, ClientName, ProxyEntry, ProxyLease, ProxyName};
 use tessera_vault::{SiteVault, WrappingKeys};
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use self::abandoned::GoneOwners;
-pub(crate) use self::requests::ClientConnection;
+pub(crate) use self::requests::{ClientConnection, alt_svc};
 pub(crate) use self::routing::Routed;
 #[cfg(test)]
 pub(crate) use self::{forwarded::LAST_CHANGES, requests::OwnRequest};
@@ -44,6 +45,8 @@ pub(crate) struct Edge {
     pub(crate) own: ProxyName,
     /// What it has in the store.
     pub(crate) entry: ProxyEntry,
+    /// The field `Alt-Svc` that names it.
+    pub(crate) own_alt_svc: Option<HeaderValue>,
     pub(crate) bindings: Bindings,
     pub(crate) table: BindingTable,
     pub(crate) lease: ProxyLease,

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use http::header::{ALT_SVC, SET_COOKIE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -23,6 +24,7 @@ use crate::clients::{Client, InProgress};
 use crate::config::is_authority;
 use crate::fields;
 use crate::metrics::RequestResult;
+use crate::names::KnownCookie;
 use crate::peers::ForwardError;
 use crate::services::{self, Service};
 use crate::upgrade::call_or_upgrade;
@@ -35,6 +37,7 @@ pub(crate) struct ClientConnection {
     /// The client of the last request, and the signal that its connections should end, from that request on.
     client: Mutex<Option<(Arc<Client>, watch::Receiver<u64>)>>,
     named: Notify,
+    cookie: KnownCookie,
     /// Whether the one-time keys of this connection's tickets went where the client's next connection goes.
     has_moved_keys: AtomicBool,
 }
@@ -56,6 +59,7 @@ impl ClientConnection {
             identity,
             client: Mutex::default(),
             named: Notify::new(),
+            cookie: KnownCookie::default(),
             has_moved_keys: AtomicBool::new(false),
         }
     }
@@ -111,7 +115,7 @@ impl Edge {
         let host = services::host(&request).unwrap_or_default();
         let version = request.version();
         fields::add_way(request.headers_mut(), version, connection.address, &host);
-        let named = self.naming.client(identity, request.headers());
+        let named = self.naming.client(identity, request.headers(), &connection.cookie);
         self.naming.hide(request.headers_mut());
         let Some(named) = named else {
             let mut response = self.execute(service, None, None, request).await;
@@ -277,17 +281,25 @@ impl Edge {
     /// [`PoolSection::ma`](crate::config::PoolSection::ma). None: what the proxy has in the store is no authority, and would
     /// be more than one value of the field.
     pub(crate) fn alt_svc(&self, authority: &str) -> Option<HeaderValue> {
-        if !is_authority(authority) {
-            return None;
+        if authority == self.entry.authority {
+            return self.own_alt_svc.clone();
         }
-        let ma = self.settings.ma.as_secs();
-        HeaderValue::try_from(format!("h2=\"{authority}\"; ma={ma}; persist=1")).ok()
+        alt_svc(authority, self.settings.ma)
     }
 
     fn refused(&self, response: Response<Body>) -> Response<Body> {
         self.metrics.request(RequestResult::Refused);
         response
     }
+}
+
+/// Returns the field `Alt-Svc` with an authority.
+pub(crate) fn alt_svc(authority: &str, ma: Duration) -> Option<HeaderValue> {
+    if !is_authority(authority) {
+        return None;
+    }
+    let ma = ma.as_secs();
+    HeaderValue::try_from(format!("h2=\"{authority}\"; ma={ma}; persist=1")).ok()
 }
 
 /// RFC 9110 §9.2.1.

@@ -22,6 +22,7 @@ pub(crate) use self::service::AuthorizationService;
 use crate::edge::{Edge, Routed};
 use crate::fields;
 use crate::metrics::RequestResult;
+use crate::names::KnownCookie;
 use crate::paths::{CanonicalPath, is_plain_path};
 
 /// How long Envoy waits for an answer at most: less than its own limit, after which a request passes unchecked or fails.
@@ -42,7 +43,7 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
         edge.metrics.request(RequestResult::Refused);
         return deny(PERMISSION_DENIED, StatusCode::NOT_FOUND, "no service has this path");
     }
-    let named = edge.naming.client(identity.as_deref(), &cookies(&http));
+    let named = edge.naming.client(identity.as_deref(), &cookies(&http), &KnownCookie::default());
     let (cookie, no_cookie) = hidden(edge, &http);
     // What the service or the next proxy gets, with these fields of ours.
     let ok = |own: Vec<HeaderValueOption>, names: &[HeaderName]| OkHttpResponse {

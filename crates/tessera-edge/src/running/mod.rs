@@ -27,7 +27,7 @@ use tokio::time::Instant;
 use self::listener::{ListenerContext, Service};
 use crate::clients::Clients;
 use crate::config::{self, LoadedEdge};
-use crate::edge::{Edge, GoneOwners, Settings};
+use crate::edge::{Edge, GoneOwners, Settings, alt_svc};
 use crate::envoy::AuthorizationService;
 use crate::metrics::Metrics;
 use crate::names::Naming;
@@ -134,6 +134,7 @@ impl RunningEdge {
         let table = bindings.table();
         let edge = Arc::new(Edge {
             own,
+            own_alt_svc: alt_svc(&entry.authority, pool.ma),
             entry,
             bindings: bindings.with_table(&table),
             table,
