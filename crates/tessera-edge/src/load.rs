@@ -4,15 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera_kit::clock::unix;
 use tessera_kit::{KeySource, ProgramError};
 use tessera_proxy::http::body::BodyLimits;
 use tessera_proxy::http::client::{Connect, Plaintext, Pool, PoolOptions, Protocol, Target, Tls};
-use tessera_proxy::stores::etcd_client;
-use tessera_store::{FileStore, Store};
+use tessera_proxy::stores::{etcd_client, one_wrapping_key, open_store};
+use tessera_store::Store;
 use tessera_tokio::{Connector, MemorySessionStore};
-use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
-use zeroize::Zeroizing;
+use tessera_vault::{WrappingKeys, WrappingPurpose};
 
 use crate::config::{EdgeConfig, PoolSection, ServiceSection};
 use crate::services::{Service, Services};
@@ -23,17 +21,7 @@ const DEADLINE: Duration = Duration::from_millis(500);
 
 /// Opens the store. In etcd it need not be reached now. Blocks for a moment with a file.
 pub(crate) fn store(pool: &PoolSection) -> Result<Arc<dyn Store>, ProgramError> {
-    match (&pool.etcd, &pool.file) {
-        (Some(etcd), _) => Ok(Arc::new(etcd_client("pool", etcd, DEADLINE)?)),
-        (None, Some(path)) => {
-            let store =
-                FileStore::open(path).map_err(|error| ProgramError::Failed(error.to_string()))?;
-            Ok(Arc::new(store))
-        }
-        (None, None) => {
-            Err(ProgramError::settings("[pool] etcd: where the pool's store is must be set"))
-        }
-    }
+    open_store("pool", pool.etcd.as_ref(), pool.file.as_deref(), DEADLINE)
 }
 
 /// Reads the files of the store's section, without connecting.
@@ -48,12 +36,7 @@ pub(crate) fn pool_keys(
     purpose: WrappingPurpose,
 ) -> Result<WrappingKeys, ProgramError> {
     let key = key.read("[pool] key", "pool", Path::new(""))?;
-    let mut secret = Zeroizing::new([0; 32]);
-    secret.copy_from_slice(&**key);
-    let keys = WrappingKeys::new(&tessera_aws_lc::provider(), purpose);
-    let added = keys.add(EpochKey::forever(KEY_ID, secret), unix());
-    added.map_err(|error| ProgramError::settings(format!("[pool] key: {error}")))?;
-    Ok(keys)
+    one_wrapping_key("[pool] key", purpose, KEY_ID, &key)
 }
 
 /// There is one key, replaced only while all proxies are down: its id carries no information.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tessera::ServerConfig;
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera_kit::{ProgramError, SettingFile, credential, trust};
-use tessera_proxy::stores::etcd_client;
-use tessera_store::{FileStore, Store};
+use tessera_proxy::stores::{etcd_client, open_store};
+use tessera_store::Store;
 
 use crate::config::{ApiSection, PoolSection};
 
@@ -16,16 +16,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 
 /// Opens the store. In etcd it need not be reached now. Blocks for a moment with a file.
 pub(crate) fn store(pool: &PoolSection) -> Result<Arc<dyn Store>, ProgramError> {
-    match (&pool.etcd, &pool.file) {
-        (Some(etcd), _) => Ok(Arc::new(etcd_client("pool", etcd, DEADLINE)?)),
-        (None, Some(path)) => {
-            let store = FileStore::open(path);
-            Ok(Arc::new(store.map_err(|error| ProgramError::Failed(error.to_string()))?))
-        }
-        (None, None) => {
-            Err(ProgramError::settings("[pool] etcd: where the bindings are must be set"))
-        }
-    }
+    open_store("pool", pool.etcd.as_ref(), pool.file.as_deref(), DEADLINE)
 }
 
 /// Checks what opens the store, without opening it.

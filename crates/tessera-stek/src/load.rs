@@ -10,9 +10,9 @@ use std::time::Duration;
 use tessera::ClientConfig;
 use tessera_envoy_tickets::member_traits;
 use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
-use tessera_proxy::stores::{SidecarRing, etcd_client};
+use tessera_proxy::stores::{SidecarRing, open_store};
 use tessera_ring::{Installer, MemberTraits};
-use tessera_store::{FileStore, Store};
+use tessera_store::Store;
 use tessera_vault::{TicketKeyForm, WrappingKeys};
 
 use crate::canary::Canary;
@@ -45,15 +45,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
 
 /// Opens the store. In etcd it need not be reached now. Blocks for a moment with a file.
 pub(crate) fn store(ring: &RingSection) -> Result<Arc<dyn Store>, ProgramError> {
-    match (&ring.etcd, &ring.file) {
-        (Some(etcd), _) => Ok(Arc::new(etcd_client("ring", etcd, DEADLINE)?)),
-        (None, Some(path)) => {
-            let store =
-                FileStore::open(path).map_err(|error| ProgramError::Failed(error.to_string()))?;
-            Ok(Arc::new(store))
-        }
-        (None, None) => Err(ProgramError::settings("[ring] etcd: where the ring is must be set")),
-    }
+    open_store("ring", ring.etcd.as_ref(), ring.file.as_deref(), DEADLINE)
 }
 
 /// Returns where the ring is, and how its keys rotate.

@@ -27,6 +27,7 @@ use tokio::sync::watch;
 use super::config::{EtcdSection, Fleet, FleetVault, SitesSection};
 use super::receipts::VaultReceipts;
 use super::sidecars::EnvoyPool;
+use super::wrapping_key::one_wrapping_key;
 use super::{CAPACITY, LIFETIME, epoch_keys};
 use crate::address::ListenAddress;
 
@@ -375,12 +376,7 @@ fn open_ring(
     let provider = tessera_aws_lc::provider();
     // It protects keys in the store: no directory could contain both.
     let key = key.read(setting, "ring", Path::new(""))?;
-    let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
-    let mut secret = zeroize::Zeroizing::new([0; 32]);
-    secret.copy_from_slice(&**key);
-    wrapping
-        .add(EpochKey::forever(RING_KEY_ID, secret), unix())
-        .map_err(|error| ProgramError::failed(setting, error))?;
+    let wrapping = one_wrapping_key(setting, WrappingPurpose::TicketKeys, RING_KEY_ID, &key)?;
     let options = RingOptions::new(prefix);
     FleetRing::of_server(store, &provider, Arc::new(wrapping), options).map_err(|_| {
         ProgramError::failed("the ring of ticket keys", "the system has no random bytes")

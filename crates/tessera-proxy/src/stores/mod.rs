@@ -6,7 +6,9 @@ mod config;
 mod epoch_keys;
 mod fleet;
 mod receipts;
+mod shared;
 mod sidecars;
+mod wrapping_key;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,7 +28,9 @@ pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection
 use self::fleet::FleetStores;
 pub use self::fleet::{PoolStores, etcd_client};
 use self::receipts::VaultReceipts;
+pub use self::shared::open_store;
 pub use self::sidecars::{EnvoyPool, SidecarRing};
+pub use self::wrapping_key::one_wrapping_key;
 
 /// The stores of one server.
 #[derive(Clone)]

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera_envoy_tickets::{EnvoyTickets, Pool, PoolMember, SessionContext, member_traits};
-use tessera_kit::clock::unix;
 use tessera_kit::{KeySource, ProgramError};
 use tessera_ring::{FleetRing, MemberOptions, RingOptions, RingParts, system_clock};
 use tessera_store::Store;
-use tessera_vault::{
-    EpochKey, Rotation, TicketKeyDomain, TicketKeyRing, WrappingKeys, WrappingPurpose,
-};
+use tessera_vault::{Rotation, TicketKeyDomain, TicketKeyRing, WrappingKeys, WrappingPurpose};
 use tessera_webpki::dns_names;
+
+use super::wrapping_key::one_wrapping_key;
 
 /// Where the ring of sidecars is, and how its keys rotate: the same at all members.
 #[derive(Debug, Clone, Copy)]
@@ -55,12 +54,7 @@ impl SidecarRing<'_> {
     /// # Errors
     /// If it is no key.
     pub fn wrapping(setting: &str, key: &[u8; 32]) -> Result<WrappingKeys, ProgramError> {
-        let mut secret = zeroize::Zeroizing::new([0; 32]);
-        secret.copy_from_slice(key);
-        let keys = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::TicketKeys);
-        let added = keys.add(EpochKey::forever(KEY_ID, secret), unix());
-        added.map_err(|error| ProgramError::settings(format!("{setting}: {error}")))?;
-        Ok(keys)
+        one_wrapping_key(setting, WrappingPurpose::TicketKeys, KEY_ID, key)
     }
 }
 
