@@ -30,8 +30,8 @@ RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --tes
 RUN_sepp-relay = bench/sepp-relay all
 RUN_stek = env TMPDIR=/dev/shm $(CARGO) test --release --locked --quiet --package tessera-stek-tests --test stek \
 	-- --ignored --nocapture --test-threads 1
-RUN_edge = env TMPDIR=/dev/shm $(CARGO) test --release --locked --quiet --package tessera-edge-tests --test edge \
-	-- --ignored --nocapture --test-threads 1
+RUN_edge = env TMPDIR=/dev/shm PYTHON="$(PYTHON)" $(CARGO) test --release --locked --quiet \
+	--package tessera-edge-tests --test edge -- --ignored --nocapture --test-threads 1
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
 	--features tessera-lab/heap,tessera-cli/heap --lib --test lab \
@@ -108,7 +108,8 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs, compared with Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 ## stek               a thousand rotations under load; needs ENVOY, the program
-## edge               moves of edge proxies: their time, a hundred a second, Envoy as a member; needs ENVOY, the program
+## edge               moves of edge proxies: their time, a hundred a second, Envoy as a member, browsers and curl as clients;
+##                    needs ENVOY, the program; Firefox; PYTHON, one with curl_cffi
 ## captures           bytes that the lab counts, compared with those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants

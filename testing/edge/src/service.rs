@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -26,6 +26,8 @@ pub struct Execution {
     pub client: String,
     /// The path, which has the request's number.
     pub path: String,
+    /// When it began.
+    pub when: SystemTime,
 }
 
 impl Executions {
@@ -159,6 +161,7 @@ impl Shared {
         let path = request.uri().path().to_owned();
         match path.strip_prefix("/state/") {
             Some(client) => self.answer_state(client, request).await,
+            None if path == "/page" => page(),
             None => self.execute(path, request).await,
         }
     }
@@ -182,6 +185,7 @@ impl Shared {
             at: self.at,
             client: client.clone(),
             path: path.clone(),
+            when: SystemTime::now(),
         });
         if has_state && method != Method::GET {
             lock(&self.states).entry(client).or_default().count += 1;
@@ -251,6 +255,14 @@ fn fenced_off(highest: u64) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::PRECONDITION_FAILED;
     response.headers_mut().insert("tessera-fence", highest.into());
+    response
+}
+
+/// The page by which browsers send their requests.
+fn page() -> Response<Body> {
+    let mut response = Response::new(Body::full(include_str!("stock/page.html").into()));
+    let html = http::HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(http::header::CONTENT_TYPE, html);
     response
 }
 

@@ -11,6 +11,7 @@ mod programs;
 mod replayed;
 mod secrets;
 mod smuggled;
+mod stock;
 mod upgraded;
 
 /// The program under test.

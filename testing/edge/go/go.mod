@@ -1,0 +1,3 @@
+module tessera/edge-visitor
+
+go 1.19
