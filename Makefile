@@ -38,7 +38,7 @@ RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tesser
 	-- --include-ignored
 RUN_mutants = scripts/mutants
 
-.PHONY: all help test setup check unit bare-metal program evidence results tls12 edge-peers deb \
+.PHONY: all help test setup check unit bare-metal program evidence results tls12 edge-peers edge-gap deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
 
 ## all                build the program
@@ -131,6 +131,11 @@ tls12:
 ## edge-peers         docs/results/edge-*.json, measured again: BoringSSL, and Go with Envoy; needs ENVOY, Go, cmake, libclang
 edge-peers:
 	bench/edge-peers
+
+## edge-gap           docs/results/edge-gap.json, measured again: the gap of a handover per kind of client; a quarter of an
+##                    hour; needs root, ENVOY, Firefox, and PYTHON, one with curl_cffi
+edge-gap:
+	ENVOY="$(ENVOY)" PYTHON="$(PYTHON)" bench/edge-gap
 
 ## deb                build the Debian package of the program, and check what is in it; needs cargo-deb
 deb:

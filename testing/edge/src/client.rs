@@ -102,6 +102,16 @@ impl Drone {
         executions: &Executions,
     ) -> Self {
         config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+        Self::without_early_data(config, name, origin, executions)
+    }
+
+    /// The same without early data: a session takes a round trip more.
+    pub(crate) fn without_early_data(
+        config: ClientConfig,
+        name: Option<&str>,
+        origin: &[SocketAddr],
+        executions: &Executions,
+    ) -> Self {
         let sessions = Arc::new(Sessions::default());
         let connector = Connector::new(config.checked().unwrap()).with_sessions(sessions.clone());
         let client = FollowingClient::over(Dial(origin.into()), connector.clone());

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `pool` | a pool: the store, the certificates, the proxies, and an orchestrator's view |
 //! | `envoy` | an Envoy as a member |
+//! | `envoys` | two Envoys that share a ticket key and nothing else |
 //! | `orchestrator` | an orchestrator, and how tests call it |
 //! | `proxy` | one proxy: its configuration and its process |
 //! | `client` | a client that follows, and numbers its requests |
@@ -20,6 +21,7 @@
 mod backend;
 mod client;
 mod envoy;
+mod envoys;
 mod observer;
 mod orchestrator;
 mod pool;
@@ -32,6 +34,7 @@ mod wait;
 pub use backend::{RawBackend, RecordedRequest};
 pub use client::{Answer, Drone, ORIGIN, Outcome, Track};
 pub use envoy::EnvoyMember;
+pub use envoys::EnvoyPair;
 pub use observer::{Arrival, Observer};
 pub use orchestrator::{Caller, Orchestrator};
 pub use pool::{POOL_KEY, Pool, PoolSettings, places};

@@ -198,6 +198,12 @@ impl Pool {
         Drone::new(self.client_config(name), name, origin, &self.executions)
     }
 
+    /// As [`drone`](Self::drone), but it sends no early data.
+    pub fn drone_without_early_data(&self, name: Option<&str>) -> Drone {
+        let config = self.client_config(name);
+        Drone::without_early_data(config, name, &self.addresses, &self.executions)
+    }
+
     /// Returns the configuration of a client that speaks HTTP/2.
     pub fn client_config(&self, name: Option<&str>) -> ClientConfig {
         let verifier = WebPkiVerifier::new(&[self.origin_ca.der()]).unwrap();
