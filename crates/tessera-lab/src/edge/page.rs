@@ -15,6 +15,11 @@ use crate::table::{Name, Table, html};
 
 /// Writes the page.
 pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
+    render_with(report, &[])
+}
+
+/// The same with the tables of `edge-gap.json`, if there are any.
+pub(crate) fn render_with(report: &Report, gaps: &[Option<Table>]) -> serde_json::Result<String> {
     let sections = [
         (
             "bytes",
@@ -48,6 +53,13 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
             "While the ring rotates",
             "Tickets of one proxy, taken at another while both change their ticket keys in two acknowledged phases.",
             html_of(table::rotations().rows(report.rotations.iter().map(table::rotation))),
+        ),
+        (
+            "gap",
+            "The gap of a handover",
+            "From the response that announces the next proxy to the first request that is executed there; the report is \
+             <code>edge-gap.json</code>.",
+            gaps.iter().flatten().map(html::table).collect(),
         ),
     ];
     let there = sections.into_iter().filter(|(.., content)| !content.is_empty());

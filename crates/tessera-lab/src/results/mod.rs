@@ -32,7 +32,8 @@ pub enum Paper {
     Roaming,
     /// On caching handshakes (Bodenhausen et al.), of `bithac.json` and `tls12.json`.
     Bithac,
-    /// On service continuity at the edge (Catoni et al.), of `edge.json`, `edge-boring.json` and `edge-envoy.json`.
+    /// On service continuity at the edge (Catoni et al.), of `edge.json`, `edge-boring.json`, `edge-envoy.json`
+    /// and `edge-gap.json`.
     Edge,
 }
 

@@ -9,7 +9,8 @@ use tessera_lab::{Destination, results};
 #[derive(Args)]
 pub(crate) struct ResultsArguments {
     /// The directory with the paper's reports, at least one of them: roaming.json, load.json and traffic.json,
-    /// or bithac.json and tls12.json, or edge.json, edge-boring.json and edge-envoy.json. Missing ones are reported; a report that no run could have written is rejected, with
+    /// or bithac.json and tls12.json, or edge.json, edge-boring.json, edge-envoy.json and edge-gap.json. Missing ones are
+    /// reported; a report that no run could have written is rejected, with
     /// the name of the cell.
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     directory: PathBuf,

@@ -1,11 +1,13 @@
 //! The reports of `lab edge`, and of BoringSSL and Envoy (`bench/edge-peers`), as they were written.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 use tessera_reports::{KeyExchange, Machine};
 
+use super::checks::{is_of, once};
+use super::gap::{self, Gap};
 use crate::certificates::Certificates;
 use crate::edge::EdgeWay;
 use crate::edge::finished::{check_cell, check_operations, check_rate, check_rotation};
@@ -24,6 +26,7 @@ pub(in crate::results) struct Inputs {
     pub(super) edge: Option<Report>,
     pub(super) boring: Option<Boring>,
     pub(super) envoy: Option<Envoy>,
+    pub(super) gap: Option<Gap>,
 }
 
 /// Operations of BoringSSL and of Tessera's provider, in turns (`bench/boring`).
@@ -100,12 +103,14 @@ impl Inputs {
     pub(in crate::results) fn read(directory: &Path) -> Result<Self, LabError> {
         let [edge, boring, envoy] = FILES.map(|name| text(directory, name));
         let inputs = Self::of(edge?.as_deref(), boring?.as_deref(), envoy?.as_deref());
-        let inputs = inputs.map_err(|(name, what)| wrong(directory, name, &what))?;
+        let mut inputs = inputs.map_err(|(name, what)| wrong(directory, name, &what))?;
+        inputs.gap = Gap::read(directory)?;
         // Empty tables would replace those of a text.
-        if inputs.missing().count() == FILES.len() {
+        if inputs.missing().count() == FILES.len() + 1 {
             let directory = directory.display();
             return Err(LabError::Options(format!(
-                "{directory} has no report; name the directory with edge.json, edge-boring.json and edge-envoy.json"
+                "{directory} has no report; name the directory with edge.json, edge-boring.json, edge-envoy.json \
+                 and edge-gap.json"
             )));
         }
         Ok(inputs)
@@ -122,13 +127,15 @@ impl Inputs {
             edge: parse(edge_name, edge, check_edge)?,
             boring: parse(boring_name, boring, check_boring)?,
             envoy: parse(envoy_name, envoy, check_envoy)?,
+            gap: None,
         })
     }
 
     /// Returns the names of the reports that are not there.
     pub(in crate::results) fn missing(&self) -> impl Iterator<Item = &'static str> {
         let there = [self.edge.is_some(), self.boring.is_some(), self.envoy.is_some()];
-        FILES.into_iter().zip(there).filter_map(|(name, there)| (!there).then_some(name))
+        let names = FILES.into_iter().zip(there).chain([(gap::FILE, self.gap.is_some())]);
+        names.filter_map(|(name, there)| (!there).then_some(name))
     }
 
     /// Returns the cells, in the order of the report.
@@ -236,21 +243,6 @@ fn check_samples(name: &str, us: &[f64]) -> CheckResult {
     }
     match us.iter().find(|us| !(0.0..=LONGEST_US).contains(*us)) {
         Some(us) => Err(format!("a sample of {name} is {us} µs")),
-        None => Ok(()),
-    }
-}
-
-fn is_of(expected: &str, experiment: &str) -> CheckResult {
-    if experiment == expected {
-        return Ok(());
-    }
-    Err(format!("it is of the experiment `{experiment}`, not of `{expected}`"))
-}
-
-fn once(mut names: impl Iterator<Item = String>) -> CheckResult {
-    let mut seen = HashSet::new();
-    match names.find(|name| !seen.insert(name.clone())) {
-        Some(name) => Err(format!("{name} occurs twice")),
         None => Ok(()),
     }
 }

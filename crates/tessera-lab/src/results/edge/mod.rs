@@ -1,6 +1,9 @@
 //! The tables of the paper on service continuity at the edge: its numbers next to ours.
 
+mod checks;
 mod companions;
+mod gap;
+mod gaps;
 mod input;
 mod operations;
 mod paper;
@@ -17,7 +20,9 @@ pub(super) fn page(inputs: &Inputs) -> Result<String, LabError> {
     let report = inputs.edge.as_ref().ok_or_else(|| {
         LabError::Options("--page: it is made of edge.json, which is missing".to_owned())
     })?;
-    page::render(report).map_err(|error| LabError::system("making the page")(error.into()))
+    let gaps = [gaps::gaps(inputs), gaps::targets(inputs)];
+    page::render_with(report, &gaps)
+        .map_err(|error| LabError::system("making the page")(error.into()))
 }
 
 /// Returns the answer, the sentence that matters first.
@@ -30,8 +35,10 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 17] = [
+const TABLES: [(&str, Make); 19] = [
     ("answers", paper::answers),
+    ("gaps", gaps::gaps),
+    ("gap-targets", gaps::targets),
     ("targets", peers::targets),
     ("links", tables::links),
     ("companions", companions::companions),

@@ -48,6 +48,9 @@ pub(super) fn setting(inputs: &Inputs) -> Option<Table> {
             cells![of, machine, it.revision.clone(), load, each],
         );
     }
+    if let Some(it) = &inputs.gap {
+        it.setting(&mut table);
+    }
     table.unless_empty()
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::all;
+use super::gap;
 use super::input::Inputs;
 use crate::edge::samples;
 use crate::table::Table;
@@ -58,8 +59,10 @@ fn inputs() -> Inputs {
     report.cells.extend(loopback);
     let report = serde_json::to_string(&report).unwrap();
     let [boring, envoy] = [boring(), envoy()].map(|it| it.to_string());
-    Inputs::of(Some(&report), Some(&boring), Some(&envoy))
-        .unwrap_or_else(|(name, what)| panic!("{name}: {what}"))
+    let mut inputs = Inputs::of(Some(&report), Some(&boring), Some(&envoy))
+        .unwrap_or_else(|(name, what)| panic!("{name}: {what}"));
+    inputs.gap = gap::tests::gap();
+    inputs
 }
 
 fn table(name: &str) -> Table {
@@ -115,6 +118,15 @@ fn a_rate_has_its_share_of_a_processor_and_moves_are_counted_by_outcome() {
     assert!(table("rate").texts("full, X25519")[0].starts_with("2,000"));
     let rotation = table("rotation").texts("rsa-2048, resumed, X25519");
     assert_eq!(rotation, ["10", "1,000", "990", "10", "0", "99.00 %", "500"]);
+}
+
+#[test]
+fn the_page_has_the_gaps_if_they_were_measured() {
+    let page = super::page(&inputs()).unwrap();
+    assert_eq!(page.matches("<h2 id=\"gap\">").count(), 1);
+    assert!(page.contains("Firefox, two Envoys, 33 ms"));
+    let inputs = Inputs { gap: None, ..inputs() };
+    assert!(!super::page(&inputs).unwrap().contains("id=\"gap\""));
 }
 
 #[test]
