@@ -111,14 +111,25 @@ impl Shared {
     }
 }
 
-/// Reads the first record of a server, if it is whole and has a ServerHello (RFC 8446 §4.1.3).
+/// Reads a server's ServerHello, as soon as it is whole (RFC 8446 §4.1.3). A HelloRetryRequest before it, and a
+/// change_cipher_spec, are passed over.
 fn read_server_hello(bytes: &[u8]) -> Option<Arrival> {
-    let mut record = bytes;
-    let ([HANDSHAKE], _version) = (take::<1>(&mut record)?, take::<2>(&mut record)?) else {
-        return None;
-    };
-    let mut hello = take_vector(&mut record)?;
-    let [SERVER_HELLO, _, _, _] = take::<4>(&mut hello)? else { return None };
+    let mut records = bytes;
+    loop {
+        let [kind, ..] = take::<3>(&mut records)?;
+        let record = take_vector(&mut records)?;
+        match kind {
+            CHANGE_CIPHER_SPEC => (),
+            HANDSHAKE if record.get(6..38) == Some(&RETRY) => (),
+            HANDSHAKE => return read_record(record),
+            _ => return None,
+        }
+    }
+}
+
+fn read_record(record: &[u8]) -> Option<Arrival> {
+    let mut hello = record;
+    let [SERVER_HELLO, ..] = take::<4>(&mut hello)? else { return None };
     // Version, and random.
     take::<34>(&mut hello)?;
     let id_len = usize::from(take::<1>(&mut hello)?[0]);
@@ -140,10 +151,17 @@ fn read_server_hello(bytes: &[u8]) -> Option<Arrival> {
 }
 
 // RFC 8446 §5.1, §4 and §4.2.
+const CHANGE_CIPHER_SPEC: u8 = 20;
 const HANDSHAKE: u8 = 22;
 const SERVER_HELLO: u8 = 2;
 const PRE_SHARED_KEY: u16 = 41;
 const KEY_SHARE: u16 = 51;
+
+/// The random of a HelloRetryRequest (RFC 8446 §4.1.3).
+const RETRY: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk()?;
@@ -165,4 +183,42 @@ fn take_vector<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record with a hello of this random and these extensions.
+    fn hello(random: [u8; 32], extensions: &[u8]) -> Vec<u8> {
+        let len = |bytes: &[u8]| (bytes.len() as u16).to_be_bytes();
+        let mut body = vec![3, 3];
+        body.extend(random);
+        // An empty id, a suite, no compression.
+        body.extend([0, 0x13, 0x01, 0]);
+        body.extend(len(extensions));
+        body.extend(extensions);
+        let message = [&[SERVER_HELLO, 0][..], &len(&body), &body].concat();
+        [&[HANDSHAKE, 3, 3][..], &len(&message), &message].concat()
+    }
+
+    const SHARE: [u8; 9] = [0, 51, 0, 5, 0x11, 0xec, 0, 1, 7];
+    const PSK: [u8; 6] = [0, 41, 0, 2, 0, 0];
+
+    #[test]
+    fn a_server_hello_shows_its_group_and_whether_it_resumes() {
+        let group = Some(NamedGroup::X25519MLKEM768);
+        let full = hello([7; 32], &SHARE);
+        assert_eq!(read_server_hello(&full), Some(Arrival { resumed: false, group }));
+        let resumed = hello([7; 32], &[&SHARE[..], &PSK].concat());
+        let arrival = Some(Arrival { resumed: true, group });
+        assert_eq!(read_server_hello(&resumed), arrival);
+        let retry = hello(RETRY, &[0, 51, 0, 2, 0, 29]);
+        assert_eq!(read_server_hello(&retry), None);
+        let both = [&retry[..], &[CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1], &resumed].concat();
+        assert_eq!(read_server_hello(&both), arrival);
+        // Not whole, and an alert.
+        assert!((0..resumed.len()).all(|len| read_server_hello(&resumed[..len]).is_none()));
+        assert_eq!(read_server_hello(&[21, 3, 3, 0, 2, 2, 40]), None);
+    }
 }

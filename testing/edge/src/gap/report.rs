@@ -52,17 +52,22 @@ impl Report {
                 "cores": std::thread::available_parallelism().map_or(1, usize::from),
                 "kernel": line("uname", &["-sr"]),
             },
-            "envoy": envoy.split('/').nth(1).unwrap_or(&envoy),
+            // `PROGRAM  version: REVISION/1.40.0/...`.
+            "envoy": envoy.split("version: ").nth(1).and_then(|it| it.split('/').nth(1)),
             "versions": {
                 "go": line("go", &["env", "GOVERSION"]),
                 "curl-cffi": line(&python, &["-c", version]),
                 "curl": line("curl", &["--version"]).split(' ').nth(1),
                 "firefox": line(&firefox, &["--version"]),
-                "chromium": line("chromium", &["--version"]),
+                "chromium": line("chromium", &["--version"]).split(" built").next(),
             },
-            "cells": self.cells.iter().map(Cell::to_json).collect::<Vec<_>>(),
+            "cells": [],
         });
-        std::fs::write(file, format!("{report:#}\n")).unwrap();
+        // A line for each cell.
+        let cells: Vec<_> = self.cells.iter().map(|it| format!("    {}", it.to_json())).collect();
+        let cells = format!("\"cells\": [\n{}\n  ]", cells.join(",\n"));
+        let text = format!("{report:#}\n").replace("\"cells\": []", &cells);
+        std::fs::write(file, text).unwrap();
     }
 }
 
@@ -125,5 +130,7 @@ impl fmt::Display for Cell {
 fn line(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let text = output.map(|it| it.stdout).unwrap_or_default();
-    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
+    // Envoy's first line is empty.
+    let text = String::from_utf8_lossy(&text);
+    text.lines().find(|it| !it.is_empty()).unwrap_or_default().trim().to_owned()
 }

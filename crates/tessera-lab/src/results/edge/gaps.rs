@@ -6,6 +6,19 @@ use crate::numbers::{count, fixed};
 use crate::statistics::{Median, quantile};
 use crate::table::{Cell, Table, cells};
 
+/// Returns what matters first: how long our client waits, next to one between two Envoys.
+pub(super) fn sentence(inputs: &Inputs) -> Option<String> {
+    let report = inputs.gap.as_ref()?;
+    let trips = |client, pool| Some(report.gap(client, pool, FAR_MS)?.value / FAR_MS);
+    Some(format!(
+        "From the announcement of the next proxy to the first request that it executes pass {} round trips with a one-time key \
+         that moved, {} with a ticket, and {} between two Envoys.",
+        fixed(trips(Client::FollowMovedKey, Pool::Tessera)?, 2),
+        fixed(trips(Client::FollowTicket, Pool::Tessera)?, 2),
+        fixed(trips(Client::FollowTicket, Pool::Envoy)?, 2),
+    ))
+}
+
 /// All kinds of clients.
 pub(super) fn gaps(inputs: &Inputs) -> Option<Table> {
     let report = inputs.gap.as_ref()?;
@@ -119,6 +132,16 @@ mod tests {
         let texts = table.texts("Chromium, Tessera, 33 ms");
         assert_eq!(texts[..4], ["20", "doesn't follow", "–", "–"]);
         assert!(gaps(&Inputs::default()).is_none());
+    }
+
+    #[test]
+    fn the_gap_is_the_answer_as_long_as_nothing_else_is_recorded() {
+        let [sentence, _] = crate::results::edge::answer(&inputs());
+        assert!(
+            sentence.contains("pass 1.50 round trips with a one-time key that moved, 2.50 with")
+        );
+        let [sentence, _] = crate::results::edge::answer(&Inputs::default());
+        assert_eq!(sentence, "Nothing is recorded yet.");
     }
 
     #[test]

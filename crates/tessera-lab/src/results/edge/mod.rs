@@ -27,8 +27,8 @@ pub(super) fn page(inputs: &Inputs) -> Result<String, LabError> {
 
 /// Returns the answer, the sentence that matters first.
 pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
-    let nothing = || ["Nothing is recorded yet.".to_owned(), String::new()];
-    inputs.edge.as_ref().map_or_else(nothing, page::saved)
+    let gap = || gaps::sentence(inputs).unwrap_or_else(|| "Nothing is recorded yet.".to_owned());
+    inputs.edge.as_ref().map_or_else(|| [gap(), String::new()], page::saved)
 }
 
 /// Makes a table; `None` if nothing for it is recorded.
