@@ -67,7 +67,7 @@ pub struct Visit {
     pub announced: String,
 }
 
-/// What clients are made of, once.
+/// What clients are made of, once. It must live as long as they do.
 pub struct StockClients {
     go: OnceCell<String>,
     files: Directory,

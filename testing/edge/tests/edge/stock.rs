@@ -25,6 +25,8 @@ struct World {
     pool: Pool,
     observers: Vec<Observer>,
     visitor: Visitor,
+    // Has the client's program.
+    _clients: StockClients,
 }
 
 impl World {
@@ -50,8 +52,9 @@ impl World {
         let pool = Pool::over(etcd, places, settings).await;
         let (ca, origin) = (pool.origin_ca.pem(), announced[0]);
         let to = Itinerary { ca: &ca, origin, pause: PAUSE, prefix: "v", spawn: &spawn };
-        let visitor = StockClients::new().start(client, &to);
-        Self { pool, observers, visitor }
+        let clients = StockClients::new();
+        let visitor = clients.start(client, &to);
+        Self { pool, observers, visitor, _clients: clients }
     }
 
     /// Waits until this many such requests were answered.
