@@ -46,14 +46,14 @@ Exit codes: 0 it could run, 1 the table could not be written, 2 the file is inva
         arg_required_else_help = true,
         after_help = "\
 Examples:
-  tessera orchestrator move drone-7 b --server o.example:8444 --ca ca.pem --certificate ops.pem
-  tessera orchestrator move drone-7 auto --wait switched --queue --server o.example:8444 --ca ca.pem --certificate ops.pem
+  tessera orchestrator move dns:drone-7.example b --server o.example:8444 --ca ca.pem --certificate ops.pem
+  tessera orchestrator move dns:drone-7.example auto --wait switched --queue --server o.example:8444 --ca ca.pem --certificate ops.pem
 
 Exit codes: 0 the move is where it was waited for, or still under way, 1 it was refused or given up, or the orchestrator
 can't be reached, 2 a file is invalid."
     )]
     Move {
-        /// The client's name.
+        /// The client's name: `dns:NAME` or `uri:URI` of its certificate, or what services get in `tessera-client`, decoded.
         client: String,
 
         /// The proxy's name, or `auto`: the one with the fewest clients, or none if that is little better.
@@ -80,13 +80,13 @@ can't be reached, 2 a file is invalid."
         arg_required_else_help = true,
         after_help = "\
 Examples:
-  tessera orchestrator abort drone-7 --server o.example:8444 --ca ca.pem --certificate ops.pem
+  tessera orchestrator abort dns:drone-7.example --server o.example:8444 --ca ca.pem --certificate ops.pem
 
 Exit codes: 0 it is given up, or there was none, 1 the client has moved already, or the orchestrator can't be reached, 2 a
 file is invalid."
     )]
     Abort {
-        /// The client's name.
+        /// The client's name: `dns:NAME` or `uri:URI` of its certificate, or what services get in `tessera-client`, decoded.
         client: String,
 
         /// Prints the binding as a JSON object.
@@ -147,7 +147,7 @@ Exit codes: 0 it is remembered, 1 no live proxy is there, or the orchestrator ca
         after_help = "\
 Examples:
   tessera orchestrator status --server o.example:8444 --ca ca.pem --certificate ops.pem
-  tessera orchestrator status drone-7 --json --server o.example:8444 --ca ca.pem --certificate ops.pem | jq .owner
+  tessera orchestrator status dns:drone-7.example --json --server o.example:8444 --ca ca.pem --certificate ops.pem | jq .owner
 
 Exit codes: 0 all is well, 1 the orchestrator can't reach the store or can't be reached, or the client is unknown, 2 a file
 is invalid."
