@@ -98,15 +98,15 @@ impl Orchestrator {
         tasks.spawn(Drainer::new(mover.clone(), &configuration.moves).run());
 
         let mut places = Limits::for_connections(section.connections);
-        // Its callers are few, and often at one address.
-        places.connections_per_address = section.connections;
-        places.handshakes_per_address = places.handshakes;
+        // Its callers are few, and often at one address: but that must not lock the others out.
+        places.connections_per_address = section.connections.div_ceil(2);
         let limits = GateLimits { places, new_per_second_per_address: None };
         let options = ServerOptions {
             body: BodyLimits { max_len: MOST_BYTES as u64, idle: Duration::from_secs(10) },
             streams: STREAMS,
             stream_window: MOST_BYTES as u32,
             request_time: Mover::longest(&times),
+            idle_time: IDLE,
             drain_time: configuration.process.drain,
             refusal: Arc::new(of_server),
             ..ServerOptions::default()
@@ -169,6 +169,9 @@ impl Drop for Orchestrator {
 
 /// The requests that an HTTP/2 connection may have open at once.
 const STREAMS: u32 = 256;
+
+/// How long a connection without a request stays open.
+const IDLE: Duration = Duration::from_secs(60);
 
 async fn listen(shared: Arc<Shared>, listener: Listener) {
     let mut ending = shared.ending.subscribe();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode};
-use tessera_bindings::{ClientName, Fence, ForwardedRoute, Generation, ProxyLease};
+use tessera_bindings::{BindingState, ClientName, Fence, ForwardedRoute, Generation, ProxyLease};
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::deadline::Deadline;
@@ -107,6 +107,16 @@ impl Edge {
                 _ => return not_here(),
             },
             StateQuestion::HandOver => {
+                // It must not end for a client that stays: no other proxy serves it.
+                let has_left = || {
+                    self.table.binding(name).is_some_and(|it| match &it.state {
+                        BindingState::Switched { earlier, .. } => *earlier == self.own,
+                        _ => false,
+                    })
+                };
+                if !self.wait_until(name, has_left).await {
+                    return not_here();
+                }
                 let is_complete = self.hand_over(name, generation).await;
                 (Fence::of_last_changes(generation), LAST_EXPORT, is_complete)
             }

@@ -200,6 +200,7 @@ async fn another_proxy_is_refused_what_is_not_here() {
     assert!(world.table.binding(&other).is_none());
     assert_eq!(ask(&name, generation - 1, "export").await, (503, true));
     assert_eq!(ask(&name, generation - 1, "hand-over").await, (503, true));
+    assert_eq!(ask(&name, generation, "hand-over").await, (503, true), "it stays here");
     assert_eq!(ask(&name, generation, "give").await, (400, false));
     assert_eq!(ask(&name, generation, "").await, (200, false), "it was not handed over");
     assert_eq!(ask(&name, generation, "export").await, (200, false));

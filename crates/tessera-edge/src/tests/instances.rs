@@ -57,17 +57,13 @@ fn answer(head: &str, len: usize) -> String {
 
 /// Asks the proxy for a client's state, as the next one does.
 async fn export(world: &World) -> StatusCode {
-    ask_for_state(world, "export").await
-}
-
-async fn ask_for_state(world: &World, question: &'static str) -> StatusCode {
     world.client(Some("drone.example")).get("/").await;
     let name = world.only_client().await;
     let generation = world.table.binding(&name).unwrap().generation;
     let mut request = Request::new(Body::empty());
     *request.uri_mut() = format!("https://{ORIGIN}/").parse().unwrap();
     fields::name_to_proxy(request.headers_mut(), &name, generation);
-    request.headers_mut().insert(STATE, HeaderValue::from_static(question));
+    request.headers_mut().insert(STATE, HeaderValue::from_static("export"));
     let response = world.edge("a").answer_peer(request).await;
     assert_eq!(response.headers().contains_key(STATE_VERSION), response.status().is_success());
     response.status()
@@ -112,7 +108,7 @@ async fn an_export_that_takes_too_long_is_refused_before_the_next_proxy_gives_up
         listener.local_addr().unwrap()
     );
     let world = World::start(&["a"], more.leak()).await;
-    let asked = tokio::time::timeout(LAST_CHANGES, ask_for_state(&world, "hand-over")).await;
+    let asked = tokio::time::timeout(LAST_CHANGES, export(&world)).await;
     assert_eq!(asked.unwrap().as_u16(), 502);
 }
 

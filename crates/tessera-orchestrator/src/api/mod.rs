@@ -13,6 +13,7 @@ use serde::Serialize;
 use tessera_bindings::{BindingError, DrainScope};
 use tessera_proxy::http::body::{Body, BodyError};
 use tessera_proxy::logging::tracing;
+use tokio::sync::Semaphore;
 
 pub(crate) use self::caller::{Caller, Operators};
 use self::problem::Refusal;
@@ -27,11 +28,16 @@ pub(crate) const MOST_BYTES: usize = 64 * 1024;
 /// Answers the requests of operators.
 pub(crate) struct Api {
     mover: Arc<Mover>,
+    /// Places for reads of the store: callers who may only read must not keep it from renewing the proxies' leases.
+    reads: Semaphore,
 }
+
+/// How many clients are read at once.
+const READS: usize = 16;
 
 impl Api {
     pub(crate) fn new(mover: Arc<Mover>) -> Self {
-        Self { mover }
+        Self { mover, reads: Semaphore::new(READS) }
     }
 
     pub(crate) async fn answer(&self, caller: &Caller, request: Request<Body>) -> Response<Body> {
@@ -60,6 +66,8 @@ impl Api {
             Route::Proxies => json(StatusCode::OK, &views::proxies(&Placement::of(table))),
             Route::Moves => json(StatusCode::OK, &views::moves(table)),
             Route::Client(client) => {
+                // It is never closed.
+                let _place = self.reads.acquire().await;
                 let read = mover.bindings.read(&client).await;
                 let binding = read.map_err(Refusal::of_step)?;
                 json(StatusCode::OK, &ClientBinding { client: (&client).into(), binding })
