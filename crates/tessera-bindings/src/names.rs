@@ -8,7 +8,8 @@ use crate::error::BindingError;
 /// - `b/LENGTH:` and a client's name: its binding;
 /// - `p/LENGTH:` and a proxy's name: the proxy is live (by a lease that it renews);
 /// - `d/LENGTH:` and a proxy's name: the proxy is drained;
-/// - `s/LENGTH:` and a site's name: its proxies are drained.
+/// - `s/LENGTH:` and a site's name: its proxies are drained;
+/// - `m/0:`: the mark, which a process writes to learn whether it hears of changes.
 ///
 /// Because of the length, in decimal, no name begins with another: a read of one entry returns no others.
 #[derive(Debug, Clone)]
@@ -76,6 +77,10 @@ impl Names {
         }
     }
 
+    pub(crate) fn mark(&self) -> Vec<u8> {
+        self.key(b"m/", b"")
+    }
+
     fn named(&self, kind: &[u8], what: &str, name: &str) -> Result<Vec<u8>, BindingError> {
         match (1..=MAX_PROXY).contains(&name.len()) {
             true => Ok(self.key(kind, name.as_bytes())),
@@ -115,6 +120,7 @@ impl Names {
             b"p/" => text().map(|name| Subject::Proxy(ProxyName(name))),
             b"d/" => text().map(|name| Subject::Drain(DrainScope::Proxy(ProxyName(name)))),
             b"s/" => text().map(|name| Subject::Drain(DrainScope::Site(name))),
+            b"m/" if name.is_empty() => Some(Subject::Mark),
             _ => None,
         }
     }
@@ -125,6 +131,7 @@ pub(crate) enum Subject {
     Client(ClientName),
     Proxy(ProxyName),
     Drain(DrainScope),
+    Mark,
 }
 
 #[cfg(test)]
@@ -145,6 +152,7 @@ mod tests {
         let site = DrainScope::Site("a".into());
         let drained = names.drain(&site).unwrap();
         assert!(matches!(names.subject(&drained), Some(Subject::Drain(scope)) if scope == site));
+        assert!(matches!(names.subject(&names.mark()), Some(Subject::Mark)));
         for other in ["/pool/b/3:ab", "/pool/b/:", "/pool/b/2ab", "/pool/x/2:ab", "/pool/", "/poo"]
         {
             assert!(names.subject(other.as_bytes()).is_none(), "{other}");

@@ -78,7 +78,7 @@ impl Signals {
         let _ = self.bindings.send(ChangedBinding::Of(client));
     }
 
-    /// A proxy has come or gone, or what it has changed.
+    /// A proxy has come or gone, or its entry has changed.
     pub(crate) fn proxies(&self) {
         self.parts.iter().for_each(count);
     }

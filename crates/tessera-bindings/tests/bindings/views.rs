@@ -61,6 +61,24 @@ async fn an_old_table_refuses_nothing_and_decides_nothing() {
     assert_eq!(bindings.begin(&drone, &b).await, Err(differs));
 }
 
+/// Its connection has vanished without a word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_whose_watch_is_silent_is_not_current_until_it_has_read_again() {
+    let world = World::new();
+    let (lease, drone) = (world.join("a").await, client("drone"));
+    let (table, silent) = (world.table().await, world.frozen_table().await);
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    until("the client is known", || table.binding(&drone).is_some()).await;
+    assert!(silent.is_current() && silent.is_sure_for(&lease) && silent.binding(&drone).is_none());
+    let mut changes = table.changes();
+    changes.mark_unchanged();
+    until("it isn't current", || !silent.is_current() && !silent.is_sure_for(&lease)).await;
+    until("it has read again", || silent.is_current() && silent.is_sure_for(&lease)).await;
+    assert!(silent.binding(&drone).is_some());
+    assert!(table.is_current(), "nothing happened, but it hears of the mark");
+    assert!(!changes.has_changed().unwrap(), "the mark is no change");
+}
+
 #[tokio::test]
 async fn a_move_whose_owner_changes_meanwhile_is_judged_by_the_new_entry() {
     let world = World::new();

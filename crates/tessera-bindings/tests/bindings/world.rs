@@ -11,8 +11,8 @@ use tessera_bindings::{
     ProxyLease, ProxyName,
 };
 use tessera_store::{
-    ChangedEntry, FileStore, LeaseId, Pending, Revision, Snapshot, Store, StoreError, Transaction,
-    Watch,
+    Change, ChangedEntry, FileStore, LeaseId, Pending, Revision, Snapshot, Store, StoreError,
+    Transaction, Watch,
 };
 use tokio::time::sleep;
 
@@ -187,7 +187,13 @@ impl Store for HookedStore {
 
     fn commit(&self, transaction: Transaction) -> Pending<'_, Option<Revision>> {
         Box::pin(async move {
-            let hook = self.before_commit.lock().unwrap().take();
+            // A table may write its mark at any time.
+            let is_mark =
+                |change: &Change| matches!(change, Change::Put { key, .. } if key == b"/pool/m/0:");
+            let hook = match transaction.changes.iter().any(is_mark) {
+                true => None,
+                false => self.before_commit.lock().unwrap().take(),
+            };
             if let Some(hook) = hook {
                 hook.await;
             }

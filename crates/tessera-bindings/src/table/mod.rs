@@ -1,19 +1,18 @@
 //! All bindings and live proxies, as one process sees them.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
+mod entries;
+mod following;
+
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use tessera_store::{ChangedEntry, Revision, Store, StoreError, StoredEntry};
+use tessera_store::{Revision, Store};
 use tokio::sync::watch;
-use tokio::time::sleep;
 
+use self::entries::Entries;
 use crate::binding::{Binding, BindingState, Fence, Generation, ProxyName};
 use crate::drain::{Drain, DrainScope};
-use crate::entry::decode;
-use crate::names::{ClientName, Names, Subject};
+use crate::names::{ClientName, Names};
 use crate::proxies::{ProxyEntry, ProxyLease};
 use crate::signals::{ChangedBindings, Signals};
 
@@ -21,6 +20,9 @@ use crate::signals::{ChangedBindings, Signals};
 ///
 /// While the store can't be reached, it keeps what it has. What it has may be old: steps are taken in the store, which refuses
 /// one that no longer fits, and a proxy that received a request by mistake forwards it, or refuses what was forwarded already.
+///
+/// A watch whose connection has vanished is as silent as one without changes. So a table that hears nothing for a while writes
+/// the pool's mark, an entry that has no other use; if it doesn't hear of that either, it isn't current, and reads again.
 ///
 /// Clones share the same table.
 #[derive(Clone)]
@@ -33,16 +35,6 @@ struct SharedTable {
     names: Names,
     entries: RwLock<Entries>,
     signals: Signals,
-}
-
-/// Those of the store's entries that can be read, each with the revision of its last change.
-#[derive(Default)]
-struct Entries {
-    bindings: HashMap<ClientName, (Binding, Revision)>,
-    proxies: HashMap<ProxyName, (ProxyEntry, Revision)>,
-    drains: HashMap<DrainScope, (Drain, Revision)>,
-    /// Whether the store was read, and is watched since.
-    is_current: bool,
 }
 
 /// What a proxy does with a client's request.
@@ -104,9 +96,6 @@ pub enum DueStep {
     Settle,
 }
 
-/// How long to wait before the store is tried again.
-const PAUSE: Duration = Duration::from_millis(500);
-
 impl BindingTable {
     pub(crate) fn follow(store: Arc<dyn Store>, names: Names) -> Self {
         let (entries, signals) = (RwLock::default(), Signals::new());
@@ -142,10 +131,11 @@ impl BindingTable {
         concerned.map(|(client, _)| client.clone()).collect()
     }
 
-    /// Whether the store was read, and is watched since.
+    /// Whether the store was read, is watched since, and was heard of in the last five seconds.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        self.shared.entries().is_current
+        let entries = self.shared.entries();
+        entries.is_watched && entries.is_fresh()
     }
 
     /// Returns a client's binding.
@@ -177,13 +167,15 @@ impl BindingTable {
 
     /// Whether a proxy's lease [is held](ProxyLease::is_held), and the table shows which of its clients others took over before
     /// that lease began: a proxy that was cut off, or stopped for a while, joins again before its table has followed. What the
-    /// table shows as the proxy's after this call is its alone, as long as the lease is held.
+    /// table shows as the proxy's after this call is its alone, as long as the lease is held. False as well if the store was not
+    /// heard of in the last five seconds.
     #[must_use]
     pub fn is_sure_for(&self, lease: &ProxyLease) -> bool {
         let entries = self.shared.entries();
-        lease.begun().is_some_and(|(proxy, begun)| {
-            entries.proxies.get(proxy).is_some_and(|(_, revision)| *revision >= begun)
-        })
+        entries.is_fresh()
+            && lease.begun().is_some_and(|(proxy, begun)| {
+                entries.proxies.get(proxy).is_some_and(|(_, revision)| *revision >= begun)
+            })
     }
 
     /// Returns what is drained, in no particular order.
@@ -267,103 +259,5 @@ impl BindingTable {
             _ => DueStep::Abort,
         };
         due.map(|(client, it)| (client.clone(), it.generation, step(it))).collect()
-    }
-}
-
-impl SharedTable {
-    fn entries(&self) -> RwLockReadGuard<'_, Entries> {
-        self.entries.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Entries)) {
-        change(&mut self.entries.write().unwrap_or_else(PoisonError::into_inner));
-        self.signals.changed();
-    }
-
-    async fn run(shared: Weak<Self>) {
-        while let Some(this) = shared.upgrade() {
-            let store = this.store.clone();
-            let ended = Self::watch(&shared, &*store, this).await;
-            let Some(this) = shared.upgrade() else { return };
-            this.change(|entries| entries.is_current = false);
-            if let Err(error) = ended {
-                tracing::warn!("the bindings can't be followed, and stay as they are: {error}");
-            }
-            drop(this);
-            sleep(PAUSE).await;
-        }
-    }
-
-    /// Reads the store and watches it, until that fails or the table is dropped.
-    async fn watch(
-        shared: &Weak<Self>,
-        store: &dyn Store,
-        this: Arc<Self>,
-    ) -> Result<(), StoreError> {
-        let prefix = this.names.all().to_vec();
-        let read = store.read(&prefix).await?;
-        let mut changes = store.watch(&prefix, read.revision).await?;
-        this.change(|entries| {
-            *entries = Entries { is_current: true, ..Entries::default() };
-            for entry in read.entries {
-                entries.put(this.names.subject(&entry.key), &entry);
-            }
-        });
-        this.signals.read_again();
-        drop(this);
-        loop {
-            let changed = changes.next().await?;
-            let Some(this) = shared.upgrade() else { return Ok(()) };
-            let (mut clients, mut are_all) = (Vec::new(), false);
-            this.change(|entries| {
-                for change in changed {
-                    let subject = this.names.subject(change.key());
-                    match &subject {
-                        Some(Subject::Client(client)) => clients.push(client.clone()),
-                        _ => are_all = true,
-                    }
-                    match change {
-                        ChangedEntry::Put(entry) => entries.put(subject, &entry),
-                        ChangedEntry::Deleted { .. } => entries.remove(subject),
-                    }
-                }
-            });
-            if are_all {
-                this.signals.proxies();
-            }
-            clients.into_iter().for_each(|client| this.signals.binding(client));
-        }
-    }
-}
-
-impl Entries {
-    /// Takes an entry. One that can't be read counts as none.
-    fn put(&mut self, subject: Option<Subject>, entry: &StoredEntry) {
-        match subject {
-            Some(Subject::Client(name)) => put(&mut self.bindings, name, entry),
-            Some(Subject::Proxy(name)) => put(&mut self.proxies, name, entry),
-            Some(Subject::Drain(scope)) => put(&mut self.drains, scope, entry),
-            None => (),
-        }
-    }
-
-    fn remove(&mut self, subject: Option<Subject>) {
-        match subject {
-            Some(Subject::Client(name)) => drop(self.bindings.remove(&name)),
-            Some(Subject::Proxy(name)) => drop(self.proxies.remove(&name)),
-            Some(Subject::Drain(scope)) => drop(self.drains.remove(&scope)),
-            None => (),
-        }
-    }
-}
-
-fn put<K: Eq + Hash, T: DeserializeOwned>(
-    all: &mut HashMap<K, (T, Revision)>,
-    key: K,
-    entry: &StoredEntry,
-) {
-    match decode(&entry.value) {
-        Some(value) => drop(all.insert(key, (value, entry.revision))),
-        None => drop(all.remove(&key)),
     }
 }
