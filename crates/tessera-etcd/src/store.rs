@@ -33,8 +33,8 @@ const MAX_SNAPSHOT: usize = 256 * 1024 * 1024;
 /// 32 MiB in etcd's JSON. A transaction is bounded by etcd's `--max-txn-ops` and `--max-request-bytes`, whose defaults suffice. etcd grants no lease shorter
 /// than its elections take: two seconds, by default.
 ///
-/// A watch ends if its member has no leader, or closes the connection. It can't notice that the network has lost the
-/// connection: a client that must notice also reads at intervals.
+/// A watch ends if its member has no leader, closes the connection, or can't be reached for about 15 seconds. It can't notice a
+/// member that hangs: a client that must notice, or sooner, also reads at intervals, or writes an entry that it watches.
 impl Store for EtcdClient {
     fn read<'a>(&'a self, prefix: &'a [u8]) -> Pending<'a, Snapshot> {
         Box::pin(async move {
