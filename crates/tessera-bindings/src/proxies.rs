@@ -5,14 +5,14 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tessera_store::{Change, LeaseId, Revision, Store, StoreError, Transaction};
+use tessera_store::{Change, Condition, LeaseId, Revision, Store, StoreError, Transaction};
 use tokio::sync::{Mutex, Notify};
 use tokio::time::{sleep, timeout};
 
 use crate::binding::ProxyName;
 use crate::clock::since_boot;
 use crate::drain::DrainScope;
-use crate::entry::encode;
+use crate::entry::{decode, encode};
 use crate::error::BindingError;
 use crate::held::HeldLease;
 use crate::names::Names;
@@ -37,22 +37,26 @@ pub struct ProxyEntry {
     pub vault: Option<String>,
 }
 
-/// Keeps a proxy among the live ones, until it is dropped or the store is lost for its lifetime.
+/// Keeps a proxy among the live ones, until it is dropped, the store is lost for its lifetime, or another process joins under
+/// its name.
 pub struct ProxyLease {
     shared: Arc<SharedLease>,
 }
 
 struct SharedLease {
-    names: Names,
     store: Arc<dyn Store>,
     proxy: ProxyName,
     key: Vec<u8>,
-    entry: Mutex<ProxyEntry>,
+    entry: ProxyEntry,
     lifetime: Duration,
     lease: Mutex<Option<LeaseId>>,
     held: HeldLease,
     /// Notified when it was given up, since the process stood still.
     lost: Arc<Notify>,
+    /// Whether it has joined: only then an entry of another life is that of a later process.
+    has_joined: AtomicBool,
+    /// Whether the log has that a later process has its name.
+    is_replaced: AtomicBool,
     is_closed: AtomicBool,
 }
 
@@ -78,7 +82,8 @@ impl ProxyLease {
     /// meanwhile.
     pub const LONGEST_PAUSE: Duration = HeldLease::LONGEST_PAUSE;
 
-    /// Joins as `proxy`, now or once the store can be reached. Another process of this name is replaced.
+    /// Joins as `proxy`, now or once the store can be reached. Another process of this name is replaced: it loses its lease, and
+    /// joins again once this one has left.
     ///
     /// # Errors
     /// If the name is empty, or it or a text of the entry is too long.
@@ -94,15 +99,16 @@ impl ProxyLease {
     ) -> Result<Self, BindingError> {
         entry.check(names)?;
         let shared = Arc::new(SharedLease {
-            names: names.clone(),
             store,
             proxy: proxy.clone(),
             key: names.proxy(proxy)?,
-            entry: Mutex::new(entry),
+            entry,
             lifetime,
             lease: Mutex::default(),
             held: HeldLease::new(since_boot),
             lost: Arc::default(),
+            has_joined: AtomicBool::new(false),
+            is_replaced: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         });
         tokio::spawn(SharedLease::run(Arc::downgrade(&shared)));
@@ -119,19 +125,10 @@ impl ProxyLease {
         self.shared.held.is_held()
     }
 
-    /// Returns whose it is, and the revision with which it began, if it is held now.
-    pub(crate) fn begun(&self) -> Option<(&ProxyName, Revision)> {
-        self.shared.held.begun().map(|begun| (&self.shared.proxy, begun))
-    }
-
-    /// Changes the entry, for example when the certificate was replaced.
-    ///
-    /// # Errors
-    /// If a text of the entry is too long; if the store fails: the entry is written once it can be reached.
-    pub async fn update(&self, entry: ProxyEntry) -> Result<(), BindingError> {
-        entry.check(&self.shared.names)?;
-        *self.shared.entry.lock().await = entry;
-        self.shared.write().await.map_err(Into::into)
+    /// Returns whose it is, in which life, and the revision with which it began, if it is held now.
+    pub(crate) fn begun(&self) -> Option<(&ProxyName, &str, Revision)> {
+        let Self { shared } = self;
+        shared.held.begun().map(|begun| (&shared.proxy, &shared.entry.life[..], begun))
     }
 
     /// Leaves at once: the other proxies may take over its clients.
@@ -191,7 +188,12 @@ impl SharedLease {
         let lease = self.lease.lock().await.clone();
         let asked = self.held.ask();
         if let Some(lease) = lease {
-            let renewed = self.store.keep_alive(&lease).await;
+            // A lease lives on if another process has replaced its entry.
+            let renewed = async {
+                let lives = self.store.keep_alive(&lease).await?;
+                Ok(lives && self.stored().await?.is_some_and(|(is_own, _)| is_own))
+            };
+            let renewed = renewed.await;
             match renewed {
                 Ok(true) => {
                     self.held.renew(asked, self.lifetime);
@@ -208,26 +210,53 @@ impl SharedLease {
         self.write().await
     }
 
+    /// Begins a new lease with the entry, unless a later process has this name.
     async fn write(&self) -> Result<(), StoreError> {
         let mut current = self.lease.lock().await;
         // It left meanwhile: its entry must not come back.
         if self.is_closed.load(Ordering::Relaxed) {
             return Ok(());
         }
+        let mut conditions = Vec::new();
+        if self.has_joined.load(Ordering::Relaxed) {
+            conditions.push(match self.stored().await? {
+                None => Condition::Absent(self.key.clone()),
+                Some((true, revision)) => Condition::Unchanged(self.key.clone(), revision),
+                Some((false, _)) => {
+                    if !self.is_replaced.swap(true, Ordering::Relaxed) {
+                        tracing::warn!(
+                            "another process has joined the pool as {}, and this one serves no state until that has left: \
+                             give each its own name",
+                            self.proxy
+                        );
+                    }
+                    return Ok(());
+                }
+            });
+        }
         let asked = self.held.ask();
-        let (lease, is_new) = match &*current {
-            Some(lease) => (lease.clone(), false),
-            None => (self.store.grant(self.lifetime).await?, true),
-        };
-        let value = encode(&*self.entry.lock().await);
+        let lease = self.store.grant(self.lifetime).await?;
+        let value = encode(&self.entry);
         let put = Change::Put { key: self.key.clone(), value, lease: Some(lease.clone()) };
-        let transaction = Transaction { conditions: Vec::new(), changes: vec![put] };
-        let committed = self.store.commit(transaction).await?;
-        *current = Some(lease);
-        // Without conditions it was committed.
-        if let (true, Some(begun)) = (is_new, committed) {
+        let transaction = Transaction { conditions, changes: vec![put] };
+        // Otherwise another process was faster.
+        if let Some(begun) = self.store.commit(transaction).await? {
+            *current = Some(lease);
+            self.has_joined.store(true, Ordering::Relaxed);
+            self.is_replaced.store(false, Ordering::Relaxed);
             self.held.begin(asked, begun, self.lifetime);
         }
         Ok(())
+    }
+
+    /// Returns whether the entry in the store is this process's, and its revision.
+    async fn stored(&self) -> Result<Option<(bool, Revision)>, StoreError> {
+        let entries = self.store.read(&self.key).await?.entries;
+        let entry = entries.into_iter().find(|entry| entry.key == self.key);
+        Ok(entry.map(|entry| {
+            let is_own =
+                decode::<ProxyEntry>(&entry.value).is_some_and(|it| it.life == self.entry.life);
+            (is_own, entry.revision)
+        }))
     }
 }

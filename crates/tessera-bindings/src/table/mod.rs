@@ -168,13 +168,14 @@ impl BindingTable {
     /// Whether a proxy's lease [is held](ProxyLease::is_held), and the table shows which of its clients others took over before
     /// that lease began: a proxy that was cut off, or stopped for a while, joins again before its table has followed. What the
     /// table shows as the proxy's after this call is its alone, as long as the lease is held. False as well if the store was not
-    /// heard of in the last five seconds.
+    /// heard of in the last five seconds, or another process has joined under the proxy's name.
     #[must_use]
     pub fn is_sure_for(&self, lease: &ProxyLease) -> bool {
         let entries = self.shared.entries();
         entries.is_fresh()
-            && lease.begun().is_some_and(|(proxy, begun)| {
-                entries.proxies.get(proxy).is_some_and(|(_, revision)| *revision >= begun)
+            && lease.begun().is_some_and(|(proxy, life, begun)| {
+                let entry = entries.proxies.get(proxy);
+                entry.is_some_and(|(entry, revision)| *revision >= begun && entry.life == life)
             })
     }
 

@@ -91,14 +91,14 @@ async fn a_move_needs_a_live_proxy_that_resumes_the_owners_sessions() {
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
     let begin = async || world.bindings.begin(&drone, &b).await;
     assert_eq!(begin().await, Err(BindingError::ProxyGone(b.clone())));
-    let lease = world.join_as("b", "other").await;
+    let _b = world.join_as("b", "other").await;
     let differs = BindingError::NoResumption(proxy("a"), b.clone());
     assert_eq!(begin().await, Err(differs.clone()));
-    lease.update(entry("b", "same")).await.unwrap();
+    let _b = world.join("b").await;
     let number = begin().await.unwrap().generation;
     world.bindings.prepared(&drone, number, &b, &import(0)).await.unwrap();
     // Its certificate is replaced, or its ring is lost, before it is announced.
-    lease.update(entry("b", "other")).await.unwrap();
+    let lease = world.join_as("b", "other").await;
     assert_eq!(world.bindings.announce(&drone, number).await, Err(differs));
     lease.leave().await.unwrap();
     let gone = BindingError::ProxyGone(b.clone());
@@ -116,7 +116,7 @@ async fn a_move_needs_a_live_proxy_that_resumes_the_owners_sessions() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_that_lost_its_import_is_neither_announced_nor_takes_over() {
     let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
+    let (a, _b) = (world.join("a").await, world.join("b").await);
     let (drone, other, name) = (client("drone"), client("other"), proxy("b"));
     for client in [&drone, &other] {
         world.bindings.bind(client, &proxy("a")).await.unwrap();
@@ -124,7 +124,8 @@ async fn a_proxy_that_lost_its_import_is_neither_announced_nor_takes_over() {
     let announced = world.announce(&other, "b").await.generation;
     let number = world.bindings.begin(&drone, &name).await.unwrap().generation;
     world.bindings.prepared(&drone, number, &name, &import(0)).await.unwrap();
-    b.update(ProxyEntry { life: "second".into(), ..entry("b", "same") }).await.unwrap();
+    let restarted = ProxyEntry { life: "second".into(), ..entry("b", "same") };
+    let _restarted = world.join_with("b", restarted).await;
     let lost = Err(BindingError::ImportLost(name.clone()));
     assert_eq!(world.bindings.announce(&drone, number).await, lost);
     assert_eq!(world.bindings.switch(&other, announced, &name).await, lost);
@@ -203,7 +204,8 @@ async fn a_client_is_not_taken_from_a_live_proxy_in_the_midst_of_a_step() {
     let kept = back.clone();
     let returns = async move {
         let lease = bindings.join(&proxy("a"), entry("a", "same"), TIMES.drain).unwrap();
-        lease.update(entry("a", "same")).await.unwrap();
+        let table = bindings.table();
+        until("it is back", || table.proxy(&proxy("a")).is_some()).await;
         *kept.lock().unwrap() = Some(lease);
     };
     world.store.before_next_commit(returns);
@@ -262,7 +264,7 @@ async fn an_adoption_may_be_repeated() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_and_texts_that_are_too_long_are_not_stored() {
     let world = World::new();
-    let b = world.join("b").await;
+    let _b = world.join("b").await;
     let (drone, long) = (client("drone"), proxy(&"a".repeat(256)));
     for name in [&long, &proxy("")] {
         let bound = world.bindings.bind(&drone, name).await;
@@ -283,8 +285,7 @@ async fn names_and_texts_that_are_too_long_are_not_stored() {
         let ProxyEntry { authority, forward, resumption, site, life, .. } = &mut entry;
         let fields = [authority, forward, resumption, site, life];
         *fields.into_iter().nth(field).unwrap() = long.clone();
-        assert!(world.bindings.join(&proxy("d"), entry.clone(), TIMES.dwell).is_err(), "{field}");
-        assert!(b.update(entry).await.is_err(), "{field}");
+        assert!(world.bindings.join(&proxy("d"), entry, TIMES.dwell).is_err(), "{field}");
     }
 }
 
@@ -487,4 +488,31 @@ async fn a_proxy_that_joins_again_waits_until_its_table_has_followed() {
     until("it has joined again", || world.store.granted() == 2 && lease.is_held()).await;
     until("its table has followed", || table.is_sure_for(&lease)).await;
     assert!(lease.is_held() && !frozen.is_sure_for(&lease));
+}
+
+/// A mistake in a file: two owners of the same clients would change their state at two places.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_processes_with_one_name_the_later_one_holds_the_lease_until_it_leaves() {
+    let world = World::new();
+    let (name, lifetime) = (proxy("a"), Duration::from_millis(1500));
+    let table = world.table().await;
+    let join = |life: &str| {
+        let entry = ProxyEntry { life: life.into(), ..entry("a", "same") };
+        world.bindings.join(&name, entry, lifetime).unwrap()
+    };
+    let earlier = join("first");
+    until("the first is sure", || table.is_sure_for(&earlier)).await;
+    let later = join("second");
+    until("the second is sure", || table.is_sure_for(&later)).await;
+    assert!(!table.is_sure_for(&earlier), "its table shows the other");
+    until("the first has noticed", || !earlier.is_held()).await;
+    let reads = world.store.reads.load(Ordering::Relaxed);
+    until("both have looked again and again", || {
+        world.store.reads.load(Ordering::Relaxed) > reads + 6
+    })
+    .await;
+    assert!(!earlier.is_held() && table.proxy(&name).unwrap().life == "second");
+    later.leave().await.unwrap();
+    until("the first has joined again", || table.is_sure_for(&earlier)).await;
+    assert!(!later.is_held());
 }

@@ -30,8 +30,7 @@ async fn a_move_with_a_current_table_reads_nothing() {
 #[tokio::test]
 async fn an_old_table_refuses_nothing_and_decides_nothing() {
     let world = World::new();
-    let (_a, b_lease) = (world.join("a").await, world.join("b").await);
-    let _c = world.join("c").await;
+    let _live = (world.join("a").await, world.join("b").await, world.join("c").await);
     let (drone, b, c) = (client("drone"), proxy("b"), proxy("c"));
     let old = world.frozen_table().await;
     let bindings = world.bindings.clone().with_table(&old);
@@ -56,7 +55,7 @@ async fn an_old_table_refuses_nothing_and_decides_nothing() {
     world.bindings.abort(&drone, other.generation).await.unwrap();
     let old = world.frozen_table().await;
     let bindings = world.bindings.clone().with_table(&old);
-    b_lease.update(entry("b", "other")).await.unwrap();
+    let _b = world.join_as("b", "other").await;
     let differs = BindingError::NoResumption(proxy("a"), b.clone());
     assert_eq!(bindings.begin(&drone, &b).await, Err(differs));
 }
@@ -82,11 +81,11 @@ async fn a_table_whose_watch_is_silent_is_not_current_until_it_has_read_again() 
 #[tokio::test]
 async fn a_move_whose_owner_changes_meanwhile_is_judged_by_the_new_entry() {
     let world = World::new();
-    let (a_lease, _b) = (world.join("a").await, world.join("b").await);
+    let _live = (world.join("a").await, world.join("b").await);
     let (drone, b) = (client("drone"), proxy("b"));
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
     let old = world.frozen_table().await;
-    a_lease.update(entry("a", "other")).await.unwrap();
+    let _a = world.join_as("a", "other").await;
     let begun = world.bindings.clone().with_table(&old).begin(&drone, &b).await;
     assert_eq!(begun, Err(BindingError::NoResumption(proxy("a"), b)));
 }
@@ -94,7 +93,7 @@ async fn a_move_whose_owner_changes_meanwhile_is_judged_by_the_new_entry() {
 #[tokio::test]
 async fn a_proxy_that_was_restarted_is_not_announced_from_an_old_table() {
     let world = World::new();
-    let (_a, b_lease) = (world.join("a").await, world.join("b").await);
+    let _live = (world.join("a").await, world.join("b").await);
     let (drone, b) = (client("drone"), proxy("b"));
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
     let number = world.bindings.begin(&drone, &b).await.unwrap().generation;
@@ -102,7 +101,7 @@ async fn a_proxy_that_was_restarted_is_not_announced_from_an_old_table() {
     world.bindings.prepared(&drone, number, &b, &of_b).await.unwrap();
     let old = world.frozen_table().await;
     let restarted = tessera_bindings::ProxyEntry { life: "second".into(), ..entry("b", "same") };
-    b_lease.update(restarted).await.unwrap();
+    let _b = world.join_with("b", restarted).await;
     let announced = world.bindings.clone().with_table(&old).announce(&drone, number).await;
     assert_eq!(announced, Err(BindingError::ImportLost(b)));
 }

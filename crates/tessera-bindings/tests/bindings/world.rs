@@ -75,9 +75,14 @@ impl World {
     }
 
     pub async fn join_as(&self, name: &str, resumption: &str) -> ProxyLease {
+        self.join_with(name, entry(name, resumption)).await
+    }
+
+    /// Makes a proxy live with this entry, in place of an earlier process of its name.
+    pub async fn join_with(&self, name: &str, entry: ProxyEntry) -> ProxyLease {
         let table = self.table().await;
-        let lease = self.bindings.join(&proxy(name), entry(name, resumption), LIFETIME).unwrap();
-        until("the proxy is live", || table.proxy(&proxy(name)).is_some()).await;
+        let lease = self.bindings.join(&proxy(name), entry.clone(), LIFETIME).unwrap();
+        until("the proxy is live", || table.proxy(&proxy(name)).as_ref() == Some(&entry)).await;
         lease
     }
 
