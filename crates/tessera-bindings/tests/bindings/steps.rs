@@ -339,6 +339,24 @@ async fn a_proxy_that_lost_the_store_begins_another_lease() {
     until("it has another lease", || world.store.granted() == 2).await;
 }
 
+/// A proxy with thousands of clients has died.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn steps_that_are_due_do_not_wait_for_each_other() {
+    const COUNT: usize = 20;
+    let world = World::new();
+    let _live = (world.join("a").await, world.join("b").await);
+    for number in 0..COUNT {
+        let drone = client(&format!("drone {number}"));
+        world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+        world.bindings.begin(&drone, &proxy("b")).await.unwrap();
+    }
+    let table = world.table().await;
+    world.pass(TIMES.prepare);
+    world.store.gathers_more(10);
+    let taken = tokio::time::timeout(TIMES.dwell, world.bindings.take_due_steps(&table)).await;
+    assert_eq!(taken.expect("one waits for another"), Ok(COUNT));
+}
+
 /// The new owner would wait forever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_that_never_come_are_given_up_when_the_move_is_settled() {

@@ -50,6 +50,8 @@ impl World {
             store,
             before_commit: Mutex::default(),
             granted: Mutex::default(),
+            gathers: AtomicUsize::new(0),
+            commits: AtomicUsize::new(0),
             holds_renewals: AtomicBool::new(false),
             is_renewing: AtomicBool::new(false),
             is_lost: Arc::default(),
@@ -116,6 +118,9 @@ pub struct HookedStore {
     store: FileStore,
     before_commit: Mutex<Option<Hook>>,
     granted: Mutex<Vec<LeaseId>>,
+    /// How many commits began, and until how many have begun each waits.
+    commits: AtomicUsize,
+    gathers: AtomicUsize,
     /// Renewals wait before they reach the store.
     pub holds_renewals: AtomicBool,
     pub is_renewing: AtomicBool,
@@ -167,6 +172,11 @@ impl HookedStore {
         *self.before_commit.lock().unwrap() = Some(Box::pin(happening));
     }
 
+    /// Lets the next commits wait until so many have begun.
+    pub fn gathers_more(&self, count: usize) {
+        self.gathers.store(self.commits.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+    }
+
     /// Returns how many leases were granted.
     pub fn granted(&self) -> usize {
         self.granted.lock().unwrap().len()
@@ -201,6 +211,10 @@ impl Store for HookedStore {
             };
             if let Some(hook) = hook {
                 hook.await;
+            }
+            self.commits.fetch_add(1, Ordering::Relaxed);
+            while self.commits.load(Ordering::Relaxed) < self.gathers.load(Ordering::Relaxed) {
+                sleep(Duration::from_millis(2)).await;
             }
             self.store.commit(transaction).await
         })
