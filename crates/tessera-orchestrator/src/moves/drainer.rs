@@ -1,6 +1,5 @@
 //! Moves the clients of drained proxies to others, as long as the drains last.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use tessera_proxy::logging::tracing;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
+use super::attempts::Attempts;
 use super::{Mover, Placement};
 use crate::config::MovesSection;
 use crate::metrics::DrainResult;
@@ -21,25 +21,14 @@ pub(crate) struct Drainer {
     pace: Duration,
     /// Up to when the pace is used.
     paid_until: Instant,
-    /// The clients that were tried.
-    tried: HashMap<ClientName, Attempt>,
+    attempts: Attempts,
 }
 
-struct Attempt {
-    to: ProxyName,
-    next: Instant,
-    count: u32,
-}
-
-/// How often to look for clients while something is drained.
+/// How often to look at all clients while more moves may begin.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The first pause before a client is tried again; it doubles each time, up to the longest.
-const PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// How long a client that was tried is remembered.
-const REMEMBER: Duration = Duration::from_secs(600);
+/// How often to look for clients that come to drained proxies later, or back.
+const LOOK_WHEN_DONE_EVERY: Duration = Duration::from_secs(1);
 
 impl Drainer {
     pub(crate) fn new(mover: Arc<Mover>, moves: &MovesSection) -> Self {
@@ -48,7 +37,7 @@ impl Drainer {
             at_once: moves.drain_at_once,
             pace: Duration::from_secs(1) / moves.drain_per_second.max(1),
             paid_until: Instant::now(),
-            tried: HashMap::new(),
+            attempts: Attempts::default(),
         }
     }
 
@@ -57,45 +46,52 @@ impl Drainer {
         let mut changes = self.mover.table.changes();
         loop {
             if self.mover.table.drains().is_empty() {
-                self.tried.clear();
+                self.attempts.clear();
                 if changes.changed().await.is_err() {
                     return;
                 }
                 continue;
             }
-            if self.mover.table.is_current() {
-                self.look().await;
-            }
-            sleep(LOOK_EVERY).await;
+            let may_more_begin = self.mover.table.is_current() && self.look().await;
+            sleep(if may_more_begin { LOOK_EVERY } else { LOOK_WHEN_DONE_EVERY }).await;
         }
     }
 
-    /// Begins as many moves as may begin now.
-    async fn look(&mut self) {
+    /// Begins as many moves as may begin now. Returns whether more may begin soon.
+    async fn look(&mut self) -> bool {
         let now = Instant::now();
-        self.tried.retain(|_, attempt| now < attempt.next + REMEMBER);
+        self.attempts.forget(now);
         let mut placement = Placement::of(&self.mover.table);
         let is_drained =
             |name: &ProxyName| placement.proxies.get(name).is_some_and(|proxy| proxy.is_drained);
-        if !placement.proxies.values().any(|proxy| proxy.is_drained && proxy.clients > 0) {
-            return;
-        }
         let (mut preparing, mut candidates) = (0, Vec::new());
-        self.mover.table.for_each_binding(|client, binding| match &binding.state {
-            BindingState::Preparing { owner, .. } if is_drained(owner) => preparing += 1,
-            BindingState::Stable { owner } if is_drained(owner) => {
-                let waits = self.tried.get(client).is_some_and(|attempt| now < attempt.next);
-                if !waits && candidates.len() < self.at_once {
-                    candidates.push((client.clone(), owner.clone()));
-                }
+        let attempts = &mut self.attempts;
+        self.mover.table.for_each_binding(|client, binding| {
+            if !is_drained(binding.owner()) {
+                return;
             }
-            _ => (),
+            match &binding.state {
+                BindingState::Preparing { .. } => {
+                    preparing += 1;
+                    attempts.is_moving(client, now);
+                }
+                BindingState::Announced { .. } => attempts.is_moving(client, now),
+                BindingState::Stable { owner } => {
+                    if attempts.is_due(client, now) && candidates.len() < self.at_once {
+                        candidates.push((client.clone(), owner.clone()));
+                    }
+                }
+                BindingState::Switched { .. } => (),
+            }
         });
+        let found = candidates.len();
         candidates.truncate(self.at_once.saturating_sub(preparing).min(self.allowance(now)));
+        let is_held_back = preparing > 0 || candidates.len() < found;
         let mut begun = JoinSet::new();
         for (client, owner) in candidates {
-            let before = self.tried.get(&client).map(|attempt| &attempt.to);
-            let Some(next) = placement.best(&owner, before).cloned() else { continue };
+            let Some(next) = placement.best(&owner, self.attempts.last(&client)).cloned() else {
+                continue;
+            };
             placement.place(&owner, &next);
             self.paid_until += self.pace;
             let bindings = self.mover.bindings.clone();
@@ -104,10 +100,12 @@ impl Drainer {
                 (client, next, result.map(|_| ()))
             });
         }
+        let may_more_begin = is_held_back || !begun.is_empty();
         while let Some(joined) = begun.join_next().await {
             let Ok((client, to, result)) = joined else { continue };
             self.note(client, to, result);
         }
+        may_more_begin
     }
 
     /// Returns how many moves may begin now, at most those of a second.
@@ -119,22 +117,22 @@ impl Drainer {
     }
 
     fn note(&mut self, client: ClientName, to: ProxyName, result: Result<(), BindingError>) {
-        let count = self.tried.get(&client).map_or(0, |attempt| attempt.count);
-        let doubled = PAUSE.saturating_mul(1 << count.min(6)).min(LONGEST_PAUSE);
-        let mut pause = doubled + Duration::from_millis(fastrand::u64(..250));
         let drained = &self.mover.metrics.drained;
-        match result {
+        let (is_under_way, pause) = match result {
             // Found at its owner again, the move was given up.
-            Ok(()) => drained.count(DrainResult::Begun),
+            Ok(()) => {
+                drained.count(DrainResult::Begun);
+                (true, None)
+            }
             Err(error) => {
                 drained.count(DrainResult::Refused);
-                if let BindingError::Refused(StepRefused::TooSoon(wait)) = &error {
-                    pause = *wait;
-                }
                 tracing::debug!(%to, "a client of a drained proxy doesn't move yet: {error}");
+                match error {
+                    BindingError::Refused(StepRefused::TooSoon(wait)) => (false, Some(wait)),
+                    _ => (false, None),
+                }
             }
-        }
-        let next = Instant::now() + pause;
-        self.tried.insert(client, Attempt { to, next, count: count.saturating_add(1) });
+        };
+        self.attempts.note(client, to, is_under_way, pause);
     }
 }

@@ -1,5 +1,6 @@
 //! Moves of single clients: begin, wait, abort.
 
+mod attempts;
 mod drainer;
 mod due;
 mod placement;
