@@ -229,7 +229,7 @@ impl Mover {
 
     /// Waits until the table's copy of the binding allows a move: a step in the store then decides.
     async fn until_it_may_begin(&self, request: &MoveRequest) {
-        let mut changes = self.table.changes();
+        let mut changes = self.table.changes_for(&request.client);
         loop {
             let binding = self.table.binding(&request.client);
             let may_begin = match (&request.to, binding) {
@@ -269,7 +269,7 @@ impl Mover {
         };
         let deadline = sleep(longest.saturating_add(MARGIN));
         let mut deadline = std::pin::pin!(deadline);
-        let mut changes = self.table.changes();
+        let mut changes = self.table.changes_for(client);
         let generation = begun.generation;
         let mut binding = begun;
         loop {
