@@ -186,7 +186,8 @@ async fn connection(shared: Arc<Shared>, admitted: AdmittedClient) {
     let stream = match shared.acceptor.accept(socket).await {
         Ok(stream) => stream,
         Err(error) => {
-            tracing::warn!(?peer, "a connection to the API was refused: {error}");
+            // Anyone may fail as often as they like.
+            tracing::debug!(?peer, "a connection to the API was refused: {error}");
             return;
         }
     };
