@@ -80,7 +80,7 @@ pub struct ProxyState {
     pub draining: bool,
 }
 
-/// Moves in progress: at most 1000 of them.
+/// Moves that aren't settled: at most 1000 of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovesState {
     /// How many there are.
@@ -96,7 +96,7 @@ pub struct PoolState {
     pub is_current: bool,
     /// Clients with a binding.
     pub clients: usize,
-    /// Those that are moving, or have just moved.
+    /// Those that are moving and haven't switched.
     pub moves: usize,
     /// Requests that wait here until their clients can move.
     pub waiting: usize,

@@ -121,16 +121,17 @@ fn kind(why: &Why) -> (StatusCode, &'static str) {
 
 /// Returns the answer to a request that the HTTP server itself refuses.
 pub(crate) fn of_server(refusal: server::Refusal) -> Response<Body> {
-    let detail = match refusal {
-        server::Refusal::TooManyFields => "the request has too many header fields",
-        server::Refusal::BodyTooLong => "a body has at most 64 KiB",
-        server::Refusal::TooEarly => "send it again after the handshake",
-        server::Refusal::Slow => "the request did not arrive in time",
-        server::Refusal::Unanswered => "the request took too long; repeat it",
-        server::Refusal::Host => "exactly one Host is needed",
-        _ => "the request was refused",
+    let (cause, detail) = match refusal {
+        server::Refusal::TooManyFields => ("bad-request", "the request has too many header fields"),
+        server::Refusal::BodyTooLong => ("bad-request", "a body has at most 64 KiB"),
+        server::Refusal::Host => ("bad-request", "exactly one Host is needed"),
+        server::Refusal::TooEarly => ("too-early", "send it again after the handshake"),
+        server::Refusal::Slow => ("slow", "the request did not arrive in time"),
+        server::Refusal::Unanswered => ("unanswered", "the request took too long; repeat it"),
+        server::Refusal::Draining => ("stopping", "this orchestrator stops; ask another"),
+        _ => ("bad-request", "the request was refused"),
     };
-    Refusal::new(refusal.status(), "bad-request", detail).into_response()
+    Refusal::new(refusal.status(), cause, detail).into_response()
 }
 
 #[cfg(test)]
@@ -161,5 +162,20 @@ mod tests {
         let response = Refusal::of_move(&refusal, times.dwell).into_response();
         let seconds = response.headers()[RETRY_AFTER].to_str().unwrap().parse::<u64>().unwrap();
         assert!((1..=5).contains(&seconds));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_came_too_early_or_too_late_is_not_called_malformed() {
+        for (refusal, status, cause) in [
+            (server::Refusal::BodyTooLong, 413, "bad-request"),
+            (server::Refusal::Slow, 408, "slow"),
+            (server::Refusal::TooEarly, 425, "too-early"),
+            (server::Refusal::Unanswered, 504, "unanswered"),
+            (server::Refusal::Draining, 503, "stopping"),
+        ] {
+            let body = of_server(refusal).into_body().collect_up_to(1000).await.unwrap();
+            let problem: Problem = serde_json::from_slice(&body.data).unwrap();
+            assert_eq!((problem.status, &problem.cause[..]), (status, cause));
+        }
     }
 }

@@ -20,6 +20,7 @@ use tokio::time::sleep;
 
 pub(crate) use self::drainer::Drainer;
 pub(crate) use self::due::take_due_steps;
+use self::placement::destination;
 pub(crate) use self::placement::{PlacedProxy, Placement};
 use self::queue::{Queue, QueuePlace};
 pub(crate) use self::refusal::{MoveRefusal, Why};
@@ -204,7 +205,16 @@ impl Mover {
             MoveTarget::Proxy(name) => {
                 let is_drained =
                     placement().proxies.get(name).is_some_and(|proxy| proxy.is_drained);
-                if is_drained { refuse(Why::Drained(name.clone())) } else { Ok(name.clone()) }
+                if is_drained {
+                    // A client that is there, or on its way, isn't moved by this.
+                    let binding = self.bindings.read(&request.client).await;
+                    let binding =
+                        binding.map_err(|error| self.refusal(&request.client, Why::Step(error)))?;
+                    if destination(&binding) != name {
+                        return refuse(Why::Drained(name.clone()));
+                    }
+                }
+                Ok(name.clone())
             }
             MoveTarget::Auto if !self.table.is_current() => refuse(Why::NotCurrent),
             MoveTarget::Auto => {

@@ -9,7 +9,7 @@ pub(crate) struct Placement {
     pub(crate) proxies: BTreeMap<ProxyName, PlacedProxy>,
     /// The clients with a binding.
     pub(crate) clients: usize,
-    /// Those that are moving.
+    /// Those whose moves are between their begin and the switch.
     pub(crate) moving: usize,
 }
 
@@ -27,7 +27,10 @@ impl Placement {
         let (mut clients, mut moving) = (0, 0);
         table.for_each_binding(|_, binding| {
             clients += 1;
-            moving += usize::from(!matches!(binding.state, BindingState::Stable { .. }));
+            moving += usize::from(matches!(
+                binding.state,
+                BindingState::Preparing { .. } | BindingState::Announced { .. }
+            ));
             match counts.get_mut(destination(binding)) {
                 Some(count) => *count += 1,
                 None => drop(counts.insert(destination(binding).clone(), 1)),
@@ -86,7 +89,7 @@ impl Placement {
 }
 
 /// Returns the proxy at which a client is once its move is over.
-fn destination(binding: &Binding) -> &ProxyName {
+pub(super) fn destination(binding: &Binding) -> &ProxyName {
     match &binding.state {
         BindingState::Preparing { next, .. } | BindingState::Announced { next, .. } => next,
         BindingState::Stable { owner } | BindingState::Switched { owner, .. } => owner,

@@ -74,6 +74,22 @@ async fn a_drained_proxy_loses_its_clients_and_those_that_come_later() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_to_a_drained_proxy_at_which_the_client_is_is_the_same_move() {
+    let world = World::with("", "").await;
+    let _a = world.proxy("a", "").await;
+    let orchestrator = world.orchestrator();
+    let api = world.api(&orchestrator);
+    until("the proxy is known", || orchestrator.table().proxies().len() == 1).await;
+    world.bind("drone", "a").await;
+    assert_eq!(api.post("/proxies/a/drain").await.0, 202);
+    until("the drain is known", || orchestrator.table().drains().len() == 1).await;
+    let (status, shown) = api.move_to("drone", "a").await;
+    assert_eq!((status, &shown["owner"]), (200, &json!("a")));
+    let (status, refused) = api.move_to("unknown", "a").await;
+    assert_eq!((status, &refused["cause"]), (404, &json!("unknown-client")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drain_keeps_to_its_pace() {
     let world = World::with("", "drain-per-second = 1").await;
     let _proxies = (world.proxy("a", "").await, world.proxy("b", "").await);

@@ -27,6 +27,8 @@ async fn a_client_is_announced_moves_and_the_move_is_settled_and_counted() {
     world.arrive(&name).await;
     let (status, switched) = waits.await.unwrap();
     assert_eq!((status, &switched["owner"]), (200, &json!("b")));
+    let shown = api.get("/status").await;
+    assert_eq!((&shown["clients"], &shown["moves"]), (&json!(1), &json!(0)), "it has switched");
     world.until_settled(&drone, "b").await;
     let shown = api.get("/clients/drone").await;
     assert_eq!((&shown["client"], &shown["owner"]), (&json!("drone"), &json!("b")));
