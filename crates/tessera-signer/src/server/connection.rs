@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tessera_tokio::{AcceptedClient, Ending};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{OwnedPermit, Receiver, Sender, channel};
 use tokio::task::{JoinSet, spawn_blocking};
 use tracing::{debug, warn};
 
@@ -59,7 +59,7 @@ async fn hear(
             () = ending.begun() => 0,
         };
         if received == 0 {
-            // The signatures in progress are sent still.
+            // The signatures in progress are still sent.
             while slow.join_next().await.is_some() {}
             return Ok(());
         }
@@ -67,12 +67,9 @@ async fn hear(
         let mut unread = buffer.get(..filled).unwrap_or_default();
         while let Some(request) = Request::read(&mut unread).map_err(|_| malformed())? {
             while slow.try_join_next().is_some() {}
-            // A client that reads no answers blocks the reading of its requests too.
-            if let Some(answer) = answer(service, client, request, &answers, slow)
-                && answers.send(answer).await.is_err()
-            {
-                return Ok(());
-            }
+            // A client that reads no answers blocks the reading of its requests too, whether its keys are fast or slow.
+            let Ok(place) = answers.clone().reserve_owned().await else { return Ok(()) };
+            answer(service, client, request, place, slow);
         }
         let left = unread.len();
         buffer.copy_within(filled - left..filled, 0);
@@ -80,61 +77,67 @@ async fn hear(
     }
 }
 
-/// Answers a request; `None` if a slow signature is in progress, which is sent when it is there.
+/// Answers a request: at once, or when its slow signature is there.
 fn answer(
     service: &Arc<Service>,
     client: &Client,
     request: Request,
-    answers: &Sender<Answer>,
+    place: OwnedPermit<Answer>,
     slow: &mut JoinSet<()>,
-) -> Option<Answer> {
+) {
     let (id, scheme, name, message) = match request {
-        Request::Ping { id } => return Some(Answer::Pong { id }),
+        Request::Ping { id } => {
+            place.send(Answer::Pong { id });
+            return;
+        }
         Request::Sign { id, scheme, name, message } => (id, scheme, name, message),
     };
-    let refused = |refusal| {
-        service.refused(client, &name, refusal);
-        Some(Answer::Refused { id, refusal })
-    };
-    let key = match service.keys().grant(&client.identity, &name, scheme, &message) {
-        Ok(key) => key,
-        Err(refusal) => return refused(refusal),
-    };
-    if key.is_fast() {
-        return match key.signer().sign(scheme, &message) {
-            Ok(signature) => {
-                service.metrics.signed(&String::from_utf8_lossy(&name));
-                Some(Answer::Signed { id, signature })
+    let granted = || {
+        let key = service.keys().find(&client.identity, &name, scheme, &message)?;
+        let permit = match key.is_fast() {
+            true => None,
+            false => {
+                let permit = service.in_progress.clone().try_acquire_owned();
+                Some(permit.map_err(|_| Refusal::Busy)?)
             }
-            Err(_) => refused(Refusal::Failed),
         };
-    }
-    let Ok(permit) = service.in_progress.clone().try_acquire_owned() else {
-        return refused(Refusal::Busy);
+        // Last: what is refused uses up nothing.
+        key.take_one(&client.identity)?;
+        Ok((key, permit))
     };
-    let (service, answers, identity) = (service.clone(), answers.clone(), client.identity.clone());
+    let (key, permit) = match granted() {
+        Ok(granted) => granted,
+        Err(refusal) => {
+            service.refused(client, &name, refusal);
+            place.send(Answer::Refused { id, refusal });
+            return;
+        }
+    };
+    let (service, identity) = (service.clone(), client.identity.clone());
+    let answer = move |signature: Option<Vec<u8>>| match signature {
+        Some(signature) => {
+            service.metrics.signed(&String::from_utf8_lossy(&name));
+            Answer::Signed { id, signature }
+        }
+        None => {
+            service.refused(&Client { identity }, &name, Refusal::Failed);
+            Answer::Refused { id, refusal: Refusal::Failed }
+        }
+    };
+    let signer = key.signer().clone();
+    let Some(permit) = permit else {
+        place.send(answer(signer.sign(scheme, &message).ok()));
+        return;
+    };
     slow.spawn(async move {
-        let signer = key.signer().clone();
         let signed = spawn_blocking(move || {
             let signature = signer.sign(scheme, &message);
             // Also if the connection has ended meanwhile.
             drop(permit);
             signature
         });
-        let answer = match signed.await {
-            Ok(Ok(signature)) => {
-                service.metrics.signed(&String::from_utf8_lossy(&name));
-                Answer::Signed { id, signature }
-            }
-            _ => {
-                service.refused(&Client { identity }, &name, Refusal::Failed);
-                Answer::Refused { id, refusal: Refusal::Failed }
-            }
-        };
-        // Its connection may have ended.
-        let _ = answers.send(answer).await;
+        place.send(answer(signed.await.ok().and_then(Result::ok)));
     });
-    None
 }
 
 /// Sends answers until there are no more, and then close_notify.

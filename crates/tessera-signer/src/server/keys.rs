@@ -25,7 +25,8 @@ pub struct Rate {
 pub struct HeldKey {
     signer: Arc<dyn Signer>,
     /// By the names of clients. A client with several of them has the rate of the first.
-    allow: BTreeMap<String, DefaultDirectRateLimiter>,
+    allow: BTreeMap<String, Arc<DefaultDirectRateLimiter>>,
+    rate: Rate,
     is_fast: bool,
 }
 
@@ -49,10 +50,10 @@ impl HeldKey {
             let name = name.as_ref();
             // DNS names have no colon, and are compared in lower case; URIs have one.
             let name = if name.contains(':') { name.to_owned() } else { name.to_ascii_lowercase() };
-            (name, RateLimiter::direct(quota))
+            (name, Arc::new(RateLimiter::direct(quota)))
         });
         let is_fast = signer.schemes().iter().all(|scheme| FAST.contains(scheme));
-        Self { allow: allow.collect(), is_fast, signer }
+        Self { allow: allow.collect(), rate, is_fast, signer }
     }
 
     pub(super) fn signer(&self) -> &Arc<dyn Signer> {
@@ -66,8 +67,28 @@ impl HeldKey {
 
     fn limiter(&self, identity: &[u8]) -> Option<&DefaultDirectRateLimiter> {
         IdentityName::all_in(identity).find_map(|name| match name {
-            IdentityName::Dns(name) | IdentityName::Uri(name) => self.allow.get(name),
+            IdentityName::Dns(name) | IdentityName::Uri(name) => {
+                self.allow.get(name).map(|limiter| &**limiter)
+            }
         })
+    }
+
+    /// Uses up one signature of a client's rate.
+    pub(super) fn take_one(&self, identity: &[u8]) -> Result<(), Refusal> {
+        let limiter = self.limiter(identity).ok_or(Refusal::NotAllowed)?;
+        limiter.check().map_err(|_| Refusal::Rate)
+    }
+
+    /// Keeps what clients have left of an unchanged rate.
+    fn keep_rates_of(&mut self, earlier: &Self) {
+        if self.rate != earlier.rate {
+            return;
+        }
+        for (name, limiter) in &mut self.allow {
+            if let Some(earlier) = earlier.allow.get(name) {
+                *limiter = earlier.clone();
+            }
+        }
     }
 }
 
@@ -77,8 +98,19 @@ impl Keys {
         self.0.insert(name.as_bytes().to_vec(), Arc::new(key));
     }
 
-    /// Returns the key to sign this message with for a client of this identity. Only what would be signed uses up its rate.
-    pub(super) fn grant(
+    /// Keeps what clients have left of the rates of keys whose names and rates are unchanged.
+    pub(super) fn keep_rates_of(&mut self, earlier: &Self) {
+        for (name, key) in &mut self.0 {
+            // No request has it yet.
+            if let (Some(key), Some(earlier)) = (Arc::get_mut(key), earlier.0.get(name)) {
+                key.keep_rates_of(earlier);
+            }
+        }
+    }
+
+    /// Returns the key to sign this message with for a client of this identity, whose rate is for the caller to check: only what
+    /// would be signed uses it up.
+    pub(super) fn find(
         &self,
         identity: &[u8],
         name: &[u8],
@@ -86,14 +118,13 @@ impl Keys {
         message: &[u8],
     ) -> Result<Arc<HeldKey>, Refusal> {
         let key = self.0.get(name).ok_or(Refusal::UnknownKey)?;
-        let limiter = key.limiter(identity).ok_or(Refusal::NotAllowed)?;
+        key.limiter(identity).ok_or(Refusal::NotAllowed)?;
         if !key.signer.schemes().contains(&scheme) {
             return Err(Refusal::Scheme);
         }
         if !is_server_certificate_verify(message) {
             return Err(Refusal::Content);
         }
-        limiter.check().map_err(|_| Refusal::Rate)?;
         Ok(key.clone())
     }
 }

@@ -72,9 +72,11 @@ impl SignerServer {
         Self { service: Arc::new(service), limits }
     }
 
-    /// Replaces the keys, also for open connections: the next request finds the new ones.
-    pub fn replace(&self, keys: Keys) {
+    /// Replaces the keys, also for open connections: the next request finds the new ones. Clients keep what they have left of a
+    /// rate that is unchanged, for a key of the same name.
+    pub fn replace(&self, mut keys: Keys) {
         let mut current = self.service.keys.write().unwrap_or_else(PoisonError::into_inner);
+        keys.keep_rates_of(&current);
         *current = Arc::new(keys);
     }
 

@@ -1,5 +1,6 @@
 //! Clients that want too much.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -87,6 +88,102 @@ async fn slow_signatures_keep_no_one_waiting_and_are_few_at_a_time() {
     assert_eq!(ids, [1, 2]);
     // The places are free again.
     assert_eq!(client.ask(pss, "slow", &message).await, RawAnswer::Signed(b"signature".to_vec()));
+}
+
+#[tokio::test]
+async fn what_is_refused_as_busy_uses_up_no_rate() {
+    let world = World::new();
+    let slow = Arc::new(Held { may: Mutex::new(false), changed: Condvar::new() });
+    let mut keys = Keys::default();
+    keys.add("slow", HeldKey::new(slow.clone(), [EDGE], rate(1, 3)));
+    let signer = world.signer(keys, Limits::for_connections(64), 1).await;
+    let mut client = RawClient::connect(&world.client(EDGE), signer.address).await.unwrap();
+    let (pss, message) = (SignatureScheme::RSA_PSS_RSAE_SHA256, content(&[7; 32]));
+    client.write(&sign(1, pss, "slow", &message)).await;
+    for id in 2..10 {
+        client.write(&sign(id, pss, "slow", &message)).await;
+        assert_eq!(client.read().await, Some((id, BUSY)));
+    }
+    *slow.may.lock().unwrap() = true;
+    slow.changed.notify_all();
+    assert_eq!(client.read().await.unwrap().0, 1);
+    assert!(matches!(client.ask(pss, "slow", &message).await, RawAnswer::Signed(_)));
+}
+
+#[tokio::test]
+async fn a_reload_does_not_refill_a_rate_that_is_unchanged() {
+    let world = World::new();
+    let leaf = world.leaf(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let keys = |burst| {
+        let mut keys = Keys::default();
+        keys.add("www", held(&leaf, &[EDGE], burst));
+        keys
+    };
+    let signer = world.signer(keys(30), Limits::for_connections(64), 1).await;
+    let mut client = RawClient::connect(&world.client(EDGE), signer.address).await.unwrap();
+    let message = content(&[7; 32]);
+    let mut signed = async |requests| {
+        let mut signed = 0;
+        for _ in 0..requests {
+            let answer = client.ask(P256, "www", &message).await;
+            signed += usize::from(matches!(answer, RawAnswer::Signed(_)));
+        }
+        signed
+    };
+    assert!(signed(40).await >= 30);
+    signer.server.replace(keys(30));
+    // One a second comes back.
+    assert!(signed(30).await < 20);
+    signer.server.replace(keys(31));
+    assert_eq!(signed(30).await, 30, "the rate is another");
+}
+
+/// Signs at once, at length.
+struct Long(AtomicUsize);
+
+impl Signer for Long {
+    fn schemes(&self) -> &[SignatureScheme] {
+        &[SignatureScheme::RSA_PSS_RSAE_SHA256]
+    }
+
+    fn sign(&self, _: SignatureScheme, _: &[u8]) -> Result<Vec<u8>, SigningError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![7; 60_000])
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_reads_no_answers_gets_no_further_slow_signatures() {
+    const REQUESTS: u64 = 2000;
+    let world = World::new();
+    let long = Arc::new(Long(AtomicUsize::new(0)));
+    let mut keys = Keys::default();
+    keys.add("slow", HeldKey::new(long.clone(), [EDGE], rate(1, 10_000)));
+    let signer = world.signer(keys, Limits::for_connections(64), 10_000).await;
+    let mut client = RawClient::connect(&world.client(EDGE), signer.address).await.unwrap();
+    let (pss, message) = (SignatureScheme::RSA_PSS_RSAE_SHA256, content(&[7; 32]));
+    let requests = (0..REQUESTS).flat_map(|id| sign(id, pss, "slow", &message));
+    let requests: Vec<u8> = requests.collect();
+    let writing = tokio::spawn(async move {
+        client.write(&requests).await;
+        client
+    });
+    // Until no more are signed.
+    let mut before = 0;
+    timeout(PATIENCE, async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let signed = long.0.load(Ordering::Relaxed);
+            if signed > 0 && signed == before {
+                return;
+            }
+            before = signed;
+        }
+    })
+    .await
+    .unwrap();
+    assert!(before < 1000, "{before} signatures for a client that reads none");
+    writing.abort();
 }
 
 #[tokio::test]
