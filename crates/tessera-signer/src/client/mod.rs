@@ -35,7 +35,7 @@ use crate::wire::Refusal;
 ///
 /// - A signature is asked of the first signer that is connected, then of the next: of all within
 ///   [`SignerLimits::deadline`]. After that the handshake fails with `internal_error`. Resumptions need no signature.
-/// - At once fails what no signer can answer: all have been unreachable for longer than the deadline.
+/// - It fails at once if no signer can answer: all have been unreachable for longer than the deadline.
 /// - A signature is verified with the certificate before it is used, so a wrong one goes to no client.
 /// - When this value is dropped, its connections end.
 pub struct RemoteSigner {

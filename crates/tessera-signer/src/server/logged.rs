@@ -13,7 +13,7 @@ pub(super) struct LoggedRefusals(Mutex<HashSet<(Vec<u8>, Refusal)>>);
 const MOST: usize = 4096;
 
 impl LoggedRefusals {
-    /// Whether this client's refusal for this reason belongs into the log: once.
+    /// Whether this client's refusal for this reason belongs in the log: once.
     pub(super) fn is_new(&self, identity: &[u8], refusal: Refusal) -> bool {
         let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         logged.len() < MOST && logged.insert((identity.to_vec(), refusal))
