@@ -2,6 +2,7 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod leases;
 mod machine;
 mod routes;
 mod steps;
