@@ -50,20 +50,6 @@ impl Binding {
         }
     }
 
-    /// The owner has written a new version of the client's state.
-    ///
-    /// # Errors
-    /// If `by` doesn't own the client, or the version isn't greater than the last one.
-    pub fn written(&self, by: &ProxyName, version: u64) -> Result<Self, StepRefused> {
-        if self.owner() != by {
-            return Err(StepRefused::OutOfOrder("another proxy owns the client"));
-        }
-        match version > self.version {
-            true => Ok(Self { version, ..self.clone() }),
-            false => Err(StepRefused::OldVersion(self.version)),
-        }
-    }
-
     /// Whether its owner may unbind the client.
     ///
     /// # Errors
@@ -166,8 +152,8 @@ impl Binding {
         match &self.state {
             BindingState::Announced { owner, next, import, .. } if next == by => {
                 // The owner may have changed the state after the import, if there is any.
-                let changes = match (import.version, self.version) {
-                    (0, 0) => LaterChanges::Arrived,
+                let changes = match import.version {
+                    0 => LaterChanges::Arrived,
                     _ => LaterChanges::Awaited,
                 };
                 Ok(self.owned_by(next, owner, changes, times, now))
@@ -196,8 +182,8 @@ impl Binding {
                 if next == by =>
             {
                 // What it changed after the import died with it, if there is any state.
-                let changes = match (import.version, self.version) {
-                    (0, 0) => LaterChanges::Arrived,
+                let changes = match import.version {
+                    0 => LaterChanges::Arrived,
                     _ => LaterChanges::Lost,
                 };
                 Ok(self.owned_by(next, owner, changes, times, now))

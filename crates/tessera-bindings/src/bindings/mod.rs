@@ -152,19 +152,6 @@ impl Bindings {
         Err(BindingError::Contended)
     }
 
-    /// The owner has written a new version of the client's state.
-    ///
-    /// # Errors
-    /// If it doesn't own the client any more, or the version is old.
-    pub async fn written(
-        &self,
-        client: &ClientName,
-        by: &ProxyName,
-        version: u64,
-    ) -> Result<Binding, BindingError> {
-        self.step(client, |it, _| it.written(by, version)).await
-    }
-
     /// The next proxy has imported the client's state.
     ///
     /// # Errors

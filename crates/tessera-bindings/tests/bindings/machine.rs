@@ -22,8 +22,7 @@ fn all_steps(
         let by = proxy(name);
         let mut add = |step: &str, done| steps.push((format!("{step} {name}"), done));
         add("begin", binding.begin(&by, &TIMES, now));
-        add("written", binding.written(&by, binding.version + 1));
-        for version in [0, binding.version] {
+        for version in [0, binding.version, binding.version + 1] {
             add("prepared", binding.prepared(generation, &by, import(version)));
         }
         add("switch", binding.switch(generation, &by, &TIMES, now));
@@ -73,8 +72,7 @@ fn check(before: &Binding, step: &str, after: &Binding) {
             assert!(import.version <= before.version, "{}", trace());
         }
         (BindingState::Announced { import, .. }, BindingState::Switched { changes, .. }) => {
-            let has_none = (import.version, before.version) == (0, 0);
-            assert_eq!(*changes == LaterChanges::Arrived, has_none, "{}", trace());
+            assert_eq!(*changes == LaterChanges::Arrived, import.version == 0, "{}", trace());
         }
         (BindingState::Switched { changes, .. }, BindingState::Stable { .. })
             if !step.starts_with("adopt") =>
@@ -102,8 +100,8 @@ fn every_order_of_steps_leaves_one_owner_who_has_what_it_needs() {
         for now in [now, now + Duration::from_secs(61)] {
             let earlier = Generation(binding.generation.0 - 1);
             for (step, done) in all_steps(&binding, earlier, now) {
-                // These belong to no generation.
-                if !step.starts_with("begin") && !step.starts_with("written") {
+                // This belongs to no generation.
+                if !step.starts_with("begin") {
                     // An adoption begins a generation itself: its owner may repeat it.
                     if step.starts_with("adopt") && done.as_ref() == Ok(&binding) {
                         let owner = format!("adopt {}", binding.owner());
@@ -122,8 +120,8 @@ fn every_order_of_steps_leaves_one_owner_who_has_what_it_needs() {
                 let again = all_steps(&after, binding.generation, now);
                 let mut again = again.into_iter().filter(|(other, _)| *other == step);
                 let is_in_generation = after.generation == binding.generation;
-                if is_in_generation && !step.starts_with("written") || step.starts_with("adopt") {
-                    // Two forms of a step have the same name.
+                if is_in_generation || step.starts_with("adopt") {
+                    // Several forms of a step have the same name.
                     assert!(again.any(|(_, it)| it.as_ref() == Ok(&after)), "{step}: {after:?}");
                 }
                 open.push((after, now, depth + 1));
@@ -146,14 +144,10 @@ fn a_step_that_does_not_fit_is_refused_with_the_reason() {
     let reason = |done: Result<Binding, StepRefused>| done.unwrap_err().to_string();
     assert!(reason(moving.announce(first, &TIMES, now)).contains("hasn't imported"));
     assert!(reason(moving.prepared(first, &c, import(0))).contains("isn't moving to this proxy"));
-    let written = moving.written(&a, 7).unwrap();
-    assert_eq!(written.prepared(first, &b, import(6)), Err(StepRefused::OldVersion(7)));
-    assert_eq!(written.written(&a, 7), Err(StepRefused::OldVersion(7)));
-    assert!(reason(written.written(&b, 8)).contains("another proxy owns"));
-    let announced = written.prepared(first, &b, import(7)).unwrap();
-    let announced = announced.announce(first, &TIMES, now).unwrap();
-    // What the owner writes meanwhile is under way at the switch.
-    let announced = announced.written(&a, 8).unwrap();
+    let prepared = moving.prepared(first, &b, import(7)).unwrap();
+    assert_eq!(prepared.prepared(first, &b, import(6)), Err(StepRefused::OldVersion(7)));
+    let announced = prepared.announce(first, &TIMES, now).unwrap();
+    // What the owner changed after the import is under way at the switch.
     let switched = announced.switch(first, &b, &TIMES, now).unwrap();
     assert!(matches!(
         switched.state,

@@ -144,9 +144,7 @@ async fn a_dead_owners_clients_are_taken_over_once() {
     for name in [&prepared, &other] {
         world.bindings.bind(name, &proxy("a")).await.unwrap();
     }
-    world.bindings.written(&prepared, &proxy("a"), 1).await.unwrap();
-    let number = world.announce(&prepared, "b").await.generation;
-    world.bindings.written(&prepared, &proxy("a"), 2).await.unwrap();
+    let number = world.announce_with(&prepared, "b", 1).await.generation;
     // A live proxy keeps its clients, whatever others think of it.
     let live = Err(BindingError::ProxyLive(proxy("a")));
     assert_eq!(world.bindings.promote(&prepared, number, &proxy("b")).await, live);
@@ -160,7 +158,7 @@ async fn a_dead_owners_clients_are_taken_over_once() {
     assert_eq!(
         (owner, *changes),
         (&proxy("b"), LaterChanges::Lost),
-        "version 2 died with a"
+        "what a changed later died with it"
     );
     // Another one, which hasn't noticed.
     let late = world.bindings.adopt(&prepared, number, &proxy("c")).await;
@@ -339,8 +337,7 @@ async fn changes_that_never_come_are_given_up_when_the_move_is_settled() {
     let _live = (world.join("a").await, world.join("b").await);
     let drone = client("drone");
     world.bindings.bind(&drone, &proxy("a")).await.unwrap();
-    let number = world.announce(&drone, "b").await.generation;
-    world.bindings.written(&drone, &proxy("a"), 1).await.unwrap();
+    let number = world.announce_with(&drone, "b", 1).await.generation;
     world.bindings.switch(&drone, number, &proxy("b")).await.unwrap();
     let table = world.table().await;
     world.pass(TIMES.drain);

@@ -104,11 +104,14 @@ impl World {
 
     /// Moves a client up to the announcement.
     pub async fn announce(&self, client: &ClientName, next: &str) -> Binding {
+        self.announce_with(client, next, 0).await
+    }
+
+    /// Moves a client whose state has this version up to the announcement.
+    pub async fn announce_with(&self, client: &ClientName, next: &str, version: u64) -> Binding {
         let next = proxy(next);
-        let begun = self.bindings.begin(client, &next).await.unwrap();
-        let generation = begun.generation;
-        let import = import(begun.version);
-        self.bindings.prepared(client, generation, &next, &import).await.unwrap();
+        let generation = self.bindings.begin(client, &next).await.unwrap().generation;
+        self.bindings.prepared(client, generation, &next, &import(version)).await.unwrap();
         self.bindings.announce(client, generation).await.unwrap()
     }
 }
