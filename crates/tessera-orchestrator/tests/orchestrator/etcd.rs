@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tessera_bindings::{Binding, BindingState, ClientName, ProxyName};
+use tessera_bindings::{Binding, BindingState, Bindings, ClientName, MoveTimes, ProxyName};
 use tessera_etcd::{EtcdClient, Transport};
+use tessera_kit::clock::unix;
+use tessera_test_peers::between::RecordingForwarder;
 use tessera_test_peers::etcd::Cluster;
 
 use crate::world::{TIMES, World, directory, until};
@@ -61,6 +63,31 @@ async fn clients_move_on_etcd_while_a_member_dies() {
     }
     world.until_settled(&late, "b").await;
     assert_eq!(api.get("/status").await["clients"], json!(21));
+}
+
+/// The network loses a member's connections without a word: requests go on at another, and the watch is as silent as before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_whose_watch_was_lost_without_a_word_follows_another_member() {
+    let cluster = Cluster::start(1).unwrap();
+    let member = cluster.endpoints().remove(0);
+    let path = RecordingForwarder::start(member.parse().unwrap());
+    let bindings = |endpoints| {
+        let transport = Transport::PlaintextOnPrivateNetwork;
+        let client = EtcdClient::new(endpoints, transport, Duration::from_secs(1));
+        let second = Duration::from_secs(1);
+        let times = MoveTimes { dwell: second, prepare: second, announce: second, drain: second };
+        Bindings::new(Arc::new(client), "/pool/", times, unix)
+    };
+    let (near, far) =
+        (bindings(vec![member.clone()]), bindings(vec![path.address().to_string(), member]));
+    let table = far.table();
+    until("the table is current", || table.is_current()).await;
+    path.part(true);
+    let (drone, a) = (ClientName::new("drone").unwrap(), ProxyName("a".into()));
+    near.bind(&drone, &a).await.unwrap();
+    until("the client is known", || table.binding(&drone).is_some()).await;
+    assert!(table.is_current());
+    path.part(false);
 }
 
 async fn read(world: &World, client: &ClientName, deadline: Instant) -> Binding {
