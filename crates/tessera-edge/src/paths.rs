@@ -2,7 +2,7 @@
 
 /// A path as any server may read it: percent-decoded, without the parameters of its segments (`;`, RFC 3986 §3.3) and without
 /// empty segments. `/%61dmin`, `//admin` and `/admin;x` are what `/admin` is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CanonicalPath(Vec<u8>);
 
 impl CanonicalPath {
@@ -21,6 +21,16 @@ impl CanonicalPath {
             all.push(b'/');
         }
         Self(all)
+    }
+
+    /// Returns the path as a server that ignores case may read it.
+    pub(crate) fn in_any_case(&self) -> Self {
+        if self.0.is_ascii() {
+            return Self(self.0.to_ascii_lowercase());
+        }
+        // Some letters are another's lower case only by way of its upper case: U+017F is an `s`.
+        let text = String::from_utf8_lossy(&self.0).to_uppercase().to_lowercase();
+        Self(text.into_bytes())
     }
 
     /// Whether it is `other` or below it.
@@ -89,6 +99,15 @@ mod tests {
         assert!(CanonicalPath::of("/admin//x").is_below(&folder) && !admin.is_below(&folder));
         let root = CanonicalPath::of("/");
         assert!(admin.is_below(&root) && CanonicalPath::of("//").is_below(&root));
+    }
+
+    #[test]
+    fn a_path_in_other_letters_is_the_same_in_any_case() {
+        let state = CanonicalPath::of("/State").in_any_case();
+        for path in ["/STATE", "/%53tate", "/%C5%BFtate"] {
+            assert_eq!(CanonicalPath::of(path).in_any_case(), state, "{path}");
+        }
+        assert_ne!(CanonicalPath::of("/states").in_any_case(), state);
     }
 
     #[test]

@@ -15,11 +15,14 @@ pub(crate) struct Service {
     pub(crate) name: String,
     hosts: Vec<String>,
     path: CanonicalPath,
+    /// The path in any case, if the service has a policy: its instances, or another service's, may ignore case.
+    guarded: Option<CanonicalPath>,
     methods: Vec<Method>,
     admit: Vec<String>,
     /// The path below which its instances export and import state.
     pub(crate) state: Option<String>,
-    canonical_state: Option<CanonicalPath>,
+    /// In any case.
+    private: Option<CanonicalPath>,
     pub(crate) is_repeatable: bool,
     pub(crate) instances: Pool,
     /// The version of HTTP in which upgrades are sent to them.
@@ -36,20 +39,25 @@ impl Service {
         Self {
             name: name.to_owned(),
             hosts: section.hosts.clone(),
+            guarded: (!section.methods.is_empty() || !section.admit.is_empty())
+                .then(|| CanonicalPath::of(&section.path).in_any_case()),
             path: CanonicalPath::of(&section.path),
             methods: section.methods.iter().filter_map(method).collect(),
             admit: section.admit.clone(),
             state: section.state.clone(),
-            canonical_state: section.state.as_deref().map(CanonicalPath::of),
+            private: section.state.as_deref().map(|it| CanonicalPath::of(it).in_any_case()),
             is_repeatable: section.repeatable,
             instances,
             upgrades: if section.http2 { Protocol::Http2 } else { Protocol::Http1 },
         }
     }
 
-    fn serves(&self, host: &str, path: &CanonicalPath) -> bool {
-        (self.hosts.is_empty() || self.hosts.iter().any(|own| own == host))
-            && path.is_below(&self.path)
+    fn serves(&self, host: &str, path: &CanonicalPath, in_any_case: &CanonicalPath) -> bool {
+        let is_below = match &self.guarded {
+            Some(guarded) => in_any_case.is_below(guarded),
+            None => path.is_below(&self.path),
+        };
+        is_below && (self.hosts.is_empty() || self.hosts.iter().any(|own| own == host))
     }
 
     /// Checks the policy: `identity` is what the client's certificate names.
@@ -98,15 +106,17 @@ impl Services {
         let host = host(request).ok_or(StatusCode::BAD_REQUEST)?;
         let path = CanonicalPath::of(path);
         // Only proxies read and write clients' state. Another service may have the same instances.
-        if self.are_private(&path) {
+        let in_any_case = path.in_any_case();
+        if self.is_private(&in_any_case) {
             return Err(StatusCode::NOT_FOUND);
         }
-        self.0.iter().find(|it| it.serves(&host, &path)).ok_or(StatusCode::NOT_FOUND)
+        let service = self.0.iter().find(|it| it.serves(&host, &path, &in_any_case));
+        service.ok_or(StatusCode::NOT_FOUND)
     }
 
-    /// Whether a path leads to clients' state at the instances of any service.
-    pub(crate) fn are_private(&self, path: &CanonicalPath) -> bool {
-        self.0.iter().filter_map(|it| it.canonical_state.as_ref()).any(|it| path.is_below(it))
+    /// Whether a path, [in any case](CanonicalPath::in_any_case), leads to clients' state at the instances of any service.
+    pub(crate) fn is_private(&self, in_any_case: &CanonicalPath) -> bool {
+        self.0.iter().filter_map(|it| it.private.as_ref()).any(|it| in_any_case.is_below(it))
     }
 
     /// Returns all of them.
@@ -229,11 +239,29 @@ mod tests {
         }
     }
 
+    /// Its instances may ignore case, and those of the service that would get it too.
+    #[tokio::test]
+    async fn another_case_of_a_path_evades_no_policy() {
+        let narrow = |path| service("narrow", &format!("path = \"{path}\"\nmethods = [\"GET\"]"));
+        let services = Services::new(vec![
+            service("open", ""),
+            narrow("/Admin"),
+            service("plain", "path = \"/plain\""),
+        ]);
+        let found = |path: &str| found(&services, &format!("https://a.example{path}")).unwrap();
+        for path in ["/Admin", "/admin", "/ADMIN/x", "/%41dmin"] {
+            assert_eq!(found(path), "narrow", "{path}");
+        }
+        assert_eq!((found("/plain/x"), found("/Plain")), ("plain".into(), "open".into()));
+    }
+
     #[tokio::test]
     async fn clients_do_not_reach_the_state_of_clients() {
-        let cart = service("cart", "path = \"/cart\"\nstate = \"/state\"");
+        let cart = service("cart", "path = \"/cart\"\nstate = \"/State\"");
         let services = Services::new(vec![service("web", ""), cart]);
-        for path in ["/state/x", "/state", "//state/x", "/%73tate/x", "/state;y/x"] {
+        for path in
+            ["/state/x", "/State", "//state/x", "/%73tate/x", "/state;y/x", "/STATE/x", "/%53tate"]
+        {
             assert_eq!(found(&services, &format!("https://a.example{path}")), Err(404), "{path}");
         }
         assert_eq!(found(&services, "https://a.example/states").unwrap(), "web");

@@ -77,7 +77,7 @@ impl EdgeConfig {
         if self.service.is_empty() {
             return wrong("proxy", "name", "no service is configured: add a [service.NAME]");
         }
-        let mut places: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+        let mut places: BTreeMap<(&str, CanonicalPath), &str> = BTreeMap::new();
         for (name, section) in &self.service {
             let label = format!("service.{name}");
             if let Some((key, what)) = section.find_contradiction(&self.clients) {
@@ -85,7 +85,7 @@ impl EdgeConfig {
             }
             let hosts = section.hosts.iter().map(String::as_str);
             for host in hosts.chain(section.hosts.is_empty().then_some("")) {
-                if let Some(other) = places.insert((host, &section.path), name) {
+                if let Some(other) = places.insert((host, CanonicalPath::of(&section.path)), name) {
                     let what = format!(
                         "[service.{other}] has this host and path already: change one of them"
                     );
@@ -257,7 +257,9 @@ impl ServiceSection {
             if !state.starts_with('/') || !is_plain_path(state) || state.contains(['?', '#']) {
                 return Some(("state", "must be a path that begins with /"));
             }
-            if CanonicalPath::of(&self.path).is_below(&CanonicalPath::of(state)) {
+            let [own, private] =
+                [&self.path, state].map(|path| CanonicalPath::of(path).in_any_case());
+            if own.is_below(&private) {
                 return Some((
                     "state",
                     "must be a path of its own: clients reach nothing below it, and so not this service",
@@ -368,7 +370,7 @@ mod tests {
             ("path = \"/\"", "path = \"/\"\nstate = \"x\"", "[service.web] state: must be a path"),
             (
                 "path = \"/\"",
-                "path = \"/a/b\"\nstate = \"//a\"",
+                "path = \"/A/b\"\nstate = \"//a\"",
                 "[service.web] state: must be a path of its own",
             ),
             (
@@ -405,8 +407,17 @@ mod tests {
         for servers in ["", "\"signer.internal\""] {
             assert!(signer("", servers).contains("[proxy] signer: `servers` lists"), "{servers}");
         }
-        let twice =
-            format!("{GOOD}\n[service.two]\nhosts = [\"www.example\"]\ninstances = [\"b:1\"]\n");
-        assert!(problem(&twice).contains("has this host and path already"), "{}", problem(&twice));
+        let first = GOOD.replacen("path = \"/\"", "path = \"/a\"", 1);
+        for (path, same) in [("/a", true), ("//a", true), ("/%61", true), ("/a/", false)] {
+            let two = format!(
+                "[service.two]\nhosts = [\"www.example\"]\npath = \"{path}\"\ninstances = [\"b:1\"]\n"
+            );
+            let problem = problem(&format!("{first}\n{two}"));
+            assert_eq!(
+                problem.contains("has this host and path already"),
+                same,
+                "{path}: {problem}"
+            );
+        }
     }
 }

@@ -111,7 +111,7 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
 /// Whether a path leads to clients' state, or may lead to any path.
 fn is_private(edge: &Edge, path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    !is_plain_path(path) || edge.services().are_private(&CanonicalPath::of(path))
+    !is_plain_path(path) || edge.services().is_private(&CanonicalPath::of(path).in_any_case())
 }
 
 fn deny(code: i32, status: StatusCode, why: &str) -> CheckResponse {
