@@ -78,11 +78,9 @@ impl Clients {
         client
     }
 
-    /// Notes a client that another process of this proxy has bound, unless it is known.
+    /// Notes a client that is bound here, by another process of this proxy or by a request that has ended.
     pub(crate) fn know(&self, name: &ClientName, now: Instant) {
-        if self.get(name).is_none() {
-            self.at(name, now).has_binding();
-        }
+        self.get(name).unwrap_or_else(|| self.at(name, now)).has_binding();
     }
 
     /// Returns a client that is known.
@@ -90,27 +88,26 @@ impl Clients {
         self.lock().get(name).cloned()
     }
 
-    /// Forgets the clients that have been away for `idle` at `now`, and returns them; those that never had a binding earlier.
-    pub(crate) fn take_idle(&self, now: Instant, idle: Duration) -> Vec<ClientName> {
+    /// Returns the clients that have been away for `idle` at `now`; those that never had a binding earlier.
+    pub(crate) fn idle(&self, now: Instant, idle: Duration) -> Vec<ClientName> {
         let now = self.millis(now);
-        let is_idle = |client: &Client| {
-            let is_bound = client.is_bound.load(Ordering::Relaxed);
-            let idle = if is_bound { idle } else { idle.min(UNBOUND) };
-            let away = now.saturating_sub(client.seen.load(Ordering::Relaxed));
-            u128::from(away) > idle.as_millis()
-                && client.in_progress.load(Ordering::SeqCst) == 0
-                && client.leaving.receiver_count() == 0
-        };
+        let clients = self.lock();
+        let is_idle = |client: &&Arc<Client>| client.is_idle(now, idle);
+        clients.values().filter(is_idle).map(|client| client.name.clone()).collect()
+    }
+
+    /// Whether a client is known that has been away for so long.
+    pub(crate) fn is_idle(&self, name: &ClientName, now: Instant, idle: Duration) -> bool {
+        self.get(name).is_some_and(|client| client.is_idle(self.millis(now), idle))
+    }
+
+    /// Forgets a client, unless it has come back.
+    pub(crate) fn forget(&self, name: &ClientName, now: Instant, idle: Duration) {
+        let now = self.millis(now);
         let mut clients = self.lock();
-        let idle: Vec<_> = clients
-            .values()
-            .filter(|client| is_idle(client))
-            .map(|client| client.name.clone())
-            .collect();
-        for name in &idle {
+        if clients.get(name).is_some_and(|client| client.is_idle(now, idle)) {
             clients.remove(name);
         }
-        idle
     }
 
     #[cfg(test)]
@@ -143,6 +140,15 @@ impl Client {
             is_bound: AtomicBool::new(false),
             place: OnceLock::new(),
         }
+    }
+
+    /// Whether it has been away for `idle` at `now`, in milliseconds since the beginning.
+    fn is_idle(&self, now: u64, idle: Duration) -> bool {
+        let idle = if self.is_bound.load(Ordering::Relaxed) { idle } else { idle.min(UNBOUND) };
+        let away = now.saturating_sub(self.seen.load(Ordering::Relaxed));
+        u128::from(away) > idle.as_millis()
+            && self.in_progress.load(Ordering::SeqCst) == 0
+            && self.leaving.receiver_count() == 0
     }
 
     /// Begins its arrival here; waits for one that has begun.
@@ -277,7 +283,8 @@ mod tests {
     fn only_clients_that_are_away_are_forgotten() {
         let (clients, client) = clients();
         client.has_binding();
-        let idle = |now| clients.take_idle(after(&clients, now), Duration::from_secs(10));
+        let away = Duration::from_secs(10);
+        let idle = |now| clients.idle(after(&clients, now), away);
         assert_eq!(idle(105), []);
         let request = client.begin(Generation(1));
         assert_eq!(idle(200), []);
@@ -286,6 +293,12 @@ mod tests {
         assert_eq!(idle(200), []);
         drop(connection);
         assert_eq!(idle(200), std::slice::from_ref(&client.name));
+        // It comes back while another one is released.
+        clients.at(&client.name, after(&clients, 195));
+        assert!(!clients.is_idle(&client.name, after(&clients, 200), away));
+        clients.forget(&client.name, after(&clients, 200), away);
+        assert!(clients.get(&client.name).is_some());
+        clients.forget(&client.name, after(&clients, 300), away);
         assert!(clients.get(&client.name).is_none());
     }
 
@@ -295,10 +308,15 @@ mod tests {
         let bound = ClientName::new("bound").unwrap();
         clients.know(&bound, after(&clients, 100));
         clients.know(&bound, after(&clients, 200));
-        let idle = |now| clients.take_idle(after(&clients, now), Duration::from_secs(50));
+        let late = clients.at(&ClientName::new("late").unwrap(), after(&clients, 100));
+        clients.know(&late.name, after(&clients, 200));
+        let idle = |now| clients.idle(after(&clients, now), Duration::from_secs(50));
         assert_eq!(idle(102), []);
         assert_eq!(idle(103), std::slice::from_ref(&client.name));
+        clients.forget(&client.name, after(&clients, 103), Duration::from_secs(50));
         assert_eq!(idle(150), []);
-        assert_eq!(idle(151), [bound]);
+        let mut both = idle(151);
+        both.sort();
+        assert_eq!(both, [bound, late.name.clone()], "neither is unbound");
     }
 }

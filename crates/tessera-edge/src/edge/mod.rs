@@ -24,7 +24,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::HeaderValue;
-use tessera_bindings::{BindingTable, Bindings, ClientName, ProxyEntry, ProxyLease, ProxyName};
+use tessera_bindings::{
+    BindingError, BindingTable, Bindings, ClientName, ProxyEntry, ProxyLease, ProxyName,
+};
 use tessera_vault::{SiteVault, WrappingKeys};
 use tokio::time::{Instant, timeout_at};
 
@@ -77,6 +79,9 @@ pub(crate) struct Settings {
     pub(crate) idle: Duration,
 }
 
+/// The most clients that are released at a time, because they have been away for long.
+const RELEASES: usize = 100;
+
 /// How long a request waits for a change of the table that must be under way.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -114,18 +119,33 @@ impl Edge {
                 "steps that are due wait for the store: {error}"
             );
         }
-        for client in self.clients.take_idle(Instant::now(), self.settings.idle) {
-            if let Some(binding) = self.table.binding(&client)
-                && binding.owner() == &self.own
-            {
-                let released = self.bindings.release(&client, binding.generation, &self.own).await;
-                if released.is_err() {
-                    // It is moving, or the store is away: later.
-                    self.clients.know(&client, Instant::now());
-                }
-            }
-        }
+        self.release_idle().await;
         self.release_abandoned(Instant::now()).await;
         self.metrics.follow(self.table.len(), self.lease.is_held());
+    }
+
+    /// Forgets clients that have been away for long, and releases some of them.
+    async fn release_idle(&self) {
+        let away = self.settings.idle;
+        let mut released = 0;
+        for name in self.clients.idle(Instant::now(), away) {
+            let binding = self.table.binding(&name).filter(|it| it.owner() == &self.own);
+            let Some(binding) = binding else {
+                self.clients.forget(&name, Instant::now(), away);
+                continue;
+            };
+            self.clients.know(&name, Instant::now());
+            // Each release takes a while, in which the next client may come back.
+            if released == RELEASES || !self.clients.is_idle(&name, Instant::now(), away) {
+                continue;
+            }
+            released += 1;
+            match self.bindings.release(&name, binding.generation, &self.own).await {
+                Ok(_) => self.clients.forget(&name, Instant::now(), away),
+                Err(BindingError::Store(_)) => return,
+                // It is moving: later.
+                Err(_) => drop(self.clients.at(&name, Instant::now())),
+            }
+        }
     }
 }

@@ -101,24 +101,37 @@ impl Edge {
 
     /// Binds a client that came here first. False: the pool or the client's address has as many as it may, or the store can't be
     /// reached.
-    async fn bind(&self, client: &Client, from: Option<IpAddr>) -> Result<bool, BindingError> {
+    async fn bind(
+        self: &Arc<Self>,
+        client: &Arc<Client>,
+        from: Option<IpAddr>,
+    ) -> Result<bool, BindingError> {
         if self.table.is_current() && self.table.len() >= self.settings.bound {
             return Ok(false);
         }
         let is_counted = self.naming.are_free() && !client.has_place();
-        let place = match from.filter(|_| is_counted) {
-            Some(address) => match self.newcomers.admit(address) {
-                Some(place) => Some(place),
+        if let Some(address) = from.filter(|_| is_counted) {
+            match self.newcomers.admit(address) {
+                // Before the step, which the store may take even if it reports an error: an unbound client soon loses it.
+                Some(place) => client.take_place(place),
                 None => return Ok(false),
-            },
-            None => None,
-        };
+            }
+        }
         let name = &client.name;
-        match self.bindings.bind(name, &self.own).await {
+        let (edge, bound) = (self.clone(), client.clone());
+        // A client may cancel its request, but isn't forgotten before the step is taken.
+        let bind = tokio::spawn(async move {
+            let _known = bound.leaving();
+            let binding = edge.bindings.bind(&bound.name, &edge.own).await;
+            if binding.is_ok() {
+                bound.has_binding();
+            }
+            binding
+        });
+        // It doesn't panic.
+        let Ok(binding) = bind.await else { return Ok(false) };
+        match binding {
             Ok(_) => {
-                if let Some(place) = place {
-                    client.take_place(place);
-                }
                 self.wait_until(name, || self.table.binding(name).is_some()).await;
                 Ok(true)
             }

@@ -295,6 +295,32 @@ async fn one_address_does_not_bind_all_that_the_pool_may_have() {
     }
 }
 
+/// A stream of HTTP/2 that is reset drops its request (RFC 9113 §6.4), whatever the store makes of the step.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_cancelled_keeps_its_clients_place() {
+    let more = "[clients]\nnamed-by = \"cookie\"\nbound = 100\nbound-per-address = 2\n";
+    let world = World::start(&["a"], more).await;
+    let a = world.edge("a");
+    let from = Some([192, 0, 2, 7].into());
+    for at in 0..4 {
+        let name = ClientName::new(format!("client-{at}")).unwrap();
+        let client = a.clients.at(&name, Instant::now());
+        let mut cancelled = Box::pin(a.route(&client, false, from));
+        assert_eq!(futures_util::poll!(&mut cancelled).is_pending(), at < 2);
+        drop(cancelled);
+        if at < 2 {
+            until("it is bound", || world.table.binding(&name).is_some()).await;
+            // A client that nothing binds would be forgotten by then.
+            let later = Instant::now() + Duration::from_secs(60);
+            until("it is known as bound", || {
+                !a.clients.is_idle(&name, later, Duration::from_secs(3600))
+            })
+            .await;
+        }
+    }
+    assert_eq!(world.table.len(), 2);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_never_comes_back_is_released_after_a_restart_too() {
     let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\nidle = 1\n";
