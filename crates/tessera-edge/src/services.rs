@@ -62,19 +62,16 @@ impl Service {
 
     /// Checks the policy: `identity` is what the client's certificate names.
     pub(crate) fn admit(&self, method: &Method, identity: Option<&[u8]>) -> Result<(), StatusCode> {
-        self.admit_method(method)?;
-        let is_admitted =
-            self.admit.is_empty() || identity.is_some_and(|it| names_one(it, &self.admit));
-        is_admitted.then_some(()).ok_or(StatusCode::FORBIDDEN)
-    }
-
-    /// Checks the policy for methods.
-    pub(crate) fn admit_method(&self, method: &Method) -> Result<(), StatusCode> {
         let is_allowed = match self.methods.is_empty() {
             true => *method != Method::CONNECT && *method != Method::TRACE,
             false => self.methods.contains(method),
         };
-        is_allowed.then_some(()).ok_or(StatusCode::METHOD_NOT_ALLOWED)
+        if !is_allowed {
+            return Err(StatusCode::METHOD_NOT_ALLOWED);
+        }
+        let is_admitted =
+            self.admit.is_empty() || identity.is_some_and(|it| names_one(it, &self.admit));
+        is_admitted.then_some(()).ok_or(StatusCode::FORBIDDEN)
     }
 
     /// Returns a host for requests that are of no client.

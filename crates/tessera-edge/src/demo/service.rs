@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::HeaderName;
 use http::{Method, Request, Response, StatusCode};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::server::{
@@ -109,6 +110,8 @@ impl CountingService {
         let cookies = text(&request, "cookie");
         let fence = text(&request, "tessera-fence");
         let fields = names.map(|name| text(&request, name)).join("|");
+        let own = request.headers().keys().map(HeaderName::as_str);
+        let own = own.filter(|name| name.starts_with("tessera-")).collect::<Vec<_>>().join(" ");
         let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default();
         let count = {
             let mut states = lock(&self.states);
@@ -118,6 +121,7 @@ impl CountingService {
         };
         let answer = match path {
             "/fields" => Bytes::from(fields),
+            "/own" => own.into(),
             "/cookies" => cookies.into(),
             "/fence" => fence.into(),
             "/echo" => body.data,

@@ -33,6 +33,8 @@ impl Edge {
                 "another proxy must name the client and the generation",
             );
         };
+        // An Envoy names the owner, too.
+        fields::remove_own(request.headers_mut());
         if let Some(question) = question {
             let Some(question) = StateQuestion::of(&question) else {
                 return refuse(
@@ -64,11 +66,8 @@ impl Edge {
             Err(status) => return no_service(status),
         };
         // An Envoy applies no policy, and another proxy may have another one.
-        let admitted = match self.naming.identity(name) {
-            Some(identity) => service.admit(request.method(), Some(&identity)),
-            None => service.admit_method(request.method()),
-        };
-        if let Err(status) = admitted {
+        let identity = self.identity_of(name);
+        if let Err(status) = service.admit(request.method(), identity.as_deref()) {
             return not_admitted(service, status);
         }
         let client = self.clients.at(name, Instant::now());

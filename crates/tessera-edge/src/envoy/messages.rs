@@ -62,6 +62,9 @@ pub(crate) struct HttpRequest {
     /// By names in lower case; the values of a repeated field are joined by commas.
     #[prost(map = "string, string", tag = "3")]
     pub(crate) headers: HashMap<String, String>,
+    /// With the query; empty if the request has none.
+    #[prost(string, tag = "4")]
+    pub(crate) path: String,
 }
 
 /// `envoy.service.auth.v3.CheckResponse`.

@@ -39,7 +39,7 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
     let http = attributes.request.and_then(|request| request.http).unwrap_or_default();
     let source = attributes.source.unwrap_or_default();
     let (identity, address) = (identity(&source.principal), source.ip());
-    if http.headers.get(":path").is_some_and(|path| is_private(edge, path)) {
+    if is_private(edge, &http.path) {
         edge.metrics.request(RequestResult::Refused);
         return deny(PERMISSION_DENIED, StatusCode::NOT_FOUND, "no service has this path");
     }
@@ -108,10 +108,12 @@ pub(crate) async fn check(edge: &Arc<Edge>, request: CheckRequest) -> CheckRespo
     }
 }
 
-/// Whether a path leads to clients' state, or may lead to any path.
+/// Whether a path leads to clients' state, or may lead to any path: without one, it isn't known where the request leads.
 fn is_private(edge: &Edge, path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    !is_plain_path(path) || edge.services().is_private(&CanonicalPath::of(path).in_any_case())
+    path.is_empty()
+        || !is_plain_path(path)
+        || edge.services().is_private(&CanonicalPath::of(path).in_any_case())
 }
 
 fn deny(code: i32, status: StatusCode, why: &str) -> CheckResponse {
@@ -148,7 +150,7 @@ fn hidden(edge: &Edge, http: &HttpRequest) -> (Option<HeaderValueOption>, Option
     let before = cookies(http);
     let mut after = before.clone();
     edge.naming.hide(&mut after);
-    match (before == after, after.get(COOKIE).and_then(|cookie| cookie.to_str().ok())) {
+    match (before == after, cookie_text(&after)) {
         (true, _) => (None, None),
         (false, Some(cookie)) => (Some(HeaderValueOption::set(COOKIE.as_str(), cookie)), None),
         (false, None) => (None, Some(COOKIE.as_str().to_owned())),
@@ -168,6 +170,11 @@ pub(crate) fn identity(principal: &str) -> Option<Vec<u8>> {
         name => name.to_ascii_lowercase(),
     };
     Some(format!("dns:{name}").into_bytes())
+}
+
+/// Other cookies may have bytes that aren't ASCII.
+fn cookie_text(headers: &HeaderMap) -> Option<&str> {
+    headers.get(COOKIE).and_then(|cookie| std::str::from_utf8(cookie.as_bytes()).ok())
 }
 
 fn cookies(http: &HttpRequest) -> HeaderMap {

@@ -164,6 +164,32 @@ async fn the_owner_applies_its_policy_to_what_is_forwarded() {
     }
 }
 
+/// Its name is a digest, which an Envoy or an earlier life of this proxy has bound.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_whose_names_are_not_known_is_admitted_where_all_are() {
+    let more = "path = \"/own\"\n[service.narrow]\nadmit = [\"drone.example\"]\ninstances = [\"127.0.0.1:1\"]\n\
+                [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let world = World::start(&["a"], more).await;
+    let a = world.edge("a");
+    let long = ClientName::new(format!("sha256:{}", "0".repeat(64))).unwrap();
+    let generation = world.bindings.bind(&long, &proxy("a")).await.unwrap().generation;
+    let ask = async |path: &str| {
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = format!("https://{ORIGIN}{path}").parse().unwrap();
+        fields::name_to_proxy(request.headers_mut(), &long, generation);
+        request.headers_mut().insert(fields::OWNER, HeaderValue::from_static("a"));
+        let response = a.answer_peer(request).await;
+        let status = response.status().as_u16();
+        (status, response.into_body().collect_up_to(1000).await.unwrap().data)
+    };
+    assert_eq!(ask("/own").await, (200, "tessera-client".into()), "not what Envoy adds");
+    assert_eq!(ask("/narrow").await.0, 403);
+    // It was here by itself.
+    let known = a.clients.at(&long, Instant::now());
+    known.identity.get_or_init(|| b"dns:drone.example".to_vec());
+    assert_eq!(ask("/narrow").await.0, 503, "its instance can't be reached");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn trailers_of_a_client_do_not_pass() {
     // To an instance of HTTP/1.1 they wouldn't pass without the field `Trailer` either.

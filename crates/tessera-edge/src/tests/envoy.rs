@@ -11,8 +11,18 @@ use crate::envoy::{check, identity};
 const SETTINGS: &str = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
 
 async fn ask(stage: &Stage, at: &str, principal: &str, fields: &[(&str, &str)]) -> CheckResponse {
+    ask_for(stage, at, principal, "/", fields).await
+}
+
+async fn ask_for(
+    stage: &Stage,
+    at: &str,
+    principal: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+) -> CheckResponse {
     let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let http = HttpRequest { headers: headers.collect() };
+    let http = HttpRequest { headers: headers.collect(), path: path.to_owned() };
     let source = Some(Peer { principal: principal.to_owned(), ..Peer::default() });
     let request = Some(Request { http: Some(http) });
     let attributes = Some(AttributeContext { source, request });
@@ -51,12 +61,15 @@ async fn envoy_learns_the_client_its_proxy_and_its_owner() {
 }
 
 #[test]
-fn a_peer_has_the_address_that_envoy_reports() {
+fn a_peer_has_the_address_and_a_request_the_path_that_envoy_reports() {
     // As protoc encodes `address { socket_address { address: "192.0.2.7" port_value: 443 } } principal: "x"`.
     let encoded = b"\x0a\x10\x0a\x0e\x12\x09192.0.2.7\x18\xbb\x03\x22\x01x";
     let peer = Peer::decode(&encoded[..]).unwrap();
     assert_eq!((peer.ip(), peer.principal.as_str()), (Some([192, 0, 2, 7].into()), "x"));
     assert_eq!(Peer::default().ip(), None);
+    // `method: "GET" path: "/x?y" host: "h"`.
+    let encoded = b"\x12\x03GET\x22\x04/x?y\x2a\x01h";
+    assert_eq!(HttpRequest::decode(&encoded[..]).unwrap().path, "/x?y");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,6 +117,9 @@ async fn no_service_behind_an_envoy_sees_the_cookie_of_a_client() {
         let others = format!("a=b; {cookie}; c=d");
         let ok = ask(&stage, at, "", &[("cookie", &others)]).await.ok_response.unwrap();
         assert!(texts(&ok.headers).contains(&"cookie: a=b; c=d".to_owned()), "{at}: {ok:?}");
+        let others = format!("a=\u{e9}; {cookie}");
+        let ok = ask(&stage, at, "", &[("cookie", &others)]).await.ok_response.unwrap();
+        assert!(texts(&ok.headers).contains(&"cookie: a=\u{e9}".to_owned()), "{at}: {ok:?}");
     }
 }
 
@@ -112,10 +128,20 @@ async fn no_client_of_an_envoy_reaches_the_paths_of_clients_state() {
     let settings =
         "state = \"/state\"\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
     let stage = Stage::start(&["a"], settings).await.unwrap();
-    for path in ["/state/x", "/%73tate/x?y", "//state/x", "/a/../state/x", "/a/%2e%2e/state/x"] {
-        let answer = ask(&stage, "a", "drone.example", &[(":path", path)]).await;
+    for path in [
+        "/state/x",
+        "/STATE/x",
+        "/%73tate/x?y",
+        "//state/x",
+        "/a/../state/x",
+        "/a/%2e%2e/state/x",
+        // It may lead anywhere.
+        "",
+        "?/x",
+    ] {
+        let answer = ask_for(&stage, "a", "drone.example", path, &[]).await;
         assert!(answer.ok_response.is_none() && answer.status.unwrap().code == 7, "{path}");
     }
-    let answer = ask(&stage, "a", "drone.example", &[(":path", "/x?/state/x")]).await;
+    let answer = ask_for(&stage, "a", "drone.example", "/x?/state/x", &[(":path", "")]).await;
     assert!(answer.ok_response.is_some());
 }
