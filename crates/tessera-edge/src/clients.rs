@@ -35,7 +35,9 @@ pub(crate) struct Client {
     leaving: watch::Sender<u64>,
     /// Whether this proxy is becoming its owner, and may lack what the earlier owner changed last.
     is_arriving: AtomicBool,
-    /// Held meanwhile.
+    /// The latest generation in which this process lacks no change of an earlier owner.
+    complete_in: AtomicU64,
+    /// Held while it arrives.
     arrival: Arc<AsyncMutex<()>>,
     /// Whether it has had a binding.
     is_bound: AtomicBool,
@@ -136,6 +138,7 @@ impl Client {
             handed_over: AtomicU64::new(0),
             leaving: watch::Sender::new(0),
             is_arriving: AtomicBool::new(false),
+            complete_in: AtomicU64::new(0),
             arrival: Arc::default(),
             is_bound: AtomicBool::new(false),
             place: OnceLock::new(),
@@ -177,6 +180,16 @@ impl Client {
     /// Whether it is arriving.
     pub(crate) fn is_arriving(&self) -> bool {
         self.is_arriving.load(Ordering::SeqCst)
+    }
+
+    /// Notes that this process lacks no change of an earlier owner in this generation.
+    pub(crate) fn note_complete(&self, generation: Generation) {
+        self.complete_in.fetch_max(generation.0, Ordering::SeqCst);
+    }
+
+    /// Whether that was noted of this generation, or of a later one.
+    pub(crate) fn is_complete_in(&self, generation: Generation) -> bool {
+        self.complete_in.load(Ordering::SeqCst) >= generation.0
     }
 
     /// Waits until it has arrived.

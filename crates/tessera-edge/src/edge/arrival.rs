@@ -37,7 +37,9 @@ impl Edge {
         let began = Instant::now();
         let name = &arrival.client().name;
         // Another request has taken the step meanwhile.
-        if !matches!(self.table.route(name, &self.own), Route::Switch { .. }) {
+        if !matches!(self.table.route(name, &self.own), Route::Switch { .. })
+            && !self.awaits_changes(arrival.client(), generation)
+        {
             return;
         }
         match self.bindings.switch(name, generation, &self.own).await {
@@ -47,6 +49,7 @@ impl Edge {
                     let forward = self.table.proxy(earlier).map(|proxy| proxy.forward);
                     self.import_last_changes(name, generation, forward.as_deref()).await;
                 }
+                arrival.client().note_complete(generation);
                 tracing::info!(
                     client = %String::from_utf8_lossy(name.as_bytes()),
                     generation = generation.0,
@@ -64,6 +67,22 @@ impl Edge {
                 tracing::warn!("a client that was announced this proxy can't switch: {error}");
             }
         }
+    }
+
+    /// Whether an earlier process of this proxy took the step `switch`, and may have ended before the import that follows. If
+    /// it came further, its instances have a higher fence, and refuse what is imported again.
+    pub(super) fn awaits_changes(&self, client: &Client, generation: Generation) -> bool {
+        if client.is_complete_in(generation) {
+            return false;
+        }
+        let binding = self.table.binding(&client.name).filter(|it| it.generation == generation);
+        let Some(binding) = binding.filter(|it| it.owner() == &self.own) else { return false };
+        let is_awaited =
+            matches!(binding.state, BindingState::Switched { changes: LaterChanges::Awaited, .. });
+        if !is_awaited {
+            client.note_complete(generation);
+        }
+        is_awaited
     }
 
     /// Imports what the earlier owner changed since the first import.

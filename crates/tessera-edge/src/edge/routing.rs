@@ -64,6 +64,10 @@ impl Edge {
                         client.arrived().await;
                         continue;
                     }
+                    if has_state && self.awaits_changes(client, generation) {
+                        self.arrive(client, generation).await;
+                        continue;
+                    }
                     if has_state && !(is_sure && self.lease.is_held()) {
                         return Routed::Refuse(CUT_OFF);
                     }
