@@ -9,7 +9,7 @@
 //! Each is repeated when the store was read again, and then changes nothing.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tessera_bindings::{
@@ -63,8 +63,11 @@ impl Edge {
             match change {
                 ChangedBinding::Of(client) => self.look_at(&client, &under_way),
                 ChangedBinding::All => {
-                    for client in self.table.clients_of(&self.own) {
-                        self.look_at(&client, &under_way);
+                    // Moves of others may have ended unseen: their keys are still here.
+                    let before = lock(&under_way.expected).clone();
+                    let concerned = self.table.clients_of(&self.own);
+                    for client in concerned.into_iter().collect::<HashSet<_>>().union(&before) {
+                        self.look_at(client, &under_way);
                     }
                 }
             }
@@ -124,7 +127,7 @@ impl Edge {
         change: impl FnOnce(&mut HashSet<ClientName>),
     ) {
         let Some(vault) = &self.vault else { return };
-        let mut expected = expected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut expected = lock(expected);
         change(&mut expected);
         vault.expect_arrivals(!expected.is_empty());
     }
@@ -137,8 +140,7 @@ impl Edge {
         under_way: &UnderWay,
     ) {
         let key = (client.clone(), generation);
-        let set = || under_way.preparing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !set().insert(key.clone()) {
+        if !lock(&under_way.preparing).insert(key.clone()) {
             return;
         }
         let (edge, under_way) = (self.clone(), under_way.clone());
@@ -158,7 +160,7 @@ impl Edge {
                 }
             }
             drop(place);
-            under_way.preparing.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            lock(&under_way.preparing).remove(&key);
         });
     }
 
@@ -169,6 +171,12 @@ impl Edge {
         generation: Generation,
         from: Preparation,
     ) -> Result<bool, String> {
+        // It has waited for its place, and others wait for this one.
+        if !self.table.binding(client).is_some_and(|it| {
+            it.generation == generation && matches!(it.state, BindingState::Preparing { .. })
+        }) {
+            return Ok(false);
+        }
         let Preparation { owner, import, version } = from;
         let own = import.filter(|import| import.life == self.entry.life);
         let import = match own {
@@ -232,4 +240,8 @@ impl Edge {
             }
         });
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
