@@ -36,7 +36,7 @@ tessera_proxy::label! {
 ///
 /// | metric | labels | value |
 /// |---|---|---|
-/// | `tessera_edge_requests_total` | `result`: [`RequestResult`] | requests of clients |
+/// | `tessera_edge_requests_total` | `result`: [`RequestResult`] | requests of clients, those that other proxies forward included |
 /// | `tessera_edge_move_steps_total` | `step`: [`MoveStep`] | steps of moves |
 /// | `tessera_edge_moved_keys_total` | | one-time keys that went to another proxy with their client |
 /// | `tessera_edge_bindings` | | clients of the whole pool that have a binding |
@@ -53,7 +53,8 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn register(metrics: &Registry) -> Self {
         let families = Families(metrics, "tessera_edge_");
-        let requests = families.counters("requests", "Requests of clients");
+        let requests = families
+            .counters("requests", "Requests of clients, those that other proxies forward included");
         let steps = families.counters("move_steps", "Steps of moves that this proxy took");
         Self {
             requests: CounterFamily::new(&requests, &Vec::new()).into(),

@@ -79,8 +79,11 @@ impl Service {
         self.hosts.first().map_or("localhost", String::as_str)
     }
 
-    /// Returns the methods that clients may use, for the field `Allow`.
+    /// Returns the methods that clients may use, for the field `Allow`; if those are all, the ones of RFC 9110 and RFC 5789.
     pub(crate) fn allowed(&self) -> String {
+        if self.methods.is_empty() {
+            return "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS".to_owned();
+        }
         self.methods.iter().map(Method::as_str).collect::<Vec<_>>().join(", ")
     }
 }
@@ -295,6 +298,7 @@ mod tests {
         let open = service("open", "");
         assert_eq!(open.admit(&Method::PUT, None), Ok(()));
         assert_eq!(open.admit(&Method::TRACE, None), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(open.allowed(), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
         let narrow =
             service("narrow", "methods = [\"GET\", \"HEAD\"]\nadmit = [\"drone-7.example\"]");
         let drone = Some(&b"dns:drone-7.example uri:urn:x"[..]);

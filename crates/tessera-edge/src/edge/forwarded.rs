@@ -58,17 +58,17 @@ impl Edge {
         // The other proxy may know of a move that this one doesn't know of yet.
         self.wait_until(name, || route() != ForwardedRoute::Wait).await;
         if route() != ForwardedRoute::Serve {
-            return not_here();
+            return self.refused(not_here());
         }
         let services = self.services();
         let service = match services.find(&request) {
             Ok(service) => service,
-            Err(status) => return no_service(status),
+            Err(status) => return self.refused(no_service(status)),
         };
         // An Envoy applies no policy, and another proxy may have another one.
         let identity = self.identity_of(name);
         if let Err(status) = service.admit(request.method(), identity.as_deref()) {
-            return not_admitted(service, status);
+            return self.refused(not_admitted(service, status));
         }
         let client = self.clients.at(name, Instant::now());
         match self.route(&client, service.state.is_some(), None).await {
@@ -82,7 +82,7 @@ impl Edge {
                 self.announce(&mut response, &announce);
                 response
             }
-            _ => not_here(),
+            _ => self.refused(not_here()),
         }
     }
 

@@ -287,7 +287,7 @@ impl Edge {
         alt_svc(authority, self.settings.ma)
     }
 
-    fn refused(&self, response: Response<Body>) -> Response<Body> {
+    pub(super) fn refused(&self, response: Response<Body>) -> Response<Body> {
         self.metrics.request(RequestResult::Refused);
         response
     }

@@ -1,8 +1,10 @@
 //! The responses that a proxy makes itself.
 
+use std::error::Error;
+
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use tessera_proxy::http::body::Body;
+use tessera_proxy::http::body::{Body, BodyError};
 use tessera_proxy::http::client::{CallError, CallErrorKind, Delivery};
 
 use crate::services::Service;
@@ -49,23 +51,70 @@ pub(super) fn not_admitted(service: &Service, status: StatusCode) -> Response<Bo
 
 /// Refuses a request that could not be passed on. 503: it wasn't executed, and may be sent again.
 pub(super) fn failed(whose: &str, error: &CallError) -> Response<Body> {
-    match (&error.kind, error.sent) {
-        (CallErrorKind::Withdrawn, Delivery::Nothing) => refuse(
+    if is_too_long(error) {
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long");
+    }
+    let (status, why) = outcome(whose, error.kind, error.sent);
+    refuse(status, &why)
+}
+
+fn outcome(whose: &str, kind: CallErrorKind, sent: Delivery) -> (StatusCode, String) {
+    match (kind, sent) {
+        (CallErrorKind::Withdrawn, Delivery::Nothing) => (
             StatusCode::SERVICE_UNAVAILABLE,
-            "another proxy may serve the client now: try again",
+            "another proxy may serve the client now: try again".to_owned(),
         ),
-        (CallErrorKind::DeadlineExceeded, _) => {
-            refuse(StatusCode::GATEWAY_TIMEOUT, &format!("{whose} didn't answer in time"))
-        }
         (CallErrorKind::RequestBody, _) => {
-            refuse(StatusCode::BAD_REQUEST, "the request's body is incomplete or too long")
+            (StatusCode::BAD_REQUEST, "the request's body is incomplete".to_owned())
+        }
+        // The same request would fail again.
+        (CallErrorKind::InvalidRequest, Delivery::Nothing) => {
+            (StatusCode::BAD_REQUEST, "the request can't be passed on as it is".to_owned())
+        }
+        (CallErrorKind::NoUpgrade, Delivery::Nothing) => {
+            (StatusCode::BAD_GATEWAY, format!("{whose} can't switch to another protocol"))
         }
         (_, Delivery::Nothing) => {
-            refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{whose} can't be reached now"))
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{whose} can't be reached now"))
         }
-        (_, Delivery::Maybe) => refuse(
-            StatusCode::BAD_GATEWAY,
-            &format!("the connection to {whose} ended before the answer"),
-        ),
+        (CallErrorKind::DeadlineExceeded, Delivery::Maybe) => {
+            (StatusCode::GATEWAY_TIMEOUT, format!("{whose} didn't answer in time"))
+        }
+        (_, Delivery::Maybe) => {
+            (StatusCode::BAD_GATEWAY, format!("the connection to {whose} ended before the answer"))
+        }
+    }
+}
+
+/// Whether the request's body turned out to be too long while it was passed on.
+fn is_too_long(error: &CallError) -> bool {
+    let mut cause = error.source();
+    while let Some(it) = cause {
+        if let Some(BodyError::TooLong) = it.downcast_ref() {
+            return true;
+        }
+        cause = it.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_request_that_was_not_executed_may_be_sent_again() {
+        let status = |kind, sent| outcome("the service", kind, sent).0.as_u16();
+        for (kind, unsent, sent) in [
+            (CallErrorKind::DeadlineExceeded, 503, 504),
+            (CallErrorKind::ConnectionLost, 503, 502),
+            (CallErrorKind::Withdrawn, 503, 502),
+            (CallErrorKind::RequestBody, 400, 400),
+            (CallErrorKind::InvalidRequest, 400, 502),
+            (CallErrorKind::NoUpgrade, 502, 502),
+        ] {
+            assert_eq!(status(kind, Delivery::Nothing), unsent, "{kind:?}");
+            assert_eq!(status(kind, Delivery::Maybe), sent, "{kind:?}");
+        }
     }
 }

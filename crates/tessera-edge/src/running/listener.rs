@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Request;
 use tessera::handshake::EarlyDataStatus;
 use tessera_proxy::drain::{DrainSummary, accept_until, drain};
-use tessera_proxy::gate::{AdmittedClient, Gate};
+use tessera_proxy::gate::{AdmittedClient, Gate, GateSettings};
 use tessera_proxy::http::body::{Body, BodyLimits};
 use tessera_proxy::http::server::{AcceptedConnection, ServerOptions, UpgradeOptions, serve};
 use tessera_proxy::listen::Listener;
@@ -20,7 +20,7 @@ use crate::edge::{ClientConnection, Edge};
 
 /// Whom a listener is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum Audience {
     Clients,
     /// The other proxies of the pool.
     Peers,
@@ -29,7 +29,7 @@ pub(super) enum Service {
 /// One listener.
 #[derive(Clone)]
 pub(super) struct ListenerContext {
-    pub(super) service: Service,
+    pub(super) audience: Audience,
     pub(super) acceptor: Acceptor,
     pub(super) gate: Gate,
     pub(super) edge: Arc<Edge>,
@@ -45,7 +45,7 @@ impl ListenerContext {
         let handle = |admitted| self.clone().connection(admitted);
         let mut connections = accept_until(end, listener, &self.gate, Origin::from, handle).await;
         let drained: DrainSummary = drain(&mut connections, limit).await;
-        tracing::info!(listener = ?self.service, "{drained}");
+        tracing::info!(listener = ?self.audience, "{drained}");
     }
 
     async fn connection(self, admitted: AdmittedClient) {
@@ -75,12 +75,12 @@ impl ListenerContext {
         let accepted = AcceptedConnection::tls(stream);
         let mut ending = self.ending.subscribe();
         let ends = async move { drop(ending.wait_for(|ending| *ending).await) };
-        let ended = match self.service {
-            Service::Peers => {
+        let ended = match self.audience {
+            Audience::Peers => {
                 let service = async |request: Request<Body>| self.edge.answer_peer(request).await;
                 Box::pin(serve(accepted, self.options.clone(), service, ends)).await
             }
-            Service::Clients => {
+            Audience::Clients => {
                 let connection = ClientConnection::new(address, identity);
                 let service = async |request: Request<Body>| {
                     Edge::answer(&self.edge, &connection, request).await
@@ -95,6 +95,20 @@ impl ListenerContext {
             }
         };
         tracing::debug!(?address, "{}", ended.cause);
+    }
+}
+
+/// Returns the limits of the listener for other proxies, which may share an address. Those of `[limits]` are for clients: they
+/// would have other proxies' connections closed.
+pub(super) fn peers_gate(limits: &Limits) -> GateSettings {
+    const CONNECTIONS: usize = 10_000;
+    GateSettings {
+        connections: CONNECTIONS,
+        connections_per_address: Some(CONNECTIONS),
+        handshakes: None,
+        handshakes_per_address: None,
+        new_per_second_per_address: None,
+        ..limits.gate()
     }
 }
 

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use self::listener::{ListenerContext, Service};
+use self::listener::{Audience, ListenerContext};
 use crate::clients::Clients;
 use crate::config::{self, LoadedEdge};
 use crate::edge::{Edge, GoneOwners, Settings, alt_svc};
@@ -174,23 +174,27 @@ impl RunningEdge {
         let options =
             Arc::new(listener::options(&configuration.limits, configuration.process.drain));
         let drain = configuration.process.drain;
-        let listen = |service, acceptor: &Acceptor, listener, ending: &watch::Sender<bool>| {
+        let listen = |audience, acceptor: &Acceptor, listener, ending: &watch::Sender<bool>| {
             // What others have forwarded had `drain` before, with the requests of clients.
-            let limit = if service == Service::Peers { drain.min(LEASE) } else { drain };
+            let limit = if audience == Audience::Peers { drain.min(LEASE) } else { drain };
+            let gate = match audience {
+                Audience::Clients => configuration.limits.gate(),
+                Audience::Peers => listener::peers_gate(&configuration.limits),
+            };
             let context = ListenerContext {
-                service,
+                audience,
                 acceptor: acceptor.clone(),
-                gate: Gate::new(configuration.limits.gate().into()),
+                gate: Gate::new(gate.into()),
                 edge: edge.clone(),
                 options: options.clone(),
                 ending: ending.clone(),
             };
             tokio::spawn(context.run(listener, limit))
         };
-        let peers = listen(Service::Peers, &for_peers, peers, &peers_end);
+        let peers = listen(Audience::Peers, &for_peers, peers, &peers_end);
         let clients = match (clients, envoy) {
             (Some(clients), _) => {
-                Some(listen(Service::Clients, &for_clients, clients, &clients_end))
+                Some(listen(Audience::Clients, &for_clients, clients, &clients_end))
             }
             (None, Some((listener, file))) => {
                 let service =
@@ -245,8 +249,8 @@ impl RunningEdge {
             let services = load::services(wanted)?;
             if tls::resumption(wanted)? != self.edge.entry.resumption {
                 return Err(ProgramError::settings(
-                    "[proxy] certificate: its names or its issuer have changed, which ends the resumption of sessions \
-                     across proxies: restart this proxy",
+                    "[proxy] certificate: its names, its issuer or the authorities of [clients] ca have changed, which \
+                     ends the resumption of sessions across proxies: restart this proxy",
                 ));
             }
             let clients = self.for_clients.prepare(|| tls::for_clients(wanted, &self.stores))?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use tessera_bindings::{ClientName, Generation};
 use tessera_proxy::http::body::Body;
+use tessera_proxy::http::deadline::Deadline;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
@@ -407,6 +408,25 @@ async fn requests_that_hang_block_no_question_for_a_clients_state() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_of_clients_do_not_hold_for_other_proxies() {
+    let more = "[limits]\nconnections-per-address = 3\n\
+                [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let world = World::start(&["a", "b", "c"], more).await;
+    let name = ClientName::new("dns:drone.example").unwrap();
+    let generation = world.bindings.bind(&name, &proxy("a")).await.unwrap().generation;
+    let to = world.table.proxy(&proxy("a")).unwrap().forward;
+    for at in ["b", "c"] {
+        let mut request = Request::get(format!("https://{ORIGIN}/")).body(Body::empty()).unwrap();
+        fields::name_to_proxy(request.headers_mut(), &name, generation);
+        let deadline = Deadline::after(Duration::from_secs(20));
+        let peers = &world.edge(at).peers;
+        assert!(peers.forward(&to, request, deadline).await.is_ok(), "{at}");
+        // By another connection, while that one is kept.
+        assert!(peers.state(&to, &name, generation).await.is_ok(), "{at}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_connections_of_a_client_that_has_moved_end() {
     let world = World::start(&["a", "b"], CERTIFICATES).await;
     let mut stream = connect(&world, "a", "drone.example").await;
@@ -429,6 +449,12 @@ async fn limits_hold_for_clients() {
     let client = world.client(Some("drone.example"));
     assert_eq!(client.post("/echo", "0123456789").await.status, StatusCode::OK);
     assert_eq!(client.post("/echo", "0123456789a").await.status, StatusCode::PAYLOAD_TOO_LARGE);
+    // It turns out to be too long when the service has got its beginning.
+    let mut chunked = connect(&world, "a", "drone.example").await;
+    let head = format!("POST / HTTP/1.1\r\nHost: {ORIGIN}\r\nTransfer-Encoding: chunked\r\n\r\n");
+    chunked.write_all(format!("{head}b\r\n0123456789a\r\n0\r\n\r\n").as_bytes()).await.unwrap();
+    let answer = read_until(&mut chunked, "too long\n").await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
     let mut slow = connect(&world, "a", "drone.example").await;
     slow.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
     let read = timeout(Duration::from_secs(20), slow.read_to_end(&mut Vec::new())).await;
