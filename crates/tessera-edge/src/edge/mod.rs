@@ -28,6 +28,7 @@ use tessera_bindings::{
     BindingError, BindingTable, Bindings, ClientName, ProxyEntry, ProxyLease, ProxyName,
 };
 use tessera_vault::{SiteVault, WrappingKeys};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use self::abandoned::GoneOwners;
@@ -55,6 +56,8 @@ pub(crate) struct Edge {
     pub(crate) clients: Clients,
     pub(crate) newcomers: Arc<Newcomers>,
     pub(crate) gone: GoneOwners,
+    /// Places for clients that are being bound: a flood of new ones must not keep the store from renewing leases.
+    pub(crate) binding: Arc<Semaphore>,
     pub(crate) naming: Naming,
     pub(crate) peers: Peers,
     /// Seals clients' state on its way.
@@ -84,6 +87,9 @@ const RELEASES: usize = 100;
 
 /// How long a request waits for a change of the table that must be under way.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many clients are being bound at once.
+pub(crate) const BINDING: usize = 8;
 
 impl Edge {
     /// Returns the current services.

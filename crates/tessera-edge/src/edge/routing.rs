@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use tessera_bindings::{BindingError, Fence, Generation, ProxyName, Route};
+use tokio::time::timeout;
 
-use super::Edge;
+use super::{Edge, PATIENCE};
 use crate::clients::{Client, InProgress};
 
 /// What this proxy does with a request.
@@ -103,8 +104,8 @@ impl Edge {
         Routed::Refuse(MOVING)
     }
 
-    /// Binds a client that came here first. False: the pool or the client's address has as many as it may, or the store can't be
-    /// reached.
+    /// Binds a client that came here first. False: the pool or the client's address has as many as it may, too many others wait,
+    /// or the store can't be reached.
     async fn bind(
         self: &Arc<Self>,
         client: &Arc<Client>,
@@ -122,10 +123,12 @@ impl Edge {
             }
         }
         let name = &client.name;
+        let place = timeout(PATIENCE, self.binding.clone().acquire_owned()).await;
+        let Ok(Ok(place)) = place else { return Ok(false) };
         let (edge, bound) = (self.clone(), client.clone());
         // A client may cancel its request, but isn't forgotten before the step is taken.
         let bind = tokio::spawn(async move {
-            let _known = bound.leaving();
+            let (_known, _place) = (bound.leaving(), place);
             let binding = edge.bindings.bind(&bound.name, &edge.own).await;
             if binding.is_ok() {
                 bound.has_binding();

@@ -20,14 +20,14 @@ use tessera_store::Store;
 use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
 use tessera_vault::WrappingPurpose;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use self::listener::{Audience, ListenerContext};
 use crate::clients::Clients;
 use crate::config::{self, LoadedEdge};
-use crate::edge::{Edge, GoneOwners, Settings, alt_svc};
+use crate::edge::{BINDING, Edge, GoneOwners, Settings, alt_svc};
 use crate::envoy::AuthorizationService;
 use crate::metrics::Metrics;
 use crate::names::Naming;
@@ -141,6 +141,7 @@ impl RunningEdge {
             lease,
             clients: Clients::new(Instant::now()),
             gone: GoneOwners::default(),
+            binding: Arc::new(Semaphore::new(BINDING)),
             newcomers: Newcomers::new(configuration.clients.bound_per_address()),
             naming: Naming::new(
                 &configuration.clients,

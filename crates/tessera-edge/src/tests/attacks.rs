@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::world::{World, connect, read_until, until};
 use crate::demo::{ORIGIN, proxy};
-use crate::edge::Routed;
+use crate::edge::{BINDING, Routed};
 use crate::fields;
 
 const CERTIFICATES: &str = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
@@ -288,6 +288,17 @@ async fn cookies_that_nothing_is_bound_to_are_forgotten() {
     }
     let a = world.edge("a");
     until("they are forgotten", || a.clients.len() <= 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn few_clients_are_bound_at_once() {
+    let world = World::start(&["a"], WITH_STATE).await;
+    let places = world.edge("a").binding.clone().acquire_many_owned(BINDING as u32).await.unwrap();
+    let client = world.client(Some("drone.example"));
+    assert_eq!(client.get("/").await.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(world.table.is_empty(), "it is bound next to the others");
+    drop(places);
+    assert_eq!(client.get("/").await.status, StatusCode::OK);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,7 @@
 //! What comes late: requests and imports of an earlier owner.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Request, StatusCode};
 use tessera_bindings::{BindingState, ClientName, Fence, Generation, LaterChanges};
@@ -180,13 +181,22 @@ async fn what_a_request_changes_after_the_hand_over_counts_as_lost() {
         async move { other.get_if_answered("/hang").await }
     });
     until("it is executed", || world.executed().iter().any(|it| it.ends_with("/hang"))).await;
+    let (table, of) = (world.table.clone(), name.clone());
+    // It is settled soon, and no longer known then.
+    let known = tokio::spawn(async move {
+        let mut changed = table.changes();
+        loop {
+            match table.binding(&of).unwrap().state {
+                BindingState::Switched { changes: LaterChanges::Awaited, .. } => {}
+                BindingState::Switched { changes, .. } => return changes,
+                _ => {}
+            }
+            changed.changed().await.unwrap();
+        }
+    });
     assert_eq!(drone.get("/").await.status, StatusCode::OK);
-    let changes = || match world.table.binding(&name).unwrap().state {
-        BindingState::Switched { changes, .. } => Some(changes),
-        _ => None,
-    };
-    until("it is known", || changes() != Some(LaterChanges::Awaited)).await;
-    assert_eq!(changes(), Some(LaterChanges::Lost));
+    let known = tokio::time::timeout(Duration::from_secs(20), known).await;
+    assert_eq!(known.unwrap().unwrap(), LaterChanges::Lost);
     assert_eq!(world.proxies["b"].service.count(DRONE), 3, "what it could export has come");
     hangs.abort();
 }
