@@ -85,7 +85,10 @@ fn of_proxy(edge: &EdgeConfig) -> Result<Table, ProgramError> {
         );
     }
     let early = match &proxy.one_time_keys {
-        Some(_) => "forward-secret, at most once; one-time keys move with their client",
+        Some(_) if edge.clients.named_by == NamedBy::Certificate => {
+            "forward-secret, at most once; one-time keys move with their client"
+        }
+        Some(_) => "forward-secret, at most once; one-time keys stay here",
         None => "never: `one-time-keys` is not set",
     };
     table.row("early data", early);

@@ -64,7 +64,7 @@ pub(crate) struct SealedState {
     pub(crate) is_complete: bool,
 }
 
-/// How many WebSockets may be forwarded to a proxy at a time: half of a pool's streams.
+/// How many WebSockets may be forwarded to a proxy at a time.
 const UPGRADES: usize = 400;
 
 /// How long an export may take.

@@ -53,7 +53,7 @@ with_defaults! {
     #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
     pub struct Process {
-        /// Where to serve metrics, health and the clients of this proxy.
+        /// Where to serve metrics and health.
         pub admin: Option<ListenAddress> = None,
         /// The format of log lines on standard error. By default text on a terminal, and JSON elsewhere.
         pub log: Option<LogFormat> = None,
@@ -225,9 +225,9 @@ with_defaults! {
         pub ca: Option<PathBuf> = None,
         /// The name of the cookie.
         pub cookie: String = "tessera-client".to_owned(),
-        /// How many clients this proxy may bind: it serves others without a binding.
+        /// How many clients the pool may have bound before this proxy binds no more: it serves others without a binding.
         pub bound: usize = 100_000,
-        /// How many of them may come from one address, if they are named by cookies. Default: an eighth of all.
+        /// How many clients of one address this proxy binds, if they are named by cookies. Default: an eighth of `bound`.
         pub bound_per_address: Option<usize> = None,
         /// After this time without a request a client loses its binding.
         #[serde(deserialize_with = "de::duration")]

@@ -76,7 +76,7 @@ pub(crate) struct Settings {
     pub(crate) ma: Duration,
     /// How long a service may take to answer.
     pub(crate) answer: Duration,
-    /// How many clients this proxy may bind.
+    /// How many clients the pool may have bound before this proxy binds no more.
     pub(crate) bound: usize,
     /// After this time without a request a client loses its binding.
     pub(crate) idle: Duration,
