@@ -112,7 +112,7 @@ impl Edge {
         }
     }
 
-    /// Returns what a client's one-time keys are kept by, if it is known here.
+    /// Returns what a client's certificate names, by which its one-time keys are kept too, if that is known here.
     fn identity_of(&self, client: &ClientName) -> Option<Vec<u8>> {
         let seen = self.clients.get(client).and_then(|client| client.identity.get().cloned());
         seen.or_else(|| self.naming.identity(client))

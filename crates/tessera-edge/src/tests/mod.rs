@@ -8,5 +8,6 @@ mod ends;
 mod envoy;
 mod fences;
 mod instances;
+mod limits;
 mod moves;
 mod world;
