@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use tessera_bindings::{BindingError, BindingState, DrainScope, Import, StepRefused};
+use tessera_store::Store;
 
 use crate::world::{TIMES, World, client, entry, import, proxy, until};
 
@@ -76,6 +77,17 @@ async fn a_table_whose_watch_is_silent_is_not_current_until_it_has_read_again() 
     assert!(silent.binding(&drone).is_some());
     assert!(table.is_current(), "nothing happened, but it hears of the mark");
     assert!(!changes.has_changed().unwrap(), "the mark is no change");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_of_a_store_without_changes_stays_current_and_writes_nothing() {
+    let world = World::new();
+    let table = world.table().await;
+    let revision = async || world.store.read(b"/").await.unwrap().revision;
+    let (before, reads) = (revision().await, world.store.reads.load(Ordering::Relaxed));
+    until("it has asked twice", || world.store.reads.load(Ordering::Relaxed) >= reads + 2).await;
+    assert!(table.is_current());
+    assert_eq!(revision().await, before);
 }
 
 #[tokio::test]
