@@ -1,6 +1,6 @@
 //! The live proxies.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -53,9 +53,9 @@ struct SharedLease {
     held: HeldLease,
     /// Notified when it was given up, since the process stood still.
     lost: Arc<Notify>,
-    /// Whether it has joined: only then an entry of another life is that of a later process.
-    has_joined: AtomicBool,
-    /// Whether the log has that a later process has its name.
+    /// The revision of its last entry; 0: it hasn't joined, so an entry of another life is that of an earlier process.
+    begun: AtomicU64,
+    /// Whether a later process has its name.
     is_replaced: AtomicBool,
     is_closed: AtomicBool,
 }
@@ -107,7 +107,7 @@ impl ProxyLease {
             lease: Mutex::default(),
             held: HeldLease::new(since_boot),
             lost: Arc::default(),
-            has_joined: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
             is_replaced: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         });
@@ -188,19 +188,17 @@ impl SharedLease {
         let lease = self.lease.lock().await.clone();
         let asked = self.held.ask();
         if let Some(lease) = lease {
-            // A lease lives on if another process has replaced its entry.
-            let renewed = async {
-                let lives = self.store.keep_alive(&lease).await?;
-                Ok(lives && self.stored().await?.is_some_and(|(is_own, _)| is_own))
-            };
-            let renewed = renewed.await;
+            let renewed = self.store.keep_alive(&lease).await;
+            // A lease lives on if another process has replaced its entry. Without an answer here the table shows it.
+            let is_replaced =
+                renewed == Ok(true) && matches!(self.stored().await, Ok(Some((false, _))));
             match renewed {
-                Ok(true) => {
+                Ok(true) if !is_replaced => {
                     self.held.renew(asked, self.lifetime);
                     return Ok(());
                 }
                 // Others may take over already.
-                Ok(false) => self.held.lose(),
+                Ok(_) => self.held.lose(),
                 Err(_) => (),
             }
             // Without an answer too: late requests would keep a proxy live that can't follow the bindings.
@@ -217,36 +215,53 @@ impl SharedLease {
         if self.is_closed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let mut conditions = Vec::new();
-        if self.has_joined.load(Ordering::Relaxed) {
-            conditions.push(match self.stored().await? {
-                None => Condition::Absent(self.key.clone()),
-                Some((true, revision)) => Condition::Unchanged(self.key.clone(), revision),
-                Some((false, _)) => {
-                    if !self.is_replaced.swap(true, Ordering::Relaxed) {
-                        tracing::warn!(
-                            "another process has joined the pool as {}, and this one serves no state until that has left: \
-                             give each its own name",
-                            self.proxy
-                        );
-                    }
-                    return Ok(());
-                }
-            });
+        if self.is_replaced.load(Ordering::Relaxed)
+            && matches!(self.stored().await?, Some((false, _)))
+        {
+            return Ok(());
         }
         let asked = self.held.ask();
         let lease = self.store.grant(self.lifetime).await?;
-        let value = encode(&self.entry);
-        let put = Change::Put { key: self.key.clone(), value, lease: Some(lease.clone()) };
-        let transaction = Transaction { conditions, changes: vec![put] };
+        let first = match Revision(self.begun.load(Ordering::Relaxed)) {
+            Revision(0) => Vec::new(),
+            begun => vec![Condition::Unchanged(self.key.clone(), begun)],
+        };
+        let mut begun = self.put(&lease, first).await?;
+        if begun.is_none() {
+            let condition = match self.stored().await? {
+                None => Condition::Absent(self.key.clone()),
+                Some((true, revision)) => Condition::Unchanged(self.key.clone(), revision),
+                Some((false, _)) => {
+                    self.is_replaced.store(true, Ordering::Relaxed);
+                    tracing::warn!(
+                        "another process has joined the pool as {}, and this one serves no state until that has left: \
+                         give each its own name",
+                        self.proxy
+                    );
+                    return Ok(());
+                }
+            };
+            begun = self.put(&lease, vec![condition]).await?;
+        }
         // Otherwise another process was faster.
-        if let Some(begun) = self.store.commit(transaction).await? {
+        if let Some(begun) = begun {
             *current = Some(lease);
-            self.has_joined.store(true, Ordering::Relaxed);
+            self.begun.store(begun.0, Ordering::Relaxed);
             self.is_replaced.store(false, Ordering::Relaxed);
             self.held.begin(asked, begun, self.lifetime);
         }
         Ok(())
+    }
+
+    /// Writes the entry under a lease, if the conditions hold.
+    async fn put(
+        &self,
+        lease: &LeaseId,
+        conditions: Vec<Condition>,
+    ) -> Result<Option<Revision>, StoreError> {
+        let value = encode(&self.entry);
+        let put = Change::Put { key: self.key.clone(), value, lease: Some(lease.clone()) };
+        self.store.commit(Transaction { conditions, changes: vec![put] }).await
     }
 
     /// Returns whether the entry in the store is this process's, and its revision.

@@ -23,6 +23,8 @@ pub(super) struct Entries {
     pub(super) bindings: HashMap<ClientName, (Binding, Revision)>,
     pub(super) proxies: HashMap<ProxyName, (ProxyEntry, Revision)>,
     pub(super) drains: HashMap<DrainScope, (Drain, Revision)>,
+    /// Of the last change, or of the read.
+    pub(super) revision: Revision,
     /// The revision of the mark; 0: there is none.
     pub(super) mark: Revision,
     /// Whether the store was read, and is watched since.

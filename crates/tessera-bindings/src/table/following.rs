@@ -14,8 +14,8 @@ use crate::names::Subject;
 /// How long to wait before the store is tried again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// After how long without a change the mark is written: of all processes that hear nothing, one writes.
-const MARK_AFTER: Duration = Duration::from_secs(2);
+/// After how long without a change the store is asked whether there is one.
+const ASK_AFTER: Duration = Duration::from_secs(2);
 
 impl SharedTable {
     pub(super) fn entries(&self) -> RwLockReadGuard<'_, Entries> {
@@ -56,7 +56,8 @@ impl SharedTable {
         let read = store.read(&prefix).await?;
         let mut changes = store.watch(&prefix, read.revision).await?;
         this.change(|entries| {
-            *entries = Entries { is_watched: true, heard: asked, ..Entries::default() };
+            let revision = read.revision;
+            *entries = Entries { is_watched: true, heard: asked, revision, ..Entries::default() };
             for entry in read.entries {
                 entries.put(this.names.subject(&entry.key), &entry);
             }
@@ -64,21 +65,35 @@ impl SharedTable {
         this.signals.read_again();
         drop(this);
         loop {
-            let changed = match timeout(MARK_AFTER, changes.next()).await {
-                Ok(changed) => changed?,
+            let changed = match timeout(ASK_AFTER, changes.next()).await {
+                Ok(changed) => Some(changed?),
                 Err(_) => {
                     let Some(this) = shared.upgrade() else { return Ok(()) };
-                    let mark = this.mark();
+                    let asking = this.ask();
                     drop(this);
-                    // Another process may write it at the same time: any of the changes will do.
-                    let (store, rest) = (store.clone(), LONGEST_SILENCE - MARK_AFTER);
-                    tokio::spawn(async move { drop(store.commit(mark).await) });
+                    // What the store answers comes before a change, or after it.
+                    let hearing = async {
+                        tokio::select! {
+                            changed = changes.next() => changed.map(Some),
+                            heard = asking => match heard? {
+                                Some(asked) => {
+                                    if let Some(this) = shared.upgrade() {
+                                        this.write(|entries| entries.heard = asked);
+                                    }
+                                    Ok(None)
+                                }
+                                None => changes.next().await.map(Some),
+                            },
+                        }
+                    };
                     let silent = || StoreError::Unknown("its watch is silent".into());
-                    timeout(rest, changes.next()).await.map_err(|_| silent())??
+                    timeout(LONGEST_SILENCE - ASK_AFTER, hearing).await.map_err(|_| silent())??
                 }
             };
             let Some(this) = shared.upgrade() else { return Ok(()) };
-            this.take(changed);
+            if let Some(changed) = changed {
+                this.take(changed);
+            }
         }
     }
 
@@ -87,6 +102,7 @@ impl SharedTable {
         self.write(|entries| {
             entries.heard = since_boot();
             for change in changed {
+                entries.revision = entries.revision.max(change.revision());
                 let subject = self.names.subject(change.key());
                 match &subject {
                     Some(Subject::Client(client)) => clients.push(client.clone()),
@@ -109,14 +125,31 @@ impl SharedTable {
         clients.into_iter().for_each(|client| self.signals.binding(client));
     }
 
-    /// Returns what writes the mark, if it is as the table has it.
-    fn mark(&self) -> Transaction {
-        let key = self.names.mark();
-        let is_as_here = match self.entries().mark {
-            Revision(0) => Condition::Absent(key.clone()),
-            revision => Condition::Unchanged(key.clone(), revision),
+    /// Asks the store whether the table has all changes. Returns the time of the question if it has; otherwise a change comes.
+    fn ask(&self) -> impl Future<Output = Result<Option<Duration>, StoreError>> + Send + use<> {
+        let (store, key) = (self.store.clone(), self.names.mark());
+        let (has, mark) = {
+            let entries = self.entries();
+            (entries.revision, entries.mark)
         };
-        let put = Change::Put { key, value: b"{}".to_vec(), lease: None };
-        Transaction { conditions: vec![is_as_here], changes: vec![put] }
+        async move {
+            loop {
+                let asked = since_boot();
+                match store.read(&key).await {
+                    Ok(read) if read.revision <= has => return Ok(Some(asked)),
+                    Ok(_) => break,
+                    // The caller knows how long this may go on.
+                    Err(_) => sleep(PAUSE).await,
+                }
+            }
+            // The change may have another prefix, which isn't watched. If another process writes the mark first, that will do.
+            let is_as_here = match mark {
+                Revision(0) => Condition::Absent(key.clone()),
+                revision => Condition::Unchanged(key.clone(), revision),
+            };
+            let put = Change::Put { key, value: b"{}".to_vec(), lease: None };
+            let mark = Transaction { conditions: vec![is_as_here], changes: vec![put] };
+            store.commit(mark).await.map(|_| None)
+        }
     }
 }

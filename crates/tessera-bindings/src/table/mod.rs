@@ -21,8 +21,9 @@ use crate::signals::{ChangedBindings, Signals};
 /// While the store can't be reached, it keeps what it has. What it has may be old: steps are taken in the store, which refuses
 /// one that no longer fits, and a proxy that received a request by mistake forwards it, or refuses what was forwarded already.
 ///
-/// A watch whose connection has vanished is as silent as one without changes. So a table that hears nothing for a while writes
-/// the pool's mark, an entry that has no other use; if it doesn't hear of that either, it isn't current, and reads again.
+/// A watch whose connection has vanished is as silent as one without changes. So a table that hears nothing for two seconds asks
+/// for the store's revision, and if that has moved on, writes the pool's mark, an entry that has no other use. If it doesn't hear
+/// of that within five, it isn't current, and reads again.
 ///
 /// Clones share the same table.
 #[derive(Clone)]
