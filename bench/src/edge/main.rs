@@ -1,5 +1,6 @@
 //! What a request costs at an edge proxy, in processor time: `tessera edge` with 50,000 bindings, Envoy that asks the same for
-//! each request by `ext_authz`, Envoy that asks nothing, and nghttpx. TLS 1.3 and HTTP/2 on both sides of each; one thread each.
+//! each request by `ext_authz`, Envoy that asks nothing, and nghttpx. TLS 1.3 towards the client, HTTP/2 on both sides; one
+//! thread each.
 //!
 //! `edge-requests --program TESSERA --envoy ENVOY [--rounds N] [--count N]`; see README.md.
 
