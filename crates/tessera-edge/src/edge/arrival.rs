@@ -33,7 +33,7 @@ impl Edge {
         self.wait_until(&client.name, is_other).await;
     }
 
-    async fn take_switch(&self, arrival: Arrival, generation: Generation) {
+    async fn take_switch(self: &Arc<Self>, arrival: Arrival, generation: Generation) {
         let began = Instant::now();
         let name = &arrival.client().name;
         // Another request has taken the step meanwhile.
@@ -45,9 +45,13 @@ impl Edge {
         match self.bindings.switch(name, generation, &self.own).await {
             Ok(binding) => {
                 self.metrics.step(MoveStep::Switched);
-                if let BindingState::Switched { earlier, .. } = &binding.state {
+                if let BindingState::Switched { earlier, .. } = &binding.state
+                    && self.has_state()
+                {
                     let forward = self.table.proxy(earlier).map(|proxy| proxy.forward);
-                    self.import_last_changes(name, generation, forward.as_deref()).await;
+                    let changes =
+                        self.import_last_changes(name, generation, forward.as_deref()).await;
+                    self.record_changes(name, generation, changes);
                 }
                 arrival.client().note_complete(generation);
                 tracing::info!(
@@ -91,10 +95,7 @@ impl Edge {
         name: &ClientName,
         generation: Generation,
         earlier: Option<&str>,
-    ) {
-        if !self.has_state() {
-            return;
-        }
+    ) -> LaterChanges {
         let import = async {
             let Some(earlier) = earlier else { return Err("the earlier proxy is gone".to_owned()) };
             let last = self.peers.last_changes(earlier, name, generation, LAST_CHANGES).await?;
@@ -106,7 +107,7 @@ impl Edge {
                 false => Err("requests at the earlier proxy were still in progress".to_owned()),
             }
         };
-        let result = match import.await {
+        match import.await {
             Ok(()) => LaterChanges::Arrived,
             Err(why) => {
                 self.metrics.step(MoveStep::ChangesLost);
@@ -117,9 +118,20 @@ impl Edge {
                 );
                 LaterChanges::Lost
             }
-        };
-        // Only a record: the result stands here.
-        let _ = self.bindings.changes(name, generation, &self.own, result).await;
+        }
+    }
+
+    /// Records what came of the earlier owner's changes, while the client's request goes on: the result stands here.
+    fn record_changes(
+        self: &Arc<Self>,
+        name: &ClientName,
+        generation: Generation,
+        changes: LaterChanges,
+    ) {
+        let (edge, name) = (self.clone(), name.clone());
+        tokio::spawn(async move {
+            let _ = edge.bindings.changes(&name, generation, &edge.own, changes).await;
+        });
     }
 
     /// Takes over a client whose owner is dead; false if it can't now.
