@@ -1,7 +1,9 @@
 //! SHA-256 and SHA-384 with HMAC and HKDF.
 
 use aws_lc_rs::{digest, hkdf, hmac};
-use tessera::crypto::{Digest, Hash, MAX_HASH_LEN, RunningHash, Secret};
+use tessera::crypto::{Digest, Hash, HmacState, MAX_HASH_LEN, RunningHash};
+
+use crate::hmac_sha256;
 
 /// One of the SHA-2 hashes.
 pub(crate) struct Sha2 {
@@ -9,6 +11,8 @@ pub(crate) struct Sha2 {
     digest: &'static digest::Algorithm,
     hmac: hmac::Algorithm,
     hkdf: hkdf::Algorithm,
+    /// The hash of the empty string.
+    of_nothing: &'static [u8],
 }
 
 /// SHA-256.
@@ -17,6 +21,8 @@ pub(crate) static SHA256: Sha2 = Sha2 {
     digest: &digest::SHA256,
     hmac: hmac::HMAC_SHA256,
     hkdf: hkdf::HKDF_SHA256,
+    of_nothing: b"\xe3\xb0\xc4\x42\x98\xfc\x1c\x14\x9a\xfb\xf4\xc8\x99\x6f\xb9\x24\
+        \x27\xae\x41\xe4\x64\x9b\x93\x4c\xa4\x95\x99\x1b\x78\x52\xb8\x55",
 };
 
 /// SHA-384.
@@ -25,11 +31,27 @@ pub(crate) static SHA384: Sha2 = Sha2 {
     digest: &digest::SHA384,
     hmac: hmac::HMAC_SHA384,
     hkdf: hkdf::HKDF_SHA384,
+    of_nothing: b"\x38\xb0\x60\xa7\x51\xac\x96\x38\x4c\xd9\x32\x7e\xb1\xb1\xe3\x6a\
+        \x21\xfd\xb7\x11\x14\xbe\x07\x43\x4c\x0c\xc7\xbf\x63\xf6\xe1\xda\
+        \x27\x4e\xde\xbf\xe7\x6f\x65\xfb\xd5\x1a\xd2\xf1\x48\x98\xb9\x5b",
 };
 
 impl Sha2 {
+    /// Whether HMAC has a keyed state of its own here.
+    fn has_state(&self) -> bool {
+        self.len == hmac_sha256::TAG_LEN && hmac_sha256::is_fast()
+    }
+
     /// Computes the HMAC directly into `out`, which is exactly one hash output long.
     fn hmac_into(&self, key: &[u8], message: &[u8], out: &mut [u8]) {
+        if self.has_state()
+            && key.len() <= hmac_sha256::BLOCK_LEN
+            && let Ok(tag) = out.try_into()
+        {
+            let mut state = HmacState::default();
+            hmac_sha256::key(key, &mut state);
+            return hmac_sha256::mac(&state, &[message], tag);
+        }
         let key = hmac::Key::new(self.hmac, key);
         hmac::sign_to_buffer(&key, message, out).expect("`out` is one hash output long");
     }
@@ -54,15 +76,38 @@ impl Hash for Sha2 {
         Digest::new(&tag[..self.len])
     }
 
-    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
+    fn hash_of_nothing(&self) -> Digest {
+        Digest::new(self.of_nothing)
+    }
+
+    fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
         // HKDF-Extract is HMAC keyed with the salt (RFC 5869 §2.2). `hkdf::Salt` would copy both
         // inputs to the heap and repeat the extraction for every expansion.
-        Secret::filled_by(self.len, |out| self.hmac_into(salt, input, out))
+        self.hmac_into(salt, input, prk);
+    }
+
+    fn key_hmac(&self, prk: &[u8], state: &mut HmacState) {
+        match self.has_state() && prk.len() <= hmac_sha256::BLOCK_LEN {
+            true => hmac_sha256::key(prk, state),
+            false => state.keep(prk),
+        }
+    }
+
+    fn expand_keyed(&self, state: &HmacState, info: &[u8], out: &mut [u8]) {
+        match self.has_state() {
+            true => hmac_sha256::expand(state, info, out),
+            false => self.expand(state.kept(), info, out),
+        }
     }
 
     /// # Panics
-    /// If `prk` is longer than [`MAX_HASH_LEN`], which no [`Secret`] is.
+    /// If `prk` is longer than [`MAX_HASH_LEN`], which no [`Secret`](tessera::crypto::Secret) is.
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {
+        if self.has_state() && prk.len() <= hmac_sha256::BLOCK_LEN {
+            let mut state = HmacState::default();
+            hmac_sha256::key(prk, &mut state);
+            return hmac_sha256::expand(&state, info, out);
+        }
         // HKDF_expand works on the stack and keys its HMAC once; `hmac::sign` would copy the keyed
         // context for every block.
         hkdf::Prk::new_less_safe(self.hkdf, prk)

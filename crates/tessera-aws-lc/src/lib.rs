@@ -38,6 +38,7 @@
 mod aead;
 mod dh;
 mod hash;
+mod hmac_sha256;
 mod kem;
 mod key_rejected;
 mod one_time;

@@ -15,7 +15,7 @@ use crate::auth::{
 };
 use crate::crypto::{
     Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, HeaderKey, KeyAgreement,
-    MASK_LEN, Nonce, OpenFailed, Provider, Random, RandomFailed, RunningHash, SAMPLE_LEN, Secret,
+    MASK_LEN, Nonce, OpenFailed, Provider, Random, RandomFailed, RunningHash, SAMPLE_LEN,
     SharedSecret, Signer, SigningError, StackDepth, Suite, TAG_LEN,
 };
 use crate::error::Error;
@@ -50,8 +50,8 @@ impl Hash for Sha256 {
         Digest::new(hmac::sign(&key, message).as_ref())
     }
 
-    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
-        Secret::from(&self.hmac(salt, input))
+    fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
+        prk.copy_from_slice(self.hmac(salt, input).as_ref());
     }
 
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tessera::crypto::{
-    AgreementError, Digest, Ephemeral, Hash, KeyAgreement, Provider, RunningHash, Secret,
+    AgreementError, Digest, Ephemeral, Hash, HmacState, KeyAgreement, Provider, RunningHash,
     SharedSecret, Suite,
 };
 use tessera::wire::NamedGroup;
@@ -26,6 +26,8 @@ pub struct RecordedSecrets {
     pub ml_kem_keys: HashSet<Vec<u8>>,
     /// Values derived from nothing but zeros.
     constants: HashSet<Vec<u8>>,
+    /// The keys of HMAC's states.
+    keys: HashMap<[u8; HmacState::LEN], Vec<u8>>,
 }
 
 impl Recorder {
@@ -91,6 +93,24 @@ impl RecordedSecrets {
         self.secrets.insert(output.to_vec(), name.to_owned());
     }
 
+    /// Who has the state of HMAC can compute whatever its key derives.
+    fn keyed(&mut self, key: &[u8], state: &[u8; HmacState::LEN]) {
+        let of = self.secrets.get(key).map_or("unknown", String::as_str);
+        let name = format!("HMAC state of {of}");
+        let used = state.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        for half in state[..used].chunks(HALF_STATE).filter(|half| half.len() >= 16) {
+            if self.constants.contains(key) {
+                self.constants.insert(half.to_vec());
+            }
+            self.secrets.insert(half.to_vec(), name.clone());
+        }
+        self.keys.insert(*state, key.to_vec());
+    }
+
+    fn keyed_with(&self, state: &[u8; HmacState::LEN]) -> Vec<u8> {
+        self.keys.get(state).cloned().unwrap_or_default()
+    }
+
     fn expanded(&mut self, prk: &[u8], info: &[u8], output: &[u8]) {
         // HkdfLabel: the length of the output, "tls13 " and the label, the context.
         let label = info.get(2).and_then(|len| info.get(3..3 + usize::from(*len)));
@@ -144,6 +164,9 @@ const HALF: usize = 32;
 /// Length of a public key of ML-KEM-768; a ciphertext is shorter.
 const ML_KEM_KEY: usize = 1184;
 
+/// Each chaining value of HMAC-SHA-256's state, which AWS-LC's provider keeps in 32 bytes.
+const HALF_STATE: usize = 32;
+
 struct RecordedHash {
     hash: &'static dyn Hash,
     recorder: &'static Recorder,
@@ -166,15 +189,30 @@ impl Hash for RecordedHash {
         self.hash.hmac(key, message)
     }
 
-    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
-        let output = self.hash.extract(salt, input);
-        self.recorder.recorded().extracted(salt, input, output.expose());
-        output
+    fn hash_of_nothing(&self) -> Digest {
+        self.hash.hash_of_nothing()
+    }
+
+    fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
+        self.hash.extract_into(salt, input, prk);
+        self.recorder.recorded().extracted(salt, input, prk);
     }
 
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {
         self.hash.expand(prk, info, out);
         self.recorder.recorded().expanded(prk, info, out);
+    }
+
+    fn key_hmac(&self, prk: &[u8], state: &mut HmacState) {
+        self.hash.key_hmac(prk, state);
+        self.recorder.recorded().keyed(prk, state.bytes());
+    }
+
+    fn expand_keyed(&self, state: &HmacState, info: &[u8], out: &mut [u8]) {
+        self.hash.expand_keyed(state, info, out);
+        let mut recorded = self.recorder.recorded();
+        let prk = recorded.keyed_with(state.bytes());
+        recorded.expanded(&prk, info, out);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use tessera::crypto::{Digest, Hash, MAX_HASH_LEN, RunningHash, Secret};
+use tessera::crypto::{Digest, Hash, MAX_HASH_LEN, RunningHash};
 
 use crate::mix::Mix;
 
@@ -56,8 +56,8 @@ impl Hash for NullHash {
         digest(keyed(key, message), self.len)
     }
 
-    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
-        Secret::filled_by(self.len, |out| keyed(salt, input).fill(out))
+    fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
+        keyed(salt, input).fill(prk);
     }
 
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {

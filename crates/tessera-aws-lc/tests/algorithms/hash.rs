@@ -1,7 +1,7 @@
 //! SHA-2, HMAC and HKDF against known answers and Wycheproof.
 
 use crate::common::hex;
-use tessera::crypto::{Hash, MAX_HASH_LEN};
+use tessera::crypto::{Hash, HmacState, MAX_HASH_LEN};
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
 use wycheproof::{hkdf, mac};
@@ -135,4 +135,26 @@ fn hkdf_takes_the_longest_pseudorandom_key() {
     let mut output = [0; 48];
     sha384().expand(&[7; MAX_HASH_LEN], b"info", &mut output);
     assert_eq!(output, sha384().hmac(&[7; MAX_HASH_LEN], b"info\x01").as_ref());
+}
+
+#[test]
+fn a_keyed_state_expands_like_its_key() {
+    for hash in [sha256(), sha384()] {
+        let prk = hash.extract(b"salt", b"input");
+        let mut state = HmacState::default();
+        hash.key_hmac(prk.expose(), &mut state);
+        for len in [12, 16, 32, 48, 100] {
+            let (mut keyed, mut expanded) = (vec![0; len], vec![0; len]);
+            hash.expand_keyed(&state, b"info", &mut keyed);
+            hash.expand(prk.expose(), b"info", &mut expanded);
+            assert_eq!(keyed, expanded, "{len} bytes");
+        }
+    }
+}
+
+#[test]
+fn the_hash_of_nothing_is_known() {
+    for hash in [sha256(), sha384()] {
+        assert_eq!(hash.hash_of_nothing().as_ref(), hash.hash(&[]).as_ref());
+    }
 }

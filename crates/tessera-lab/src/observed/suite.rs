@@ -1,8 +1,8 @@
 //! Hashes and the protection of records, observed.
 
 use tessera::crypto::{
-    Aead, AeadAlgorithm, Digest, Hash, HeaderKey, MASK_LEN, Nonce, OpenFailed, RunningHash,
-    SAMPLE_LEN, Secret, TAG_LEN,
+    Aead, AeadAlgorithm, Digest, Hash, HeaderKey, HmacState, MASK_LEN, Nonce, OpenFailed,
+    RunningHash, SAMPLE_LEN, TAG_LEN,
 };
 
 use super::{ObservedPart, Observer, Operation};
@@ -25,12 +25,24 @@ impl<O: Observer> Hash for ObservedPart<&'static dyn Hash, O> {
         self.during(Operation::KeyDerivation, |inner| inner.hmac(key, message))
     }
 
-    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
-        self.during(Operation::KeyDerivation, |inner| inner.extract(salt, input))
+    fn hash_of_nothing(&self) -> Digest {
+        self.inner.hash_of_nothing()
+    }
+
+    fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
+        self.during(Operation::KeyDerivation, |inner| inner.extract_into(salt, input, prk));
     }
 
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {
         self.during(Operation::KeyDerivation, |inner| inner.expand(prk, info, out));
+    }
+
+    fn key_hmac(&self, prk: &[u8], state: &mut HmacState) {
+        self.during(Operation::KeyDerivation, |inner| inner.key_hmac(prk, state));
+    }
+
+    fn expand_keyed(&self, state: &HmacState, info: &[u8], out: &mut [u8]) {
+        self.during(Operation::KeyDerivation, |inner| inner.expand_keyed(state, info, out));
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use super::digest::Digest;
+use super::hmac_state::HmacState;
 use super::secret::Secret;
 
 /// A hash function with its HMAC (RFC 2104) and HKDF (RFC 5869).
@@ -18,14 +19,34 @@ pub trait Hash: Send + Sync {
     /// Hashes `input` in one call.
     fn hash(&self, input: &[u8]) -> Digest;
 
+    /// Returns the hash of the empty string.
+    fn hash_of_nothing(&self) -> Digest {
+        self.hash(&[])
+    }
+
     /// Computes the HMAC of one message.
     fn hmac(&self, key: &[u8], message: &[u8]) -> Digest;
 
+    /// Computes HKDF-Extract(salt, input keying material) into `prk`, which is exactly one hash output long.
+    fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]);
+
     /// Computes HKDF-Extract(salt, input keying material).
-    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret;
+    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
+        Secret::filled_by(self.len(), |prk| self.extract_into(salt, input, prk))
+    }
 
     /// Computes HKDF-Expand(PRK, info) into `out`, which is at most 255 hash outputs long.
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]);
+
+    /// Keys HMAC with a PRK that is expanded more than once. `prk` is one hash output long. Default: keeps `prk`.
+    fn key_hmac(&self, prk: &[u8], state: &mut HmacState) {
+        state.keep(prk);
+    }
+
+    /// Computes [`expand`](Self::expand) for the PRK of a state that this hash's [`key_hmac`](Self::key_hmac) filled.
+    fn expand_keyed(&self, state: &HmacState, info: &[u8], out: &mut [u8]) {
+        self.expand(state.kept(), info, out);
+    }
 }
 
 /// A hash that is fed piece by piece and can be read in between.

@@ -7,6 +7,7 @@ mod aead;
 mod agreement;
 mod digest;
 mod hash;
+mod hmac_state;
 mod hybrid;
 mod secret;
 mod secret_bytes;
@@ -20,8 +21,9 @@ pub use aead::{
 pub use agreement::{AgreementError, Ephemeral, KeyAgreement, KeyForm, OneTimeKey, OneTimeKeys};
 pub use digest::{Digest, MAX_HASH_LEN};
 pub use hash::{Hash, RunningHash};
+pub use hmac_state::HmacState;
 pub use hybrid::{Hybrid, HybridOneTimeKeys};
-pub(crate) use secret::for_one_call;
+pub(crate) use secret::{SecretBlock, for_one_call};
 pub use secret::{Secret, SharedSecret};
 pub use secret_bytes::SecretBytes;
 pub use signature::{Signer, SigningError};

@@ -13,21 +13,21 @@ use super::digest::{Digest, MAX_HASH_LEN};
 /// Boxed, so that a move copies only the pointer: a secret stored inline would leave a copy at every place
 /// from which it was moved. The box is wiped when dropped.
 pub struct Secret {
-    bytes: Box<Block>,
+    bytes: Box<SecretBlock>,
     len: u8,
 }
 
 /// The storage of a secret, wiped in one piece: an array would be wiped byte by byte.
 #[derive(Clone, Copy)]
-struct Block([u8; MAX_HASH_LEN]);
+pub(crate) struct SecretBlock(pub(crate) [u8; MAX_HASH_LEN]);
 
-impl Default for Block {
+impl Default for SecretBlock {
     fn default() -> Self {
         Self([0; MAX_HASH_LEN])
     }
 }
 
-impl DefaultIsZeroes for Block {}
+impl DefaultIsZeroes for SecretBlock {}
 
 impl Secret {
     /// Creates a secret of `len` zero bytes, which `fill` fills in place.
@@ -76,7 +76,7 @@ pub(crate) fn for_one_call<R>(
     fill: impl FnOnce(&mut [u8]),
     each: impl FnOnce(&[u8]) -> R,
 ) -> R {
-    let mut block = Block::default();
+    let mut block = SecretBlock::default();
     fill(&mut block.0[..len]);
     let result = each(&block.0[..len]);
     block.zeroize();

@@ -298,8 +298,9 @@ pub(crate) fn psk_for_flight(
     if fs_secret.expose().len() != kdf.hash.len() {
         return Err(decode_error("an FS secret does not fit the suite's hash"));
     }
-    let extracted = kdf.hash.extract(fs_secret.expose(), agreed.expose());
-    Ok(kdf.derive_secret(&extracted, b"0rttfs", &kdf.hash.hash(identity)))
+    Ok(kdf.with_extracted(fs_secret.expose(), agreed.expose(), |extracted| {
+        kdf.derive_secret(extracted, b"0rttfs", &kdf.hash.hash(identity))
+    }))
 }
 
 #[cfg(test)]

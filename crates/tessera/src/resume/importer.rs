@@ -69,10 +69,11 @@ impl ImportablePsk {
 
         // §4.1: the key's own hash extracts and expands; the target's determines the PSK's length.
         let kdf = KeyDerivation { hash: own, profile };
-        let extracted = own.extract(&[], &self.secret);
         let mut secret = Zeroizing::new(alloc::vec![0; suite.hash.len()]);
         let hash = own.hash(&identity);
-        kdf.expand_label(extracted.expose(), b"derived psk", hash.as_ref(), &mut secret);
+        kdf.with_extracted(&[], &self.secret, |extracted| {
+            kdf.expand_label(extracted, b"derived psk", hash.as_ref(), &mut secret);
+        });
         ExternalPsk::imported(identity, secret, suite.id)
     }
 }

@@ -15,18 +15,25 @@ pub use profile::{Profile, STREAM};
 pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 
-use crate::crypto::{Digest, Secret, SharedSecret};
+use alloc::boxed::Box;
+
+use crate::crypto::{Digest, HmacState, Secret, SharedSecret};
+
+/// A secret of the schedule, with HMAC keyed. The next one replaces it in its place.
+type Keyed = Box<HmacState>;
 
 /// The Early Secret, with or without a PSK.
 pub(crate) struct EarlySecret {
     kdf: KeyDerivation,
-    secret: Secret,
+    secret: Keyed,
 }
 
 impl EarlySecret {
     /// Extracts the PSK.
     pub(crate) fn new(kdf: KeyDerivation, psk: &[u8]) -> Self {
-        Self { kdf, secret: kdf.hash.extract(&[], psk) }
+        let mut secret = Keyed::default();
+        kdf.extract(&[], psk, &mut secret);
+        Self { kdf, secret }
     }
 
     /// Creates the early secret of a handshake without PSK.
@@ -57,15 +64,16 @@ impl EarlySecret {
 
     /// Continues with the secret of a key exchange, or with none in psk_ke.
     pub(crate) fn into_handshake(self, shared: Option<&SharedSecret>) -> HandshakeSecret {
-        let input = shared.map_or(self.kdf.zeros(), SharedSecret::expose);
-        HandshakeSecret { kdf: self.kdf, secret: self.kdf.extract_next(&self.secret, input) }
+        let Self { kdf, mut secret } = self;
+        kdf.extract_next(&mut secret, shared.map_or(kdf.zeros(), SharedSecret::expose));
+        HandshakeSecret { kdf, secret }
     }
 }
 
 /// The Handshake Secret.
 pub(crate) struct HandshakeSecret {
     kdf: KeyDerivation,
-    secret: Secret,
+    secret: Keyed,
 }
 
 impl HandshakeSecret {
@@ -81,15 +89,16 @@ impl HandshakeSecret {
 
     /// Continues to the Master Secret.
     pub(crate) fn into_master(self) -> MasterSecret {
-        let secret = self.kdf.extract_next(&self.secret, self.kdf.zeros());
-        MasterSecret { kdf: self.kdf, secret }
+        let Self { kdf, mut secret } = self;
+        kdf.extract_next(&mut secret, kdf.zeros());
+        MasterSecret { kdf, secret }
     }
 }
 
 /// The Master Secret.
 pub(crate) struct MasterSecret {
     kdf: KeyDerivation,
-    secret: Secret,
+    secret: Keyed,
 }
 
 impl MasterSecret {
@@ -105,20 +114,19 @@ impl MasterSecret {
 
     /// Derives exporter_master_secret over ClientHello..server Finished.
     pub(crate) fn exporter(&self, transcript: &Digest) -> ExporterSecret {
-        ExporterSecret { kdf: self.kdf, secret: self.derive(b"exp master", transcript) }
+        let secret = self.kdf.derive_secret(&self.secret, b"exp master", transcript);
+        ExporterSecret { kdf: self.kdf, secret }
     }
 
     /// Derives resumption_master_secret over ClientHello..client Finished; the last use of this secret.
     pub(crate) fn into_resumption(self, transcript: &Digest) -> ResumptionSecret {
-        ResumptionSecret { kdf: self.kdf, secret: self.derive(b"res master", transcript) }
-    }
-
-    fn derive(&self, label: &[u8], transcript: &Digest) -> Secret {
-        self.kdf.derive_secret(&self.secret, label, transcript)
+        let Self { kdf, mut secret } = self;
+        kdf.derive_next(&mut secret, b"res master", transcript);
+        ResumptionSecret { kdf, secret }
     }
 }
 
-fn traffic(kdf: KeyDerivation, of: &Secret, label: &[u8], transcript: &Digest) -> TrafficSecret {
+fn traffic(kdf: KeyDerivation, of: &HmacState, label: &[u8], transcript: &Digest) -> TrafficSecret {
     TrafficSecret::new(kdf, kdf.derive_secret(of, label, transcript))
 }
 
@@ -133,8 +141,11 @@ impl ExporterSecret {
     #[inline(never)]
     pub(crate) fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) {
         let context = self.kdf.hash.hash(context);
-        self.kdf.with_derived(&self.secret, label, |secret| {
-            self.kdf.expand_label(secret, b"exporter", context.as_ref(), out);
+        let kdf = &self.kdf;
+        let expand =
+            |secret: &HmacState| kdf.expand_label(secret, b"exporter", context.as_ref(), out);
+        kdf.with_keyed(self.secret.expose(), |exporter| {
+            kdf.with_derived(exporter, label, |secret| kdf.with_keyed(secret, expand));
         });
     }
 
@@ -152,7 +163,7 @@ impl ExporterSecret {
 /// resumption_master_secret (§4.6.1).
 pub(crate) struct ResumptionSecret {
     kdf: KeyDerivation,
-    secret: Secret,
+    secret: Keyed,
 }
 
 impl ResumptionSecret {
@@ -164,6 +175,6 @@ impl ResumptionSecret {
     /// Derives a certificate codec's ticket for a context of at most 255 bytes, of at most 255 bytes
     /// (docs/cached-handshakes.md).
     pub(crate) fn certificate_ticket(&self, context: &[u8], out: &mut [u8]) {
-        self.kdf.expand_label(self.secret.expose(), b"bithac ticket", context, out);
+        self.kdf.expand_label(&self.secret, b"bithac ticket", context, out);
     }
 }

@@ -7,7 +7,7 @@ use std::string::String;
 use tessera_harness::Trace;
 
 use super::{EarlySecret, ResumptionSecret, TrafficSecret, Transcript};
-use crate::crypto::{Digest, NONCE_LEN, Nonce, Secret, SharedSecret};
+use crate::crypto::{Digest, NONCE_LEN, Nonce, SharedSecret};
 use crate::testing::{AES_128_GCM_SHA256, KDF, TRACES, trace};
 use crate::wire::ContentType;
 
@@ -40,10 +40,11 @@ fn same(trace: &Trace, section: &str, name: &str, computed: &[u8]) {
 
 fn check_keys(trace: &Trace, name: &str, secret: &TrafficSecret) {
     let mut key = [0; 16];
-    let exposed = Secret::from_slice(secret.expose()).expect("32 bytes");
-    KDF.expand_label(exposed.expose(), b"key", &[], &mut key);
     let mut iv = [0; NONCE_LEN];
-    KDF.expand_label(exposed.expose(), b"iv", &[], &mut iv);
+    KDF.with_keyed(secret.expose(), |secret| {
+        KDF.expand_label(secret, b"key", &[], &mut key);
+        KDF.expand_label(secret, b"iv", &[], &mut iv);
+    });
     same(trace, "traffic_keys", &alloc::format!("{name}_key"), &key);
     same(trace, "traffic_keys", &alloc::format!("{name}_iv"), &iv);
     assert_eq!(secret.record_keys(&AES_128_GCM_SHA256).1, iv);
@@ -101,7 +102,7 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
             Some(psk) => EarlySecret::new(KDF, psk),
             None => EarlySecret::without_psk(KDF),
         };
-        same(&trace, "secrets", "early", early.secret.expose());
+        same(&trace, "secrets", "early", early.secret.kept());
         let mut client_secrets = Vec::new();
         if let Some(binder) = trace.find("finished", "binder") {
             let hello = trace.message("client_hello");
@@ -118,7 +119,7 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
 
         let shared = SharedSecret::new(trace.secret("shared").to_vec());
         let handshake = early.into_handshake(Some(&shared));
-        same(&trace, "secrets", "handshake", handshake.secret.expose());
+        same(&trace, "secrets", "handshake", handshake.secret.kept());
         let client = handshake.client_traffic(&hashes["server_hello"]);
         let server = handshake.server_traffic(&hashes["server_hello"]);
         same(&trace, "secrets", "c_hs_traffic", client.expose());
@@ -138,7 +139,7 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
         assert_eq!(verify_data.as_ref(), trace.get("finished", "client_verify_data"));
 
         let master = handshake.into_master();
-        same(&trace, "secrets", "master", master.secret.expose());
+        same(&trace, "secrets", "master", master.secret.kept());
         let after = &hashes["server_finished"];
         let (client_0, server_0) = (master.client_traffic(after), master.server_traffic(after));
         same(&trace, "secrets", "c_ap_traffic", client_0.expose());
@@ -147,7 +148,7 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
         check_keys(&trace, "server_application", &server_0);
         same(&trace, "secrets", "exp_master", master.exporter(after).secret.expose());
         let resumption = master.into_resumption(&hashes["client_finished"]);
-        same(&trace, "secrets", "res_master", resumption.secret.expose());
+        same(&trace, "secrets", "res_master", resumption.secret.kept());
         if let Some(nonce) = trace.find("ticket", "nonce") {
             same(&trace, "secrets", "resumption_psk", resumption.psk(nonce).expose());
         }
@@ -164,7 +165,8 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
 #[test]
 fn certificate_tickets_are_expanded_from_the_resumption_secret() {
     let trace = trace("simple_1rtt");
-    let secret = Secret::from_slice(trace.secret("res_master")).expect("32 bytes");
+    let mut secret = super::Keyed::default();
+    KDF.hash.key_hmac(trace.secret("res_master"), &mut secret);
     let resumption = ResumptionSecret { kdf: KDF, secret };
     let chain: Vec<u8> = (0..32).collect();
     for (number, expected) in
