@@ -1,5 +1,9 @@
 //! Bounds on what a peer can make this side do or store.
 
+/// The first size of buffers for handshake messages, in bytes: most flights fit without certificates, and those with them
+/// need few steps more.
+pub(crate) const FIRST_MESSAGES: usize = 1024;
+
 /// The longest handshake message, in bytes: room for a chain of ML-DSA certificates.
 pub(crate) const MAX_HANDSHAKE_MESSAGE: usize = 128 * 1024;
 

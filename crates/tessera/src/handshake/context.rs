@@ -10,6 +10,7 @@ use super::facts::Facts;
 use crate::crypto::{StackDepth, Suite};
 use crate::error::Error;
 use crate::key_log::KeyLog;
+use crate::limits::FIRST_MESSAGES;
 use crate::question::{OpenQuestion, Question, Reply, Suspension};
 use crate::schedule::{KeyDerivation, Profile, TrafficSecret, Transcript};
 use crate::time::Time;
@@ -73,17 +74,21 @@ impl Context<'_> {
         transcript: &mut Transcript,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
-        self.scratch.clear();
-        write(self.scratch);
+        self.build(write);
         transcript.add(self.scratch);
         self.below.send(epoch, self.scratch);
     }
 
     /// Builds and sends a message after the handshake, which belongs to no transcript.
     pub(crate) fn send_after_handshake(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.scratch.clear();
-        write(self.scratch);
+        self.build(write);
         self.below.send(Epoch::Application, self.scratch);
+    }
+
+    fn build(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.scratch.clear();
+        self.scratch.reserve(FIRST_MESSAGES);
+        write(self.scratch);
     }
 
     /// Continues with the answer: now if the owner has it, otherwise when it arrives. A step of the decision about a

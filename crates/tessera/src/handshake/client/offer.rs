@@ -12,7 +12,6 @@ use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::{Error, require};
 use crate::handshake::config::Checked;
 use crate::handshake::context::{SecretLog, same_hash};
-use crate::handshake::grease::draw_grease;
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
     Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionAuthentication,
@@ -92,6 +91,25 @@ impl OfferedPsk {
     }
 }
 
+/// What is random in a ClientHello, from one draw: generators have a cost per call.
+struct Drawn {
+    random: [u8; 32],
+    session_id: [u8; 32],
+    grease: Option<Grease>,
+}
+
+impl Drawn {
+    fn new(config: &ClientConfig) -> Result<Self, Error> {
+        let mut drawn = [0; 64 + Grease::LEN];
+        config.provider.random.fill(&mut drawn)?;
+        let (mut random, mut session_id, mut grease) = ([0; 32], [0; 32], [0; Grease::LEN]);
+        random.copy_from_slice(&drawn[..32]);
+        session_id.copy_from_slice(&drawn[32..64]);
+        grease.copy_from_slice(&drawn[64..]);
+        Ok(Self { random, session_id, grease: config.grease.then(|| Grease::new(grease)) })
+    }
+}
+
 impl Offer {
     /// Decides what to offer to a destination. The offer stays in its box from state to state.
     pub(crate) fn new(
@@ -100,11 +118,7 @@ impl Offer {
         profile: &'static Profile,
         now: Time,
     ) -> Result<Box<Self>, Error> {
-        let mut random = [0; 32];
-        let mut session_id = [0; 32];
-        config.provider.random.fill(&mut random)?;
-        config.provider.random.fill(&mut session_id)?;
-        let grease = draw_grease(config.grease, config.provider.random)?;
+        let Drawn { random, session_id, grease } = Drawn::new(&config)?;
         let Destination {
             server_name,
             port,

@@ -6,7 +6,7 @@ use super::incoming::HEADER_LEN;
 use super::output::Output;
 use super::protection::Protection;
 use crate::handshake::Epoch;
-use crate::limits::MAX_PLAINTEXT;
+use crate::limits::{FIRST_MESSAGES, MAX_PLAINTEXT};
 use crate::padding::Padding;
 use crate::role::Role;
 use crate::wire::{ContentType, ProtocolVersion, Writer};
@@ -53,6 +53,9 @@ impl OutgoingRecords {
 
     /// Adds a handshake message to those that the next flush sends.
     pub(crate) fn handshake(&mut self, message: &[u8], output: &mut Output) {
+        if self.pending.capacity() == 0 {
+            self.pending.reserve(FIRST_MESSAGES);
+        }
         self.pending.extend_from_slice(message);
         if self.role == Role::Server && !self.sent_change_cipher_spec {
             self.flush(output);
