@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod aead;
+mod ahead;
 mod dh;
 mod hash;
 mod hmac_sha256;
@@ -51,6 +52,7 @@ mod sign;
 use tessera::crypto::{Hybrid, HybridOneTimeKeys, KeyAgreement, Provider, StackDepth, Suite};
 use tessera::wire::{CipherSuite, NamedGroup};
 
+pub use ahead::{KeyCounts, KeysAhead};
 pub use key_rejected::KeyRejected;
 pub use sign::SigningKey;
 
@@ -66,6 +68,15 @@ pub fn provider() -> Provider {
 pub fn provider_with_rare_groups() -> Provider {
     random::seed();
     Provider { groups: RARE_TOO, ..PROVIDER }
+}
+
+/// Returns the provider that takes its key pairs from those made ahead, and their owner's handle, with which they are made
+/// in idle time. Until then, and whenever there are none left, it makes them on demand like [`provider`].
+pub fn provider_with_keys_ahead() -> (Provider, KeysAhead) {
+    random::seed();
+    let provider =
+        Provider { groups: ahead::GROUPS, one_time_keys: ahead::ONE_TIME_KEYS, ..PROVIDER };
+    (provider, KeysAhead::THE_PROCESS)
 }
 
 static RARE_TOO: &[&dyn KeyAgreement] = &[

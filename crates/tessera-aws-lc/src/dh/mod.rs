@@ -57,13 +57,27 @@ impl DiffieHellman {
     ///
     /// Checks length and form here because AWS-LC would also accept compressed and hybrid points
     /// and whole SubjectPublicKeyInfo structures.
-    fn read(&self, share: &[u8]) -> Result<ParsedPublicKey, AgreementError> {
+    pub(crate) fn read(&self, share: &[u8]) -> Result<ParsedPublicKey, AgreementError> {
         if share.len() != self.share_len || self.form.is_some_and(|form| share[0] != form) {
             return Err(AgreementError::InvalidShare);
         }
         UnparsedPublicKey::new(self.algorithm, share)
             .try_into()
             .map_err(|_| AgreementError::InvalidShare)
+    }
+
+    /// Answers a share that was read.
+    pub(crate) fn encapsulate_to(
+        &self,
+        share: ParsedPublicKey,
+    ) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
+        self.generate_ephemeral()?.answer(share)
+    }
+
+    pub(crate) fn generate_ephemeral(&self) -> Result<EphemeralKey, AgreementError> {
+        let key = self.generate_key()?;
+        let share = public_half(&key)?;
+        Ok(EphemeralKey { group: *self, key, share })
     }
 
     fn generate_key(&self) -> Result<PrivateKey, AgreementError> {
@@ -99,16 +113,12 @@ impl KeyAgreement for DiffieHellman {
     }
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        let key = self.generate_key()?;
-        let share = public_half(&key)?;
-        Ok(Box::new(EphemeralKey { group: *self, key, share }))
+        Ok(Box::new(self.generate_ephemeral()?))
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
         // First, so that a bad share does not cost the generation of a key.
-        let share = self.read(share)?;
-        let key = self.generate_key()?;
-        Ok((public_half(&key)?.as_ref().to_vec(), agree(&key, share)?))
+        self.encapsulate_to(self.read(share)?)
     }
 }
 
@@ -125,10 +135,20 @@ fn agree(key: &PrivateKey, share: ParsedPublicKey) -> Result<SharedSecret, Agree
     })
 }
 
-struct EphemeralKey {
+pub(crate) struct EphemeralKey {
     group: DiffieHellman,
     key: PrivateKey,
     share: PublicKey,
+}
+
+impl EphemeralKey {
+    /// Answers a share that was read.
+    pub(crate) fn answer(
+        self,
+        share: ParsedPublicKey,
+    ) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
+        Ok((self.share.as_ref().to_vec(), agree(&self.key, share)?))
+    }
 }
 
 impl Ephemeral for EphemeralKey {

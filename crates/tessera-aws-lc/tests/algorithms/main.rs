@@ -6,6 +6,7 @@ mod common;
 
 mod aead;
 mod agreement;
+mod ahead;
 mod hash;
 mod one_time;
 mod provider;

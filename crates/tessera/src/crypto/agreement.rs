@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::secret::SharedSecret;
+use super::secret_bytes::SecretBytes;
 use super::{Random, RandomFailed};
 use crate::error::{Error, illegal_parameter};
 use crate::wire::NamedGroup;
@@ -76,6 +77,29 @@ pub trait OneTimeKeys: Send + Sync {
         Err(AgreementError::Provider)
     }
 
+    /// Generates a key in this form if its kind has it, otherwise in that of its seed, and fills `id`, the id of its
+    /// ticket: generators have a cost per draw. A provider may have made the key before.
+    fn generate(
+        &self,
+        form: KeyForm,
+        random: &dyn Random,
+        id: &mut [u8],
+    ) -> Result<NewOneTimeKey, AgreementError> {
+        if let (KeyForm::Expanded, Some(len)) = (form, self.expanded_len()) {
+            random.fill(id)?;
+            let mut private = SecretBytes::zeros(len);
+            let public = self.generate_expanded(random, &mut private)?;
+            return Ok(NewOneTimeKey { form, private, public });
+        }
+        let mut drawn = SecretBytes::zeros(id.len() + self.seed_len());
+        random.fill(&mut drawn)?;
+        let (for_id, for_seed) = drawn.split_at(id.len());
+        id.copy_from_slice(for_id);
+        let private = SecretBytes::from(for_seed);
+        let public = self.from_seed(&private)?.public()?;
+        Ok(NewOneTimeKey { form: KeyForm::Seed, private, public })
+    }
+
     /// Reads the expanded form.
     #[expect(clippy::wrong_self_convention, reason = "the trait is an object: a factory of keys")]
     fn from_expanded(&self, private: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
@@ -103,6 +127,17 @@ pub enum KeyForm {
     /// The seed, expanded once to issue the key and once to open it: 96 bytes for X25519MLKEM768, for
     /// more than twice the processor time of a handshake.
     Seed,
+}
+
+/// A newly generated one-time key.
+#[derive(Debug)]
+pub struct NewOneTimeKey {
+    /// The form of the private half.
+    pub form: KeyForm,
+    /// What a vault keeps.
+    pub private: SecretBytes,
+    /// What a ticket brings to the client.
+    pub public: Vec<u8>,
 }
 
 /// A one-time private key.

@@ -18,13 +18,15 @@ mod suite;
 pub use aead::{
     Aead, AeadAlgorithm, HeaderKey, MASK_LEN, NONCE_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
 };
-pub use agreement::{AgreementError, Ephemeral, KeyAgreement, KeyForm, OneTimeKey, OneTimeKeys};
+pub use agreement::{
+    AgreementError, Ephemeral, KeyAgreement, KeyForm, NewOneTimeKey, OneTimeKey, OneTimeKeys,
+};
 pub use digest::{Digest, MAX_HASH_LEN};
 pub use hash::{Hash, RunningHash};
 pub use hmac_state::HmacState;
 pub use hybrid::{Hybrid, HybridOneTimeKeys};
-pub(crate) use secret::{SecretBlock, for_one_call};
 pub use secret::{Secret, SharedSecret};
+pub(crate) use secret::{SecretBlock, for_one_call};
 pub use secret_bytes::SecretBytes;
 pub use signature::{Signer, SigningError};
 pub use stack::{StackDepth, wipe_stack_below};

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::part::ServerPart;
 use crate::auth::NextTicket;
-use crate::crypto::{KeyForm, OneTimeKeys, Random, SecretBytes};
+use crate::crypto::KeyForm;
 use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::finished::LastSecrets;
@@ -115,7 +115,10 @@ impl Handover<ServerPart, LastSecrets> {
             return Ok(None);
         };
         let mut id: TicketId = [0; TICKET_ID_LEN];
-        let fresh = FreshKey::new(keys, guard.vault.key_form(), config.provider.random, &mut id)?;
+        // A kind whose expanded form is too long for a vault keeps its seed.
+        let is_expanded = keys.expanded_len().is_some_and(|len| len <= OneTimeSecret::MAX_KEY_LEN);
+        let form = if is_expanded { guard.vault.key_form() } else { KeyForm::Seed };
+        let fresh = keys.generate(form, config.provider.random, &mut id)?;
         let key = OneTimePublicKey {
             kind,
             id,
@@ -148,39 +151,6 @@ impl Handover<ServerPart, LastSecrets> {
 struct IssuedKey {
     key: OneTimePublicKey,
     companion: Companion,
-}
-
-/// A newly generated one-time key.
-struct FreshKey {
-    form: KeyForm,
-    private: SecretBytes,
-    public: Vec<u8>,
-}
-
-impl FreshKey {
-    /// Generates a key, in this form if its kind has it, and draws the id of its ticket.
-    fn new(
-        keys: &dyn OneTimeKeys,
-        form: KeyForm,
-        random: &dyn Random,
-        id: &mut TicketId,
-    ) -> Result<Self, Error> {
-        let expanded = keys.expanded_len().filter(|len| *len <= OneTimeSecret::MAX_KEY_LEN);
-        if let (KeyForm::Expanded, Some(len)) = (form, expanded) {
-            random.fill(id)?;
-            let mut private = SecretBytes::zeros(len);
-            let public = keys.generate_expanded(random, &mut private)?;
-            return Ok(Self { form, private, public });
-        }
-        // One draw for both: generators have a cost per call.
-        let mut drawn = SecretBytes::zeros(TICKET_ID_LEN + keys.seed_len());
-        random.fill(&mut drawn)?;
-        let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
-        id.copy_from_slice(for_id);
-        let private = SecretBytes::from(for_seed);
-        let public = keys.from_seed(&private)?.public()?;
-        Ok(Self { form: KeyForm::Seed, private, public })
-    }
 }
 
 /// What a ticket states about a one-time key: the FS secret is bound to exactly what the client gets.
