@@ -83,8 +83,8 @@ pub(super) enum Pool {
 impl Client {
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::FollowMovedKey => "`tessera-follow`, moved key",
-            Self::FollowTicket => "`tessera-follow`, ticket",
+            Self::FollowMovedKey => "tessera-follow, moved key",
+            Self::FollowTicket => "tessera-follow, ticket",
             Self::Go => "Go, led by its program",
             Self::CurlCffi => "curl_cffi",
             Self::Curl => "curl, the program",

@@ -11,8 +11,8 @@ pub(super) fn sentence(inputs: &Inputs) -> Option<String> {
     let report = inputs.gap.as_ref()?;
     let trips = |client, pool| Some(report.gap(client, pool, FAR_MS)?.value / FAR_MS);
     Some(format!(
-        "From the announcement of the next proxy to the first request that it executes pass {} round trips with a one-time key \
-         that moved, {} with a ticket, and {} between two Envoys.",
+        "Between the announcement of the next proxy and the first request that it executes, {} round trips pass with a moved \
+         one-time key, {} with a ticket, and {} between two Envoys.",
         fixed(trips(Client::FollowMovedKey, Pool::Tessera)?, 2),
         fixed(trips(Client::FollowTicket, Pool::Tessera)?, 2),
         fixed(trips(Client::FollowTicket, Pool::Envoy)?, 2),
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_gap_is_in_milliseconds_and_in_round_trips() {
         let table = gaps(&inputs()).unwrap();
-        let texts = table.texts("`tessera-follow`, moved key, Tessera, 33 ms");
+        let texts = table.texts("tessera-follow, moved key, Tessera, 33 ms");
         assert_eq!(texts[..4], ["20", "49.50±0.00", "1.50", "49.50"]);
         assert_eq!(texts[6..], ["20 of 20", "20 of 20", "0 of 240", "0"]);
         let texts = table.texts("Chromium, Tessera, 33 ms");
@@ -138,7 +138,7 @@ mod tests {
     fn the_gap_is_the_answer_as_long_as_nothing_else_is_recorded() {
         let [sentence, _] = crate::results::edge::answer(&inputs());
         assert!(
-            sentence.contains("pass 1.50 round trips with a one-time key that moved, 2.50 with")
+            sentence.contains("1.50 round trips pass with a moved one-time key, 2.50 with")
         );
         let [sentence, _] = crate::results::edge::answer(&Inputs::default());
         assert_eq!(sentence, "Nothing is recorded yet.");
