@@ -2,10 +2,12 @@
 
 pub mod numbers;
 mod program;
-mod resumed_by_rustls;
+mod rustls_scene;
+mod scene;
 pub mod usage;
 mod ways;
 
 pub use program::ServedProgram;
-pub use resumed_by_rustls::ResumedByRustls;
-pub use ways::{Cost, REQUEST, Scene, WAYS, Way};
+pub use rustls_scene::RustlsScene;
+pub use scene::{Cost, REQUEST, Scene};
+pub use ways::{Kind, RustlsWay, WAYS, Way};

@@ -1,79 +1,87 @@
-//! What a server's engine pays for each way of reconnecting, with real cryptography and the embedded ring and vault:
-//! `reconnect-cost HANDSHAKES ROUNDS`. See README.md.
+//! What either end's engine pays for each way of connecting, compared with rustls: `reconnect-cost HANDSHAKES ROUNDS`. See
+//! README.md.
 
 use std::env;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tessera_bench::{REQUEST, ResumedByRustls, Scene, WAYS};
-
-/// The way that the others are compared with.
-const BASELINE: usize = 0;
+use tessera_bench::{Cost, REQUEST, RustlsScene, RustlsWay, Scene, WAYS};
 
 fn main() -> ExitCode {
     let numbers: Option<Vec<usize>> =
         env::args().skip(1).map(|argument| argument.parse().ok()).collect();
     let (handshakes, rounds) = match numbers.as_deref() {
-        Some([]) => (300, 15),
+        Some([]) => (100, 31),
         Some([handshakes, rounds]) if *handshakes > 0 && *rounds > 0 => (*handshakes, *rounds),
         _ => {
             eprintln!("usage: reconnect-cost [HANDSHAKES ROUNDS]");
             return ExitCode::from(2);
         }
     };
-    let scenes: Vec<_> = WAYS.iter().map(|way| Scene::new(way, None)).collect();
-    let rustls = ResumedByRustls::new();
-    let mut of_rustls = Vec::with_capacity(rounds);
-    let mut samples = vec![Vec::with_capacity(rounds); WAYS.len()];
+    let theirs = RustlsWay::ALL.map(RustlsScene::new);
+    let ours: Vec<_> = WAYS.iter().map(|way| Scene::new(way, None)).collect();
+    let mut of_theirs = RustlsWay::ALL.map(|_| Vec::with_capacity(rounds));
+    let mut of_ours = vec![Vec::with_capacity(rounds); WAYS.len()];
     for _ in 0..rounds {
         // In turn, so that other load of the machine affects all of them.
-        of_rustls.push(rustls.round(handshakes).server);
-        for (scene, samples) in scenes.iter().zip(&mut samples) {
-            samples.push(scene.round(handshakes).server);
+        for (scene, samples) in theirs.iter().zip(&mut of_theirs) {
+            samples.push(scene.round(handshakes));
+        }
+        for (scene, samples) in ours.iter().zip(&mut of_ours) {
+            samples.push(scene.round(handshakes));
         }
     }
     println!(
-        "{:<60} {:>8} {:>8} {:>8} {:>10} {:>16}",
-        "server's engine, per connection", "µs", "ratio", "rustls", "of round", "rounds"
+        "{:<60} {:>9} {:>8} {:>9} {:>8} {:>8}",
+        "µs per connection", "server", "rustls/", "client", "rustls/", "ahead"
     );
-    let baseline = median(&samples[BASELINE]);
-    let rows = WAYS.iter().map(|way| way.name).zip(&samples);
-    for (name, samples) in [("rustls: psk-dhe, hybrid", &of_rustls)].into_iter().chain(rows) {
-        let time = median(samples);
-        // Of the same round: other load of the machine affected both.
-        let of_round = samples
-            .iter()
-            .zip(&of_rustls)
-            .map(|(time, rustls)| time.as_secs_f64() / rustls.as_secs_f64());
-        let mut of_round: Vec<_> = of_round.collect();
-        of_round.sort_unstable_by(f64::total_cmp);
-        let [least, most] =
-            [samples.iter().min(), samples.iter().max()].map(|it| it.map_or(0.0, micros));
+    for (way, samples) in RustlsWay::ALL.iter().zip(&of_theirs) {
+        let [server, client] = [server, client].map(|end| micros(median(samples.iter().map(end))));
+        println!("{:<60} {server:>9.1} {:>8} {client:>9.1} {:>8} {:>8}", way.name(), "", "", "");
+    }
+    for (way, samples) in WAYS.iter().zip(&of_ours) {
+        let rustls = RustlsWay::ALL.iter().zip(&of_theirs).find(|(it, _)| **it == way.of);
+        let Some((_, rustls)) = rustls else { continue };
+        let [server, client] = [server, client].map(|end| {
+            // Of the same round: other load of the machine affected both.
+            let ratio = |(theirs, ours): (&Cost, &Cost)| end(theirs).div_duration_f64(end(ours));
+            let mut ratios: Vec<_> = rustls.iter().zip(samples).map(ratio).collect();
+            ratios.sort_unstable_by(f64::total_cmp);
+            (micros(median(samples.iter().map(end))), ratios[ratios.len() / 2])
+        });
+        let ahead = match way.ahead {
+            true => format!("{:.1}", micros(median(samples.iter().map(|cost| cost.ahead)))),
+            false => String::new(),
+        };
         println!(
-            "{name:<60} {:>8.1} {:>8.2} {:>8.2} {:>10.2} {:>16}",
-            micros(&time),
-            micros(&time) / micros(&baseline),
-            micros(&time) / micros(&median(&of_rustls)),
-            of_round[of_round.len() / 2],
-            format!("{least:.1}-{most:.1}"),
+            "{:<60} {:>9.1} {:>8.2} {:>9.1} {:>8.2} {ahead:>8}",
+            way.name, server.0, server.1, client.0, client.1,
         );
     }
     println!(
-        "\nProcessor time of one thread, medians of {rounds} rounds of {handshakes} connections in \
-         turn;\nratios to psk-dhe, hybrid, and to rustls' own, of the medians and as the median of each \
-         round's;\neach connection takes its one-time key where there is one, reads a request of {} bytes \
-         (early\nwhere possible), and issues one new ticket.",
+        "\nProcessor time of one thread in each end's engine, medians of {rounds} rounds of {handshakes} connections in turn;\n\
+         rustls/: its time over ours, the median of each round's, in the same kind of handshake (psk-only and 0rtt-fs: psk-dhe,\n\
+         hybrid). ahead: what key pairs made before the connection took, for both ends. Each connection takes its one-time key\n\
+         where there is one, sends a request of {} bytes (early where possible), and gets one new ticket.",
         REQUEST.len()
     );
     ExitCode::SUCCESS
 }
 
-fn median(samples: &[Duration]) -> Duration {
-    let mut samples = samples.to_vec();
+fn server(cost: &Cost) -> Duration {
+    cost.server
+}
+
+fn client(cost: &Cost) -> Duration {
+    cost.client
+}
+
+fn median(samples: impl Iterator<Item = Duration>) -> Duration {
+    let mut samples: Vec<_> = samples.collect();
     samples.sort_unstable();
     samples[samples.len() / 2]
 }
 
-fn micros(time: &Duration) -> f64 {
+fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }

@@ -137,9 +137,7 @@ mod tests {
     #[test]
     fn the_gap_is_the_answer_as_long_as_nothing_else_is_recorded() {
         let [sentence, _] = crate::results::edge::answer(&inputs());
-        assert!(
-            sentence.contains("1.50 round trips pass with a moved one-time key, 2.50 with")
-        );
+        assert!(sentence.contains("1.50 round trips pass with a moved one-time key, 2.50 with"));
         let [sentence, _] = crate::results::edge::answer(&Inputs::default());
         assert_eq!(sentence, "Nothing is recorded yet.");
     }

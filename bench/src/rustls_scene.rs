@@ -1,70 +1,82 @@
-//! The same connections by rustls on AWS-LC: resumed with a ticket and X25519MLKEM768.
+//! The same connections by rustls on AWS-LC.
 
 use std::sync::Arc;
 
 use rustls::client::ClientConnection;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::server::ServerConnection;
-use rustls::{ClientConfig, HandshakeKind, NamedGroup, RootCertStore, ServerConfig, version};
-use tessera_interop::{KeyKind, Pki, SERVER_NAME};
+use rustls::server::{ServerConnection, WebPkiClientVerifier};
+use rustls::{ClientConfig, HandshakeKind, RootCertStore, ServerConfig, version};
+use tessera_interop::{Identity, KeyKind, SERVER_NAME};
 
-use crate::ways::{Cost, REQUEST, thread_time};
+use crate::scene::{Cost, REQUEST, pki, thread_time};
+use crate::ways::RustlsWay;
 
 /// A client and a server of rustls.
-pub struct ResumedByRustls {
+pub struct RustlsScene {
+    way: RustlsWay,
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
 }
 
-impl Default for ResumedByRustls {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl ResumedByRustls {
-    /// Uses AES-128-GCM, X25519MLKEM768, and sealed tickets, one per connection, like the compared ways.
-    pub fn new() -> Self {
+impl RustlsScene {
+    /// Uses AES-128-GCM, the group of the way, and sealed tickets, one per connection, like the compared ways.
+    #[must_use]
+    pub fn new(way: RustlsWay) -> Self {
+        let group = match way {
+            RustlsWay::FullX25519 | RustlsWay::MutualX25519 | RustlsWay::ResumedX25519 => {
+                aws_lc_rs::kx_group::X25519
+            }
+            RustlsWay::FullHybrid | RustlsWay::ResumedHybrid => aws_lc_rs::kx_group::X25519MLKEM768,
+        };
         let provider = Arc::new(CryptoProvider {
             cipher_suites: vec![aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256],
-            kx_groups: vec![aws_lc_rs::kx_group::X25519MLKEM768],
+            kx_groups: vec![group],
             ..aws_lc_rs::default_provider()
         });
-        let pki = Pki::new();
-        let identity = pki.server(KeyKind::P256);
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from(pki.root())).expect("a root");
+        roots.add(CertificateDer::from(pki().root())).expect("a root");
+        let roots = Arc::new(roots);
         let client = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&version::TLS13])
             .expect("TLS 1.3")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let chain = identity.chain.iter().cloned().map(CertificateDer::from).collect();
-        let key = PrivateKeyDer::try_from(identity.key.clone()).expect("a key");
-        let mut server = ServerConfig::builder_with_provider(provider)
+            .with_root_certificates(roots.clone());
+        let server = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&version::TLS13])
-            .expect("TLS 1.3")
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .expect("its certificate");
+            .expect("TLS 1.3");
+        let (mut client, server) = match way {
+            RustlsWay::MutualX25519 => {
+                let (chain, key) = parts(&pki().client(KeyKind::P256));
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
+                (
+                    client.with_client_auth_cert(chain, key).expect("its certificate"),
+                    server.with_client_cert_verifier(verifier.expect("a root")),
+                )
+            }
+            _ => (client.with_no_client_auth(), server.with_no_client_auth()),
+        };
+        if !way.resumes() {
+            client.resumption = rustls::client::Resumption::disabled();
+        }
+        let (chain, key) = parts(&pki().server(KeyKind::P256));
+        let mut server = server.with_single_cert(chain, key).expect("its certificate");
         server.ticketer = aws_lc_rs::Ticketer::new().expect("random bytes");
         server.send_tls13_tickets = 1;
-        Self { client: Arc::new(client), server: Arc::new(server) }
+        Self { way, client: Arc::new(client), server: Arc::new(server) }
     }
 
-    /// Returns the average cost of a connection; each resumes the one before.
+    /// Returns the average cost of a connection; of those that resume, each resumes the one before.
     pub fn round(&self, handshakes: usize) -> Cost {
         self.connect();
         let mut total = Cost::default();
         for _ in 0..handshakes {
             let (cost, kind) = self.connect();
-            assert_eq!(kind, Some(HandshakeKind::Resumed));
+            let is_resumed = kind == Some(HandshakeKind::Resumed);
+            assert_eq!(is_resumed, self.way.resumes());
             total.client += cost.client;
             total.server += cost.server;
         }
-        let handshakes = u32::try_from(handshakes).unwrap_or(u32::MAX);
-        Cost { client: total.client / handshakes, server: total.server / handshakes }
+        total.of(handshakes)
     }
 
     fn connect(&self) -> (Cost, Option<HandshakeKind>) {
@@ -113,8 +125,6 @@ impl ResumedByRustls {
             cost.client += thread_time() - began;
         }
         assert!(is_received && received == *REQUEST, "the request is there");
-        let group = client.negotiated_key_exchange_group().map(|group| group.name());
-        assert_eq!(group, Some(NamedGroup::X25519MLKEM768));
         let kind = server.handshake_kind();
         let began = thread_time();
         drop(server);
@@ -124,4 +134,9 @@ impl ResumedByRustls {
         cost.client += thread_time() - began;
         (cost, kind)
     }
+}
+
+fn parts(identity: &Identity) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+    let chain = identity.chain.iter().cloned().map(CertificateDer::from).collect();
+    (chain, PrivateKeyDer::try_from(identity.key.clone()).expect("a key"))
 }
