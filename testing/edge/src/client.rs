@@ -191,6 +191,9 @@ impl Drone {
             Ok(answer) if answer.status == StatusCode::SERVICE_UNAVAILABLE => Outcome::Refused,
             _ => Outcome::Unknown,
         };
+        if let Err(error) = &answer {
+            eprintln!("{path} of {}: {error}", self.seen);
+        }
         if outcome == Outcome::Answered {
             let body = answer.as_ref().map(|it| it.body.as_str()).unwrap_or_default();
             assert_eq!(body, format!("body of {number}"), "another request's answer");
