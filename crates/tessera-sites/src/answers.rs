@@ -57,6 +57,10 @@ impl Answers for SiteAnswers {
 
     fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         if self.site.is_home(&question) {
+            // It has just come back.
+            if let Reply::Now(answer) = self.site.take(&question) {
+                return Box::pin(ready(answer));
+            }
             return match self.others() {
                 Some(others) => others.take_secret(question),
                 None => Box::pin(ready(TakeAnswer::Unavailable)),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
+    Absence, FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
 };
 
 use crate::messages::{
@@ -284,7 +284,15 @@ impl Vault for SiteVault {
 
     fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         if self.is_home(question) {
-            return self.home.take(question);
+            return match self.home.take(question) {
+                // It has just left.
+                Reply::Now(TakeAnswer::Unavailable | TakeAnswer::Absent(Absence::Unknown))
+                    if !self.is_home(question) =>
+                {
+                    Reply::Later
+                }
+                taken => taken,
+            };
         }
         match self.moving.as_ref().and_then(|moving| moving.take_arrived(question)) {
             Some(answer) => Reply::Now(answer),

@@ -112,8 +112,9 @@ impl MovingVault {
             ));
         }
         self.vault.note_departures()?;
-        let removed = self.vault.remove_of(client);
+        // First: a flight that doesn't find its secret must find where it went.
         let mut moves = self.moves();
+        let removed = self.vault.remove_of(client);
         let depart = |removed: crate::memory::RemovedSecret| {
             // A secret that moved this often is gone.
             let count = moves.arrivals.moves(&removed.handle).checked_add(1)?;
@@ -151,14 +152,15 @@ impl MovingVault {
             return Err(ArrivalRefused::Late);
         }
         moves.departures.is_back(&handle);
-        drop(moves);
         let expires_at = Duration::from_secs(expires_at.min(longest).into());
         let mut put = PutSecret::new(handle, secret, expires_at, unix);
         put.client = Some(&client);
+        // Under the lock: a flight that learns that its secret has come must find it.
         let arrived = self.vault.put(put).map_err(|PutRefused| ArrivalRefused::NoRoom);
         let its_flights = (handle.0, 0)..=(handle.0, u64::MAX);
         let woken: Vec<_> =
-            self.moves().waiting.range(its_flights).map(|(_, waker)| waker.clone()).collect();
+            moves.waiting.range(its_flights).map(|(_, waker)| waker.clone()).collect();
+        drop(moves);
         // Without the lock: a waker may drop or poll a flight.
         woken.into_iter().for_each(Waker::wake);
         arrived
@@ -187,6 +189,8 @@ impl MovingVault {
     /// Only for requests from an authenticated channel; see [`SiteChannel`](crate::SiteChannel).
     pub fn burn_moved(&self, question: &BurnMoved, unix: Duration) -> Acknowledgement {
         let BurnMoved { handle, departure: Departure { to, moves: count } } = question;
+        // First: the secret may be arriving.
+        let mut moves = self.moves();
         let mut burn = TakeSecret::new(*handle, TakePurpose::Burn, Some(unix));
         burn.incarnation = Some(to.incarnation());
         let acknowledgement = match self.vault.take(&burn) {
@@ -198,10 +202,10 @@ impl MovingVault {
             return acknowledgement;
         }
         // Unless it has left again to come back, by the move that the question is about.
-        if let Some(departure) = self.departure(handle, unix).filter(|it| it.moves > *count) {
+        let departure = moves.departures.get(handle, seconds(unix));
+        if let Some(departure) = departure.filter(|it| it.moves > *count) {
             return Acknowledgement::Moved(departure);
         }
-        let mut moves = self.moves();
         let has_come = moves.arrivals.moves(handle) >= *count;
         // Else it is on its way, and comes too late from now on. Twice: the clocks of two sites differ by less than a lifetime.
         let now = seconds(unix);
