@@ -1,7 +1,7 @@
 //! A client's state at the services, on its way from one proxy to another: opaque, versioned, sealed.
 //!
 //! A service with state has a path at its instances, for each client: GET exports (200 with a version and at most 64 KiB, or
-//! 204 or 404: none), PUT imports. The version is a number that grows with every change.
+//! 204 or 404: none), PUT imports, DELETE forgets. The version is a number that grows with every change.
 
 use std::time::Duration;
 

@@ -223,6 +223,15 @@ impl Shared {
             }
             return response;
         }
+        if request.method() == Method::DELETE {
+            if let Some(highest) = self.above(client, fence) {
+                return fenced_off(highest);
+            }
+            let forgotten = State { fence, ..State::default() };
+            lock(&self.states).insert(client.to_owned(), forgotten);
+            response.headers_mut().insert("tessera-fence", fence.into());
+            return response;
+        }
         let mut data = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
         let count = data.split_to(8);
         let count = u64::from_be_bytes(count[..].try_into().unwrap());

@@ -14,8 +14,10 @@ use super::{Binding, BindingState, Generation};
 /// | the earlier owner | the last export, once its requests have ended | 4 g + 1 |
 /// | the next one | the last import | 4 g + 1 |
 /// | the next one | requests | 4 g + 3 |
+/// | if the next one is dead by then: another proxy, before it takes the client over | has its instances forget the client | 4 g + 2 |
 ///
 /// The first import is below the earlier owner's requests: an instance that serves both refuses to go back to what it exported.
+/// In the same way an instance forgets nothing of a client that it served for the dead owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fence(pub u64);
 
@@ -55,5 +57,12 @@ impl Binding {
             }
         };
         Fence::new(Generation(own), 3)
+    }
+
+    /// Returns the fence with which an instance forgets what it has of the client from before its owner began to own it: the
+    /// owner is dead, with the state, and another proxy is about to take the client over.
+    #[must_use]
+    pub fn fence_of_forgetting(&self) -> Fence {
+        Fence::new(self.owned_in, 2)
     }
 }

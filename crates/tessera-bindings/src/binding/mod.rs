@@ -34,7 +34,9 @@ impl fmt::Display for ProxyName {
 }
 
 /// The fencing token of each of a client's steps: it grows by one with each move. The first is from the clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Generation(pub u64);
 
@@ -54,6 +56,9 @@ pub struct Binding {
     /// When the owner began to own it.
     #[serde(with = "millis")]
     pub owned_since: Duration,
+    /// In which generation that was. Moves that were given up may have followed it. 0: it isn't known.
+    #[serde(default)]
+    pub owned_in: Generation,
     /// The version of the client's state that its owner wrote last; 0: none. It only grows.
     #[serde(rename = "state_version")]
     pub version: u64,
@@ -186,8 +191,8 @@ impl Binding {
     /// Binds a client that has no binding.
     #[must_use]
     pub fn new(owner: ProxyName, now: Duration) -> Self {
-        let state = BindingState::Stable { owner };
-        Self { generation: Generation::first(now), owned_since: now, version: 0, state }
+        let (generation, state) = (Generation::first(now), BindingState::Stable { owner });
+        Self { generation, owned_since: now, owned_in: generation, version: 0, state }
     }
 
     /// Returns the proxy that serves the client.
@@ -265,7 +270,7 @@ impl Binding {
         let (owner, earlier) = (owner.clone(), earlier.clone());
         let until = now.saturating_add(times.drain);
         let state = BindingState::Switched { owner, earlier, changes, until };
-        Self { owned_since: now, state, ..self.clone() }
+        Self { owned_since: now, owned_in: self.generation, state, ..self.clone() }
     }
 }
 

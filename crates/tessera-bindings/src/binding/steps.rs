@@ -239,9 +239,11 @@ impl Binding {
         if self.owner() == by {
             return Ok(self.clone());
         }
+        let generation = Generation(generation.0.saturating_add(1));
         Ok(Self {
-            generation: Generation(generation.0.saturating_add(1)),
+            generation,
             owned_since: now,
+            owned_in: generation,
             state: BindingState::Stable { owner: by.clone() },
             ..self.clone()
         })

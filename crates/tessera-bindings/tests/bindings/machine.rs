@@ -47,6 +47,14 @@ fn check(before: &Binding, step: &str, after: &Binding) {
         let last = Fence::of_last_changes(after.generation);
         assert!(before.fence() < last && last < after.fence(), "{}", trace());
     }
+    // An instance forgets nothing that it served for this owner, and all that it served for the one before.
+    let forgetting = after.fence_of_forgetting();
+    assert!(forgetting < after.fence(), "{}", trace());
+    if after.owner() == before.owner() {
+        assert_eq!(forgetting, before.fence_of_forgetting(), "{}", trace());
+    } else {
+        assert!(Fence::of_last_changes(after.generation) < forgetting, "{}", trace());
+    }
     if let BindingState::Preparing { .. } = after.state {
         let first = Fence::of_first_import(after.generation);
         assert!(first < after.fence(), "an import replaces what the owner does: {}", trace());

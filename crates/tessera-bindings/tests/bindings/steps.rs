@@ -369,7 +369,7 @@ async fn an_entry_of_a_newer_version_is_left_alone() {
     let text = String::from_utf8(entries[0].value.clone()).unwrap();
     assert_eq!(
         text,
-        r#"{"version":1,"generation":1800000000000,"owned_since":1800000000000,"state_version":0,"state":"stable","owner":"a"}"#
+        r#"{"version":1,"generation":1800000000000,"owned_since":1800000000000,"owned_in":1800000000000,"state_version":0,"state":"stable","owner":"a"}"#
     );
 }
 

@@ -72,6 +72,12 @@ impl CountingService {
         lock(&self.imported).clone()
     }
 
+    /// Loses a client's state, as a service may.
+    #[cfg(test)]
+    pub(crate) fn lose(&self, client: &str) {
+        lock(&self.states).entry(client.to_owned()).or_default().count = 0;
+    }
+
     async fn answer(&self, request: Request<Body>) -> Response<Body> {
         let path = request.uri().path().to_owned();
         match path.strip_prefix("/state/") {
@@ -136,7 +142,7 @@ impl CountingService {
         response
     }
 
-    /// Exports or imports a client's state.
+    /// Exports, imports or forgets a client's state.
     async fn answer_state(&self, client: &str, request: Request<Body>) -> Response<Body> {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -152,9 +158,13 @@ impl CountingService {
             }
             return response;
         }
-        let fence = fence(&request);
+        let (is_delete, fence) = (request.method() == Method::DELETE, fence(&request));
         let body = request.into_body().collect_up_to(LONGEST).await.unwrap_or_default().data;
-        let count = std::str::from_utf8(&body).ok().and_then(|count| count.parse().ok());
+        // It is forgotten, or has the version that was counted.
+        let count = match is_delete {
+            true => Some(0),
+            false => std::str::from_utf8(&body).ok().and_then(|count| count.parse().ok()),
+        };
         let (Some(fence), Some(count)) = (fence, count) else {
             *response.status_mut() = StatusCode::BAD_REQUEST;
             return response;
@@ -162,11 +172,13 @@ impl CountingService {
         let mut states = lock(&self.states);
         let state = states.entry(client.to_owned()).or_default();
         // The version is the count.
-        if (fence, count) < (state.fence, state.count) {
+        if fence < state.fence || !is_delete && (fence, count) < (state.fence, state.count) {
             return fenced_off(state.fence);
         }
         *state = State { fence, count };
-        lock(&self.imported).push((client.to_owned(), fence));
+        if !is_delete {
+            lock(&self.imported).push((client.to_owned(), fence));
+        }
         response.headers_mut().insert("tessera-fence", fence.into());
         response
     }

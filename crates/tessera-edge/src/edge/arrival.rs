@@ -20,6 +20,9 @@ use crate::metrics::MoveStep;
 /// has a lower fence than the request.
 const LAST_IMPORT: Duration = Duration::from_secs(1);
 
+/// How long the instances may take to forget a client.
+const FORGET: Duration = Duration::from_secs(1);
+
 impl Edge {
     /// Takes the step `switch`, so that this proxy owns the client; returns once the table shows it, or shows something else.
     pub(super) async fn arrive(self: &Arc<Self>, client: &Arc<Client>, generation: Generation) {
@@ -134,6 +137,23 @@ impl Edge {
         });
     }
 
+    /// Has the instances forget what they have of a client from an earlier time: its dead owner had the state. Returns whether
+    /// nothing is lost, since they served that one, too, or no service has state. If the owner isn't dead after all, or another
+    /// proxy takes the client over, they have forgotten what would have been replaced.
+    async fn forget_earlier_state(&self, name: &ClientName) -> bool {
+        let Some(binding) = self.table.binding(name).filter(|_| self.has_state()) else {
+            return true;
+        };
+        if let BindingState::Switched { earlier, changes: LaterChanges::Awaited, .. } =
+            &binding.state
+            && earlier == &self.own
+        {
+            // The dead owner had yet to fetch it here.
+            return true;
+        }
+        self.forget(name, binding.fence_of_forgetting(), Deadline::after(FORGET)).await
+    }
+
     /// Takes over a client whose owner is dead; false if it can't now.
     pub(super) async fn take_over(
         &self,
@@ -141,16 +161,26 @@ impl Edge {
         generation: Generation,
         is_prepared: bool,
     ) -> bool {
-        let taken = match is_prepared {
-            true => self.bindings.promote(name, generation, &self.own).await,
-            false => self.bindings.adopt(name, generation, &self.own).await,
+        let (taken, has_state) = match is_prepared {
+            true => (self.bindings.promote(name, generation, &self.own).await, true),
+            false => {
+                // Before the step, or a process that ends in between would serve it.
+                let has_state = self.forget_earlier_state(name).await;
+                (self.bindings.adopt(name, generation, &self.own).await, has_state)
+            }
         };
         match taken {
-            Ok(_) => {
+            Ok(binding) => {
                 self.metrics.step(MoveStep::TakenOver);
+                if !has_state {
+                    self.metrics.step(MoveStep::WithoutState);
+                }
+                if let BindingState::Switched { changes: LaterChanges::Lost, .. } = binding.state {
+                    self.metrics.step(MoveStep::ChangesLost);
+                }
                 tracing::info!(
                     client = %String::from_utf8_lossy(name.as_bytes()),
-                    has_state = is_prepared,
+                    has_state,
                     "took over the client of a proxy that is gone"
                 );
                 self.wait_until(name, || {

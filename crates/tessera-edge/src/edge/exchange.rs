@@ -7,9 +7,11 @@ use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
+use tessera_proxy::logging::tracing;
 
 use super::Edge;
 use crate::fields::{self, STATE_VERSION};
+use crate::metrics::MoveStep;
 use crate::services::Service;
 use crate::state::{ClientState, ServiceState};
 
@@ -62,11 +64,54 @@ impl Edge {
             };
             import(service, path, StateCall { name, fence, deadline }, part).await?;
         }
+        let has_none = |service: &str| state.0.iter().all(|part| part.service != service);
+        // Those may have something from the time when the client was here last.
+        self.forget_where(&has_none, StateCall { name, fence, deadline }).await;
         Ok(state.version())
+    }
+
+    /// Has all services forget what they have of a client from before its owner began to own it, since that one is dead. Returns
+    /// whether all instances served that one, too, and so have the client's state.
+    pub(crate) async fn forget(&self, name: &ClientName, fence: Fence, deadline: Deadline) -> bool {
+        self.forget_where(&|_| true, StateCall { name, fence, deadline }).await
+    }
+
+    async fn forget_where(
+        &self,
+        is_it: &(dyn Fn(&str) -> bool + Sync),
+        call: StateCall<'_>,
+    ) -> bool {
+        let mut have_all = true;
+        for service in self.services().iter() {
+            let Some(path) = service.state.as_ref().filter(|_| is_it(&service.name)) else {
+                continue;
+            };
+            match forget(service, path, call).await {
+                Ok(Forgetting::HasLater) => {}
+                Ok(Forgetting::Done) => have_all = false,
+                Err(why) => {
+                    have_all = false;
+                    self.metrics.step(MoveStep::NotForgotten);
+                    tracing::warn!(
+                        client = %String::from_utf8_lossy(call.name.as_bytes()),
+                        "the client may be served with state of an earlier time: {why}"
+                    );
+                }
+            }
+        }
+        have_all
     }
 }
 
-/// An export or import.
+/// What became of a request to forget a client.
+enum Forgetting {
+    /// The instance has no state of the client now.
+    Done,
+    /// It has a later one, and keeps it.
+    HasLater,
+}
+
+/// An export, an import or a request to forget.
 #[derive(Clone, Copy)]
 struct StateCall<'c> {
     name: &'c ClientName,
@@ -116,6 +161,22 @@ async fn import(
             "didn't confirm tessera-fence, so an import that comes late could replace newer state: see docs/edge.md",
         ),
         false => failed(&format!("answered {status} to an import")),
+    }
+}
+
+async fn forget(service: &Service, path: &str, call: StateCall<'_>) -> Result<Forgetting, String> {
+    let response = call.send(service, Method::DELETE, path, None).await?;
+    let (status, headers) = (response.status(), response.headers());
+    if fields::is_fenced_off(status, headers) {
+        return Ok(Forgetting::HasLater);
+    }
+    let has_none = status.is_success() || status == StatusCode::NOT_FOUND;
+    match has_none && fields::has_compared(headers, call.fence) {
+        true => Ok(Forgetting::Done),
+        false => Err(format!(
+            "{}: its instance answered {status} to a DELETE, or didn't confirm tessera-fence: see docs/edge.md",
+            service.name
+        )),
     }
 }
 

@@ -118,6 +118,23 @@ impl Edge {
         seen.or_else(|| self.naming.identity(client))
     }
 
+    /// Counts and logs the clients that this proxy leaves with their state, since it ends and wasn't drained.
+    pub(crate) fn leave_clients(&self) {
+        if !self.has_state() {
+            return;
+        }
+        let mut left = 0;
+        self.table.for_each_binding(|_, binding| left += u64::from(binding.owner() == &self.own));
+        if left > 0 {
+            self.metrics.left_clients(left);
+            tessera_proxy::logging::tracing::warn!(
+                clients = left,
+                "this proxy ends as the owner of clients: a proxy that takes one over begins without its state, or without \
+                 its last changes; drain a proxy before it ends"
+            );
+        }
+    }
+
     /// Releases clients that have been away for long, and takes the steps that are due: call it each second.
     pub(crate) async fn take_periodic_steps(&self) {
         if let Err(error) = self.bindings.take_due_steps_of(&self.table, &self.own).await {

@@ -306,6 +306,7 @@ impl RunningProduct for RunningEdge {
     async fn end(&self) -> Result<(), ProgramError> {
         // Its clients' requests end here, while the others still forward to it what comes to them.
         self.for_clients_end.end().await;
+        self.edge.leave_clients();
         // From now on the others take its clients over.
         let left = tokio::time::timeout(LEASE, self.edge.lease.leave()).await;
         if !matches!(left, Ok(Ok(()))) {

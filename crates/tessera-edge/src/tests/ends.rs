@@ -40,4 +40,6 @@ async fn a_proxy_that_ends_owns_its_clients_until_their_requests_have_ended() {
     drop(hanging);
     ending.await.unwrap().unwrap();
     until("it has left", || world.table.proxy(&proxy("a")).is_none()).await;
+    let left = world.edge("a").metrics.left();
+    assert_eq!(left, 1, "it wasn't drained");
 }

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use super::world::{World, connect, read_until, until};
 use crate::demo::{CountingService, ORIGIN, proxy};
 use crate::edge::OwnRequest;
+use crate::metrics::MoveStep;
 
 const WITH_STATE: &str =
     "state = \"/state\"\n[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
@@ -199,4 +200,82 @@ async fn what_a_request_changes_after_the_hand_over_counts_as_lost() {
     assert_eq!(known.unwrap().unwrap(), LaterChanges::Lost);
     assert_eq!(world.proxies["b"].service.count(DRONE), 3, "what it could export has come");
     hangs.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_is_taken_over_without_its_state_is_not_served_with_that_of_an_earlier_time()
+{
+    let mut world = World::start(&["a", "b"], WITH_STATE).await;
+    world.client(Some("drone.example")).get("/").await;
+    let name = world.only_client().await;
+    moves(&world, &name, "b").await;
+    assert!(world.proxies["a"].service.count(DRONE) > 0);
+    world.kill("b");
+    let a = world.edge("a");
+    until("its lease has ended", || a.table.proxy(&proxy("b")).is_none()).await;
+    let got = world.client(Some("drone.example")).get_again("/").await;
+    assert_eq!(got.body, "1", "{got:?}");
+    let steps = [MoveStep::TakenOver, MoveStep::WithoutState, MoveStep::NotForgotten];
+    assert_eq!(steps.map(|step| a.metrics.steps(step)), [1, 1, 0]);
+}
+
+/// The instance of the dead proxy is also one of the proxy that takes the client over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_of_a_dead_proxy_forgets_nothing_even_after_moves_that_were_given_up() {
+    let shared = Arc::new(CountingService::default());
+    let address = shared.clone().listen().await.unwrap();
+    let more = format!(
+        "[service.shared]\npath = \"/shared\"\nstate = \"/state\"\ninstances = [\"{address}\"]\n\
+         [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n"
+    );
+    let mut world = World::start(&["a", "b"], more.leak()).await;
+    let name = ClientName::new("dns:drone.example").unwrap();
+    world.bindings.bind(&name, &proxy("b")).await.unwrap();
+    let a = world.edge("a").clone();
+    until("it is bound", || a.table.binding(&name).is_some()).await;
+    assert_eq!(world.client(Some("drone.example")).get("/shared").await.body, "1");
+    for _ in 0..2 {
+        world.announce(&name, "a").await;
+        let generation = world.table.binding(&name).unwrap().generation;
+        world.bindings.abort(&name, generation).await.unwrap();
+        let is_stable = |it: &BindingState| matches!(it, BindingState::Stable { .. });
+        until("it is given up", || is_stable(&world.table.binding(&name).unwrap().state)).await;
+    }
+    world.kill("b");
+    until("its lease has ended", || a.table.proxy(&proxy("b")).is_none()).await;
+    let got = world.client(Some("drone.example")).get_again("/shared").await;
+    assert_eq!(got.body, "2", "{got:?}");
+    let steps = [MoveStep::TakenOver, MoveStep::WithoutState, MoveStep::NotForgotten];
+    assert_eq!(steps.map(|step| a.metrics.steps(step)), [1, 0, 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_whose_state_the_service_has_lost_finds_no_earlier_one_where_it_moves() {
+    let world = World::start(&["a", "b"], WITH_STATE).await;
+    world.client(Some("drone.example")).get("/").await;
+    let name = world.only_client().await;
+    moves(&world, &name, "b").await;
+    assert!(world.proxies["a"].service.count(DRONE) > 0);
+    world.proxies["b"].service.lose(DRONE);
+    let binding = || world.table.binding(&name).unwrap();
+    until("it may move", || matches!(binding().state, BindingState::Stable { .. })).await;
+    world.announce(&name, "a").await;
+    until("it is forgotten", || world.proxies["a"].service.count(DRONE) == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_takes_back_a_client_which_another_one_had_yet_to_fetch_goes_on_with_its_state()
+ {
+    let mut world = World::start(&["a", "b"], WITH_STATE).await;
+    assert_eq!(world.client(Some("drone.example")).get("/").await.body, "1");
+    let name = world.only_client().await;
+    world.announce(&name, "b").await;
+    let generation = world.table.binding(&name).unwrap().generation;
+    world.bindings.switch(&name, generation, &proxy("b")).await.unwrap();
+    world.kill("b");
+    let a = world.edge("a");
+    until("its lease has ended", || a.table.proxy(&proxy("b")).is_none()).await;
+    let got = world.client(Some("drone.example")).get_again("/").await;
+    assert_eq!(got.body, "2", "{got:?}");
+    assert_eq!(a.metrics.steps(MoveStep::WithoutState), 0);
 }

@@ -16,6 +16,7 @@ use super::world::World;
 use crate::demo::{ORIGIN, proxy};
 use crate::edge::LAST_CHANGES;
 use crate::fields::{self, STATE, STATE_VERSION};
+use crate::metrics::MoveStep;
 use crate::peers::ForwardError;
 use crate::state::{ClientState, ServiceState};
 
@@ -166,6 +167,30 @@ async fn an_import_that_an_instance_refuses_prepares_nothing() {
         let imported = import(7).await;
         assert_eq!(imported.is_ok(), is_imported, "{service}: {imported:?}");
         assert!(import(8).await.is_err(), "another move's");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_that_does_not_forget_is_counted() {
+    let drone = ClientName::new("dns:drone.example").unwrap();
+    for (head, has_state, not_forgotten) in [
+        ("204 No Content\r\ntessera-fence: 26", false, 0),
+        ("404 Not Found\r\ntessera-fence: 26", false, 0),
+        // It served the proxy that is gone.
+        ("412 Precondition Failed\r\ntessera-fence: 27", true, 0),
+        // It doesn't compare, so that the request could take effect later.
+        ("204 No Content", false, 1),
+        ("204 No Content\r\ntessera-fence: 25", false, 1),
+        ("404 Not Found", false, 1),
+        ("405 Method Not Allowed", false, 1),
+        ("412 Precondition Failed", false, 1),
+    ] {
+        let (world, asked) = with_instance(answer(head, 0), "").await;
+        let a = world.edge("a");
+        let deadline = Deadline::after(Duration::from_secs(20));
+        assert_eq!(a.forget(&drone, Fence(26), deadline).await, has_state, "{head}");
+        assert_eq!(a.metrics.steps(MoveStep::NotForgotten), not_forgotten, "{head}");
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
     }
 }
 

@@ -96,6 +96,7 @@ async fn the_store_has_no_key_no_session_and_no_state() {
                 "version",
                 "generation",
                 "owned_since",
+                "owned_in",
                 "state_version",
                 "state",
                 "owner",
