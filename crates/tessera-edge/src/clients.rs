@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tessera_bindings::{ClientName, Generation};
+use tessera_tokio::Origin;
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use crate::newcomers::NewcomerPlace;
+use crate::places::Place;
 
 /// The clients that were here, until they have been away for long. By the time that has passed: if the clock is set, no client
 /// has been away.
@@ -42,7 +43,7 @@ pub(crate) struct Client {
     /// Whether it has had a binding.
     is_bound: AtomicBool,
     /// That of the address from which it was bound, if that counts.
-    place: OnceLock<NewcomerPlace>,
+    place: OnceLock<Place<Origin>>,
 }
 
 /// A client whose owner this proxy becomes.
@@ -172,7 +173,7 @@ impl Client {
     }
 
     /// Counts it at an address, until it is forgotten.
-    pub(crate) fn take_place(&self, place: NewcomerPlace) {
+    pub(crate) fn take_place(&self, place: Place<Origin>) {
         // If it has one already, this one is given up.
         let _ = self.place.set(place);
     }

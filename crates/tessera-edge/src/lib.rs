@@ -14,7 +14,7 @@
 //! | `signer` | the signers that hold the private key, if it isn't here |
 //! | `peers`, `state`, `upgrade` | the channel to the other proxies, and clients' state on its way; WebSockets |
 //! | `clients`, `names` | clients that were here, and what names them |
-//! | `newcomers` | how many clients of an address were bound |
+//! | `places` | how many clients of an address were bound, and how many WebSockets one holds |
 //! | `services`, `fields`, [`metrics`] | which service a request is for; fields of messages; series for Prometheus |
 //! | [`config`], `paths` | the schema and its checks; paths that mean the same to everyone |
 #![forbid(unsafe_code)]
@@ -32,9 +32,9 @@ mod fields;
 mod load;
 pub mod metrics;
 mod names;
-mod newcomers;
 mod paths;
 mod peers;
+mod places;
 mod run;
 mod running;
 mod services;

@@ -301,7 +301,12 @@ impl Limits {
         ];
         self.gate()
             .find_contradiction()
-            .or_else(|| find_zero_count(&[("streams", self.streams as usize)]))
+            .or_else(|| {
+                find_zero_count(&[
+                    ("websockets-per-client", self.websockets_per_client),
+                    ("streams", self.streams as usize),
+                ])
+            })
             .or_else(|| find_zero_time(&times))
     }
 }

@@ -250,6 +250,8 @@ with_defaults! {
         pub handshakes_per_address: Option<usize> = None,
         /// New connections of one address per second; further ones are closed. Default: no limit.
         pub new_per_second_per_address: Option<u32> = None,
+        /// WebSockets of one client, if certificates name clients, else of one address.
+        pub websockets_per_client: usize = 64,
         /// Concurrent requests on one HTTP/2 connection.
         pub streams: u32 = 100,
         /// The maximum length of a request's header fields.

@@ -9,16 +9,17 @@ use tessera_bindings::{BindingState, ClientName, Fence, ForwardedRoute, Generati
 use tessera_kit::clock::unix;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::deadline::Deadline;
-use tessera_proxy::http::server::{UpgradeRequest, keep};
+use tessera_proxy::http::server::keep;
 use tessera_proxy::logging::tracing;
 use tokio::time::{Instant, timeout};
 
 use super::Edge;
 use super::requests::OwnRequest;
-use super::response::{no_service, not_admitted, refuse};
+use super::response::{no_service, not_admitted, refuse, too_many_sockets};
 use super::routing::Routed;
 use crate::fields::{self, INCOMPLETE, REFUSED, STATE, STATE_VERSION};
 use crate::peers::StateQuestion;
+use crate::places::SocketHolder;
 
 impl Edge {
     /// Answers another proxy.
@@ -70,14 +71,18 @@ impl Edge {
         if let Err(status) = service.admit(request.method(), identity.as_deref()) {
             return self.refused(not_admitted(service, status));
         }
+        let holder = || SocketHolder::Client(name.clone());
+        let Ok(place) = self.socket_place(&request, holder) else {
+            return self.refused(too_many_sockets());
+        };
         let client = self.clients.at(name, Instant::now());
         match self.route(&client, service.state.is_some(), None).await {
             Routed::Serve { announce, fence, in_progress } => {
                 let own = OwnRequest { fence, in_progress: &in_progress };
-                let is_upgrade = request.extensions().get::<UpgradeRequest>().is_some();
                 let mut response = self.execute(service, Some(name), Some(own), request).await;
-                if !is_upgrade {
-                    keep(&mut response, in_progress);
+                match place {
+                    Some(place) => keep(&mut response, place),
+                    None => keep(&mut response, in_progress),
                 }
                 self.announce(&mut response, &announce);
                 response

@@ -27,6 +27,7 @@ use http::HeaderValue;
 use tessera_bindings::{
     BindingError, BindingTable, Bindings, ClientName, ProxyEntry, ProxyLease, ProxyName,
 };
+use tessera_tokio::Origin;
 use tessera_vault::{SiteVault, WrappingKeys};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
@@ -39,8 +40,8 @@ pub(crate) use self::{forwarded::LAST_CHANGES, requests::OwnRequest};
 use crate::clients::Clients;
 use crate::metrics::Metrics;
 use crate::names::Naming;
-use crate::newcomers::Newcomers;
 use crate::peers::Peers;
+use crate::places::{Places, SocketHolder};
 use crate::services::Services;
 
 /// A proxy of a pool.
@@ -54,7 +55,9 @@ pub(crate) struct Edge {
     pub(crate) table: BindingTable,
     pub(crate) lease: ProxyLease,
     pub(crate) clients: Clients,
-    pub(crate) newcomers: Arc<Newcomers>,
+    /// The clients of each address that were bound here, if names are free: one must not bind all that the pool may have.
+    pub(crate) newcomers: Arc<Places<Origin>>,
+    pub(crate) sockets: Arc<Places<SocketHolder>>,
     pub(crate) gone: GoneOwners,
     /// Places for clients that are being bound: a flood of new ones must not keep the store from renewing leases.
     pub(crate) binding: Arc<Semaphore>,

@@ -13,19 +13,21 @@ use tessera_proxy::http::client::{Call, CallErrorKind, Permission};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::http::server::{UpgradeRequest, keep};
 use tessera_proxy::logging::tracing;
+use tessera_tokio::Origin;
 use tessera_tokio::http::EarlyRequest;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::response::{failed, no_service, not_admitted, refuse};
+use super::response::{failed, no_service, not_admitted, refuse, too_many_sockets};
 use super::routing::{MOVING, Routed};
 use super::{Edge, PATIENCE};
 use crate::clients::{Client, InProgress};
 use crate::config::is_authority;
 use crate::fields;
 use crate::metrics::RequestResult;
-use crate::names::KnownCookie;
+use crate::names::{KnownCookie, NamedClient};
 use crate::peers::ForwardError;
+use crate::places::{Place, SocketHolder};
 use crate::services::{self, Service};
 use crate::upgrade::call_or_upgrade;
 
@@ -48,6 +50,10 @@ pub(crate) struct OwnRequest<'r> {
     pub(crate) fence: Fence,
     pub(crate) in_progress: &'r InProgress,
 }
+
+/// A client or an address has as many WebSockets as it may.
+#[derive(Debug)]
+pub(super) struct TooManySockets;
 
 /// How often a request is forwarded, if each time the other proxy refuses it.
 const FORWARDS: usize = 3;
@@ -117,13 +123,56 @@ impl Edge {
         fields::add_way(request.headers_mut(), version, connection.address, &host);
         let named = self.naming.client(identity, request.headers(), &connection.cookie);
         self.naming.hide(request.headers_mut());
-        let Some(named) = named else {
-            let mut response = self.execute(service, None, None, request).await;
-            if let Some(cookie) = self.naming.new_cookie(tessera_aws_lc::provider().random) {
-                response.headers_mut().append(SET_COOKIE, cookie);
-            }
-            return response;
+        let holder = || match &named {
+            // It has no other name.
+            Some(NamedClient { name, identity: Some(_) }) => SocketHolder::Client(name.clone()),
+            _ => SocketHolder::Address(connection.address.map_or(Origin::LOCAL, Origin::from)),
         };
+        let Ok(place) = self.socket_place(&request, holder) else {
+            return self.refused(too_many_sockets());
+        };
+        let mut response = match named {
+            Some(named) => self.answer_named(service, connection, named, request).await,
+            None => self.answer_nameless(service, request).await,
+        };
+        if let Some(place) = place {
+            keep(&mut response, place);
+        }
+        response
+    }
+
+    /// Returns the place of the WebSocket for which a request asks, if it does: it is held as long as that is open. Fails if
+    /// its holder has as many as it may.
+    pub(super) fn socket_place(
+        &self,
+        request: &Request<Body>,
+        holder: impl FnOnce() -> SocketHolder,
+    ) -> Result<Option<Place<SocketHolder>>, TooManySockets> {
+        match request.extensions().get::<UpgradeRequest>() {
+            Some(_) => self.sockets.take(holder()).map(Some).ok_or(TooManySockets),
+            None => Ok(None),
+        }
+    }
+
+    async fn answer_nameless(
+        self: &Arc<Self>,
+        service: &Service,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        let mut response = self.execute(service, None, None, request).await;
+        if let Some(cookie) = self.naming.new_cookie(tessera_aws_lc::provider().random) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        response
+    }
+
+    async fn answer_named(
+        self: &Arc<Self>,
+        service: &Service,
+        connection: &ClientConnection,
+        named: NamedClient,
+        request: Request<Body>,
+    ) -> Response<Body> {
         let client = self.clients.at(&named.name, Instant::now());
         if let Some(identity) = named.identity {
             client.identity.get_or_init(|| identity);

@@ -49,6 +49,12 @@ pub(super) fn not_admitted(service: &Service, status: StatusCode) -> Response<Bo
     response
 }
 
+/// Refuses a WebSocket (RFC 6585 §4).
+pub(super) fn too_many_sockets() -> Response<Body> {
+    let why = "this client has as many WebSockets as it may: close one";
+    refuse(StatusCode::TOO_MANY_REQUESTS, why)
+}
+
 /// Refuses a request that could not be passed on. 503: it wasn't executed, and may be sent again.
 pub(super) fn failed(whose: &str, error: &CallError) -> Response<Body> {
     if is_too_long(error) {

@@ -116,7 +116,7 @@ impl Edge {
         }
         let is_counted = self.naming.are_free() && !client.has_place();
         if let Some(address) = from.filter(|_| is_counted) {
-            match self.newcomers.admit(address) {
+            match self.newcomers.take(address.into()) {
                 // Before the step, which the store may take even if it reports an error: an unbound client soon loses it.
                 Some(place) => client.take_place(place),
                 None => return Ok(false),

@@ -31,8 +31,8 @@ use crate::edge::{BINDING, Edge, GoneOwners, Settings, alt_svc};
 use crate::envoy::AuthorizationService;
 use crate::metrics::Metrics;
 use crate::names::Naming;
-use crate::newcomers::Newcomers;
 use crate::peers::Peers;
+use crate::places::Places;
 use crate::signer::{self, ProxySigner};
 use crate::{changes, load, tls};
 
@@ -142,7 +142,8 @@ impl RunningEdge {
             clients: Clients::new(Instant::now()),
             gone: GoneOwners::default(),
             binding: Arc::new(Semaphore::new(BINDING)),
-            newcomers: Newcomers::new(configuration.clients.bound_per_address()),
+            newcomers: Places::new(configuration.clients.bound_per_address()),
+            sockets: Places::new(configuration.limits.websockets_per_client),
             naming: Naming::new(
                 &configuration.clients,
                 load::pool_keys(&pool.key, WrappingPurpose::ClientCookie)?,

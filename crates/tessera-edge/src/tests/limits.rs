@@ -6,8 +6,10 @@ use http::{Request, StatusCode};
 use tessera_bindings::ClientName;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::deadline::Deadline;
+use tessera_tokio::{ClientStream, Connector};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::{Instant, timeout};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::world::{World, connect, read_until, until};
 use crate::demo::{ORIGIN, proxy};
@@ -208,4 +210,59 @@ async fn limits_hold_for_clients() {
     let read = timeout(Duration::from_secs(20), slow.read_to_end(&mut Vec::new())).await;
     assert!(read.is_ok(), "a head that doesn't end holds its connection");
     assert_eq!(world.executed().len(), 1);
+}
+
+/// Asks for a WebSocket, and returns the connection with the first line of the answer.
+async fn websocket(
+    world: &World,
+    at: &str,
+    name: Option<&str>,
+) -> (ClientStream<TcpStream>, String) {
+    let mut config = world.client_config(name).unwrap();
+    config.protocols = vec![b"http/1.1".to_vec()];
+    let socket = TcpStream::connect(world.proxies[at].address).await.unwrap();
+    let destination = tessera::Destination { server_name: ORIGIN.into(), ..Default::default() };
+    let connector = Connector::new(config.checked().unwrap());
+    let mut stream = connector.connect(destination, socket).await.unwrap();
+    let request = format!(
+        "GET /ws HTTP/1.1\r\nHost: {ORIGIN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.contains(&b'\n') {
+        let read = timeout(Duration::from_secs(20), stream.read_buf(&mut answer)).await;
+        assert!(read.unwrap().unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
+    }
+    let line = String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned();
+    (stream, line)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_client_or_address_does_not_take_all_websockets() {
+    let more = "[limits]\nwebsockets-per-client = 2\n\
+                [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let world = World::start(&["a", "b"], more).await;
+    let (drone, king) = (Some("drone.example"), Some("king.example"));
+    world.client(drone).get("/").await;
+    let mut open = Vec::new();
+    let is_open = |line: &str| line.starts_with("HTTP/1.1 101 ");
+    // The second one is forwarded.
+    for (at, name) in [("a", drone), ("b", drone), ("a", None), ("a", None)] {
+        let (stream, line) = websocket(&world, at, name).await;
+        assert!(is_open(&line), "{at}, {name:?}: {line}");
+        open.push(stream);
+    }
+    for (at, name) in [("a", drone), ("b", drone), ("a", None)] {
+        let (_, line) = websocket(&world, at, name).await;
+        assert!(line.starts_with("HTTP/1.1 429 "), "{at}, {name:?}: {line}");
+    }
+    assert!(is_open(&websocket(&world, "a", king).await.1), "another client has its own");
+    drop(open);
+    let again = async {
+        while !is_open(&websocket(&world, "a", drone).await.1) {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(timeout(Duration::from_secs(20), again).await.is_ok(), "none is given back");
 }
