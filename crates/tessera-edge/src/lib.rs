@@ -16,7 +16,7 @@
 //! | `clients`, `names` | clients that were here, and what names them |
 //! | `places` | how many clients of an address were bound, and how many WebSockets one holds |
 //! | `services`, `fields`, [`metrics`] | which service a request is for; fields of messages; series for Prometheus |
-//! | [`config`], `paths` | the schema and its checks; paths that mean the same to everyone |
+//! | [`config`], `paths`, `troubles` | the schema and its checks; paths that mean the same to everyone; lines about what fails again and again |
 #![forbid(unsafe_code)]
 
 mod changes;
@@ -43,6 +43,7 @@ mod state;
 #[cfg(all(test, feature = "demo"))]
 mod tests;
 mod tls;
+mod troubles;
 mod upgrade;
 
 pub use self::check::{check, summary};

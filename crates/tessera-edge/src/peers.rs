@@ -9,11 +9,16 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use tessera_bindings::{ClientName, Generation};
 use tessera_proxy::address::DialAddress;
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::{Call, CallError, Connect, Pool, PoolOptions, Protocol};
+use tessera_proxy::http::client::{
+    Call, CallError, CallErrorKind, Connect, Pool, PoolOptions, Protocol,
+};
 use tessera_proxy::http::deadline::Deadline;
+use tessera_proxy::logging::tracing;
+use tokio::time::Instant;
 
 use crate::fields::{self, INCOMPLETE, REFUSED, STATE, STATE_VERSION};
 use crate::state::ClientState;
+use crate::troubles::Troubles;
 use crate::upgrade::call_or_upgrade;
 
 /// Calls the other proxies.
@@ -21,6 +26,8 @@ pub(crate) struct Peers {
     connect: Arc<dyn Connect>,
     /// By address. One for each proxy that was ever called, of a pool that is small.
     pools: Mutex<HashMap<(String, Purpose), Pool>>,
+    /// By address as well.
+    troubles: Troubles<String>,
 }
 
 /// What connections are for: clients' requests take as long as they like, and must not delay a move.
@@ -86,7 +93,7 @@ impl StateQuestion {
 impl Peers {
     /// `connect` reaches them by mutual TLS.
     pub(crate) fn new(connect: Arc<dyn Connect>) -> Self {
-        Self { connect, pools: Mutex::default() }
+        Self { connect, pools: Mutex::default(), troubles: Troubles::new() }
     }
 
     /// Moves new calls to new connections, since certificates were replaced.
@@ -106,10 +113,31 @@ impl Peers {
             return Err(ForwardError::Refused);
         };
         let answer = call_or_upgrade(&pool, request, Call::until(deadline), Protocol::Http2).await;
-        let response = answer.map_err(ForwardError::Failed)?;
+        let response = answer.map_err(|error| {
+            self.report(to, &error);
+            ForwardError::Failed(error)
+        })?;
         match response.headers().contains_key(REFUSED) {
             true => Err(ForwardError::Refused),
             false => Ok(response),
+        }
+    }
+
+    /// Logs a failure of the other proxy, or of the way there.
+    fn report(&self, to: &str, error: &CallError) {
+        let is_its_own = matches!(
+            error.kind,
+            CallErrorKind::Unreachable
+                | CallErrorKind::Busy
+                | CallErrorKind::DeadlineExceeded
+                | CallErrorKind::ConnectionLost
+        );
+        if is_its_own && let Some(left_out) = self.troubles.due(&to.to_owned(), Instant::now()) {
+            tracing::warn!(
+                to,
+                left_out,
+                "a request can't be forwarded to the proxy that owns its client: {error}; compare [peers] of both"
+            );
         }
     }
 
@@ -151,7 +179,7 @@ impl Peers {
         fields::name_to_proxy(request.headers_mut(), client, generation);
         request.headers_mut().insert(STATE, HeaderValue::from_static(question.text()));
         let call = Call::until(deadline).repeatable();
-        let answer = pool.call(request, call).await.map_err(|error| error.to_string())?;
+        let answer = pool.call(request, call).await.map_err(|error| format!("{to}: {error}"))?;
         let response = answer.response;
         match response.status() {
             StatusCode::OK if response.headers().contains_key(STATE_VERSION) => (),

@@ -7,10 +7,12 @@ use tessera::auth::Credential;
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::{Continuation, OneTimeKeyGuard};
 use tessera::wire::TicketRequest;
-use tessera::{ClientConfig, ServerConfig};
+use tessera::{ClientConfig, Role, ServerConfig};
+use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
+use tessera_proxy::address::DialAddress;
 use tessera_proxy::stores::{EnvoyPool, SidecarRing, Stores};
-use tessera_webpki::{dns_names, issuers};
+use tessera_webpki::{WebPkiVerifier, dns_names, issuers};
 
 use crate::config::{EdgeConfig, NamedBy, PeersSection, ProxySection};
 use crate::signer;
@@ -53,7 +55,6 @@ pub(crate) fn for_peers(
     section: &PeersSection,
 ) -> Result<(Checked<ServerConfig>, Checked<ClientConfig>), ProgramError> {
     let verifier = trust::roots(SettingFile { setting: "[peers] ca", path: &section.ca })?;
-    let verifier = Arc::new(trust::remembering(verifier)?);
     let own = credential::load(
         SettingFile { setting: "[peers] certificate", path: &section.certificate },
         SettingFile {
@@ -61,6 +62,8 @@ pub(crate) fn for_peers(
             path: section.key.as_ref().unwrap_or(&section.certificate),
         },
     )?;
+    check_peers_certificate(section, &verifier, &own.chain)?;
+    let verifier = Arc::new(trust::remembering(verifier)?);
     let mut server = ServerConfig::new(tessera_aws_lc::provider(), vec![own.clone()]);
     server.client_authentication = ClientAuthentication::Required(verifier.clone());
     server.protocols = vec![b"h2".to_vec()];
@@ -68,6 +71,31 @@ pub(crate) fn for_peers(
     client.credentials = vec![own];
     client.protocols = vec![b"h2".to_vec()];
     Ok((server.checked()?, client.checked()?))
+}
+
+/// Checks that the other proxies, which have the same authority, accept this proxy: as the server at its address, and as a client.
+fn check_peers_certificate(
+    section: &PeersSection,
+    verifier: &WebPkiVerifier,
+    chain: &[Vec<u8>],
+) -> Result<(), ProgramError> {
+    let wrong = |why: &str| {
+        let what =
+            format!("the other proxies refuse this certificate ([peers] certificate): {why}");
+        ProgramError::in_file(&section.certificate, what)
+    };
+    let leaf = chain.first().map(Vec::as_slice).unwrap_or_default();
+    let host = section.address.parse::<DialAddress>().ok().and_then(|address| address.host());
+    for (role, name) in [(Role::Server, host.as_deref()), (Role::Client, None)] {
+        if let Some(why) = credential::why_authorities_do_not_help(leaf, role) {
+            return Err(wrong(why));
+        }
+        let accepted = verifier.would_accept(role, chain, name, unix().as_secs());
+        accepted.map_err(|rejected| {
+            wrong(&format!("{}; see [peers] ca and address", rejected.reason))
+        })?;
+    }
+    Ok(())
 }
 
 /// Returns the configuration for a service's instances that use TLS.

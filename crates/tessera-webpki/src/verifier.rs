@@ -138,6 +138,25 @@ impl WebPkiVerifier {
         self.judge_chain(question, |_| Ok(())).map(|(validity, ())| validity.not_after)
     }
 
+    /// Judges a chain as a peer with this verifier would if this process presented it, at this time since the Unix epoch: for
+    /// checks of a configuration. There is no proof that its owner presents it, so this **accepts no peer**. A server needs its
+    /// name.
+    ///
+    /// # Errors
+    /// Like [`verify`](PeerVerifier::verify), with the alert and the reason.
+    pub fn would_accept(
+        &self,
+        role: Role,
+        chain: &[Vec<u8>],
+        server_name: Option<&str>,
+        unix: u64,
+    ) -> Result<(), PeerRejected> {
+        self.judge_path(role, chain, unix, |accepted| match self.looks_for_a_name(role) {
+            true => for_server(accepted.end_entity, server_name).map(drop),
+            false => identity::of_names(accepted.end_entity).map(drop),
+        })
+    }
+
     fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
         let (validity, blob) =
             self.judge_chain(question, |chain| self.identity(chain.end_entity, question))?;
@@ -179,7 +198,7 @@ impl WebPkiVerifier {
         question: &VerifyPeer,
     ) -> Result<Vec<u8>, PeerRejected> {
         if self.looks_for_a_name(question.peer) {
-            for_server(end_entity, question)
+            for_server(end_entity, question.server_name.as_deref())
         } else {
             identity::of_names(end_entity)
         }
@@ -197,12 +216,29 @@ impl WebPkiVerifier {
             return Err(reject(AlertDescription::BAD_CERTIFICATE, reason));
         }
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
-        let is_server = question.peer == Role::Server;
-
         let signature = Signature::of(question, &self.algorithms)?;
+        self.judge_path(question.peer, &question.chain, unix, |accepted| {
+            let found = look(accepted)?;
+            signature.verify(|algorithm, signed, bytes| {
+                accepted.end_entity.verify_signature(algorithm, signed, bytes)
+            })?;
+            let validity = accepted
+                .validity()
+                .ok_or_else(|| ours("the certificates have no readable expiry date"))?;
+            Ok((validity, found))
+        })
+    }
 
-        let chain: Vec<_> =
-            question.chain.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+    /// Judges a chain without the proof; `look` may refuse what was accepted.
+    fn judge_path<N>(
+        &self,
+        peer: Role,
+        chain: &[Vec<u8>],
+        unix: u64,
+        look: impl FnOnce(&AcceptedChain<'_>) -> Result<N, PeerRejected>,
+    ) -> Result<N, PeerRejected> {
+        let is_server = peer == Role::Server;
+        let chain: Vec<_> = chain.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
         let (first, intermediates) = chain
             .split_first()
             .ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
@@ -230,17 +266,7 @@ impl WebPkiVerifier {
 
         key_usage::check(first)?;
 
-        let accepted = AcceptedChain { end_entity: &end_entity, path: path.as_ref() };
-        let found = look(&accepted)?;
-
-        signature.verify(|algorithm, signed, bytes| {
-            end_entity.verify_signature(algorithm, signed, bytes)
-        })?;
-
-        let validity = accepted
-            .validity()
-            .ok_or_else(|| ours("the certificates have no readable expiry date"))?;
-        Ok((validity, found))
+        look(&AcceptedChain { end_entity: &end_entity, path: path.as_ref() })
     }
 }
 
@@ -268,12 +294,12 @@ impl AcceptedChain<'_> {
 /// Returns the requested server name, if the certificate is valid for it.
 fn for_server(
     certificate: &EndEntityCert<'_>,
-    question: &VerifyPeer,
+    server_name: Option<&str>,
 ) -> Result<Vec<u8>, PeerRejected> {
-    let Some(name) = &question.server_name else {
+    let Some(name) = server_name else {
         return Err(ours("no server name to verify the server for"));
     };
-    let parsed = ServerName::try_from(name.as_str())
+    let parsed = ServerName::try_from(name)
         .map_err(|_| ours("the server name is neither a DNS name nor an IP address"))?;
     let valid = certificate.verify_is_valid_for_subject_name(&parsed);
     valid.map_err(|e| alerts::certificate_for(name, &e))?;

@@ -52,7 +52,7 @@ fn a_proxy_serves_with_a_key_that_it_never_has_while_the_signer_allows_it() {
          [proxy]\nname = \"a\"\nlisten = \"127.0.0.1:{clients}\"\nannounce = \"a.example:443\"\n\
          certificate = \"www-certificate.pem\"\n\
          signer = {{ servers = [\"localhost:{signer}\"], name = \"www\", ca = \"signers.pem\", certificate = \"edge.pem\" }}\n\
-         [peers]\nlisten = \"127.0.0.1:{peers}\"\naddress = \"localhost:{peers}\"\ncertificate = \"edge.pem\"\n\
+         [peers]\nlisten = \"127.0.0.1:{peers}\"\naddress = \"edge-a.internal:{peers}\"\ncertificate = \"edge.pem\"\n\
          ca = \"signers.pem\"\n[service.web]\ninstances = [\"127.0.0.1:1\"]\n"
     );
     files.write("edge.toml", &text).unwrap();

@@ -240,7 +240,6 @@ impl Edge {
                     match self.forward(&to, name, generation, request).await {
                         Ok(response) => return response,
                         Err(ForwardError::Failed(error)) => {
-                            tracing::debug!(to, "the client's proxy can't be reached: {error}");
                             self.metrics.request(RequestResult::Failed);
                             return failed("the client's proxy", &error);
                         }

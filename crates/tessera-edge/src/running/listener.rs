@@ -1,5 +1,6 @@
 //! Incoming connections.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,11 @@ use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::Peer;
 use tessera_tokio::{Acceptor, Origin};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::config::Limits;
 use crate::edge::{ClientConnection, Edge};
+use crate::troubles::Troubles;
 
 /// Whom a listener is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(super) struct ListenerContext {
     pub(super) edge: Arc<Edge>,
     pub(super) options: Arc<ServerOptions>,
     pub(super) ending: watch::Sender<bool>,
+    /// Handshakes that failed.
+    pub(super) troubles: Arc<Troubles<()>>,
 }
 
 impl ListenerContext {
@@ -66,7 +71,7 @@ impl ListenerContext {
         let stream = match Box::pin(shaken).await {
             Ok(stream) => stream,
             Err(error) => {
-                tracing::debug!(?address, "the handshake failed: {error}");
+                self.report(address, &error);
                 return;
             }
         };
@@ -95,6 +100,24 @@ impl ListenerContext {
             }
         };
         tracing::debug!(?address, "{}", ended.cause);
+    }
+}
+
+impl ListenerContext {
+    /// Logs a handshake that failed: those of clients fail for many reasons, those of other proxies for wrong certificates.
+    fn report(&self, address: Option<IpAddr>, error: &std::io::Error) {
+        match self.audience {
+            Audience::Clients => tracing::debug!(?address, "the handshake failed: {error}"),
+            Audience::Peers => {
+                if let Some(left_out) = self.troubles.due(&(), Instant::now()) {
+                    tracing::warn!(
+                        ?address,
+                        left_out,
+                        "a connection to [peers] listen was refused: {error}; if it is another proxy, compare [peers] of both"
+                    );
+                }
+            }
+        }
     }
 }
 

@@ -34,6 +34,7 @@ use crate::names::Naming;
 use crate::peers::Peers;
 use crate::places::Places;
 use crate::signer::{self, ProxySigner};
+use crate::troubles::Troubles;
 use crate::{changes, load, tls};
 
 /// A proxy that takes connections.
@@ -190,6 +191,7 @@ impl RunningEdge {
                 edge: edge.clone(),
                 options: options.clone(),
                 ending: ending.clone(),
+                troubles: Arc::new(Troubles::new()),
             };
             tokio::spawn(context.run(listener, limit))
         };
@@ -245,7 +247,8 @@ impl RunningEdge {
         let _runtime = self.runtime.enter();
         let mut loaded = LoadedEdge::read(&self.file)?;
         let waiting = changes::keep(&configuration, &mut loaded.edge);
-        loaded.edge.check().map_err(|error| loaded.locate(error))?;
+        let explain = |error| loaded.locate(changes::explain(&waiting, error));
+        loaded.edge.check().map_err(explain)?;
         let wanted = &loaded.edge;
         let prepare = || {
             let services = load::services(wanted)?;
@@ -268,8 +271,7 @@ impl RunningEdge {
             };
             Ok((services, clients, peers, to_peers, signer))
         };
-        let (services, clients, peers, to_peers, signer) =
-            prepare().map_err(|error| loaded.locate(error))?;
+        let (services, clients, peers, to_peers, signer) = prepare().map_err(explain)?;
         // Before handshakes with a new certificate.
         if let Some((own, tls, key)) = signer {
             own.remote.add(&key);

@@ -1,15 +1,17 @@
 //! Chains, names and times of servers.
 
 use rcgen::{
-    BasicConstraints, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    date_time_ymd,
 };
+use tessera::Role;
 use tessera::auth::PeerVerifier;
 use tessera::wire::AlertDescription;
 use tessera_webpki::{Algorithms, WebPkiVerifier};
 
 use crate::pki::{
-    BEFORE, Ca, NOT_AFTER, Peer, ca_params, client_params, judge, refused, root, server_params,
-    trusting, with,
+    BEFORE, Ca, NOT_AFTER, NOW, Peer, ca_params, client_params, judge, refused, root,
+    server_params, trusting, with,
 };
 
 fn intermediate(name: &str, root: &Ca) -> Ca {
@@ -46,6 +48,31 @@ fn a_wildcard_of_a_server_certificate_covers_one_label() {
     let named = |name: &str| with(peer.as_server(), |it| it.server_name = Some(name.into()));
     assert!(judge(&trusting(&root), &named("a.wild.example")).is_ok());
     refused(&trusting(&root), &named("a.b.wild.example"), AlertDescription::BAD_CERTIFICATE);
+}
+
+#[test]
+fn a_process_learns_whether_its_peers_would_accept_its_own_chain() {
+    let (root, other) = (root("root"), root("other"));
+    let would = |params: &CertificateParams, role, name, unix| {
+        let chain = Peer::new(params, &root).chain;
+        trusting(&root).would_accept(role, &chain, name, unix).map_err(|rejected| rejected.alert)
+    };
+    let (server, client) = (server_params(), client_params(&["client.example"]));
+    let name = Some("server.example");
+    assert_eq!(would(&server, Role::Server, name, NOW), Ok(()));
+    assert_eq!(would(&client, Role::Client, None, NOW), Ok(()));
+    for (params, role, name, unix) in [
+        (&server, Role::Server, Some("other.example"), NOW),
+        (&server, Role::Server, None, NOW),
+        (&server, Role::Server, name, NOT_AFTER + 1),
+        (&server, Role::Client, None, NOW),
+        (&client, Role::Server, Some("client.example"), NOW),
+    ] {
+        assert!(would(params, role, name, unix).is_err(), "{role:?} {name:?} {unix}");
+    }
+    let chain = Peer::new(&server, &other).chain;
+    let unknown = trusting(&root).would_accept(Role::Server, &chain, name, NOW).unwrap_err();
+    assert_eq!(unknown.alert, AlertDescription::UNKNOWN_CA);
 }
 
 #[test]
