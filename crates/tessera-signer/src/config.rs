@@ -10,7 +10,8 @@ use serde::Deserialize;
 use tessera_kit::ProgramError;
 use tessera_proxy::address::ListenAddress;
 use tessera_proxy::config::{
-    Contradiction, Document, check_listeners, de, find_zero_count, find_zero_time, wrong,
+    Contradiction, Document, check_listeners, de, find_impossible_name, find_zero_count,
+    find_zero_time, wrong,
 };
 use tessera_proxy::logging::LogFormat;
 use tessera_proxy::with_defaults;
@@ -147,13 +148,10 @@ impl KeySection {
             ));
         }
         let names: BTreeSet<_> = self.allow.iter().collect();
-        if names.len() < self.allow.len() || names.iter().any(|name| name.is_empty()) {
-            return Some(("allow", "a name is empty or there twice: remove it"));
+        if names.len() < self.allow.len() {
+            return Some(("allow", "a name is there twice: remove it"));
         }
-        if self.allow.iter().any(|name| name.contains('*')) {
-            return Some(("allow", "names are compared as they are: list each name"));
-        }
-        None
+        find_impossible_name("allow", &self.allow)
     }
 
     /// Returns how many signatures a client gets at once.
@@ -234,6 +232,10 @@ mod tests {
             (
                 GOOD.replace("edge-a.internal", "*.internal"),
                 "/signer.toml:7: [key.www] allow: names are compared",
+            ),
+            (
+                GOOD.replace("edge-a.internal", "dns:edge-a.internal"),
+                "/signer.toml:7: [key.www] allow: write names as",
             ),
             (GOOD.replace("rate = 100", "rate = 0"), "/signer.toml:8: "),
             (

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tessera_kit::ProgramError;
 use tessera_proxy::address::DialAddress;
 use tessera_proxy::config::{
-    Contradiction, check_listeners, find_zero_count, find_zero_time, wrong,
+    Contradiction, check_listeners, find_impossible_name, find_name_with_kind, find_zero_count,
+    find_zero_time, wrong,
 };
 use tessera_signer::SignerAddress;
 
@@ -176,10 +177,9 @@ impl EnvoysSection {
         if self.pool.is_empty() {
             return Some(("pool", "must be that of the Envoys' sidecars: `[envoy.NAME]` there"));
         }
-        find_zero_time(&[
-            ("rotate-every", self.rotate_every),
-            ("ticket-lifetime", self.ticket_lifetime),
-        ])
+        let times =
+            [("rotate-every", self.rotate_every), ("ticket-lifetime", self.ticket_lifetime)];
+        find_name_with_kind("server-names", &self.server_names).or_else(|| find_zero_time(&times))
     }
 }
 
@@ -252,6 +252,10 @@ impl ServiceSection {
                 "admit",
                 "needs clients named by their certificates: see [clients] named-by",
             ));
+        }
+        let impossible = find_impossible_name("admit", &self.admit);
+        if impossible.is_some() {
+            return impossible;
         }
         if let Some(state) = &self.state {
             if !state.starts_with('/') || !is_plain_path(state) || state.contains(['?', '#']) {
@@ -375,6 +379,16 @@ mod tests {
             ("path = \"/\"", "path = \"/\"\nstate = \"x\"", "[service.web] state: must be a path"),
             (
                 "path = \"/\"",
+                "path = \"/\"\nadmit = [\"dns:drone.example\"]",
+                "[service.web] admit: write names as",
+            ),
+            (
+                "path = \"/\"",
+                "path = \"/\"\nadmit = [\"*.example\"]",
+                "[service.web] admit: names are compared",
+            ),
+            (
+                "path = \"/\"",
                 "path = \"/A/b\"\nstate = \"//a\"",
                 "[service.web] state: must be a path of its own",
             ),
@@ -400,6 +414,9 @@ mod tests {
         assert_eq!(envoys("pool = \"www\""), "");
         assert!(envoys("pool = \"\"").contains("[envoys] pool: must be that"));
         assert!(envoys("pool = \"www\"\nrotate-every = 0").contains("[envoys] rotate-every: "));
+        assert_eq!(envoys("pool = \"www\"\nserver-names = [\"*.example\"]"), "");
+        let with_kind = envoys("pool = \"www\"\nserver-names = [\"dns:www.example\"]");
+        assert!(with_kind.contains("[envoys] server-names: write names as"), "{with_kind}");
         let signer = |more: &str, servers: &str| {
             let table = format!(
                 "{more}signer = {{ servers = [{servers}], name = \"www\", ca = \"s.pem\", certificate = \"a.pem\" }}"

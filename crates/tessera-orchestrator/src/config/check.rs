@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera_kit::ProgramError;
 use tessera_proxy::config::{
-    Contradiction, check_listeners, find_zero_count, find_zero_time, wrong,
+    Contradiction, check_listeners, find_impossible_name, find_zero_count, find_zero_time, wrong,
 };
 
 use super::{ApiSection, Configuration, MovesSection, PoolSection};
@@ -79,7 +79,9 @@ impl ApiSection {
                  certificate of `ca` make changes",
             ));
         }
-        find_zero_count(&[("connections", self.connections)])
+        let operators = self.operators.as_deref().unwrap_or_default();
+        find_impossible_name("operators", operators)
+            .or_else(|| find_zero_count(&[("connections", self.connections)]))
     }
 }
 
@@ -130,6 +132,10 @@ mod tests {
             (pool("follow = 0"), "/o.toml:3: [pool] follow: "),
             (pool("etcd = { endpoints = [\"e:2379\"] }"), "/o.toml:2: [pool] file: the bindings"),
             (format!("{good}operators = []\n"), "/o.toml:7: [api] operators: names no operator"),
+            (
+                format!("{good}operators = [\"dns:ops.example\"]\n"),
+                "/o.toml:7: [api] operators: write names as",
+            ),
             (format!("{good}connections = 0\n"), "/o.toml:7: [api] connections: "),
             (format!("{good}[moves]\nhysteresis = 91\n"), "/o.toml:8: [moves] hysteresis: "),
             (format!("{good}[moves]\nwaiting = 0\n"), "/o.toml:8: [moves] waiting: "),

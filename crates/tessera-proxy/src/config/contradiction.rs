@@ -55,9 +55,55 @@ pub fn find_zero_time(times: &[(&'static str, Duration)]) -> Contradiction {
     Some((key, "must not be zero: remove the key for the default"))
 }
 
+/// Finds a name that no certificate has: a list compares names as they are, without the kind that identities and logs write
+/// before them (`dns:`, `uri:`).
+#[must_use]
+pub fn find_impossible_name(key: &'static str, names: &[String]) -> Contradiction {
+    let what = names.iter().find_map(|name| match name.as_str() {
+        "" => Some("a name is empty: remove it"),
+        name if name.contains('*') => Some("names are compared as they are: list each name"),
+        name if has_kind(name) => Some(WITHOUT_KIND),
+        _ => None,
+    })?;
+    Some((key, what))
+}
+
+/// Finds a DNS name or URI that is written with its kind.
+#[must_use]
+pub fn find_name_with_kind(key: &'static str, names: &[String]) -> Contradiction {
+    names.iter().any(|name| has_kind(name)).then_some((key, WITHOUT_KIND))
+}
+
+const WITHOUT_KIND: &str = "write names as certificates have them, without `dns:` or `uri:`";
+
+fn has_kind(name: &str) -> bool {
+    ["dns:", "uri:"]
+        .iter()
+        .any(|kind| name.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(kind)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_no_certificate_has_is_found() {
+        let find = |name: &str| find_impossible_name("admit", &["a.example".into(), name.into()]);
+        for name in ["b.example", "spiffe://x/dns:y", "urn:x", "dns.example", "\u{e9}\u{e9}"] {
+            assert_eq!(find(name), None, "{name}");
+        }
+        for (name, what) in [
+            ("dns:b.example", "without `dns:` or `uri:`"),
+            ("DNS:b.example", "without `dns:` or `uri:`"),
+            ("uri:spiffe://x/y", "without `dns:` or `uri:`"),
+            ("*.example", "list each name"),
+            ("", "remove it"),
+        ] {
+            assert!(find(name).unwrap().1.ends_with(what), "{name}");
+        }
+        assert_eq!(find_name_with_kind("names", &["*.example".into(), String::new()]), None);
+        assert!(find_name_with_kind("names", &["dns:a.example".into()]).is_some());
+    }
 
     #[test]
     fn two_listeners_at_one_address_are_refused_but_at_port_0() {

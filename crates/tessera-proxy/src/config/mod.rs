@@ -17,7 +17,8 @@ use tessera_kit::{ProgramError, files};
 use toml::de::DeTable;
 
 pub use self::contradiction::{
-    Contradiction, check_listeners, find_zero_count, find_zero_time, wrong,
+    Contradiction, check_listeners, find_impossible_name, find_name_with_kind, find_zero_count,
+    find_zero_time, wrong,
 };
 pub use self::explain::nearest;
 pub use self::values::{ByteLength, FilePath, Seconds};
