@@ -8,7 +8,7 @@ use tessera_proxy::stores::Stores;
 use tessera_vault::WrappingPurpose;
 
 use crate::config::{EdgeConfig, LoadedEdge, NamedBy, ServiceSection};
-use crate::{load, signer, tls};
+use crate::{load, signer, tls, warnings};
 
 /// Checks a file, and the files it names, as [`run`](crate::run()) does, and prints what `run` would do.
 ///
@@ -41,6 +41,12 @@ fn tables(edge: &EdgeConfig) -> Result<Vec<Table>, ProgramError> {
     for (name, section) in &edge.service {
         section.ca.as_ref().map(|ca| tls::for_instances(name, ca)).transpose()?;
         tables.push(of_service(name, section));
+    }
+    let warnings = warnings::of(edge)?;
+    if !warnings.is_empty() {
+        let mut table = Table::new("warnings");
+        table.rows("warning", warnings);
+        tables.push(table);
     }
     Ok(tables)
 }

@@ -10,6 +10,7 @@
 //! | `running`, `changes`, `confinement` | a live proxy: listeners, periodic tasks, reloads, its end; what the process may use |
 //! | `envoy` | Envoy as a member: it asks before each request |
 //! | `edge` | requests and moves |
+//! | `warnings` | what is probably not intended |
 //! | `load`, `tls` | what a configuration names |
 //! | `signer` | the signers that hold the private key, if it isn't here |
 //! | `peers`, `state`, `upgrade` | the channel to the other proxies, and clients' state on its way; WebSockets |
@@ -45,6 +46,7 @@ mod tests;
 mod tls;
 mod troubles;
 mod upgrade;
+mod warnings;
 
 pub use self::check::{check, summary};
 #[cfg(feature = "demo")]

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tessera_kit::ProgramError;
-use tessera_proxy::address::DialAddress;
+use tessera_kit::{ProgramError, hex};
+use tessera_proxy::address::{DialAddress, ListenAddress};
 use tessera_proxy::config::{
     Contradiction, check_listeners, find_impossible_name, find_name_with_kind, find_zero_count,
     find_zero_time, wrong,
 };
+use tessera_proxy::stores::SitesSection;
 use tessera_signer::SignerAddress;
 
 use super::{
@@ -164,12 +165,39 @@ impl ProxySection {
                 "must be the host and the port at which clients reach this proxy: `a.example:443`",
             ));
         }
-        let sites = self.one_time_keys.as_ref()?;
-        sites.vault_name.is_none().then_some((
+        self.one_time_keys.as_ref().and_then(find_wrong_site)
+    }
+}
+
+fn find_wrong_site(sites: &SitesSection) -> Contradiction {
+    let vault = |name: &str| hex::decode(name).filter(|name| name.len() == 16);
+    let Some(own) = sites.vault_name.as_deref().and_then(vault) else {
+        return Some((
             "one-time-keys.vault-name",
             "must be set to 32 hexadecimal digits, by which others know this vault: openssl rand -hex 16 prints them",
-        ))
+        ));
+    };
+    let others: Option<Vec<_>> = sites.others.iter().map(|it| vault(&it.vault_name)).collect();
+    match others {
+        None => {
+            return Some((
+                "one-time-keys.others",
+                "the `vault-name` of each must be the 32 hexadecimal digits of that proxy's vault",
+            ));
+        }
+        Some(others) if others.contains(&own) => {
+            return Some((
+                "one-time-keys.others",
+                "has the `vault-name` of this proxy: give each proxy its own, and list only the others",
+            ));
+        }
+        Some(_) => (),
     }
+    let is_tcp = matches!(sites.listen, ListenAddress::Everywhere(_) | ListenAddress::Tcp(_));
+    (!is_tcp).then_some((
+        "one-time-keys.listen",
+        "must be an address and a port: the other proxies reach the vault by TCP",
+    ))
 }
 
 impl EnvoysSection {
@@ -417,6 +445,26 @@ mod tests {
         assert_eq!(envoys("pool = \"www\"\nserver-names = [\"*.example\"]"), "");
         let with_kind = envoys("pool = \"www\"\nserver-names = [\"dns:www.example\"]");
         assert!(with_kind.contains("[envoys] server-names: write names as"), "{with_kind}");
+        let sites = |from: &str, to: &str| {
+            let (own, other) = ("0f".repeat(16), "1f".repeat(16));
+            let table = format!(
+                "one-time-keys = {{ listen = \":9444\", vault-name = \"{own}\", ca = \"p.pem\", certificate = \"a.pem\", \
+                 others = [{{ address = \"b:1\", server-name = \"b\", vault-name = \"{other}\" }}] }}"
+            );
+            problem(&GOOD.replacen("site = \"north\"", &table.replace(from, to), 1))
+        };
+        assert_eq!(sites("", ""), "");
+        let (other, own) = ("1f".repeat(16), "0F".repeat(16));
+        for (from, to, begins) in [
+            ("0f0f", "xf0f", "vault-name: must be set"),
+            ("0f0f", "0f", "vault-name: must be set"),
+            ("1f1f", "1f", "others: the `vault-name`"),
+            (&other, &own, "others: has the"),
+            (":9444", "systemd:keys", "listen: must be"),
+        ] {
+            let problem = sites(from, to);
+            assert!(problem.contains(&format!("[proxy.one-time-keys] {begins}")), "{problem}");
+        }
         let signer = |more: &str, servers: &str| {
             let table = format!(
                 "{more}signer = {{ servers = [{servers}], name = \"www\", ca = \"s.pem\", certificate = \"a.pem\" }}"

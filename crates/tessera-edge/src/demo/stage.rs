@@ -65,6 +65,8 @@ pub(crate) struct Proxy {
     /// The address of its service.
     #[cfg(test)]
     pub(crate) instance: SocketAddr,
+    #[cfg(test)]
+    pub(crate) health: Health,
     pub(crate) service: Arc<CountingService>,
 }
 
@@ -160,6 +162,8 @@ impl Stage {
             peers: at_port(peers),
             #[cfg(test)]
             instance,
+            #[cfg(test)]
+            health,
             service,
         };
         self.proxies.insert(name, proxy);

@@ -100,6 +100,11 @@ impl Edge {
         self.services.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether what the table shows as this proxy's clients are surely its own.
+    pub(crate) fn may_own(&self) -> bool {
+        self.table.is_sure_for(&self.lease) && self.lease.is_held()
+    }
+
     /// Waits until `is_so` holds for what the table has of a client and of the proxies; false if it doesn't in time.
     async fn wait_until(&self, client: &ClientName, is_so: impl Fn() -> bool) -> bool {
         let deadline = Instant::now() + PATIENCE;

@@ -10,6 +10,7 @@ use tessera_bindings::{Bindings, ProxyEntry, ProxyName};
 use tessera_kit::clock::unix;
 use tessera_kit::live::LiveTarget;
 use tessera_kit::{ProgramError, hex};
+use tessera_proxy::admin::Condition;
 use tessera_proxy::gate::Gate;
 use tessera_proxy::http::client::Tls;
 use tessera_proxy::listen::{ListenOptions, Listener, listen_private};
@@ -35,7 +36,7 @@ use crate::peers::Peers;
 use crate::places::Places;
 use crate::signer::{self, ProxySigner};
 use crate::troubles::Troubles;
-use crate::{changes, load, tls};
+use crate::{changes, load, tls, warnings};
 
 /// A proxy that takes connections.
 pub(crate) struct RunningEdge {
@@ -85,6 +86,9 @@ impl RunningEdge {
     ) -> Result<Self, ProgramError> {
         let (pool, proxy) = (&configuration.pool, &configuration.proxy);
         let leaf = tls::leaf(proxy)?;
+        for warning in warnings::of(configuration)? {
+            tracing::warn!("{warning}");
+        }
         let stores = match &configuration.ext_authz {
             // Envoy's keys are those of `tessera stek`.
             Some(_) => Stores::in_memory(),
@@ -171,6 +175,7 @@ impl RunningEdge {
         let tasks = vec![
             tokio::spawn(edge.clone().take_steps(changed)),
             tokio::spawn(take_periodic_steps(edge.clone())),
+            tokio::spawn(show_lease(edge.clone(), beginning.health.condition("pool"))),
             tokio::spawn(keep_stores(stores.clone())),
         ];
         let [clients_end, peers_end] = [(); 2].map(|()| watch::Sender::new(false));
@@ -343,6 +348,20 @@ async fn take_periodic_steps(edge: Arc<Edge>) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         edge.take_periodic_steps().await;
+    }
+}
+
+/// Shows whether this proxy may serve state: others may own its clients without its lease.
+async fn show_lease(edge: Arc<Edge>, condition: Condition) {
+    const LOOK: Duration = Duration::from_millis(250);
+    loop {
+        match edge.may_own() {
+            true => condition.holds(),
+            false => condition.fails(
+                "no lease: the store can't be reached, this process stood still, or another has its [proxy] name",
+            ),
+        }
+        tokio::time::sleep(LOOK).await;
     }
 }
 

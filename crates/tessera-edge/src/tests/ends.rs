@@ -43,3 +43,13 @@ async fn a_proxy_that_ends_owns_its_clients_until_their_requests_have_ended() {
     let left = world.edge("a").metrics.left();
     assert_eq!(left, 1, "it wasn't drained");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_without_its_lease_is_not_ready() {
+    let world = World::start(&["a"], "").await;
+    let health = &world.proxies["a"].health;
+    until("it is ready", || health.is_ready()).await;
+    world.edge("a").lease.leave().await.unwrap();
+    until("it isn't ready", || !health.is_ready()).await;
+    assert!(health.reasons()[0].starts_with("pool: no lease: "), "{:?}", health.reasons());
+}

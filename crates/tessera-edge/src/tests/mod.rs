@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod attacks;
+mod checks;
 mod clients;
 mod ends;
 mod envoy;

@@ -150,6 +150,35 @@ pub struct EtcdSection {
     pub plaintext_on_private_network: bool,
 }
 
+impl EtcdSection {
+    /// Finds what could never connect, or not as it looks.
+    ///
+    /// # Errors
+    /// `[section] etcd.key: ` and what to do.
+    pub(super) fn check(&self, section: &str) -> Result<(), ProgramError> {
+        let is_wrong = |endpoint: &&String| {
+            let address = endpoint.parse::<DialAddress>();
+            !matches!(address, Ok(DialAddress::Tcp(_) | DialAddress::Name(_)))
+        };
+        if let Some(endpoint) = self.endpoints.iter().find(is_wrong) {
+            let what = format!(
+                "{endpoint:?}: write the host and the port alone, such as \"etcd-1.internal:2379\"; `ca` and \
+                 `server-name` are for TLS"
+            );
+            return wrong(section, "etcd.endpoints", what);
+        }
+        if self.endpoints.is_empty() {
+            return wrong(section, "etcd.endpoints", "names no member");
+        }
+        let of_tls = [&self.ca, &self.certificate, &self.key].into_iter().any(Option::is_some);
+        if self.plaintext_on_private_network && (of_tls || self.server_name.is_some()) {
+            let what = "is without TLS: remove it, or `ca`, `server-name`, `certificate` and `key`";
+            return wrong(section, "etcd.plaintext-on-private-network", what);
+        }
+        Ok(())
+    }
+}
+
 /// Where a fleet keeps its one-time keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -197,4 +226,40 @@ pub struct SiteSection {
 
 fn default_prefix() -> String {
     "/tessera/".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Document;
+
+    use super::*;
+
+    #[test]
+    fn an_etcd_that_could_not_be_reached_as_it_is_written_is_an_error() {
+        let problem = |text: &str| {
+            let document = Document::from_text(Path::new("/x.toml"), text.to_owned());
+            let checked = document.parse::<EtcdSection>().unwrap().check("pool");
+            checked.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        for good in [
+            "endpoints = [\"e-1.internal:2379\", \"[2001:db8::1]:2379\"]\nca = \"c.pem\"\nserver-name = \"e\"",
+            "endpoints = [\"192.0.2.1:2379\"]\nplaintext-on-private-network = true",
+        ] {
+            assert_eq!(problem(good), "");
+        }
+        for (bad, begins) in [
+            ("endpoints = [\"a:1\", \"http://b:2379\"]", "endpoints: \"http://b:2379\": write"),
+            ("endpoints = [\"https://b:2379\"]", "endpoints: \"https://b:2379\": write"),
+            ("endpoints = [\"b\"]", "endpoints: \"b\": write"),
+            ("endpoints = [\"unix:/run/etcd\"]", "endpoints: \"unix:/run/etcd\": write"),
+            ("endpoints = []", "endpoints: names no member"),
+            (
+                "endpoints = [\"b:1\"]\nca = \"c.pem\"\nplaintext-on-private-network = true",
+                "plaintext-on-private-network: is without TLS",
+            ),
+        ] {
+            let problem = problem(bad);
+            assert!(problem.starts_with(&format!("[pool] etcd.{begins}")), "{problem}");
+        }
+    }
 }

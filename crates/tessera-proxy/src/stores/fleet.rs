@@ -435,6 +435,7 @@ pub fn etcd_client(
     etcd: &EtcdSection,
     deadline: Duration,
 ) -> Result<EtcdClient, ProgramError> {
+    etcd.check(section)?;
     let transport = match (&etcd.ca, &etcd.server_name) {
         (Some(ca), Some(server_name)) => {
             let settings =
