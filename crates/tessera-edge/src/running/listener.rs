@@ -121,6 +121,10 @@ impl ListenerContext {
     }
 }
 
+/// How long connections of other proxies may be quiet, and their ends not read: at least as long as those of their clients.
+const PEERS_IDLE: Duration = Duration::from_secs(3600);
+const PEERS_STALL: Duration = Duration::from_secs(300);
+
 /// Returns the limits of the listener for other proxies, which may share an address. Those of `[limits]` are for clients: they
 /// would have other proxies' connections closed.
 pub(super) fn peers_gate(limits: &Limits) -> GateSettings {
@@ -131,11 +135,26 @@ pub(super) fn peers_gate(limits: &Limits) -> GateSettings {
         handshakes: None,
         handshakes_per_address: None,
         new_per_second_per_address: None,
-        ..limits.gate()
+        idle: PEERS_IDLE.max(limits.answer),
+        write: PEERS_STALL,
     }
 }
 
-/// Returns how connections are served.
+/// Returns how other proxies' connections are served: what they forward is within the limits that hold where its client came.
+pub(super) fn peers_options(limits: &Limits, drain: Duration) -> ServerOptions {
+    ServerOptions {
+        head_bytes: 1 << 20,
+        head_fields: 1024,
+        body: BodyLimits { max_len: u64::MAX, idle: PEERS_STALL },
+        streams: 1000,
+        head_time: Duration::from_secs(60),
+        stall_time: PEERS_STALL,
+        idle_time: PEERS_IDLE,
+        ..options(limits, drain)
+    }
+}
+
+/// Returns how clients' connections are served.
 pub(super) fn options(limits: &Limits, drain: Duration) -> ServerOptions {
     ServerOptions {
         head_bytes: u32::try_from(limits.header_bytes).unwrap_or(u32::MAX),

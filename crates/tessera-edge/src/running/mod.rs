@@ -179,22 +179,22 @@ impl RunningEdge {
             tokio::spawn(keep_stores(stores.clone())),
         ];
         let [clients_end, peers_end] = [(); 2].map(|()| watch::Sender::new(false));
-        let options =
-            Arc::new(listener::options(&configuration.limits, configuration.process.drain));
-        let drain = configuration.process.drain;
+        let (limits, drain) = (&configuration.limits, configuration.process.drain);
         let listen = |audience, acceptor: &Acceptor, listener, ending: &watch::Sender<bool>| {
             // What others have forwarded had `drain` before, with the requests of clients.
             let limit = if audience == Audience::Peers { drain.min(LEASE) } else { drain };
-            let gate = match audience {
-                Audience::Clients => configuration.limits.gate(),
-                Audience::Peers => listener::peers_gate(&configuration.limits),
+            let (gate, options) = match audience {
+                Audience::Clients => (limits.gate(), listener::options(limits, drain)),
+                Audience::Peers => {
+                    (listener::peers_gate(limits), listener::peers_options(limits, drain))
+                }
             };
             let context = ListenerContext {
                 audience,
                 acceptor: acceptor.clone(),
                 gate: Gate::new(gate.into()),
                 edge: edge.clone(),
-                options: options.clone(),
+                options: Arc::new(options),
                 ending: ending.clone(),
                 troubles: Arc::new(Troubles::new()),
             };

@@ -34,7 +34,7 @@ fn a_certificate_that_the_other_proxies_would_refuse_is_an_error() {
     assert!(check(&good, &pool, "a.internal:9443", "").is_ok());
     let for_ip = pool.issue_with(&["192.0.2.1"], |_| ());
     assert!(check(&for_ip, &pool, "192.0.2.1:9443", "").is_ok());
-    let [no_client, no_server] = [1, 0].map(|at| {
+    let [no_client, no_server] = [0, 1].map(|at| {
         pool.issue_with(&["a.internal"], |params| drop(params.extended_key_usages.remove(at)))
     });
     for (peer, address, why) in [

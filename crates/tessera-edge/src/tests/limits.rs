@@ -147,14 +147,12 @@ async fn the_clients_of_a_proxy_that_never_comes_back_are_released() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_hang_block_no_question_for_a_clients_state() {
-    let more = "[limits]\nstreams = 1\n\
-                [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let more = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
     let world = World::start(&["b", "a"], more).await;
     let name = ClientName::new("dns:drone.example").unwrap();
     let generation = world.bindings.bind(&name, &proxy("a")).await.unwrap().generation;
     let b = world.edge("b");
     until("it is bound", || b.table.binding(&name).is_some()).await;
-    // More than the connections to another proxy carry, with one request at a time each.
     let mut hanging = Vec::new();
     let request = format!("GET /hang HTTP/1.1\r\nHost: {ORIGIN}\r\n\r\n");
     let hang = || world.executed_at("a").iter().filter(|it| it.ends_with("/hang")).count();
@@ -163,8 +161,7 @@ async fn requests_that_hang_block_no_question_for_a_clients_state() {
         stream.write_all(request.as_bytes()).await.unwrap();
         hanging.push(stream);
     }
-    // Calls may wait on a connection until that reports how many it takes.
-    until("they hang", || hang() >= 16).await;
+    until("they hang", || hang() == 80).await;
     let to = world.table.proxy(&proxy("a")).unwrap().forward;
     let state = b.peers.state(&to, &name, generation).await;
     drop(hanging);
@@ -174,18 +171,21 @@ async fn requests_that_hang_block_no_question_for_a_clients_state() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_of_clients_do_not_hold_for_other_proxies() {
-    let more = "[limits]\nconnections-per-address = 3\n\
+    let more = "[limits]\nconnections-per-address = 3\nbody = 10\nheader-bytes = 8192\n\
                 [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
     let world = World::start(&["a", "b", "c"], more).await;
     let name = ClientName::new("dns:drone.example").unwrap();
     let generation = world.bindings.bind(&name, &proxy("a")).await.unwrap().generation;
     let to = world.table.proxy(&proxy("a")).unwrap().forward;
     for at in ["b", "c"] {
-        let mut request = Request::get(format!("https://{ORIGIN}/")).body(Body::empty()).unwrap();
+        let request = Request::post(format!("https://{ORIGIN}/echo"));
+        let request = request.header("x-long", "x".repeat(20_000));
+        let mut request = request.body(Body::full("0123456789a".into())).unwrap();
         fields::name_to_proxy(request.headers_mut(), &name, generation);
         let deadline = Deadline::after(Duration::from_secs(20));
         let peers = &world.edge(at).peers;
-        assert!(peers.forward(&to, request, deadline).await.is_ok(), "{at}");
+        let answered = peers.forward(&to, request, deadline).await;
+        assert!(answered.is_ok_and(|it| it.status() == StatusCode::OK), "{at}");
         // By another connection, while that one is kept.
         assert!(peers.state(&to, &name, generation).await.is_ok(), "{at}");
     }
