@@ -61,6 +61,10 @@ pub fn main() -> ExitCode {
         Command::Orchestrator { task } => orchestrator(task),
         #[cfg(feature = "lab")]
         Command::Lab { experiment } => lab::run(experiment),
+        #[cfg(not(feature = "lab"))]
+        Command::Lab { .. } => ended(Err(ProgramError::settings(
+            "this build has no laboratory: run `cargo lab` in a copy of the source",
+        ))),
         Command::Advise(arguments) => ended(advise::run(*arguments)),
         Command::Completions { shell } => ended(completions::write(shell)),
         Command::Manual { directory } => ended(manual::write(&directory)),

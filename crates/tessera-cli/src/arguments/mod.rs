@@ -242,6 +242,14 @@ Examples:
         experiment: Lab,
     },
 
+    /// Explains where the laboratory is.
+    #[cfg(not(feature = "lab"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Lab {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        experiment: Vec<std::ffi::OsString>,
+    },
+
     /// Recommends a way of reconnecting for a deployment, with a measured cost for each reason.
     ///
     /// Facts rule ways out. Of the rest, the safest is recommended; a less safe one only if its saving was measured and
@@ -289,6 +297,16 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[cfg(not(feature = "lab"))]
+    #[test]
+    fn a_build_without_the_laboratory_understands_what_is_asked_of_it() {
+        for line in [&["tessera", "lab"][..], &["tessera", "lab", "reconnect", "--rtt", "1ms"]] {
+            let parsed = Arguments::try_parse_from(line).unwrap();
+            assert!(matches!(parsed.command, Command::Lab { .. }));
+        }
+        assert!(!Arguments::command().render_help().to_string().contains("lab"));
     }
 
     #[cfg(feature = "lab")]
