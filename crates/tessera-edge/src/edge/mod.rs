@@ -36,7 +36,7 @@ pub(crate) use self::abandoned::GoneOwners;
 pub(crate) use self::requests::{ClientConnection, alt_svc};
 pub(crate) use self::routing::Routed;
 #[cfg(test)]
-pub(crate) use self::{forwarded::LAST_CHANGES, requests::OwnRequest};
+pub(crate) use self::{forwarded::LAST_CHANGES, moves::Preparation, requests::OwnRequest};
 use crate::clients::Clients;
 use crate::metrics::Metrics;
 use crate::names::Naming;
@@ -86,7 +86,7 @@ pub(crate) struct Settings {
 }
 
 /// The most clients that are released at a time, because they have been away for long.
-const RELEASES: usize = 100;
+pub(crate) const RELEASES: usize = 100;
 
 /// How long a request waits for a change of the table that must be under way.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -150,32 +150,32 @@ impl Edge {
                 "steps that are due wait for the store: {error}"
             );
         }
-        self.release_idle().await;
+        self.release_idle(Instant::now()).await;
         self.release_abandoned(Instant::now()).await;
         self.metrics.follow(self.table.len(), self.lease.is_held());
     }
 
     /// Forgets clients that have been away for long, and releases some of them.
-    async fn release_idle(&self) {
+    pub(crate) async fn release_idle(&self, now: Instant) {
         let away = self.settings.idle;
         let mut released = 0;
-        for name in self.clients.idle(Instant::now(), away) {
+        for name in self.clients.idle(now, away) {
             let binding = self.table.binding(&name).filter(|it| it.owner() == &self.own);
             let Some(binding) = binding else {
-                self.clients.forget(&name, Instant::now(), away);
+                self.clients.forget(&name, now, away);
                 continue;
             };
-            self.clients.know(&name, Instant::now());
+            self.clients.know(&name, now);
             // Each release takes a while, in which the next client may come back.
-            if released == RELEASES || !self.clients.is_idle(&name, Instant::now(), away) {
+            if released == RELEASES || !self.clients.is_idle(&name, now, away) {
                 continue;
             }
             released += 1;
             match self.bindings.release(&name, binding.generation, &self.own).await {
-                Ok(_) => self.clients.forget(&name, Instant::now(), away),
+                Ok(_) => self.clients.forget(&name, now, away),
                 Err(BindingError::Store(_)) => return,
                 // It is moving: later.
-                Err(_) => drop(self.clients.at(&name, Instant::now())),
+                Err(_) => drop(self.clients.at(&name, now)),
             }
         }
     }

@@ -26,11 +26,11 @@ use super::Edge;
 use crate::metrics::MoveStep;
 
 /// What a binding has of a move to this proxy.
-struct Preparation {
-    owner: ProxyName,
-    import: Option<Import>,
+pub(crate) struct Preparation {
+    pub(crate) owner: ProxyName,
+    pub(crate) import: Option<Import>,
     /// Of the client's state, as far as it is known.
-    version: u64,
+    pub(crate) version: u64,
 }
 
 /// How many clients may prepare here at a time; others wait.
@@ -165,7 +165,7 @@ impl Edge {
     }
 
     /// Imports a client's state, and has its owner announce this proxy. False if the move is over meanwhile.
-    async fn prepare(
+    pub(crate) async fn prepare(
         &self,
         client: &ClientName,
         generation: Generation,

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::world::{World, connect, read_until, until};
 use crate::demo::{ORIGIN, proxy};
-use crate::edge::BINDING;
+use crate::edge::{BINDING, RELEASES};
 use crate::fields;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -265,4 +265,33 @@ async fn one_client_or_address_does_not_take_all_websockets() {
         }
     };
     assert!(timeout(Duration::from_secs(20), again).await.is_ok(), "none is given back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_are_away_are_released_some_at_a_time_and_not_one_that_is_back() {
+    const MORE: usize = RELEASES + 50;
+    let world = World::start(&["a"], "[clients]\nnamed-by = \"cookie\"\nidle = \"1h\"\n").await;
+    let a = world.edge("a");
+    let client = |at: usize| ClientName::new(format!("client-{at}")).unwrap();
+    for at in 0..MORE {
+        world.bindings.bind(&client(at), &proxy("a")).await.unwrap();
+    }
+    until("all are known", || (0..MORE).all(|at| a.clients.get(&client(at)).is_some())).await;
+    let later = Instant::now() + Duration::from_secs(2 * 3600);
+    assert_eq!(a.clients.idle(later, a.settings.idle).len(), MORE);
+    a.release_idle(later).await;
+    until("some are released", || a.table.len() == MORE - RELEASES).await;
+    let mut releasing = Box::pin(a.release_idle(later));
+    assert!(futures_util::poll!(&mut releasing).is_pending(), "it releases the first one");
+    // The others come back meanwhile.
+    for at in 0..MORE {
+        a.clients.at(&client(at), later);
+    }
+    releasing.await;
+    until("that one is released", || a.table.len() < MORE - RELEASES).await;
+    // It has followed all that was done.
+    let last = ClientName::new("last").unwrap();
+    world.bindings.bind(&last, &proxy("a")).await.unwrap();
+    until("the last one is bound", || a.table.binding(&last).is_some()).await;
+    assert_eq!(a.table.len(), MORE - RELEASES);
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tessera::resume::Vault as _;
-use tessera_bindings::BindingState;
+use tessera_bindings::{BindingState, ClientName};
 use tokio::time::sleep;
 
 use super::world::{World, until};
 use crate::demo::proxy;
-use crate::edge::Edge;
+use crate::edge::{Edge, Preparation};
+use crate::metrics::MoveStep;
 
 const CERTIFICATES: &str = "[clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
 const WITH_STATE: &str =
@@ -162,4 +163,27 @@ async fn a_request_in_progress_ends_where_it_is_and_its_connection_leaves_afterw
     );
     sleep(Duration::from_millis(50)).await;
     assert_eq!(client.get("/z").await.field("alt-svc"), "h2=\"b.example:443\"; ma=1; persist=1");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_preparation_that_has_waited_until_its_move_was_over_asks_for_nothing() {
+    let world = World::start(&["b", "a"], WITH_STATE).await;
+    let drone = ClientName::new("dns:drone.example").unwrap();
+    world.bindings.bind(&drone, &proxy("a")).await.unwrap();
+    let b = world.edge("b");
+    until("it is bound", || b.table.binding(&drone).is_some()).await;
+    assert_eq!(world.client(Some("drone.example")).get("/").await.status, StatusCode::OK);
+    world.announce(&drone, "b").await;
+    let prepare = async |generation| {
+        let from = Preparation { owner: proxy("a"), import: None, version: 1 };
+        b.prepare(&drone, generation, from).await
+    };
+    let imported = || world.proxies["b"].service.imported().len();
+    let (generation, before) = (b.table.binding(&drone).unwrap().generation, imported());
+    assert_eq!(prepare(generation).await, Ok(false), "it was announced meanwhile");
+    world.bindings.abort(&drone, generation).await.unwrap();
+    let is_over = || matches!(b.table.binding(&drone).unwrap().state, BindingState::Stable { .. });
+    until("it is given up", is_over).await;
+    assert_eq!(prepare(generation).await, Ok(false), "it was given up meanwhile");
+    assert_eq!((imported(), b.metrics.steps(MoveStep::Failed)), (before, 0));
 }
