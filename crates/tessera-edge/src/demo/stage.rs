@@ -6,6 +6,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -281,12 +282,20 @@ pub(crate) async fn until(otherwise: &str, is_so: impl Fn() -> bool) -> Result<(
     Ok(())
 }
 
-/// Returns ports that are free now.
+/// Returns ports that are free now, and stay so: each is returned once, and connections get theirs from 32768 on (Linux).
 fn free_ports() -> io::Result<[u16; 3]> {
-    let held = [(); 3].map(|()| std::net::TcpListener::bind("127.0.0.1:0"));
+    const PORTS: std::ops::Range<u32> = 15_000..32_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let mut ports = [0; 3];
-    for (port, listener) in ports.iter_mut().zip(held) {
-        *port = listener?.local_addr()?.port();
+    for port in &mut ports {
+        let mut candidates = PORTS.map(|_| {
+            let number = NEXT
+                .fetch_add(1, Ordering::Relaxed)
+                .wrapping_add(std::process::id().wrapping_mul(61));
+            u16::try_from(PORTS.start + number % (PORTS.end - PORTS.start)).unwrap_or_default()
+        });
+        let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+        *port = candidates.find(is_free).ok_or(io::ErrorKind::AddrInUse)?;
     }
     Ok(ports)
 }

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tessera_kit::ProgramError;
 
@@ -43,17 +44,18 @@ impl Drop for Files {
     }
 }
 
-/// Another program may already have a directory of this name.
+/// Another program may already have a directory of this name. None of this process gets the name of an earlier one: what still
+/// runs there would write into it.
 fn directory() -> Result<PathBuf, ProgramError> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
     let parent = std::env::temp_dir();
-    let mut number = 0;
+    let mut tries = 0;
     loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = parent.join(format!("tessera-demo-{}-{number}", std::process::id()));
         match DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 100 => {
-                number += 1
-            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < 100 => tries += 1,
             Err(error) => return Err(cannot(&path, &error)),
         }
     }
@@ -61,4 +63,19 @@ fn directory() -> Result<PathBuf, ProgramError> {
 
 fn cannot(path: &Path, error: &io::Error) -> ProgramError {
     ProgramError::failed(path.display(), format_args!("{error}; set $TMPDIR to another directory"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_directory_has_the_name_of_an_earlier_one() {
+        let first = Files::make().unwrap();
+        let path = first.path("");
+        first.write("x", "x").unwrap();
+        drop(first);
+        assert!(!path.exists());
+        assert_ne!(Files::make().unwrap().path(""), path);
+    }
 }
