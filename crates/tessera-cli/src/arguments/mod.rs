@@ -299,16 +299,6 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
-    #[cfg(not(feature = "lab"))]
-    #[test]
-    fn a_build_without_the_laboratory_understands_what_is_asked_of_it() {
-        for line in [&["tessera", "lab"][..], &["tessera", "lab", "reconnect", "--rtt", "1ms"]] {
-            let parsed = Arguments::try_parse_from(line).unwrap();
-            assert!(matches!(parsed.command, Command::Lab { .. }));
-        }
-        assert!(!Arguments::command().render_help().to_string().contains("lab"));
-    }
-
     #[cfg(feature = "lab")]
     #[test]
     fn endpoints_are_started_as_the_lab_does() {
