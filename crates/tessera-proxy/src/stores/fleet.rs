@@ -4,32 +4,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tessera::auth::{Credential, PeerVerifier};
 use tessera::resume::{Incarnation, Receipts, TicketKeys, Vault};
-use tessera::{ClientConfig, ServerConfig};
-use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
+use tessera_etcd::{EtcdVault, VaultOptions};
 use tessera_kit::clock::unix;
-use tessera_kit::{KeySource, ProgramError, SettingFile, credential, hex, trust};
+use tessera_kit::{KeySource, ProgramError, SettingFile};
 use tessera_ring::{FleetRing, RingOptions};
-use tessera_sites::{
-    ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteAnswers, SiteProof, SiteServer,
-    TlsSiteChannel, client_config, server_config,
-};
 use tessera_store::Store;
-use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
+use tessera_tokio::Answers;
 use tessera_vault::{
-    EpochKey, MemoryVault, MovingVault, ServerState, SiteVault, TicketKeyRing, WrappingKeys,
-    WrappingPurpose,
+    EpochKey, MemoryVault, ServerState, SiteVault, TicketKeyRing, WrappingKeys, WrappingPurpose,
 };
-use tokio::net::TcpListener;
-use tokio::sync::watch;
 
-use super::config::{EtcdSection, Fleet, FleetVault, SitesSection};
+use super::config::{Fleet, FleetVault, SitesSection};
+use super::epoch_keys;
+use super::etcd::etcd_client;
 use super::receipts::VaultReceipts;
 use super::sidecars::EnvoyPool;
+use super::sites::{SiteHome, Sites};
 use super::wrapping_key::one_wrapping_key;
-use super::{CAPACITY, LIFETIME, epoch_keys};
-use crate::address::ListenAddress;
 
 /// The stores of one server of a fleet.
 pub(super) struct FleetStores {
@@ -54,21 +46,6 @@ struct Epochs {
     setting: String,
     path: PathBuf,
     keys: Arc<WrappingKeys>,
-}
-
-/// This server's own vault, and the channel to those of the others.
-struct Sites {
-    site: Arc<SiteVault>,
-    home: Home,
-    /// Dropped with the stores, which ends the server for other sites.
-    _end: watch::Sender<()>,
-}
-
-enum Home {
-    Memory(Arc<MemoryVault>),
-    /// Its secrets move with their clients.
-    Moving(Arc<MovingVault>),
-    State(Arc<ServerState>),
 }
 
 /// What the servers of a pool share, in any store. Each has a vault of its own, and one-time keys move with their clients.
@@ -143,10 +120,8 @@ impl FleetStores {
     /// Returns the vault whose secrets move with their clients.
     pub(super) fn moving(&self) -> Option<Arc<SiteVault>> {
         match &self.one_time_keys {
-            OneTimeKeys::Sites(sites @ Sites { home: Home::Moving(_), .. }) => {
-                Some(sites.site.clone())
-            }
-            _ => None,
+            OneTimeKeys::Sites(sites) => sites.moving(),
+            OneTimeKeys::Etcd { .. } | OneTimeKeys::Nowhere(_) => None,
         }
     }
 
@@ -187,9 +162,7 @@ impl FleetStores {
     pub(super) fn answers(&self) -> Option<Arc<dyn Answers>> {
         match &self.one_time_keys {
             OneTimeKeys::Etcd { vault, .. } => Some(vault.clone()),
-            OneTimeKeys::Sites(sites) => {
-                Some(Arc::new(SiteAnswers::new(sites.site.clone(), PATIENCE)))
-            }
+            OneTimeKeys::Sites(sites) => Some(Arc::new(sites.answers())),
             OneTimeKeys::Nowhere(_) => None,
         }
     }
@@ -221,13 +194,7 @@ impl FleetStores {
             OneTimeKeys::Etcd { epochs, .. } => {
                 epochs.keys.purge(unix());
             }
-            OneTimeKeys::Sites(sites) => match &sites.home {
-                Home::Memory(vault) => {
-                    vault.purge(unix());
-                }
-                Home::Moving(vault) => vault.purge(unix()),
-                Home::State(_) => (),
-            },
+            OneTimeKeys::Sites(sites) => sites.purge(),
             OneTimeKeys::Nowhere(_) => (),
         }
     }
@@ -242,8 +209,8 @@ impl FleetStores {
 
     pub(super) fn state(&self) -> Option<Arc<ServerState>> {
         match &self.one_time_keys {
-            OneTimeKeys::Sites(Sites { home: Home::State(state), .. }) => Some(state.clone()),
-            _ => None,
+            OneTimeKeys::Sites(sites) => sites.state(),
+            OneTimeKeys::Etcd { .. } | OneTimeKeys::Nowhere(_) => None,
         }
     }
 }
@@ -273,97 +240,6 @@ impl Epochs {
         installed.map_err(|error| ProgramError::in_file(&self.path, error))?;
         epoch_keys::parse(file, &text)
     }
-}
-
-impl Sites {
-    /// Loads the verifier and the credential from the files of the section `[label]`.
-    fn files(
-        label: &str,
-        sites: &SitesSection,
-    ) -> Result<(Arc<dyn PeerVerifier>, Credential), ProgramError> {
-        let settings = ["ca", "certificate", "key"].map(|key| format!("[{label}] {key}"));
-        let [ca, certificate, key] = settings.each_ref().map(String::as_str);
-        let verifier = trust::roots(SettingFile { setting: ca, path: &sites.ca })?;
-        let verifier = Arc::new(trust::remembering(verifier)?);
-        let key_path = sites.key.as_ref().unwrap_or(&sites.certificate);
-        let credential = credential::load(
-            SettingFile { setting: certificate, path: &sites.certificate },
-            SettingFile { setting: key, path: key_path },
-        )?;
-        for other in &sites.others {
-            vault_name(label, &other.vault_name)?;
-        }
-        Ok((verifier, credential))
-    }
-
-    fn open(label: &str, sites: &SitesSection, home: SiteHome) -> Result<Self, ProgramError> {
-        let (verifier, credential) = Self::files(label, sites)?;
-        let provider = tessera_aws_lc::provider();
-        let mut client = ClientConfig::new(provider, verifier.clone());
-        client.credentials = vec![credential.clone()];
-        let connector = Connector::new(client_config(client)?)
-            .with_sessions(Arc::new(MemorySessionStore::default()));
-        let mut others = Vec::new();
-        let mut known = KnownSites::new(verifier);
-        for other in &sites.others {
-            others.push(OtherSite {
-                vault: vault_name(label, &other.vault_name)?,
-                address: other.address.to_string(),
-                server_name: other.server_name.clone(),
-            });
-            let proof = SiteProof::DnsName(other.server_name.clone());
-            known = known.with(other.server_name.clone(), proof);
-        }
-        let channel = TlsSiteChannel::open(&connector, others, ChannelLimits::default());
-        let channel = Arc::new(channel);
-
-        let name = sites.vault_name.as_deref().map(|name| vault_name(label, name)).transpose()?;
-        let (home, site) = match (home, name) {
-            (SiteHome::Stays(Some(state)), _) => {
-                let site = SiteVault::new(state.vault(), channel)
-                    .map_err(|error| ProgramError::failed("the state's vault", error))?;
-                (Home::State(state), site)
-            }
-            (SiteHome::Stays(None), Some(name)) => {
-                let vault = Arc::new(MemoryVault::new(CAPACITY));
-                let site = SiteVault::named(vault.clone(), name, channel);
-                (Home::Memory(vault), site)
-            }
-            (SiteHome::Moves, Some(name)) => {
-                let vault = MemoryVault::new(CAPACITY);
-                let vault = MovingVault::new(vault, name, CAPACITY, LIFETIME, provider.random)
-                    .map_err(|_| ProgramError::Failed("the system has no random bytes".into()))?;
-                let vault = Arc::new(vault);
-                (Home::Moving(vault.clone()), SiteVault::moving(vault, channel))
-            }
-            (_, None) => {
-                return Err(ProgramError::settings(format!(
-                    "[{label}] vault-name is missing: 32 hexadecimal digits, by which others know this vault; openssl \
-                     rand -hex 16 prints them"
-                )));
-            }
-        };
-        let site = Arc::new(site);
-        let acceptor =
-            Acceptor::new(server_config(ServerConfig::new(provider, vec![credential]), known)?);
-        let listener = listen(label, &sites.listen)?;
-        let (end, mut ended) = watch::channel(());
-        let burns = SiteServer::new(site.clone(), ServerLimits::default());
-        tokio::spawn(async move {
-            // Ends when the sender is dropped.
-            let end = async move { while ended.changed().await.is_ok() {} };
-            burns.run(listener, acceptor, end).await;
-        });
-        Ok(Self { site, home, _end: end })
-    }
-}
-
-/// What a site's own vault is.
-enum SiteHome {
-    /// Its secrets stay: in a state directory, or in memory.
-    Stays(Option<Arc<ServerState>>),
-    /// Its secrets move with their clients.
-    Moves,
 }
 
 /// Opens the ring of ticket keys, wrapped under the key that `setting` names.
@@ -396,80 +272,8 @@ fn sites_of<'f>(
     }
 }
 
-fn listen(label: &str, address: &ListenAddress) -> Result<TcpListener, ProgramError> {
-    let bound = match address {
-        ListenAddress::Everywhere(port) => {
-            std::net::TcpListener::bind((std::net::Ipv6Addr::UNSPECIFIED, *port))
-        }
-        ListenAddress::Tcp(address) => std::net::TcpListener::bind(address),
-        other => {
-            return Err(ProgramError::settings(format!(
-                "[{label}] listen: {other}: sites reach each other by TCP: set an address and a port"
-            )));
-        }
-    };
-    let listener = bound.and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        TcpListener::from_std(listener)
-    });
-    listener
-        .map_err(|error| ProgramError::failed(format_args!("[{label}] listen: {address}"), error))
-}
-
-fn vault_name(label: &str, text: &str) -> Result<[u8; 16], ProgramError> {
-    let name = hex::decode(text).and_then(|bytes| <[u8; 16]>::try_from(&bytes[..]).ok());
-    name.ok_or_else(|| {
-        ProgramError::settings(format!(
-            "[{label}] vault-name: {text:?} is not the name of a vault: write 32 hexadecimal digits, as openssl rand \
-             -hex 16 prints them"
-        ))
-    })
-}
-
-/// Creates a client of a section's etcd, without connecting. `section` is the section's name in errors.
-///
-/// # Errors
-/// If a file that it names is invalid.
-pub fn etcd_client(
-    section: &str,
-    etcd: &EtcdSection,
-    deadline: Duration,
-) -> Result<EtcdClient, ProgramError> {
-    etcd.check(section)?;
-    let transport = match (&etcd.ca, &etcd.server_name) {
-        (Some(ca), Some(server_name)) => {
-            let settings =
-                ["ca", "certificate", "key"].map(|key| format!("[{section}] etcd.{key}"));
-            let [ca_setting, certificate, key] = settings.each_ref().map(String::as_str);
-            let verifier = trust::roots(SettingFile { setting: ca_setting, path: ca })?;
-            let provider = tessera_aws_lc::provider();
-            let verifier = Arc::new(trust::remembering(verifier)?);
-            let mut config = ClientConfig::new(provider, verifier);
-            if let Some(path) = &etcd.certificate {
-                let key_path = etcd.key.as_ref().unwrap_or(path);
-                config.credentials = vec![credential::load(
-                    SettingFile { setting: certificate, path },
-                    SettingFile { setting: key, path: key_path },
-                )?];
-            }
-            let connector = Connector::new(config.checked()?);
-            Transport::Tls { connector, server_name: server_name.clone() }
-        }
-        _ if etcd.plaintext_on_private_network => Transport::PlaintextOnPrivateNetwork,
-        _ => {
-            return Err(ProgramError::settings(format!(
-                "[{section}] etcd: set ca and server-name, which verify the certificates of its members"
-            )));
-        }
-    };
-    Ok(EtcdClient::new(etcd.endpoints.clone(), transport, deadline))
-}
-
 /// There is one key, replaced only while all servers are down: its id carries no information.
 const RING_KEY_ID: [u8; 16] = *b"tunnel ring key\0";
 
 /// Plenty for a healthy cluster; if it hangs, clients wait this long.
 const ETCD_DEADLINE: Duration = Duration::from_millis(250);
-
-/// How long a client waits for another site to burn its key; then it receives `unknown`.
-const PATIENCE: Duration = Duration::from_secs(2);

@@ -2,12 +2,15 @@
 //!
 //! They are in memory, in a directory that survives a restart, or shared by a fleet. A reload keeps them.
 
+mod capacity;
 mod config;
 mod epoch_keys;
+mod etcd;
 mod fleet;
 mod receipts;
 mod shared;
 mod sidecars;
+mod sites;
 mod wrapping_key;
 
 use std::convert::Infallible;
@@ -24,9 +27,11 @@ use tessera_vault::{
 };
 use tokio::task::spawn_blocking;
 
+use self::capacity::CAPACITY;
 pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection, StoresSection};
+pub use self::etcd::etcd_client;
 use self::fleet::FleetStores;
-pub use self::fleet::{PoolStores, etcd_client};
+pub use self::fleet::PoolStores;
 use self::receipts::VaultReceipts;
 pub use self::shared::open_store;
 pub use self::sidecars::{EnvoyPool, SidecarRing};
@@ -279,12 +284,6 @@ async fn keep_state(state: Arc<ServerState>) -> Result<(), ProgramError> {
 
 /// The interval of maintenance: an expired one-time key may remain this long.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
-
-/// No one-time key lives longer: the lifetime of tickets.
-const LIFETIME: Duration = Duration::from_secs(24 * 3600);
-
-/// The most one-time keys; each takes a few hundred bytes once it exists.
-const CAPACITY: usize = 1_000_000;
 
 /// A ticket key seals for two hours, and opens for another day: the lifetime of tickets.
 const ROTATION: Rotation = Rotation {

@@ -8,7 +8,7 @@ use tessera_kit::ProgramError;
 use tessera_store::{FileStore, Store};
 
 use super::config::EtcdSection;
-use super::fleet::etcd_client;
+use super::etcd::etcd_client;
 
 /// Opens the store of a section, in errors by its name: in etcd, which need not be reached now, with this limit for each request;
 /// or in a file. Blocks for a moment with a file.
