@@ -147,6 +147,8 @@ mod tests {
             ),
             (good.replace("listen", "lisen"), "/o.toml:4: [api] has no key `lisen`"),
             (good.replace("ca = ", "# ca = "), "/o.toml:3: the key `ca` is missing from [api]"),
+            (POOL.to_owned(), "/o.toml: the section [api] is missing"),
+            (API.to_owned(), "/o.toml: the section [pool] is missing"),
         ] {
             let problem = problem(&text);
             assert!(problem.starts_with(begins), "{problem}\n{text}");

@@ -36,6 +36,11 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
     format!("{at}{}", without_rust(&message))
 }
 
+/// Returns the key that is missing, if that is the error.
+pub(super) fn missing_key(error: &Error) -> Option<&str> {
+    error.message().strip_prefix("missing field `")?.strip_suffix('`')
+}
+
 /// Whether a value without quotes is neither a number nor true nor false.
 fn is_unquoted(message: &str) -> bool {
     ["invalid float", "invalid boolean", "string values must be quoted"]

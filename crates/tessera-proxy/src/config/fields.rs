@@ -25,6 +25,12 @@ pub(super) fn unknown_at_top<T: DeserializeOwned>(root: &DeTable<'_>) -> Option<
     Some((key.span().start, what))
 }
 
+/// Whether a top-level key of `T` isn't in a file.
+pub(super) fn is_missing_at_top<T: DeserializeOwned>(root: &DeTable<'_>, key: &str) -> bool {
+    fields_of::<T>().is_some_and(|known| known.contains(&key))
+        && !root.iter().any(|(found, _)| **found.get_ref() == *key)
+}
+
 /// Returns the fields of a struct; `None` for other types.
 fn fields_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let mut fields = None;

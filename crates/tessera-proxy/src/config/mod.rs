@@ -109,9 +109,15 @@ impl Document {
         }
         let directory = self.path.parent().unwrap_or(Path::new(""));
         values::with_directory(directory, || toml::from_str(&self.text)).map_err(|error| {
-            match fields::unknown_at_top::<T>(root.get_ref()) {
-                Some((position, what)) => self.wrong_at(position, what),
-                None => self.explain(&error),
+            if let Some((position, what)) = fields::unknown_at_top::<T>(root.get_ref()) {
+                return self.wrong_at(position, what);
+            }
+            // The table at the top has no place in the file, and its errors that of the first section.
+            match explain::missing_key(&error) {
+                Some(key) if fields::is_missing_at_top::<T>(root.get_ref(), key) => {
+                    ProgramError::in_file(&self.path, format!("the section [{key}] is missing"))
+                }
+                _ => self.explain(&error),
             }
         })
     }
