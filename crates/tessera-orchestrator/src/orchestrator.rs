@@ -108,6 +108,8 @@ impl Orchestrator {
             request_time: Mover::longest(&times),
             idle_time: IDLE,
             drain_time: configuration.process.drain,
+            // A caller that is gone must not keep its place in the queue.
+            half_close: false,
             refusal: Arc::new(of_server),
             ..ServerOptions::default()
         };

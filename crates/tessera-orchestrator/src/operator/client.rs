@@ -74,7 +74,6 @@ impl ApiClient {
         )?;
         let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
         config.credentials = vec![own];
-        // By HTTP/2 the orchestrator learns at once of a caller that waits no more.
         config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut tls = Tls::new(Connector::new(config.checked()?));
         let host = address.server_name.clone().or_else(|| address.server.host());

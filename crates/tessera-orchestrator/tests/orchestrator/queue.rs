@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tessera_bindings::BindingState;
+use tokio::io::AsyncWriteExt;
 
 use crate::world::{Api, World, until};
 
@@ -63,5 +64,26 @@ async fn the_queue_is_bounded_and_a_caller_that_leaves_waits_no_more() {
     assert_eq!((status, &refused["cause"]), (503, &json!("queue-full")));
     assert!(refused["retry_after_ms"].is_u64());
     leaves.abort();
+    until_waiting(&api, 0).await;
+}
+
+/// Only the end of its connection shows it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_of_http_1_that_hangs_up_waits_no_more() {
+    let world = World::new().await;
+    let _proxies = (world.proxy("a", "").await, world.proxy("b", "").await);
+    let _c = world.proxy("c", "").await;
+    let orchestrator = world.orchestrator();
+    let api = world.api(&orchestrator);
+    world.bind("drone", "a").await;
+    assert_eq!(api.move_to("drone", "b").await.0, 200);
+    let mut stream = world.connect(&orchestrator).await;
+    let body = json!({ "client": "drone", "to": "c", "queue": true }).to_string();
+    let head = "POST /moves HTTP/1.1\r\nHost: o\r\nContent-Type: application/json\r\n";
+    let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    until_waiting(&api, 1).await;
+    drop(stream);
     until_waiting(&api, 0).await;
 }

@@ -38,6 +38,9 @@ pub struct ServerOptions {
     pub stall_time: Duration,
     /// How long a connection without a request stays open. Default: 10 min.
     pub idle_time: Duration,
+    /// Whether a client of HTTP/1.1 may end its side of the connection before its answers, as scripts do. Otherwise it is taken
+    /// for gone: the request in progress is cancelled at once, as in HTTP/2 at a reset. Default: it may.
+    pub half_close: bool,
     /// How long open requests and upgraded connections may last after shutdown begins. Default: 30 s.
     pub drain_time: Duration,
     /// Checks whether an HTTP/2 client is alive. Default: a PING each minute, 20 s for its answer.
@@ -75,6 +78,7 @@ impl Default for ServerOptions {
             exchange_time: seconds(15 * 60),
             stall_time: seconds(30),
             idle_time: seconds(10 * 60),
+            half_close: true,
             drain_time: seconds(30),
             keep_alive: Some(KeepAlive { interval: seconds(60), timeout: seconds(20) }),
             date: true,

@@ -71,7 +71,7 @@ where
     let mut builder = builder(&options);
     // Half-close lets a client end its side before its answers. But hyper then doesn't read during a request, and one
     // that waits for the handshake would wait forever.
-    builder.half_close(!may_be_early);
+    builder.half_close(options.half_close && !may_be_early);
     let mut connection = builder.serve_connection(io, answer);
     let cause = drive(&mut connection, &phase, &options, drain, &upgrades).await;
     let http1::Parts { io, read_buf, .. } = connection.into_parts();
