@@ -36,6 +36,7 @@
 //!     let generation = bindings.begin(client, next).await?.generation;
 //!     let import = Import {
 //!         version: 0,
+//!         keeps_state: false,
 //!         resumption: "of the next proxy".into(),
 //!         life: "of its process".into(),
 //!     };
@@ -49,6 +50,7 @@
 mod binding;
 mod bindings;
 mod clock;
+mod differences;
 mod drain;
 mod entry;
 mod error;
@@ -56,17 +58,19 @@ mod held;
 mod names;
 mod overseer;
 mod proxies;
+mod settings;
 mod signals;
 mod table;
 
 pub use binding::{
-    Binding, BindingState, Fence, Generation, Import, LaterChanges, MoveTimes, ProxyName,
-    StepRefused,
+    Binding, BindingState, FailureCause, Fence, Generation, Import, LaterChanges, MoveFailure,
+    MoveTimes, ProxyName, StepRefused,
 };
 pub use bindings::Bindings;
 pub use drain::{Drain, DrainScope};
 pub use error::BindingError;
 pub use names::ClientName;
 pub use proxies::{ProxyEntry, ProxyLease};
+pub use settings::PoolSettings;
 pub use signals::{ChangedBinding, ChangedBindings};
 pub use table::{BindingTable, DueStep, ForwardedRoute, Route};

@@ -16,6 +16,7 @@ use crate::entry::{decode, encode};
 use crate::error::BindingError;
 use crate::held::HeldLease;
 use crate::names::Names;
+use crate::settings::PoolSettings;
 
 /// What a live proxy has in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct ProxyEntry {
     /// The name of its vault, in hexadecimal, to which one-time keys move; none if they don't.
     #[serde(default)]
     pub vault: Option<String>,
+    /// What must be equal in the whole pool.
+    #[serde(default, skip_serializing_if = "PoolSettings::is_empty")]
+    pub settings: PoolSettings,
 }
 
 /// Keeps a proxy among the live ones, until it is dropped, the store is lost for its lifetime, or another process joins under
@@ -73,7 +77,11 @@ impl ProxyEntry {
             // It can be drained.
             names.drain(&DrainScope::Site(self.site.clone()))?;
         }
-        names.text("life", &self.life)
+        names.text("life", &self.life)?;
+        for (name, value) in self.settings.iter() {
+            names.text(name, value)?;
+        }
+        Ok(())
     }
 }
 

@@ -4,15 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera_kit::{KeySource, ProgramError};
+use tessera_bindings::PoolSettings;
+use tessera_kit::{KeySource, ProgramError, credential};
 use tessera_proxy::http::body::BodyLimits;
 use tessera_proxy::http::client::{Connect, Plaintext, Pool, PoolOptions, Protocol, Target, Tls};
 use tessera_proxy::stores::{etcd_client, one_wrapping_key, open_store};
 use tessera_store::Store;
 use tessera_tokio::{Connector, MemorySessionStore};
 use tessera_vault::{WrappingKeys, WrappingPurpose};
+use zeroize::Zeroizing;
 
-use crate::config::{EdgeConfig, PoolSection, ServiceSection};
+use crate::config::{EdgeConfig, NamedBy, PoolSection, ServiceSection};
 use crate::services::{Service, Services};
 use crate::tls;
 
@@ -39,8 +41,33 @@ pub(crate) fn pool_keys(
     one_wrapping_key("[pool] key", purpose, KEY_ID, &key)
 }
 
+/// Returns a digest of the pool's key, from which the key can't be found: proxies with different keys notice it.
+fn pool_key_digest(key: &KeySource) -> Result<String, ProgramError> {
+    let key = key.read("[pool] key", "pool", Path::new(""))?;
+    let labelled =
+        Zeroizing::new([&b"tessera edge: digest of the pool's key"[..], &key[..]].concat());
+    let digest = credential::fingerprint(&labelled);
+    Ok(digest.chars().take(16).collect())
+}
+
 /// There is one key, replaced only while all proxies are down: its id carries no information.
 const KEY_ID: [u8; 16] = *b"edge pool key\0\0\0";
+
+/// Returns what the other proxies must have too.
+pub(crate) fn pool_settings(edge: &EdgeConfig) -> Result<PoolSettings, ProgramError> {
+    let (pool, clients) = (&edge.pool, &edge.clients);
+    let settings = PoolSettings::of_times(pool.ma, &pool.times())
+        .with("[pool] key (digest)", pool_key_digest(&pool.key)?);
+    Ok(match clients.named_by {
+        NamedBy::Nothing => settings.with(NAMED_BY, "nothing"),
+        NamedBy::Certificate => settings.with(NAMED_BY, "certificate"),
+        NamedBy::Cookie => {
+            settings.with(NAMED_BY, "cookie").with("[clients] cookie", &clients.cookie[..])
+        }
+    })
+}
+
+const NAMED_BY: &str = "[clients] named-by";
 
 /// Prepares the services, with their pools. Nothing is connected yet.
 pub(crate) fn services(edge: &EdgeConfig) -> Result<Services, ProgramError> {

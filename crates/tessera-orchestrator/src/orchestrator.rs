@@ -95,6 +95,7 @@ impl Orchestrator {
         let mut tasks = JoinSet::new();
         tasks.spawn(mover.tracker.clone().run(table.clone()));
         tasks.spawn(take_due_steps(mover.clone()));
+        tasks.spawn(table.clone().log_differing_settings(mover.settings.clone()));
         tasks.spawn(Drainer::new(mover.clone(), &configuration.moves).run());
 
         let mut places = Limits::for_connections(section.connections);

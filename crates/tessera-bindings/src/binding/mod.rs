@@ -9,9 +9,11 @@
 //!   settle         Stable(B, g + 1)            A need not forward any more
 //! ```
 //!
-//! `abort` leads from Preparing or Announced back to Stable(A, g + 1). Every step names the generation that it belongs to: a
-//! step of an earlier move changes nothing, and a step that is repeated returns what its first execution returned.
+//! `abort` leads from Preparing or Announced back to Stable(A, g + 1), and from Preparing so does `decline`, by which B reports that
+//! it can't prepare. Every step names the generation that it belongs to: a step of an earlier move changes nothing, and a step
+//! that is repeated returns what its first execution returned.
 
+mod failure;
 mod fence;
 mod steps;
 
@@ -20,6 +22,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::failure::{FailureCause, MoveFailure};
 pub use self::fence::Fence;
 
 /// The name of a proxy.
@@ -62,6 +65,9 @@ pub struct Binding {
     /// The version of the client's state that its owner wrote last; 0: none. It only grows.
     #[serde(rename = "state_version")]
     pub version: u64,
+    /// Why the move of this generation was given up, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<MoveFailure>,
     /// Where it is.
     #[serde(flatten)]
     pub state: BindingState,
@@ -119,6 +125,9 @@ pub enum BindingState {
 pub struct Import {
     /// The version of the client's state.
     pub version: u64,
+    /// Whether services there keep clients' state: then the owner may have changed it after the import, even if there was none.
+    #[serde(default)]
+    pub keeps_state: bool,
     /// Of the proxy at that moment: see [`ProxyEntry::resumption`](crate::ProxyEntry::resumption).
     pub resumption: String,
     /// Of the process that has it: see [`ProxyEntry::life`](crate::ProxyEntry::life).
@@ -157,6 +166,8 @@ pub enum StepRefused {
     OtherGeneration(Generation),
     /// Another move is in progress, to this proxy.
     Moving(ProxyName),
+    /// The client has moved to this proxy, and the earlier one still forwards.
+    NotSettled(ProxyName),
     /// The client has just moved: a move may begin after this time.
     TooSoon(Duration),
     /// The step doesn't follow the current state; the text has both.
@@ -174,6 +185,10 @@ impl fmt::Display for StepRefused {
             Self::Moving(next) => {
                 write!(f, "the client is moving to {next}: wait for that move, or abort it")
             }
+            Self::NotSettled(owner) => write!(
+                f,
+                "the client has just moved to {owner}, and that move isn't over: wait until the earlier proxy forwards no more"
+            ),
             Self::TooSoon(wait) => {
                 write!(f, "the client has just moved: try again in {} ms", wait.as_millis())
             }
@@ -187,12 +202,26 @@ impl fmt::Display for StepRefused {
 
 impl std::error::Error for StepRefused {}
 
+impl Import {
+    /// Whether changes may follow it. Entries of earlier versions have the client's version alone.
+    fn keeps_state(&self) -> bool {
+        self.keeps_state || self.version > 0
+    }
+}
+
 impl Binding {
     /// Binds a client that has no binding.
     #[must_use]
     pub fn new(owner: ProxyName, now: Duration) -> Self {
         let (generation, state) = (Generation::first(now), BindingState::Stable { owner });
-        Self { generation, owned_since: now, owned_in: generation, version: 0, state }
+        Self {
+            generation,
+            owned_since: now,
+            owned_in: generation,
+            version: 0,
+            failure: None,
+            state,
+        }
     }
 
     /// Returns the proxy that serves the client.

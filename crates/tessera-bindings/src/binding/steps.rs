@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Binding, BindingState, Generation, Import, LaterChanges, MoveTimes, ProxyName, StepRefused,
+    Binding, BindingState, FailureCause, Generation, Import, LaterChanges, MoveFailure, MoveTimes,
+    ProxyName, StepRefused,
 };
 
 impl Binding {
@@ -29,7 +30,7 @@ impl Binding {
                 Ok(self.clone())
             }
             // The earlier proxy still forwards: a client must not need two hops.
-            BindingState::Switched { owner, .. } => Err(StepRefused::Moving(owner.clone())),
+            BindingState::Switched { owner, .. } => Err(StepRefused::NotSettled(owner.clone())),
             BindingState::Stable { owner } => {
                 let earliest = self.owned_since.saturating_add(times.dwell);
                 // In its first generation the client hasn't moved yet.
@@ -38,6 +39,7 @@ impl Binding {
                 }
                 Ok(Self {
                     generation: Generation(self.generation.0.saturating_add(1)),
+                    failure: None,
                     state: BindingState::Preparing {
                         owner: owner.clone(),
                         next: next.clone(),
@@ -151,10 +153,10 @@ impl Binding {
         self.check(generation)?;
         match &self.state {
             BindingState::Announced { owner, next, import, .. } if next == by => {
-                // The owner may have changed the state after the import, if there is any.
-                let changes = match import.version {
-                    0 => LaterChanges::Arrived,
-                    _ => LaterChanges::Awaited,
+                // The owner may have changed the state after the import.
+                let changes = match import.keeps_state() {
+                    false => LaterChanges::Arrived,
+                    true => LaterChanges::Awaited,
                 };
                 Ok(self.owned_by(next, owner, changes, times, now))
             }
@@ -181,10 +183,10 @@ impl Binding {
             | BindingState::Announced { owner, next, import, .. }
                 if next == by =>
             {
-                // What it changed after the import died with it, if there is any state.
-                let changes = match import.version {
-                    0 => LaterChanges::Arrived,
-                    _ => LaterChanges::Lost,
+                // What it changed after the import died with it.
+                let changes = match import.keeps_state() {
+                    false => LaterChanges::Arrived,
+                    true => LaterChanges::Lost,
                 };
                 Ok(self.owned_by(next, owner, changes, times, now))
             }
@@ -244,9 +246,38 @@ impl Binding {
             generation,
             owned_since: now,
             owned_in: generation,
+            failure: None,
             state: BindingState::Stable { owner: by.clone() },
             ..self.clone()
         })
+    }
+
+    /// The next proxy can't prepare, so the move is given up: the orchestrator may choose another at once. Of `why`, 200
+    /// characters are kept.
+    ///
+    /// # Errors
+    /// If the proxy isn't preparing in this generation.
+    pub fn decline(
+        &self,
+        generation: Generation,
+        by: &ProxyName,
+        why: &str,
+    ) -> Result<Self, StepRefused> {
+        self.check(generation)?;
+        match &self.state {
+            BindingState::Preparing { owner, next, .. } if next == by => {
+                let failure = Some(MoveFailure::declined(next, why));
+                Ok(Self { failure, ..self.with(BindingState::Stable { owner: owner.clone() }) })
+            }
+            BindingState::Stable { .. }
+                if self.failure.as_ref().is_some_and(|failure| {
+                    failure.next == *by && failure.cause == FailureCause::Declined
+                }) =>
+            {
+                Ok(self.clone())
+            }
+            _ => Err(StepRefused::OutOfOrder("this proxy isn't preparing for the client")),
+        }
     }
 
     /// Gives the move up like [`abort`](Self::abort), once its time is over.
@@ -261,7 +292,10 @@ impl Binding {
         self.check(generation)?;
         match self.due() {
             Some(due) if now < due => Err(StepRefused::TooSoon(due.saturating_sub(now))),
-            _ => self.abort(generation),
+            _ => self.give_up(match &self.state {
+                BindingState::Preparing { .. } => FailureCause::NotPrepared,
+                _ => FailureCause::NotFollowed,
+            }),
         }
     }
 
@@ -272,14 +306,20 @@ impl Binding {
     /// If the client has switched.
     pub fn abort(&self, generation: Generation) -> Result<Self, StepRefused> {
         self.check(generation)?;
+        self.give_up(FailureCause::Aborted)
+    }
+
+    fn give_up(&self, cause: FailureCause) -> Result<Self, StepRefused> {
         match &self.state {
-            BindingState::Preparing { owner, .. } | BindingState::Announced { owner, .. } => {
-                Ok(self.with(BindingState::Stable { owner: owner.clone() }))
+            BindingState::Preparing { owner, next, .. }
+            | BindingState::Announced { owner, next, .. } => {
+                let failure = Some(MoveFailure::new(next, cause));
+                Ok(Self { failure, ..self.with(BindingState::Stable { owner: owner.clone() }) })
             }
             BindingState::Stable { .. } => Ok(self.clone()),
-            BindingState::Switched { .. } => {
-                Err(StepRefused::OutOfOrder("the client has moved already: move it back"))
-            }
+            BindingState::Switched { .. } => Err(StepRefused::OutOfOrder(
+                "the client has moved already, so there is nothing to abort: once that move is over, it can move back",
+            )),
         }
     }
 

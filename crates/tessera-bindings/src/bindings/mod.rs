@@ -237,6 +237,20 @@ impl Bindings {
         self.step(client, |it, _| it.changes(generation, by, result)).await
     }
 
+    /// The next proxy can't prepare, and gives the move up.
+    ///
+    /// # Errors
+    /// If it isn't preparing in this generation.
+    pub async fn decline(
+        &self,
+        client: &ClientName,
+        generation: Generation,
+        by: &ProxyName,
+        why: &str,
+    ) -> Result<Binding, BindingError> {
+        self.step(client, |it, _| it.decline(generation, by, why)).await
+    }
+
     /// Gives a move up.
     ///
     /// # Errors
@@ -268,6 +282,14 @@ impl Bindings {
         generation: Generation,
     ) -> Result<Binding, BindingError> {
         self.step(client, |it, now| it.settle(generation, now)).await
+    }
+
+    /// Checks whether a proxy may have this name, without the store.
+    ///
+    /// # Errors
+    /// If it is empty or too long.
+    pub fn check_proxy_name(&self, proxy: &ProxyName) -> Result<(), BindingError> {
+        self.names.proxy(proxy).map(drop)
     }
 
     pub(crate) fn now(&self) -> Duration {

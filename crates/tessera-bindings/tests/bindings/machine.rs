@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use tessera_bindings::{Binding, BindingState, Fence, Generation, LaterChanges, StepRefused};
+use tessera_bindings::{
+    Binding, BindingState, FailureCause, Fence, Generation, Import, LaterChanges, StepRefused,
+};
 
 use crate::world::{TIMES, import, proxy};
 
@@ -22,6 +24,7 @@ fn all_steps(
         let by = proxy(name);
         let mut add = |step: &str, done| steps.push((format!("{step} {name}"), done));
         add("begin", binding.begin(&by, &TIMES, now));
+        add("decline", binding.decline(generation, &by, "full"));
         for version in [0, binding.version, binding.version + 1] {
             add("prepared", binding.prepared(generation, &by, import(version)));
         }
@@ -161,8 +164,11 @@ fn a_step_that_does_not_fit_is_refused_with_the_reason() {
         switched.state,
         BindingState::Switched { changes: LaterChanges::Awaited, .. }
     ));
-    assert!(reason(switched.abort(first)).contains("move it back"));
-    assert_eq!(switched.begin(&a, &TIMES, now), Err(StepRefused::Moving(b.clone())));
+    // Neither refusal names the other step.
+    assert!(reason(switched.abort(first)).contains("once that move is over"));
+    let refused = switched.begin(&a, &TIMES, now);
+    assert_eq!(refused, Err(StepRefused::NotSettled(b.clone())));
+    assert!(!reason(refused).contains("abort"));
     let late = now + TIMES.drain;
     assert!(reason(switched.settle(first, late)).contains("waits for changes"));
     let arrived = switched.changes(first, &b, LaterChanges::Arrived).unwrap();
@@ -174,4 +180,56 @@ fn a_step_that_does_not_fit_is_refused_with_the_reason() {
     let back = settled.begin(&a, &TIMES, now + Duration::from_secs(1));
     assert_eq!(back, Err(StepRefused::TooSoon(TIMES.dwell - Duration::from_secs(1))));
     assert!(settled.begin(&a, &TIMES, now + TIMES.dwell).is_ok());
+}
+
+#[test]
+fn a_move_that_is_given_up_has_its_reason_until_the_next_one_begins() {
+    let now = Duration::from_secs(1_800_000_000);
+    let (a, b, c) = (proxy("a"), proxy("b"), proxy("c"));
+    let moving = Binding::new(a.clone(), now).begin(&b, &TIMES, now).unwrap();
+    let number = moving.generation;
+    assert!(moving.decline(number, &c, "").is_err(), "another proxy's preparation");
+    let declined = moving.decline(number, &b, &"ä".repeat(999)).unwrap();
+    assert_eq!(declined.state, BindingState::Stable { owner: a });
+    let failure = declined.failure.clone().unwrap();
+    assert_eq!((&failure.next, failure.cause), (&b, FailureCause::Declined));
+    assert_eq!(failure.why.as_ref().unwrap().chars().count(), 200, "the entry stays small");
+    assert_eq!(failure.to_string(), format!("b can't prepare: {}", "ä".repeat(200)));
+    // Repeated, and what comes late.
+    assert_eq!(declined.decline(number, &b, "").as_ref(), Ok(&declined));
+    assert_eq!(declined.abort(number).as_ref(), Ok(&declined));
+    assert!(declined.prepared(number, &b, import(0)).is_err());
+    let aborted = moving.abort(number).unwrap();
+    assert_eq!(aborted.failure.as_ref().unwrap().to_string(), "it was aborted");
+    assert!(aborted.decline(number, &b, "").is_err(), "it was aborted, and not by b");
+    let again = declined.begin(&b, &TIMES, now + TIMES.dwell).unwrap();
+    assert_eq!(again.failure, None);
+    let prepared = again.prepared(again.generation, &b, import(0)).unwrap();
+    let announced = prepared.announce(again.generation, &TIMES, now).unwrap();
+    assert!(announced.decline(again.generation, &b, "").is_err(), "the client may be on its way");
+    assert_eq!(declined.adopt(number, &c, now).unwrap().failure, None);
+}
+
+#[test]
+fn changes_are_awaited_if_the_next_proxy_keeps_state_even_if_there_was_none() {
+    let now = Duration::from_secs(1_800_000_000);
+    let (a, b) = (proxy("a"), proxy("b"));
+    let moving = Binding::new(a, now).begin(&b, &TIMES, now).unwrap();
+    let number = moving.generation;
+    for (keeps_state, version, on_switch, on_promotion) in [
+        (false, 0, LaterChanges::Arrived, LaterChanges::Arrived),
+        (true, 0, LaterChanges::Awaited, LaterChanges::Lost),
+        // As an earlier version wrote it.
+        (false, 1, LaterChanges::Awaited, LaterChanges::Lost),
+    ] {
+        let import = Import { keeps_state, ..import(version) };
+        let prepared = moving.prepared(number, &b, import).unwrap();
+        let announced = prepared.announce(number, &TIMES, now).unwrap();
+        let changes = |it: Result<Binding, StepRefused>| match it.unwrap().state {
+            BindingState::Switched { changes, .. } => changes,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(changes(announced.switch(number, &b, &TIMES, now)), on_switch);
+        assert_eq!(changes(announced.promote(number, &b, &TIMES, now)), on_promotion);
+    }
 }

@@ -6,5 +6,6 @@ mod leases;
 mod machine;
 mod routes;
 mod steps;
+mod take_overs;
 mod views;
 mod world;

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use tessera_bindings::{BindingError, BindingState, DrainScope, Import, StepRefused};
+use tessera_bindings::{
+    BindingError, BindingState, DrainScope, Import, PoolSettings, ProxyEntry, StepRefused,
+};
 use tessera_store::Store;
 
 use crate::world::{TIMES, World, client, entry, import, proxy, until};
@@ -112,7 +114,7 @@ async fn a_proxy_that_was_restarted_is_not_announced_from_an_old_table() {
     let of_b = Import { life: "first".into(), ..import(0) };
     world.bindings.prepared(&drone, number, &b, &of_b).await.unwrap();
     let old = world.frozen_table().await;
-    let restarted = tessera_bindings::ProxyEntry { life: "second".into(), ..entry("b", "same") };
+    let restarted = ProxyEntry { life: "second".into(), ..entry("b", "same") };
     let _b = world.join_with("b", restarted).await;
     let announced = world.bindings.clone().with_table(&old).announce(&drone, number).await;
     assert_eq!(announced, Err(BindingError::ImportLost(b)));
@@ -152,7 +154,7 @@ async fn a_proxy_prepares_and_is_announced_in_one_transaction_if_it_may() {
     let bindings = world.bindings.clone().with_table(&table);
     let number = bindings.begin(&drone, &b).await.unwrap().generation;
     let ready = async |life: &str, resumption: &str| {
-        let import = Import { version: 0, resumption: resumption.into(), life: life.into() };
+        let import = Import { resumption: resumption.into(), life: life.into(), ..import(0) };
         bindings.prepared_and_announce(&drone, number, &b, &import).await
     };
     let is_preparing = async || {
@@ -170,4 +172,32 @@ async fn a_proxy_prepares_and_is_announced_in_one_transaction_if_it_may() {
     b_lease.leave().await.unwrap();
     world.bindings.abort(&drone, number).await.unwrap();
     assert!(ready("first", "same").await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_that_must_be_equal_in_the_pool_and_are_not_are_reported() {
+    let world = World::new();
+    let settings = |seconds| {
+        let ma = std::time::Duration::from_secs(seconds);
+        PoolSettings::of_times(ma, &TIMES).with("[clients] named-by", "cookie")
+    };
+    let join = async |name: &str, settings| {
+        world.join_with(name, ProxyEntry { settings, ..entry(name, "same") }).await
+    };
+    // `c` is of an earlier version.
+    let _equal = (join("a", settings(30)).await, join("b", settings(30)).await);
+    let _c = world.join("c").await;
+    let table = world.table().await;
+    assert_eq!(table.differing_settings(&settings(30)), Vec::<String>::new());
+    assert_eq!(table.differing_settings(&PoolSettings::default()), Vec::<String>::new());
+    let _d = join("d", settings(30).with("[clients] named-by", "certificate")).await;
+    until("the table has it", || table.proxies().len() == 4).await;
+    assert_eq!(
+        table.differing_settings(&settings(20)),
+        [
+            "[clients] named-by must be the same in the whole pool, and is certificate at d; cookie at a, b, this process",
+            "[pool] clock-skew must be the same in the whole pool, and is 10s at a, b, d; 20s at this process",
+            "[pool] ma must be the same in the whole pool, and is 20s at this process; 30s at a, b, d",
+        ]
+    );
 }

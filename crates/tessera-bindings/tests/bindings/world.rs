@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tessera_bindings::{
-    Binding, BindingTable, Bindings, ClientName, Generation, Import, MoveTimes, ProxyEntry,
-    ProxyLease, ProxyName,
+    Binding, BindingTable, Bindings, ClientName, Generation, Import, MoveTimes, PoolSettings,
+    ProxyEntry, ProxyLease, ProxyName,
 };
 use tessera_store::{
     Change, ChangedEntry, FileStore, LeaseId, Pending, Revision, Snapshot, Store, StoreError,
@@ -279,7 +279,7 @@ pub fn generation(number: u64) -> Generation {
 }
 
 pub fn import(version: u64) -> Import {
-    Import { version, resumption: "same".into(), life: "first".into() }
+    Import { version, keeps_state: false, resumption: "same".into(), life: "first".into() }
 }
 
 pub fn entry(name: &str, resumption: &str) -> ProxyEntry {
@@ -290,6 +290,7 @@ pub fn entry(name: &str, resumption: &str) -> ProxyEntry {
         site: "here".into(),
         life: "first".into(),
         vault: None,
+        settings: PoolSettings::default(),
     }
 }
 

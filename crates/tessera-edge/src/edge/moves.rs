@@ -2,7 +2,7 @@
 //!
 //! | state | the owner | the next proxy |
 //! |---|---|---|
-//! | Preparing | exports the client's state | imports it, then takes `prepared` and `announce` |
+//! | Preparing | exports the client's state | imports it, then takes `prepared` and `announce`, or `decline` if it can't |
 //! | Announced | names the next proxy in each response, and moves the client's one-time keys there | waits for the client |
 //! | Switched | asks the client's connections to end, and forwards | serves |
 //!
@@ -157,6 +157,14 @@ impl Edge {
                         generation = generation.0,
                         "can't prepare for the client: {why}"
                     );
+                    // Otherwise the move goes on until its deadline.
+                    let declined = edge.bindings.decline(client, *generation, &edge.own, &why);
+                    if let Err(error) = declined.await {
+                        tracing::debug!(
+                            generation = generation.0,
+                            "the move isn't declined: {error}"
+                        );
+                    }
                 }
             }
             drop(place);
@@ -185,6 +193,7 @@ impl Edge {
             None => Import {
                 // A service may have dropped a state, or begun again: the version doesn't shrink.
                 version: self.import_from(client, generation, &owner).await?.max(version),
+                keeps_state: self.has_state(),
                 resumption: self.entry.resumption.clone(),
                 life: self.entry.life.clone(),
             },

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use tessera_bindings::{Bindings, ProxyEntry, ProxyName};
+use tessera_bindings::{Bindings, PoolSettings, ProxyEntry, ProxyName};
 use tessera_kit::clock::unix;
 use tessera_kit::live::LiveTarget;
 use tessera_kit::{ProgramError, hex};
@@ -120,6 +120,7 @@ impl RunningEdge {
             site: proxy.site.clone(),
             life: hex::encode(&random()?),
             vault: stores.moving().and_then(|_| stores.vault_name()),
+            settings: load::pool_settings(configuration)?,
         };
         let bind = |address, inherited: &mut _| {
             Listener::bind(address, ListenOptions::default(), inherited)
@@ -177,6 +178,8 @@ impl RunningEdge {
             tokio::spawn(take_periodic_steps(edge.clone())),
             tokio::spawn(show_lease(edge.clone(), beginning.health.condition("pool"))),
             tokio::spawn(keep_stores(stores.clone())),
+            // Its own are in the table, too.
+            tokio::spawn(edge.table.clone().log_differing_settings(PoolSettings::default())),
         ];
         let [clients_end, peers_end] = [(); 2].map(|()| watch::Sender::new(false));
         let (limits, drain) = (&configuration.limits, configuration.process.drain);

@@ -141,31 +141,40 @@ async fn a_request_of_a_client_that_was_handed_over_is_not_sent() {
     assert_eq!(world.executed().len(), 2);
 }
 
+/// Whether or not there was any state when it prepared.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_that_was_restarted_within_an_arrival_imports_what_is_awaited() {
+    for before in [1, 0] {
+        restart_within_an_arrival(before).await;
+    }
+}
+
+async fn restart_within_an_arrival(before: u64) {
     let world = World::start(&["b", "a"], WITH_STATE).await;
     let name = ClientName::new("dns:drone.example").unwrap();
     world.bindings.bind(&name, &proxy("a")).await.unwrap();
     let b = world.edge("b");
     until("it is bound", || b.table.binding(&name).is_some()).await;
     let drone = world.client(Some("drone.example"));
-    assert_eq!(drone.get("/").await.body, "1");
+    for count in 1..=before {
+        assert_eq!(drone.get("/").await.body, count.to_string());
+    }
     world.announce(&name, "b").await;
     let mut at_a = connect(&world, "a", "drone.example").await;
     at_a.write_all(format!("GET / HTTP/1.1\r\nHost: {ORIGIN}\r\n\r\n").as_bytes()).await.unwrap();
-    read_until(&mut at_a, "\r\n\r\n2").await;
+    read_until(&mut at_a, &format!("\r\n\r\n{}", before + 1)).await;
     // All that the earlier process did.
     let generation = world.table.binding(&name).unwrap().generation;
     world.bindings.switch(&name, generation, &b.own).await.unwrap();
     until("it is known", || b.table.binding(&name).unwrap().owner() == &b.own).await;
-    assert_eq!(drone.get("/").await.body, "3");
+    assert_eq!(drone.get("/").await.body, (before + 2).to_string());
     let is_known = || {
         let state = world.table.binding(&name).unwrap().state;
         matches!(state, BindingState::Switched { changes: LaterChanges::Arrived, .. })
     };
     until("that they have come is in the store", is_known).await;
     let imports = world.proxies["b"].service.imported().len();
-    assert_eq!(drone.get("/").await.body, "4");
+    assert_eq!(drone.get("/").await.body, (before + 3).to_string());
     assert_eq!(world.proxies["b"].service.imported().len(), imports, "they are imported again");
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tessera::resume::Vault as _;
-use tessera_bindings::{BindingState, ClientName};
+use tessera_bindings::{BindingState, ClientName, FailureCause};
 use tokio::time::sleep;
 
 use super::world::{World, until};
@@ -137,6 +137,24 @@ async fn a_move_that_the_client_does_not_follow_is_given_up_and_its_keys_come_ba
     let binding = world.bindings.read(&drone).await.unwrap();
     world.bindings.abort(&drone, binding.generation).await.unwrap();
     until("its keys are back", || held(a) > 0 && held(b) == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_cannot_prepare_gives_the_move_up_at_once_with_its_reason() {
+    // Nothing listens at the instance: the state can't be exported.
+    let more = "[service.other]\npath = \"/other\"\ninstances = [\"127.0.0.1:1\"]\nstate = \"/state\"\n\
+                [clients]\nnamed-by = \"certificate\"\nca = \"clients.pem\"\n";
+    let world = World::start(&["a", "b"], more).await;
+    world.client(Some("drone.example")).get("/").await;
+    let drone = world.only_client().await;
+    let begun = world.bindings.begin(&drone, &proxy("b")).await.unwrap();
+    let BindingState::Preparing { deadline, .. } = begun.state else { panic!("{begun:?}") };
+    let failure = || world.table.binding(&drone).unwrap().failure;
+    until("it is given up", || failure().is_some()).await;
+    let failure = failure().unwrap();
+    assert_eq!((&failure.next, failure.cause), (&proxy("b"), FailureCause::Declined), "{failure}");
+    assert!(failure.why.is_some_and(|why| !why.is_empty()));
+    assert!(tessera_kit::clock::unix() < deadline);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -98,7 +98,9 @@ fn kind(why: &Why) -> (StatusCode, &'static str) {
             BindingError::Name(_) => (StatusCode::BAD_REQUEST, "bad-request"),
             BindingError::Unbound => (StatusCode::NOT_FOUND, "unknown-client"),
             BindingError::ProxyGone(_) => (StatusCode::NOT_FOUND, "unknown-proxy"),
-            BindingError::Refused(StepRefused::Moving(_)) => (StatusCode::CONFLICT, "moving"),
+            BindingError::Refused(StepRefused::Moving(_) | StepRefused::NotSettled(_)) => {
+                (StatusCode::CONFLICT, "moving")
+            }
             BindingError::Refused(StepRefused::TooSoon(_)) => (StatusCode::CONFLICT, "too-soon"),
             BindingError::Refused(_) => (StatusCode::CONFLICT, "other-state"),
             BindingError::NoResumption(..) => (StatusCode::CONFLICT, "no-resumption"),
@@ -112,7 +114,7 @@ fn kind(why: &Why) -> (StatusCode, &'static str) {
         },
         Why::Drained(_) => (StatusCode::CONFLICT, "draining"),
         Why::NoTarget => (StatusCode::CONFLICT, "no-proxy"),
-        Why::Aborted => (StatusCode::CONFLICT, "aborted"),
+        Why::GivenUp(_) => (StatusCode::CONFLICT, "aborted"),
         Why::Superseded => (StatusCode::CONFLICT, "superseded"),
         Why::QueueFull => (StatusCode::SERVICE_UNAVAILABLE, "queue-full"),
         Why::NotCurrent => (StatusCode::SERVICE_UNAVAILABLE, "store"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use tessera_bindings::MoveTimes;
+use tessera_bindings::{MoveTimes, PoolSettings};
 use tessera_kit::ProgramError;
 use tessera_proxy::address::ListenAddress;
 use tessera_proxy::config::{Document, de};
@@ -141,6 +141,12 @@ impl PoolSection {
             announce: self.follow,
             drain: self.ma.saturating_add(self.clock_skew),
         }
+    }
+
+    /// Returns what the proxies must have too.
+    #[must_use]
+    pub fn settings(&self) -> PoolSettings {
+        PoolSettings::of_times(self.ma, &self.times())
     }
 
     /// Returns the prefix of the bindings in the store.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tessera_bindings::{
-    Binding, BindingError, BindingState, BindingTable, Bindings, ClientName, MoveTimes, ProxyName,
-    StepRefused,
+    Binding, BindingError, BindingState, BindingTable, Bindings, ClientName, MoveTimes,
+    PoolSettings, ProxyName, StepRefused,
 };
 use tessera_kit::clock::unix;
 use tokio::time::sleep;
@@ -36,6 +36,8 @@ pub(crate) struct Mover {
     pub(crate) times: MoveTimes,
     pub(crate) metrics: Arc<MoveMetrics>,
     pub(crate) tracker: Arc<Tracker>,
+    /// What the proxies must have too.
+    pub(crate) settings: PoolSettings,
     hysteresis: u8,
     queue: Arc<Queue>,
 }
@@ -78,6 +80,7 @@ impl Mover {
             metrics,
             hysteresis: configuration.moves.hysteresis,
             queue: Arc::new(Queue::new(configuration.moves.waiting)),
+            settings: configuration.pool.settings(),
         }
     }
 
@@ -107,7 +110,7 @@ impl Mover {
             Ok(MoveOutcome { is_there: true, .. }) => RequestResult::Done,
             Ok(_) => RequestResult::Accepted,
             Err(MoveRefusal { why, .. }) => match why {
-                Why::Aborted => RequestResult::Aborted,
+                Why::GivenUp(_) => RequestResult::Aborted,
                 Why::Superseded => RequestResult::Superseded,
                 Why::QueueFull | Why::NotCurrent => RequestResult::Unavailable,
                 Why::Step(BindingError::Store(_) | BindingError::Contended) => {
@@ -255,7 +258,7 @@ impl Mover {
             };
             let pause = match may_begin {
                 Err(StepRefused::TooSoon(wait)) => wait.max(Duration::from_millis(1)),
-                Err(StepRefused::Moving(_)) => Duration::MAX,
+                Err(StepRefused::Moving(_) | StepRefused::NotSettled(_)) => Duration::MAX,
                 Ok(()) | Err(_) => return,
             };
             tokio::select! {
@@ -290,10 +293,10 @@ impl Mover {
             match progress(&binding, generation, next, wait) {
                 Progress::There => return Ok(MoveOutcome { binding, is_there: true }),
                 Progress::Ended => {
-                    return Err(MoveRefusal {
-                        why: Why::Aborted,
-                        binding: Some(Box::new(binding)),
-                    });
+                    let is_of_this = binding.generation == generation;
+                    let failure = binding.failure.clone().filter(|_| is_of_this);
+                    let why = Why::GivenUp(failure);
+                    return Err(MoveRefusal { why, binding: Some(Box::new(binding)) });
                 }
                 Progress::UnderWay => {}
             }

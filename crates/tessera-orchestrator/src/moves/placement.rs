@@ -98,6 +98,8 @@ pub(super) fn destination(binding: &Binding) -> &ProxyName {
 
 #[cfg(test)]
 mod tests {
+    use tessera_bindings::PoolSettings;
+
     use super::*;
 
     fn placement(proxies: &[(&str, usize, bool)]) -> Placement {
@@ -109,6 +111,7 @@ mod tests {
                 site: String::new(),
                 life: String::new(),
                 vault: None,
+                settings: PoolSettings::default(),
             };
             let proxy = PlacedProxy { entry, clients: *clients, is_drained: *is_drained };
             (ProxyName((*name).into()), proxy)

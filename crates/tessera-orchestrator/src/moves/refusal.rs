@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use tessera_bindings::{Binding, BindingError, BindingState, ProxyName, StepRefused};
+use tessera_bindings::{Binding, BindingError, BindingState, MoveFailure, ProxyName, StepRefused};
 
 /// Why a request was refused, and what is known of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(crate) enum Why {
     Drained(ProxyName),
     /// No live proxy is fit.
     NoTarget,
-    /// The move was given up.
-    Aborted,
+    /// The move was given up, for this reason; none: it isn't known, since the client has moved on.
+    GivenUp(Option<MoveFailure>),
     /// A later request took this one's place.
     Superseded,
     /// Too many requests wait.
@@ -37,7 +37,9 @@ impl MoveRefusal {
     pub(crate) fn retry_after(&self, dwell: Duration, now: Duration) -> Option<Duration> {
         match &self.why {
             Why::Step(BindingError::Refused(StepRefused::TooSoon(wait))) => Some(*wait),
-            Why::Step(BindingError::Refused(StepRefused::Moving(_))) => {
+            Why::Step(BindingError::Refused(
+                StepRefused::Moving(_) | StepRefused::NotSettled(_),
+            )) => {
                 let binding = self.binding.as_ref()?;
                 let due = binding.due()?;
                 let until = match binding.state {
@@ -58,7 +60,9 @@ impl MoveRefusal {
     pub(crate) fn passes(&self) -> bool {
         matches!(
             &self.why,
-            Why::Step(BindingError::Refused(StepRefused::TooSoon(_) | StepRefused::Moving(_)))
+            Why::Step(BindingError::Refused(
+                StepRefused::TooSoon(_) | StepRefused::Moving(_) | StepRefused::NotSettled(_)
+            ))
         )
     }
 }
@@ -76,8 +80,9 @@ impl fmt::Display for MoveRefusal {
             Why::NoTarget => f.write_str(
                 "no live proxy that resumes the owner's sessions takes clients: start one, or end a drain",
             ),
-            Why::Aborted => f.write_str(
-                "the move was given up: the next proxy didn't prepare, or the client didn't come, or it was aborted",
+            Why::GivenUp(Some(failure)) => write!(f, "the move was given up: {failure}"),
+            Why::GivenUp(None) => f.write_str(
+                "the move was given up, and another step has followed: read the client's binding",
             ),
             Why::Superseded => f.write_str("a later request for this client took this one's place"),
             Why::QueueFull => f.write_str("too many requests wait for their clients; try again"),

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tessera_bindings::{
-    Binding, BindingState, BindingTable, ChangedBinding, ClientName, Generation, ProxyName,
+    Binding, BindingState, BindingTable, ChangedBinding, ClientName, Generation, MoveFailure,
+    ProxyName,
 };
 use tessera_proxy::logging::tracing;
 
@@ -122,7 +123,7 @@ impl Tracker {
             BindingState::Stable { owner } => {
                 if let Some(ended) = tracked.moves.remove(client) {
                     drop(state);
-                    self.end(client, &ended, owner);
+                    self.end(client, &ended, owner, binding.failure.as_ref());
                 }
                 return;
             }
@@ -159,7 +160,13 @@ impl Tracker {
     }
 
     /// Counts the end of a move, and writes its line.
-    fn end(&self, client: &ClientName, ended: &TrackedMove, owner: &ProxyName) {
+    fn end(
+        &self,
+        client: &ClientName,
+        ended: &TrackedMove,
+        owner: &ProxyName,
+        failure: Option<&MoveFailure>,
+    ) {
         let is_done = ended.to == *owner;
         self.metrics.steps.count(if is_done { MoveStep::Settled } else { MoveStep::Aborted });
         let from = ended.called.unwrap_or(ended.begun);
@@ -172,6 +179,7 @@ impl Tracker {
             requested_here = ended.called.is_some(),
             announced_after_ms = millis(ended.announced),
             switched_after_ms = millis(ended.switched),
+            why = failure.map(tracing::field::display),
             "{}",
             if is_done { "a client has moved" } else { "the move of a client was given up" },
         );
@@ -205,7 +213,12 @@ mod tests {
         let bound = Binding::new(a.clone(), second);
         let begun = bound.begin(&b, &times, second).unwrap();
         let number = begun.generation;
-        let import = Import { version: 0, resumption: String::new(), life: String::new() };
+        let import = Import {
+            version: 0,
+            keeps_state: false,
+            resumption: String::new(),
+            life: String::new(),
+        };
         let prepared = begun.prepared(number, &b, import).unwrap();
         let announced = prepared.announce(number, &times, second).unwrap();
         let switched = announced.switch(number, &b, &times, second).unwrap();

@@ -9,8 +9,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tessera::{ClientConfig, Destination};
 use tessera_bindings::{
-    BindingState, BindingTable, Bindings, ChangedBinding, ClientName, Import, ProxyEntry,
-    ProxyLease, ProxyName,
+    BindingState, BindingTable, Bindings, ChangedBinding, ClientName, Import, PoolSettings,
+    ProxyEntry, ProxyLease, ProxyName,
 };
 use tessera_kit::clock::unix;
 use tessera_kit::{SettingFile, credential, trust, volatile};
@@ -136,6 +136,7 @@ impl World {
             site: site.into(),
             life: "first".into(),
             vault: None,
+            settings: PoolSettings::default(),
         };
         let lease = self.bindings.join(&name, entry, LONG).unwrap();
         let mut tasks = JoinSet::new();
@@ -206,6 +207,7 @@ async fn prepare(bindings: Bindings, own: ProxyName) {
             }
             let import = Import {
                 version: binding.version,
+                keeps_state: false,
                 resumption: "same".into(),
                 life: "first".into(),
             };

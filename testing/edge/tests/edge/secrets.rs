@@ -84,12 +84,13 @@ async fn the_store_has_no_key_no_session_and_no_state() {
             assert!(!contains(&stored, part));
         }
     }
-    let kinds = ["edge/b/", "edge/p/", "ring/"].map(|kind| format!("/tessera/{kind}"));
+    // The third one is the mark by which a table learns whether it hears of changes.
+    let kinds = ["edge/b/", "edge/p/", "edge/m/", "ring/"].map(|kind| format!("/tessera/{kind}"));
     for (key, value) in entries(&pool.etcd) {
         let name = String::from_utf8_lossy(&key).into_owned();
         assert!(kinds.iter().any(|kind| name.starts_with(kind)), "{name}");
         assert!(value.len() < 4096, "{name}: {}", value.len());
-        if !name.starts_with(&kinds[2]) {
+        if !name.starts_with(&kinds[3]) {
             // Of a known form, without room for keys.
             let entry: serde_json::Value = serde_json::from_slice(&value).unwrap();
             let known = [
@@ -112,9 +113,15 @@ async fn the_store_has_no_key_no_session_and_no_state() {
                 "life",
                 "vault",
                 "site",
+                "failure",
+                "settings",
             ];
             for field in entry.as_object().unwrap().keys() {
                 assert!(known.contains(&field.as_str()), "{name}: {field}");
+            }
+            // Of the pool's key only a digest of 64 bits.
+            for (setting, value) in entry["settings"].as_object().into_iter().flatten() {
+                assert!(value.as_str().unwrap().len() <= 16, "{name}: {setting}");
             }
         }
     }
