@@ -7,6 +7,7 @@ mod placement;
 mod queue;
 mod refusal;
 mod tracker;
+mod unknown;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,6 +26,7 @@ pub(crate) use self::placement::{PlacedProxy, Placement};
 use self::queue::{Queue, QueuePlace};
 pub(crate) use self::refusal::{MoveRefusal, Why};
 pub(crate) use self::tracker::Tracker;
+use self::unknown::UnknownProxies;
 use crate::config::Configuration;
 use crate::metrics::{MoveMetrics, RequestResult};
 use crate::state::{MoveTarget, WaitFor};
@@ -40,6 +42,7 @@ pub(crate) struct Mover {
     pub(crate) settings: PoolSettings,
     hysteresis: u8,
     queue: Arc<Queue>,
+    unknown: UnknownProxies,
 }
 
 /// A request to move a client.
@@ -80,6 +83,7 @@ impl Mover {
             metrics,
             hysteresis: configuration.moves.hysteresis,
             queue: Arc::new(Queue::new(configuration.moves.waiting)),
+            unknown: UnknownProxies::new(),
             settings: configuration.pool.settings(),
         }
     }
@@ -206,6 +210,7 @@ impl Mover {
         let placement = || Placement::of(&self.table);
         match &request.to {
             MoveTarget::Proxy(name) => {
+                self.expect_known(name).map_err(|why| self.refusal(&request.client, why))?;
                 let is_drained =
                     placement().proxies.get(name).is_some_and(|proxy| proxy.is_drained);
                 if is_drained {
@@ -237,6 +242,22 @@ impl Mover {
                 let better = placement().better(binding.owner(), self.hysteresis).cloned();
                 better.map_or_else(|| refuse(Why::NoTarget), Ok)
             }
+        }
+    }
+
+    /// The table has each live proxy, but for one that has just come: the store is asked for that, though not for each name that
+    /// a caller invents.
+    fn expect_known(&self, name: &ProxyName) -> Result<(), Why> {
+        if self.table.proxy(name).is_some() {
+            return Ok(());
+        }
+        self.bindings.check_proxy_name(name).map_err(Why::Step)?;
+        match self.unknown.may_read(Instant::now()) {
+            true => Ok(()),
+            false if self.table.is_current() => {
+                Err(Why::Step(BindingError::ProxyGone(name.clone())))
+            }
+            false => Err(Why::NotCurrent),
         }
     }
 
