@@ -202,7 +202,10 @@ fn orchestrate(task: Orchestrator) -> Result<bool, ProgramError> {
         Orchestrator::Evacuate { site, undo, api } => {
             operator::drain(api.address()?, &DrainScope::Site(site), undo)
         }
-        Orchestrator::Status { client, json, api } => {
+        Orchestrator::Status { clients: true, json, api, .. } => {
+            operator::clients(api.address()?, json)
+        }
+        Orchestrator::Status { client, json, api, .. } => {
             let client = client.as_deref().map(str::as_bytes);
             return operator::status(api.address()?, client, json);
         }

@@ -1,24 +1,43 @@
 //! What the API's requests and answers hold, as JSON.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::{Deserialize, Serialize};
 use tessera_bindings::{Binding, BindingError, ClientName, ProxyName};
 use tessera_kit::hex;
 
 /// The body of `POST /moves`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "MoveKeys", into = "MoveKeys")]
 pub struct RequestedMove {
     /// The client.
-    #[serde(flatten)]
     pub client: JsonClient,
     /// Where it moves.
     pub to: MoveTarget,
     /// What to wait for.
-    #[serde(default)]
     pub wait: WaitFor,
     /// Whether to wait until the client can move, in place of an earlier request that waits.
-    #[serde(default)]
     pub queue: bool,
 }
+
+/// The keys of a move in one table: a flattened one can't refuse those that are unknown.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MoveKeys {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client_hex: Option<String>,
+    to: MoveTarget,
+    #[serde(default)]
+    wait: WaitFor,
+    #[serde(default)]
+    queue: bool,
+}
+
+/// The body of a request that has none, or an empty table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoKeys {}
 
 /// A client's name: `client` if it is text, else `client_hex`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +93,14 @@ pub struct ProxyState {
     pub site: String,
     /// Where clients reach it.
     pub authority: String,
-    /// The clients that it serves, or will serve when their moves are over.
+    /// The clients that it serves.
     pub clients: usize,
+    /// Those of them that are moving to another proxy: they are served here until they have come there.
+    #[serde(default)]
+    pub leaving: usize,
+    /// The clients of other proxies that are moving here.
+    #[serde(default)]
+    pub arriving: usize,
     /// Whether it, or its site, is drained.
     pub draining: bool,
 }
@@ -87,6 +112,16 @@ pub struct MovesState {
     pub count: usize,
     /// The first ones.
     pub moves: Vec<ClientBinding>,
+}
+
+/// What `GET /clients` shows: a page of the clients with a binding, in the order of their names' bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientsState {
+    /// The clients.
+    pub clients: Vec<ClientBinding>,
+    /// If there are more, the parameter `after` of the next page: the last client's name, percent-encoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// What `GET /status` shows.
@@ -104,6 +139,9 @@ pub struct PoolState {
     pub proxies: Vec<ProxyState>,
     /// The drains, by name: of proxies that aren't live as well.
     pub drains: Vec<DrainState>,
+    /// Sentences for operators: settings in which the pool's proxies and this orchestrator differ, though they must not.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// A drain.
@@ -137,6 +175,21 @@ pub struct Problem {
     /// When to try again; at the latest, if another move is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+}
+
+impl From<MoveKeys> for RequestedMove {
+    fn from(keys: MoveKeys) -> Self {
+        let MoveKeys { client, client_hex, to, wait, queue } = keys;
+        Self { client: JsonClient { client, client_hex }, to, wait, queue }
+    }
+}
+
+impl From<RequestedMove> for MoveKeys {
+    fn from(requested: RequestedMove) -> Self {
+        let RequestedMove { client: JsonClient { client, client_hex }, to, wait, queue } =
+            requested;
+        Self { client, client_hex, to, wait, queue }
+    }
 }
 
 impl From<String> for MoveTarget {
@@ -190,6 +243,14 @@ impl JsonClient {
             (None, None) => String::new(),
         }
     }
+}
+
+/// What stays as it is in the segment of a path (RFC 3986 §2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Returns a name as it is in a path or a query.
+pub(crate) fn percent_encoded(name: &[u8]) -> String {
+    percent_encode(name, UNRESERVED).to_string()
 }
 
 /// Returns a client's name for a log.

@@ -141,12 +141,13 @@ Exit codes: 0 it is remembered, 1 no live proxy is there, or the orchestrator ca
         api: ApiArguments,
     },
 
-    /// Shows the proxies of the pool with their clients, and what is drained; or where a client is.
+    /// Shows the proxies of the pool with their clients, and what is drained; or where a client is, or all of them.
     #[command(
         arg_required_else_help = true,
         after_help = "\
 Examples:
   tessera orchestrator status --server o.example:8444 --ca ca.pem --certificate ops.pem
+  tessera orchestrator status --clients --server o.example:8444 --ca ca.pem --certificate ops.pem | grep ': at a'
   tessera orchestrator status dns:drone-7.example --json --server o.example:8444 --ca ca.pem --certificate ops.pem | jq .owner
 
 Exit codes: 0 all is well, 1 the orchestrator can't reach the store or can't be reached, or the client is unknown, 2 a file
@@ -156,7 +157,11 @@ is invalid."
         /// A client's name. Default: the whole pool.
         client: Option<String>,
 
-        /// Prints one JSON object instead of text.
+        /// Lists all clients, one a line.
+        #[arg(long, conflicts_with = "client")]
+        clients: bool,
+
+        /// Prints one JSON object instead of text; with `--clients`, one a line.
         #[arg(long)]
         json: bool,
 

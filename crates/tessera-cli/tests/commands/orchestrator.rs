@@ -72,6 +72,8 @@ fn the_commands_reach_a_running_orchestrator_and_report_refusals() {
     for (operator, command, code, text) in [
         ("ops", &["status"][..], 0, "0 clients, 0 of them moving"),
         ("ops", &["status", "--json"], 0, "\"is_current\":true"),
+        ("ops", &["status", "--clients"], 0, ""),
+        ("ops", &["status", "drone", "--clients"], 2, "cannot be used with"),
         ("ops", &["status", "drone"], 1, "the client has no binding yet"),
         ("ops", &["move", "drone", "b"], 1, "b isn't live"),
         ("ops", &["move", "drone", "auto", "--queue", "--wait", "switched"], 1, "has no binding"),

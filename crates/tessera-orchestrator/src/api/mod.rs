@@ -20,7 +20,7 @@ use self::problem::Refusal;
 pub(crate) use self::problem::of_server;
 use self::route::Route;
 use crate::moves::{MoveRequest, Mover, Placement};
-use crate::state::{ClientBinding, JsonClient, RequestedMove};
+use crate::state::{ClientBinding, JsonClient, NoKeys, RequestedMove};
 
 /// The most bytes of a request's body.
 pub(crate) const MOST_BYTES: usize = 64 * 1024;
@@ -50,7 +50,7 @@ impl Api {
         caller: &Caller,
         request: Request<Body>,
     ) -> Result<Response<Body>, Refusal> {
-        let route = Route::of(request.method(), request.uri().path())?;
+        let route = Route::of(request.method(), request.uri())?;
         if route.is_change() {
             self.admit(caller, &request)?;
             tracing::info!(
@@ -65,6 +65,7 @@ impl Api {
             Route::Status => json(StatusCode::OK, &views::pool(mover)),
             Route::Proxies => json(StatusCode::OK, &views::proxies(&Placement::of(table))),
             Route::Moves => json(StatusCode::OK, &views::moves(table)),
+            Route::Clients(page) => json(StatusCode::OK, &views::clients(table, &page)),
             Route::Client(client) => {
                 // It is never closed.
                 let _place = self.reads.acquire().await;
@@ -74,12 +75,17 @@ impl Api {
             }
             Route::Move => self.begin(request).await,
             Route::Abort(client) => {
+                expect_no_keys(request).await?;
                 let aborted = mover.abort(&client).await;
                 let binding = aborted.map_err(|it| Refusal::of_move(&it, mover.times.dwell))?;
                 json(StatusCode::OK, &ClientBinding { client: (&client).into(), binding })
             }
-            Route::Drain(scope) => self.drain(&scope).await,
+            Route::Drain(scope) => {
+                expect_no_keys(request).await?;
+                self.drain(&scope).await
+            }
             Route::UndoDrain(scope) => {
+                expect_no_keys(request).await?;
                 mover.bindings.undo_drain(&scope).await.map_err(Refusal::of_step)?;
                 Ok(empty(StatusCode::NO_CONTENT))
             }
@@ -145,6 +151,16 @@ impl Api {
         self.mover.bindings.drain(scope).await.map_err(Refusal::of_step)?;
         Ok(empty(StatusCode::ACCEPTED))
     }
+}
+
+/// Reads a body that has no keys: what a caller set there would have no effect.
+async fn expect_no_keys(request: Request<Body>) -> Result<(), Refusal> {
+    let body = request.into_body().collect_up_to(MOST_BYTES).await.map_err(unread)?;
+    if body.data.is_empty() {
+        return Ok(());
+    }
+    let parsed = serde_json::from_slice(&body.data).map(|NoKeys {}| ());
+    parsed.map_err(|error| Refusal::bad(format!("this request has no keys in its body: {error}")))
 }
 
 /// Web browsers set it on each request (Fetch Metadata).

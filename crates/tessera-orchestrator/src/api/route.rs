@@ -1,6 +1,6 @@
 //! What a request asks for, by its method and path.
 
-use http::Method;
+use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 use tessera_bindings::{ClientName, DrainScope, ProxyName};
 
@@ -15,6 +15,8 @@ pub(crate) enum Route {
     Proxies,
     /// `GET /moves`.
     Moves,
+    /// `GET /clients`.
+    Clients(ClientsPage),
     /// `GET /clients/NAME`.
     Client(ClientName),
     /// `POST /moves`.
@@ -27,9 +29,19 @@ pub(crate) enum Route {
     UndoDrain(DrainScope),
 }
 
+/// Which clients are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClientsPage {
+    /// Those whose names come after this one.
+    pub(crate) after: Option<ClientName>,
+    /// At most so many.
+    pub(crate) limit: usize,
+}
+
 impl Route {
-    /// Finds what a request asks for. Names in a path are percent-encoded (RFC 3986 §2.1).
-    pub(crate) fn of(method: &Method, path: &str) -> Result<Self, Refusal> {
+    /// Finds what a request asks for. Names in a path or query are percent-encoded (RFC 3986 §2.1).
+    pub(crate) fn of(method: &Method, uri: &Uri) -> Result<Self, Refusal> {
+        let path = uri.path();
         let segments: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
         let get = |route: Self| match *method {
             Method::GET => Ok(route),
@@ -43,6 +55,7 @@ impl Route {
                 Method::POST => Ok(Self::Move),
                 _ => Err(Refusal::method("GET, POST")),
             },
+            ["clients"] => get(Self::Clients(ClientsPage::of(uri.query().unwrap_or_default())?)),
             ["clients", name] => get(Self::Client(client(name)?)),
             ["clients", name, "abort"] => match *method {
                 Method::POST => Ok(Self::Abort(client(name)?)),
@@ -60,9 +73,38 @@ impl Route {
     /// Whether it changes something.
     pub(crate) fn is_change(&self) -> bool {
         match self {
-            Self::Status | Self::Proxies | Self::Moves | Self::Client(_) => false,
+            Self::Status | Self::Proxies | Self::Moves | Self::Clients(_) | Self::Client(_) => {
+                false
+            }
             Self::Move | Self::Abort(_) | Self::Drain(_) | Self::UndoDrain(_) => true,
         }
+    }
+}
+
+impl ClientsPage {
+    /// How many clients a page has unless the caller sets it.
+    const USUAL: usize = 100;
+
+    /// The most clients of a page.
+    const MOST: usize = 1000;
+
+    fn of(query: &str) -> Result<Self, Refusal> {
+        let mut page = Self { after: None, limit: Self::USUAL };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("after", name)) => page.after = Some(client(name)?),
+                Some(("limit", number)) => {
+                    let limit = number.parse().ok().filter(|it| (1..=Self::MOST).contains(it));
+                    page.limit =
+                        limit.ok_or_else(|| Refusal::bad("`limit` is a number from 1 to 1000"))?;
+                }
+                _ => {
+                    let detail = format!("`{pair}`: set `limit`, `after` or both");
+                    return Err(Refusal::bad(detail));
+                }
+            }
+        }
+        Ok(page)
     }
 }
 
@@ -90,7 +132,8 @@ mod tests {
 
     fn route(method: &str, path: &str) -> Result<Route, u16> {
         let method = method.parse().unwrap();
-        Route::of(&method, path).map_err(|refusal| refusal.into_response().status().as_u16())
+        Route::of(&method, &path.parse().unwrap())
+            .map_err(|refusal| refusal.into_response().status().as_u16())
     }
 
     #[test]
@@ -110,12 +153,29 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_clients_has_a_bounded_length() {
+        let page = |after: Option<&[u8]>, limit| {
+            let after = after.map(|name| ClientName::new(name).unwrap());
+            Ok(Route::Clients(ClientsPage { after, limit }))
+        };
+        assert_eq!(route("GET", "/clients"), page(None, 100));
+        assert_eq!(route("GET", "/clients?limit=1000"), page(None, 1000));
+        assert_eq!(route("GET", "/clients?after=%ffa%26+&limit=1"), page(Some(b"\xffa&+"), 1));
+        for wrong in
+            ["limit=0", "limit=1001", "limit=x", "limit", "after=", "proxy=a", "limit=1&x=2"]
+        {
+            assert_eq!(route("GET", &format!("/clients?{wrong}")), Err(400), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_path_has_its_methods() {
         for (method, path) in [
             ("POST", "/status"),
             ("HEAD", "/status"),
             ("DELETE", "/proxies"),
             ("PUT", "/moves"),
+            ("POST", "/clients"),
             ("DELETE", "/clients/a"),
             ("GET", "/clients/a/abort"),
             ("GET", "/proxies/a/drain"),
@@ -132,7 +192,9 @@ mod tests {
     fn only_reads_change_nothing() {
         let changes = |method, path| route(method, path).unwrap().is_change();
         assert!(
-            !["/status", "/proxies", "/moves", "/clients/a"].iter().any(|it| changes("GET", it))
+            !["/status", "/proxies", "/moves", "/clients", "/clients/a"]
+                .iter()
+                .any(|it| changes("GET", it))
         );
         for path in ["/moves", "/clients/a/abort", "/proxies/a/drain", "/sites/a/evacuate"] {
             assert!(changes("POST", path), "{path}");

@@ -16,34 +16,52 @@ pub(crate) struct Placement {
 /// A live proxy.
 pub(crate) struct PlacedProxy {
     pub(crate) entry: ProxyEntry,
-    /// Those that it serves, or will serve when their moves are over.
+    /// Those that it serves.
     pub(crate) clients: usize,
+    /// Those of them that are moving to another proxy.
+    pub(crate) leaving: usize,
+    /// Those that are moving to it.
+    pub(crate) arriving: usize,
     pub(crate) is_drained: bool,
+}
+
+/// The clients of a proxy.
+#[derive(Default)]
+struct Counts {
+    clients: usize,
+    leaving: usize,
+    arriving: usize,
 }
 
 impl Placement {
     pub(crate) fn of(table: &BindingTable) -> Self {
-        let mut counts: HashMap<ProxyName, usize> = HashMap::new();
+        let proxies = table.proxies();
+        let mut counts: HashMap<ProxyName, Counts> =
+            proxies.iter().map(|(name, _)| (name.clone(), Counts::default())).collect();
         let (mut clients, mut moving) = (0, 0);
         table.for_each_binding(|_, binding| {
             clients += 1;
-            moving += usize::from(matches!(
+            let is_moving = matches!(
                 binding.state,
                 BindingState::Preparing { .. } | BindingState::Announced { .. }
-            ));
-            match counts.get_mut(destination(binding)) {
-                Some(count) => *count += 1,
-                None => drop(counts.insert(destination(binding).clone(), 1)),
+            );
+            moving += usize::from(is_moving);
+            if let Some(counts) = counts.get_mut(binding.owner()) {
+                counts.clients += 1;
+                counts.leaving += usize::from(is_moving);
+            }
+            if is_moving && let Some(counts) = counts.get_mut(destination(binding)) {
+                counts.arriving += 1;
             }
         });
         let drained: HashSet<_> = table.drains().into_iter().map(|(scope, _)| scope).collect();
         let placed = |(name, entry): (ProxyName, ProxyEntry)| {
             let is_drained = drained.contains(&DrainScope::Proxy(name.clone()))
                 || drained.contains(&DrainScope::Site(entry.site.clone()));
-            let clients = counts.remove(&name).unwrap_or_default();
-            (name, PlacedProxy { entry, clients, is_drained })
+            let Counts { clients, leaving, arriving } = counts.remove(&name).unwrap_or_default();
+            (name, PlacedProxy { entry, clients, leaving, arriving, is_drained })
         };
-        Self { proxies: table.proxies().into_iter().map(placed).collect(), clients, moving }
+        Self { proxies: proxies.into_iter().map(placed).collect(), clients, moving }
     }
 
     /// Returns the proxy with the fewest clients of those that resume the owner's sessions and aren't drained: not the owner
@@ -59,7 +77,7 @@ impl Placement {
             *name != owner && !proxy.is_drained && resumes
         };
         let order =
-            |(name, proxy): &(&ProxyName, &PlacedProxy)| (Some(*name) == avoided, proxy.clients);
+            |(name, proxy): &(&ProxyName, &PlacedProxy)| (Some(*name) == avoided, proxy.later());
         self.proxies.iter().filter(fits).min_by_key(order).map(|(name, _)| name)
     }
 
@@ -71,8 +89,8 @@ impl Placement {
         if own.is_drained {
             return best;
         }
-        let count = |name: &ProxyName| self.proxies.get(name).map_or(0, |proxy| proxy.clients);
-        let most = own.clients.saturating_mul(usize::from(100_u8.saturating_sub(percent)));
+        let count = |name: &ProxyName| self.proxies.get(name).map_or(0, PlacedProxy::later);
+        let most = own.later().saturating_mul(usize::from(100_u8.saturating_sub(percent)));
         let is_better = |name: &&ProxyName| (count(name) + 1).saturating_mul(100) <= most;
         best.filter(is_better).or(Some(own_name))
     }
@@ -80,11 +98,18 @@ impl Placement {
     /// Counts a client that moves to this proxy.
     pub(crate) fn place(&mut self, from: &ProxyName, to: &ProxyName) {
         if let Some(proxy) = self.proxies.get_mut(from) {
-            proxy.clients = proxy.clients.saturating_sub(1);
+            proxy.leaving += 1;
         }
         if let Some(proxy) = self.proxies.get_mut(to) {
-            proxy.clients += 1;
+            proxy.arriving += 1;
         }
+    }
+}
+
+impl PlacedProxy {
+    /// Returns how many clients it serves once all moves are over.
+    fn later(&self) -> usize {
+        self.clients.saturating_add(self.arriving).saturating_sub(self.leaving)
     }
 }
 
@@ -113,7 +138,14 @@ mod tests {
                 vault: None,
                 settings: PoolSettings::default(),
             };
-            let proxy = PlacedProxy { entry, clients: *clients, is_drained: *is_drained };
+            // As many come as go.
+            let proxy = PlacedProxy {
+                entry,
+                clients: *clients,
+                leaving: 1,
+                arriving: 1,
+                is_drained: *is_drained,
+            };
             (ProxyName((*name).into()), proxy)
         };
         let proxies = proxies.iter().map(placed).collect();
@@ -156,6 +188,11 @@ mod tests {
         assert!(better(1, 0, 0), "without hysteresis");
         let drained = placement(&[("a", 1, true), ("b", 9, false)]);
         assert_eq!(drained.better(&name("a"), 20), Some(&name("b")));
+        let mut announced = placement(&[("a", 10, false), ("b", 0, false)]);
+        for _ in 0..5 {
+            announced.place(&name("a"), &name("b"));
+        }
+        assert_eq!(announced.better(&name("a"), 20), Some(&name("a")), "half are on their way");
         let alone = placement(&[("a", 1, true), ("b", 9, true)]);
         assert_eq!(alone.better(&name("a"), 20), None);
     }

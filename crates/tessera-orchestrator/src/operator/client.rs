@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use tessera::ClientConfig;
 use tessera_bindings::DrainScope;
 use tessera_kit::{ProgramError, SettingFile, credential, trust};
@@ -16,7 +15,7 @@ use tessera_proxy::http::client::{Call, Pool, PoolOptions, Tls};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_tokio::Connector;
 
-use crate::state::Problem;
+use crate::state::{Problem, percent_encoded};
 
 /// Where the API is, and with which certificates it is called.
 #[derive(Debug, Clone)]
@@ -54,9 +53,6 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// How long the server may be silent in an answer.
 const IDLE: Duration = Duration::from_secs(30);
-
-/// What stays as it is in the segment of a path (RFC 3986 §2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl ApiClient {
     /// Reads the certificates. Nothing is connected before the first call.
@@ -149,13 +145,13 @@ impl ApiAnswer {
 /// Returns the path of a client; `action` follows it: `/abort`, or nothing.
 #[must_use]
 pub fn client_path(client: &[u8], action: &str) -> String {
-    format!("/clients/{}{action}", percent_encode(client, UNRESERVED))
+    format!("/clients/{}{action}", percent_encoded(client))
 }
 
 /// Returns the path that drains a proxy, or evacuates a site.
 #[must_use]
 pub fn drain_path(scope: &DrainScope) -> String {
-    let encode = |name: &str| percent_encode(name.as_bytes(), UNRESERVED).to_string();
+    let encode = |name: &str| percent_encoded(name.as_bytes());
     match scope {
         DrainScope::Proxy(proxy) => format!("/proxies/{}/drain", encode(&proxy.0)),
         DrainScope::Site(site) => format!("/sites/{}/evacuate", encode(site)),

@@ -3,6 +3,7 @@
 mod client;
 mod text;
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use http::Method;
@@ -11,7 +12,7 @@ pub use tessera_bindings::{DrainScope, ProxyName};
 use tessera_kit::{ProgramError, report, runtime};
 
 pub use self::client::{ApiAddress, ApiAnswer, ApiClient, client_path, drain_path};
-use crate::state::{ClientBinding, PoolState, RequestedMove};
+use crate::state::{ClientBinding, ClientsState, PoolState, RequestedMove};
 
 /// How long a request without a wait may take.
 const SHORT: Duration = Duration::from_secs(30);
@@ -76,6 +77,31 @@ pub fn status(
     Ok(state.is_current)
 }
 
+/// Prints each client of the pool with its binding, in the order of their names.
+///
+/// # Errors
+/// If the orchestrator can't be reached.
+pub fn clients(address: ApiAddress, json: bool) -> Result<(), ProgramError> {
+    runtime::run(async {
+        let client = ApiClient::open(address)?;
+        let mut path = "/clients?limit=1000".to_owned();
+        loop {
+            let answer = client.call(Method::GET, &path, None, SHORT).await?.success()?;
+            let page: ClientsState = parsed(&answer)?;
+            for shown in &page.clients {
+                report::print(match json {
+                    true => raw(&serde_json::to_vec(shown).map_err(unreadable)?)?,
+                    false => text::binding(shown),
+                })?;
+            }
+            match page.after {
+                Some(after) => path = format!("/clients?limit=1000&after={after}"),
+                None => return Ok(()),
+            }
+        }
+    })
+}
+
 fn print_binding(body: &[u8], json: bool) -> Result<(), ProgramError> {
     let binding: ClientBinding = parsed(body)?;
     report::print(if json { raw(body)? } else { text::binding(&binding) })
@@ -98,12 +124,13 @@ fn call(
 }
 
 fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ProgramError> {
-    serde_json::from_slice(body)
-        .map_err(|error| ProgramError::failed("the orchestrator's answer", error))
+    serde_json::from_slice(body).map_err(unreadable)
 }
 
 fn raw(body: &[u8]) -> Result<String, ProgramError> {
-    let text = str::from_utf8(body);
-    let text = text.map_err(|error| ProgramError::failed("the orchestrator's answer", error))?;
-    Ok(format!("{text}\n"))
+    str::from_utf8(body).map(|text| format!("{text}\n")).map_err(unreadable)
+}
+
+fn unreadable(error: impl Display) -> ProgramError {
+    ProgramError::failed("the orchestrator's answer", error)
 }

@@ -26,7 +26,11 @@ pub(super) fn binding(shown: &ClientBinding) -> String {
             format!("at {owner}, {earlier} still forwards")
         }
     };
-    printable(&format!("{client}: {place} (generation {generation})\n"))
+    let failure = shown.binding.failure.as_ref();
+    let failure = failure
+        .map(|it| format!("; its move to {} was given up: {it}", it.next))
+        .unwrap_or_default();
+    printable(&format!("{client}: {place} (generation {generation}){failure}\n"))
 }
 
 /// Returns the state of the pool as a table.
@@ -37,13 +41,17 @@ pub(super) fn pool(state: &PoolState) -> String {
     }
     let PoolState { clients, moves, waiting, .. } = state;
     let _ = writeln!(out, "{clients} clients, {moves} of them moving; {waiting} requests wait\n");
-    let mut rows = vec![["PROXY", "SITE", "CLIENTS", "AUTHORITY", ""].map(str::to_owned)];
-    for ProxyState { name, site, authority, clients, draining } in &state.proxies {
+    let header = ["PROXY", "SITE", "CLIENTS", "LEAVING", "ARRIVING", "AUTHORITY", ""];
+    let mut rows = vec![header.map(str::to_owned)];
+    for ProxyState { name, site, authority, clients, leaving, arriving, draining } in &state.proxies
+    {
         let drained = if *draining { "drained" } else { "" };
         rows.push([
             printable(&name.0),
             printable(site),
             clients.to_string(),
+            leaving.to_string(),
+            arriving.to_string(),
             printable(authority),
             drained.to_owned(),
         ]);
@@ -51,7 +59,7 @@ pub(super) fn pool(state: &PoolState) -> String {
     let width = |column: usize| {
         rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
     };
-    let widths: [usize; 5] = std::array::from_fn(width);
+    let widths: [usize; 7] = std::array::from_fn(width);
     for row in &rows {
         let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
         let line = cells.collect::<Vec<_>>().join("  ");
@@ -62,6 +70,12 @@ pub(super) fn pool(state: &PoolState) -> String {
     }
     for DrainState { scope, name, .. } in &state.drains {
         let _ = writeln!(out, "  {scope} {name}");
+    }
+    if !state.warnings.is_empty() {
+        out.push_str("\nWarnings\n");
+    }
+    for warning in &state.warnings {
+        let _ = writeln!(out, "  {}", warning.replace('\n', " "));
     }
     printable(&out)
 }
@@ -79,6 +93,8 @@ mod tests {
             site: "north".into(),
             authority: format!("{name}.example:443"),
             clients,
+            leaving: 1,
+            arriving: 0,
             draining,
         };
         let state = PoolState {
@@ -88,14 +104,16 @@ mod tests {
             waiting: 0,
             proxies: vec![proxy("a", 10, true), proxy("b\u{1b}[2J", 2, false)],
             drains: vec![DrainState { scope: "proxy".into(), name: "a".into(), since: 0 }],
+            warnings: vec!["a differs\nfrom b".into()],
         };
         assert_eq!(
             pool(&state),
             "12 clients, 1 of them moving; 0 requests wait\n\n\
-             PROXY       SITE   CLIENTS  AUTHORITY\n\
-             a           north  10       a.example:443           drained\n\
-             b\\u{1b}[2J  north  2        b\\u{1b}[2J.example:443\n\n\
-             Drains\n  proxy a\n"
+             PROXY       SITE   CLIENTS  LEAVING  ARRIVING  AUTHORITY\n\
+             a           north  10       1        0         a.example:443           drained\n\
+             b\\u{1b}[2J  north  2        1        0         b\\u{1b}[2J.example:443\n\n\
+             Drains\n  proxy a\n\n\
+             Warnings\n  a differs from b\n"
         );
         assert!(pool(&PoolState { is_current: false, ..state }).contains("may be old"));
     }

@@ -7,4 +7,6 @@ mod etcd;
 mod moves;
 mod queue;
 mod requests;
+mod shown;
+mod store;
 mod world;

@@ -1,12 +1,16 @@
 //! Moves of single clients, by one orchestrator or several.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::json;
 use tessera_bindings::{BindingState, ProxyName};
+use tessera_proxy::admin::Metrics;
+use tessera_store::FileStore;
 use tokio::time::sleep;
 
-use crate::world::{World, until};
+use crate::world::{World, directory, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_is_announced_moves_and_the_move_is_settled_and_counted() {
@@ -20,6 +24,12 @@ async fn a_client_is_announced_moves_and_the_move_is_settled_and_counted() {
     // Again, and from another caller: the same.
     let (status, again) = api.move_to("drone", "b").await;
     assert_eq!((status, &again["generation"]), (200, &moved["generation"]));
+    let numbers = async || {
+        let proxies = api.get("/proxies").await;
+        [0_usize, 1]
+            .map(|at| ["clients", "leaving", "arriving"].map(|key| proxies[at][key].clone()))
+    };
+    assert_eq!(numbers().await, [[1, 1, 0], [0, 0, 1]], "it is at its owner until it has come");
     let (api_2, name) = (api.clone(), drone.clone());
     let waits = tokio::spawn(async move {
         api_2.request(json!({ "client": "drone", "to": "b", "wait": "switched" })).await
@@ -29,6 +39,7 @@ async fn a_client_is_announced_moves_and_the_move_is_settled_and_counted() {
     assert_eq!((status, &switched["owner"]), (200, &json!("b")));
     let shown = api.get("/status").await;
     assert_eq!((&shown["clients"], &shown["moves"]), (&json!(1), &json!(0)), "it has switched");
+    assert_eq!(numbers().await, [[0, 0, 0], [1, 0, 0]]);
     world.until_settled(&drone, "b").await;
     let shown = api.get("/clients/drone").await;
     assert_eq!((&shown["client"], &shown["owner"]), (&json!("drone"), &json!("b")));
@@ -84,8 +95,90 @@ async fn a_move_is_answered_when_it_has_begun_if_nothing_is_to_be_waited_for() {
     assert_eq!(api.post("/clients/drone/abort").await.0, 200);
     let (status, refused) = waits.await.unwrap();
     assert_eq!((status, &refused["cause"]), (409, &json!("aborted")));
+    assert_eq!(refused["detail"], "the move was given up: it was aborted");
     // Where it is already.
     assert_eq!(api.move_to("drone", "a").await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_that_the_next_proxy_declines_is_answered_with_its_reason() {
+    let world = World::new().await;
+    let _proxies = (world.proxy("a", "").await, world.proxy_that("b", "", false).await);
+    let orchestrator = world.orchestrator();
+    let api = world.api(&orchestrator);
+    let drone = world.bind("drone", "a").await;
+    let (api_2, table) = (api.clone(), world.table.clone());
+    let waits = tokio::spawn(async move { api_2.move_to("drone", "b").await });
+    until("it has begun", || {
+        let binding = table.binding(&drone);
+        binding.is_some_and(|it| matches!(it.state, BindingState::Preparing { .. }))
+    })
+    .await;
+    let begun = world.bindings.read(&drone).await.unwrap().generation;
+    let b = ProxyName("b".into());
+    world.bindings.decline(&drone, begun, &b, "its disk is full").await.unwrap();
+    let (status, refused) = waits.await.unwrap();
+    assert_eq!((status, &refused["cause"]), (409, &json!("aborted")));
+    assert_eq!(refused["detail"], "the move was given up: b can't prepare: its disk is full");
+    let shown = api.get("/clients/drone").await;
+    let failure = json!({ "next": "b", "cause": "declined", "why": "its disk is full" });
+    assert_eq!((&shown["state"], &shown["failure"]), (&json!("stable"), &failure));
+}
+
+/// One refusal must not send the operator to the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn right_after_a_switch_the_client_neither_moves_back_nor_is_its_move_aborted() {
+    // The move is over after a minute.
+    let times = "ma = \"60s\"\ndwell = \"60s\"\nprepare = \"10s\"\nfollow = \"30s\"\n";
+    let directory = directory();
+    let store = Arc::new(FileStore::open(&directory.join("store")).unwrap());
+    let world = World::on(store, directory, times, "", "").await;
+    let _proxies = (world.proxy("a", "").await, world.proxy("b", "").await);
+    let orchestrator = world.orchestrator();
+    let api = world.api(&orchestrator);
+    let drone = world.bind("drone", "a").await;
+    assert_eq!(api.move_to("drone", "b").await.0, 200);
+    world.arrive(&drone).await;
+    let (status, back) = api.move_to("drone", "a").await;
+    assert_eq!((status, &back["cause"], &back["target"]), (409, &json!("moving"), &json!("b")));
+    let wait = back["retry_after_ms"].as_u64().unwrap();
+    assert!((1..=61_000).contains(&wait), "{back}");
+    let (status, aborted) = api.post("/clients/drone/abort").await;
+    assert_eq!((status, &aborted["cause"]), (409, &json!("other-state")));
+    let details = [&back, &aborted].map(|it| it["detail"].as_str().unwrap().to_owned());
+    assert!(!details[0].contains("abort"), "{details:?}");
+    assert!(details[1].contains("once that move is over"), "{details:?}");
+}
+
+/// The store was lost meanwhile, or the reader was too slow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_that_ended_unseen_is_counted_and_no_longer_in_progress() {
+    let (world, store) = World::on_test_store("").await;
+    let _proxies = (world.proxy("a", "").await, world.proxy("b", "").await);
+    let metrics = Metrics::new();
+    let orchestrator = world.orchestrator_on(store.clone(), &metrics);
+    let api = world.api(&orchestrator);
+    let [seen, unbound] = [world.bind("drone", "a").await, world.bind("other", "a").await];
+    for client in ["drone", "other"] {
+        assert_eq!(api.move_to(client, "b").await.0, 200);
+    }
+    let has = |line: &str| metrics.text().contains(line);
+    until("both are in progress", || has("tessera_orchestrator_moves{} 2")).await;
+    store.is_lost.store(true, Ordering::Relaxed);
+    until("the orchestrator doesn't follow", || !orchestrator.table().is_current()).await;
+    world.arrive(&seen).await;
+    let b = ProxyName("b".into());
+    sleep(Duration::from_millis(250)).await;
+    let generation = world.bindings.read(&seen).await.unwrap().generation;
+    world.bindings.settle(&seen, generation).await.unwrap();
+    let generation = world.bindings.read(&unbound).await.unwrap().generation;
+    let aborted = world.bindings.abort(&unbound, generation).await.unwrap();
+    let a = ProxyName("a".into());
+    world.bindings.release(&unbound, aborted.generation, &a).await.unwrap();
+    store.is_lost.store(false, Ordering::Relaxed);
+    until("the end is counted", || has("steps_total{step=\"settled\"} 1")).await;
+    until("none is in progress", || has("tessera_orchestrator_moves{} 0")).await;
+    assert_eq!(orchestrator.table().binding(&seen).unwrap().owner(), &b);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -114,8 +207,7 @@ async fn two_orchestrators_agree_and_one_goes_on_where_the_other_died() {
     let world = World::new().await;
     let _proxies = (world.proxy("a", "").await, world.proxy("b", "").await);
     let _c = world.proxy("c", "").await;
-    let (one, other) =
-        (world.orchestrator(), world.orchestrator_with(&tessera_proxy::admin::Metrics::new()));
+    let (one, other) = (world.orchestrator(), world.orchestrator_with(&Metrics::new()));
     let apis = [world.api(&one), world.api(&other)];
     // To different proxies at once: one wins, and both answer with it.
     for round in 0..10 {

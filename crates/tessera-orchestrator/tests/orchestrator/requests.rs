@@ -1,12 +1,15 @@
 //! Requests that are wrong, and callers that may not.
 
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use http::Method;
 use serde_json::json;
 use tessera_orchestrator::operator::{ApiAddress, ApiClient};
 use tessera_pki::Authority;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::world::{LONG, World, until};
 
@@ -30,11 +33,21 @@ async fn a_wrong_request_is_refused_with_what_is_wrong() {
         (json!({ "client": "drone" }), 400, "bad-request"),
         (json!({ "client": "drone", "to": "b", "wait": "forever" }), 400, "bad-request"),
         (json!(["drone", "b"]), 400, "bad-request"),
+        (json!({ "client": "drone", "to": "b", "queued": true }), 400, "bad-request"),
     ] {
         let (answered, problem) = api.request(body.clone()).await;
         assert_eq!((answered, &problem["cause"]), (status, &json!(cause)), "{body}: {problem}");
         assert_eq!(problem["status"], status);
     }
+    let (_, problem) = api.request(json!({ "client": "drone", "to": "b", "queued": true })).await;
+    assert!(problem["detail"].as_str().unwrap().contains("`queued`"), "{problem}");
+    for path in ["/clients/drone/abort", "/proxies/a/drain", "/sites/x/evacuate"] {
+        let answer = api.call(Method::POST, path, Some(json!({ "force": true }))).await;
+        assert_eq!(answer.0, 400, "{path}");
+        assert!(answer.1["detail"].as_str().unwrap().contains("`force`"), "{}", answer.1);
+    }
+    let answer = api.call(Method::DELETE, "/proxies/a/drain", Some(json!({ "force": true }))).await;
+    assert_eq!(answer.0, 400);
     let post = async |body: Vec<u8>| api.call_raw(Method::POST, "/moves", Some(body)).await.0;
     assert_eq!(post(b"{".to_vec()).await, 400);
     assert_eq!(post(b"\xff".to_vec()).await, 400);
@@ -47,6 +60,7 @@ async fn a_wrong_request_is_refused_with_what_is_wrong() {
         (Method::GET, "/clients/stranger", 404),
         (Method::GET, "/clients/", 400),
         (Method::POST, "/clients/stranger/abort", 404),
+        (Method::GET, "/clients?limit=0", 400),
         (Method::PUT, "/moves", 405),
         (Method::POST, "/proxies", 405),
         (Method::POST, "/proxies/nowhere/drain", 404),
@@ -57,6 +71,7 @@ async fn a_wrong_request_is_refused_with_what_is_wrong() {
         let (answered, body) = api.call(method.clone(), path, None).await;
         assert_eq!(answered, status, "{method} {path}: {body}");
     }
+    assert_eq!(api.call(Method::POST, "/clients/drone/abort", Some(json!({}))).await.0, 200);
     // None of it moved the client.
     assert_eq!(api.get("/clients/drone").await["state"], "stable");
 }
@@ -132,6 +147,68 @@ async fn an_operator_that_is_not_listed_only_reads() {
     section.ca = "/missing".into();
     assert!(orchestrator.reload(&section).is_err());
     assert_eq!(reader.get("/clients/drone").await["owner"], "a");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_unknown_proxies_reads_the_store_once_a_second() {
+    let (world, store) = World::on_test_store("").await;
+    let _a = world.proxy("a", "").await;
+    let orchestrator = world.orchestrator_on(store.clone(), &world.metrics);
+    let api = world.api(&orchestrator);
+    world.bind("drone", "a").await;
+    until("the proxy is known", || orchestrator.table().proxies().len() == 1).await;
+    let (began, before) = (Instant::now(), store.proxy_reads.load(Ordering::Relaxed));
+    for number in 0..100 {
+        let (status, refused) = api.move_to("drone", &format!("nowhere {number}")).await;
+        assert_eq!((status, &refused["cause"]), (404, &json!("unknown-proxy")));
+    }
+    let reads = store.proxy_reads.load(Ordering::Relaxed) - before;
+    assert!(reads as u64 <= 16 + began.elapsed().as_secs(), "{reads} reads");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixteen_clients_are_read_from_the_store_at_once() {
+    let (world, store) = World::on_test_store("").await;
+    let orchestrator = world.orchestrator_on(store.clone(), &world.metrics);
+    let api = world.api(&orchestrator);
+    store.holds_reads.store(true, Ordering::Relaxed);
+    let mut reads = JoinSet::new();
+    for number in 0..30 {
+        let api = api.clone();
+        reads.spawn(async move {
+            api.call(Method::GET, &format!("/clients/stranger{number}"), None).await.0
+        });
+    }
+    let most = || store.most_reading.load(Ordering::Relaxed);
+    until("they are read", || most() >= 16).await;
+    // Time for the others to be read as well, if they were.
+    sleep(Duration::from_millis(50)).await;
+    store.holds_reads.store(false, Ordering::Relaxed);
+    assert_eq!(reads.join_all().await, [404; 30], "the others wait for their turn");
+    assert_eq!(most(), 16);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_has_at_most_half_of_the_connections() {
+    let world = World::with("connections = 4", "").await;
+    let orchestrator = world.orchestrator();
+    let connect = async |from| {
+        let mut stream = world.connect_from(from, &orchestrator).await?;
+        // The first bytes of an answer show that the handshake is over at the other end, too.
+        stream.write_all(b"GET /status HTTP/1.1\r\nHost: o\r\n\r\n").await?;
+        stream.read_exact(&mut [0; 8]).await?;
+        std::io::Result::Ok(stream)
+    };
+    let (near, far) = ([127, 0, 0, 1], [127, 0, 0, 2]);
+    let mut open = vec![connect(near).await.unwrap(), connect(near).await.unwrap()];
+    assert!(connect(near).await.is_err(), "a third one");
+    open.push(connect(far).await.unwrap());
+    drop(open.remove(0));
+    // Its place is free soon.
+    let deadline = Instant::now() + LONG;
+    while connect(near).await.is_err() {
+        assert!(Instant::now() < deadline, "the place isn't free");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

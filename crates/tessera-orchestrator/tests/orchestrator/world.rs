@@ -22,9 +22,11 @@ use tessera_proxy::admin::Metrics;
 use tessera_proxy::config::Document;
 use tessera_store::{FileStore, Store};
 use tessera_tokio::{ClientStream, Connector};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+
+use crate::store::TestStore;
 
 /// Moves take little time here: a client may move again after 200 ms.
 pub const TIMES: &str = "ma = \"200ms\"\ndwell = \"200ms\"\nclock-skew = \"0ms\"\nprepare = \"10s\"\nfollow = \"30s\"\n";
@@ -44,6 +46,14 @@ pub struct World {
 impl World {
     pub async fn new() -> Self {
         Self::with("", "").await
+    }
+
+    /// Creates a pool, and a store for its orchestrator that tests watch and cut off; `[api]` has these keys too.
+    pub async fn on_test_store(api: &str) -> (Self, Arc<TestStore>) {
+        let directory = directory();
+        let store = Arc::new(FileStore::open(&directory.join("store")).unwrap());
+        let of_orchestrator = Arc::new(TestStore::new(store.clone()));
+        (Self::on(store, directory, TIMES, api, "").await, of_orchestrator)
     }
 
     /// Creates a pool whose `[api]` and `[moves]` have these keys too.
@@ -87,8 +97,11 @@ impl World {
     }
 
     pub fn orchestrator_with(&self, metrics: &Metrics) -> Orchestrator {
+        self.orchestrator_on(self.store.clone(), metrics)
+    }
+
+    pub fn orchestrator_on(&self, store: Arc<dyn Store>, metrics: &Metrics) -> Orchestrator {
         let inherited = &mut Default::default();
-        let store = self.store.clone();
         Orchestrator::start_on(store, &self.configuration, inherited, metrics).unwrap()
     }
 
@@ -110,16 +123,27 @@ impl World {
 
     /// Connects as the operator that may change everything.
     pub async fn connect(&self, orchestrator: &Orchestrator) -> ClientStream<TcpStream> {
+        self.connect_from([127, 0, 0, 1], orchestrator).await.unwrap()
+    }
+
+    /// Connects from an address of this machine.
+    pub async fn connect_from(
+        &self,
+        from: [u8; 4],
+        orchestrator: &Orchestrator,
+    ) -> std::io::Result<ClientStream<TcpStream>> {
         let (ca, own) = (self.directory.join("ca.pem"), self.directory.join("ops.example.pem"));
         let verifier = trust::roots(SettingFile { setting: "ca", path: &ca }).unwrap();
         let own = SettingFile { setting: "own", path: &own };
         let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
         config.credentials = vec![credential::load(own, own).unwrap()];
-        let socket = TcpStream::connect(orchestrator.addresses()[0]).await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        let socket = socket.connect(orchestrator.addresses()[0]).await.unwrap();
         let connector = Connector::new(config.checked().unwrap());
         let destination =
             Destination { server_name: "orchestrator.example".into(), ..Default::default() };
-        connector.connect(destination, socket).await.unwrap()
+        connector.connect(destination, socket).await
     }
 
     /// Starts a proxy that prepares for each client that moves to it, and waits until it is live.
@@ -128,6 +152,16 @@ impl World {
     }
 
     pub async fn proxy_that(&self, name: &str, site: &str, prepares: bool) -> Proxy {
+        self.proxy_with(name, site, prepares, PoolSettings::default()).await
+    }
+
+    pub async fn proxy_with(
+        &self,
+        name: &str,
+        site: &str,
+        prepares: bool,
+        settings: PoolSettings,
+    ) -> Proxy {
         let name = ProxyName(name.into());
         let entry = ProxyEntry {
             authority: format!("{name}.example:443"),
@@ -136,7 +170,7 @@ impl World {
             site: site.into(),
             life: "first".into(),
             vault: None,
-            settings: PoolSettings::default(),
+            settings,
         };
         let lease = self.bindings.join(&name, entry, LONG).unwrap();
         let mut tasks = JoinSet::new();
