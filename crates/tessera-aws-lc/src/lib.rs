@@ -28,6 +28,25 @@
 //! environment, which a program can set in its `.cargo/config.toml`, AWS-LC takes its seeds only from the operating
 //! system, in less than a tenth of a millisecond; the program `tessera` is built so.
 //!
+//! # Key pairs made ahead
+//!
+//! [`provider_with_keys_ahead`] takes key pairs that its owner made while there was nothing else to do:
+//!
+//! ```no_run
+//! use std::thread;
+//! use std::time::Duration;
+//!
+//! use tessera_aws_lc::{KeyCounts, provider_with_keys_ahead};
+//!
+//! let (provider, ahead) = provider_with_keys_ahead();
+//! thread::spawn(move || loop {
+//!     // For a burst of 64 handshakes.
+//!     while ahead.fill(KeyCounts::of_server(64)) {}
+//!     thread::sleep(Duration::from_millis(20));
+//! });
+//! # drop(provider);
+//! ```
+//!
 //! # Features
 //!
 //! `graviola`, on by default: X25519 with a one-time key from the vault runs on Graviola if the
