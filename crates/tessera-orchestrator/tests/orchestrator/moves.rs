@@ -71,6 +71,12 @@ async fn a_move_is_answered_when_it_has_begun_if_nothing_is_to_be_waited_for() {
     let (status, begun) =
         api.request(json!({ "client": "drone", "to": "b", "wait": "none" })).await;
     assert_eq!((status, &begun["state"]), (202, &json!("preparing")));
+    // The answer was the store's, and this is what the table has.
+    until("the orchestrator has the move", || {
+        let binding = orchestrator.table().binding(&drone);
+        binding.is_some_and(|it| matches!(it.state, BindingState::Preparing { .. }))
+    })
+    .await;
     let moves = api.get("/moves").await;
     assert_eq!((&moves["count"], &moves["moves"][0]["next"]), (&json!(1), &json!("b")));
     // A third proxy: refused, with where the client goes.
