@@ -114,12 +114,16 @@ async fn a_flight_that_was_kept_back_is_executed_at_most_once_wherever_it_is_del
     let name = it.drone.name().clone();
     let mut delivered = 0;
     for to in ["b", "a", "b"] {
-        it.pool.announce(&name, to).await;
-        // It learns where to go, and its key goes ahead.
         let next = it.pool.index(to);
+        let moved =
+            |it: &Watched| it.pool.proxies[1 - next].metric("tessera_edge_moved_keys_total", "");
+        let before = moved(&it);
+        it.pool.announce(&name, to).await;
+        until("its keys go ahead", || moved(&it) > before).await;
+        // It learns where to go, and the key of its new ticket follows.
+        let before = moved(&it);
         it.flies().await;
-        let moved = it.pool.proxies[1 - next].metric("tessera_edge_moved_keys_total", "");
-        assert!(moved > 0);
+        until("the key of its new ticket follows", || moved(&it) > before).await;
         it.adversaries[next].treat_next(Treatment::KeepBack);
         it.drone.reconnect();
         let drone = it.drone.clone();
