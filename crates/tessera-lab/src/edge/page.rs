@@ -95,7 +95,7 @@ pub(crate) fn saved(report: &Report) -> [String; 2] {
         ];
     };
     let sentence = format!(
-        "A ticket leaves {} of the first flights of a full handshake with X25519, and {} with X25519MLKEM768.",
+        "A ticket leaves {} of the first flights of a full handshake with RSA-2048 and X25519, and {} with X25519MLKEM768.",
         percent(classical),
         percent(hybrid)
     );
