@@ -37,7 +37,8 @@ impl RecordedRequest {
 }
 
 impl RawBackend {
-    /// Starts it. To `/hints` it sends early hints before the answer.
+    /// Starts it. To `/hints` it sends early hints before the answer, to `/codings` an answer that it has compressed as a
+    /// transfer coding, and to `/both` one with a length that isn't that of its chunks.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -87,14 +88,25 @@ async fn answer(mut socket: TcpStream, all: &Mutex<Vec<RecordedRequest>>) -> std
             }
         };
         request.body = bytes.drain(..end).collect();
-        let has_hints = request.line().contains("/hints");
+        let asks = |what: &str| request.line().contains(what);
+        let (has_hints, has_codings, has_both) = (asks("/hints"), asks("/codings"), asks("/both"));
         all.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         if has_hints {
             socket
                 .write_all(b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n")
                 .await?;
         }
-        socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nanswered").await?;
+        let (head, body) = match (has_codings, has_both) {
+            (true, _) => {
+                ("1.1 200 OK\r\nTransfer-Encoding: gzip, chunked", "8\r\nanswered\r\n0\r\n\r\n")
+            }
+            (_, true) => (
+                "1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked",
+                "8\r\nanswered\r\n0\r\n\r\n",
+            ),
+            _ => ("1.1 200 OK\r\nContent-Length: 8", "answered"),
+        };
+        socket.write_all(format!("HTTP/{head}\r\n\r\n{body}").as_bytes()).await?;
     }
 }
 

@@ -127,6 +127,10 @@ pub(crate) fn of_server(refusal: server::Refusal) -> Response<Body> {
         server::Refusal::TooManyFields => ("bad-request", "the request has too many header fields"),
         server::Refusal::BodyTooLong => ("bad-request", "a body has at most 64 KiB"),
         server::Refusal::Host => ("bad-request", "exactly one Host is needed"),
+        server::Refusal::Target => ("bad-request", "the target doesn't belong to the method"),
+        server::Refusal::TransferCoding => {
+            ("bad-request", "no transfer coding is known but chunked")
+        }
         server::Refusal::TooEarly => ("too-early", "send it again after the handshake"),
         server::Refusal::Slow => ("slow", "the request did not arrive in time"),
         server::Refusal::Unanswered => ("unanswered", "the request took too long; repeat it"),

@@ -1,7 +1,7 @@
 //! Fields that concern one connection alone.
 
-use http::HeaderMap;
-use http::header::{CONNECTION, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
+use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
+use http::{HeaderMap, HeaderValue};
 
 /// Removes the fields of a single connection (RFC 9110 §7.6.1). `TE: trailers` is the exception in HTTP/2 (RFC 9113 §8.2.2).
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
@@ -21,12 +21,23 @@ pub fn remove_hop_by_hop_but(headers: &mut HeaderMap, kept: &[HeaderName]) {
         }
         headers.remove(CONNECTION);
     }
-    for name in [TRANSFER_ENCODING, UPGRADE, KEEP_ALIVE, PROXY_CONNECTION] {
+    // RFC 9112 §6.3: a length next to a coding isn't that of the content.
+    if headers.remove(TRANSFER_ENCODING).is_some() {
+        headers.remove(CONTENT_LENGTH);
+    }
+    for name in [UPGRADE, KEEP_ALIVE, PROXY_CONNECTION] {
         headers.remove(name);
     }
     if headers.get_all(TE).iter().any(|te| te != "trailers") {
         headers.remove(TE);
     }
+}
+
+/// Whether a message has no transfer coding but one `chunked`, which is the only one that hyper decodes (RFC 9112 §6.1).
+pub(super) fn is_chunked_at_most(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).into_iter();
+    let is_chunked = |it: &HeaderValue| it.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_none_or(is_chunked) && codings.next().is_none()
 }
 
 /// Returns the elements of a list (RFC 9110 §5.6.1), over all lines of the field.
@@ -43,8 +54,6 @@ const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection")
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     fn left(fields: &[(&'static str, &'static str)], kept: &[HeaderName]) -> Vec<String> {
@@ -62,6 +71,33 @@ mod tests {
         assert_eq!(left(&[&fields[..], &named].concat(), &[]), ["x-four"]);
         let kept = [HeaderName::from_static("x-two")];
         assert_eq!(left(&[&fields[..], &named].concat(), &kept), ["x-two", "x-four"]);
+    }
+
+    #[test]
+    fn a_length_next_to_a_coding_goes_with_it() {
+        assert_eq!(
+            left(&[("transfer-encoding", "chunked"), ("content-length", "3")], &[]),
+            [""; 0]
+        );
+        assert_eq!(left(&[("content-length", "3")], &[]), ["content-length"]);
+    }
+
+    #[test]
+    fn codings_other_than_one_chunked_are_found() {
+        let coding = |values: &[&'static str]| {
+            let field = |value: &&'static str| (TRANSFER_ENCODING, HeaderValue::from_static(value));
+            is_chunked_at_most(&values.iter().map(field).collect())
+        };
+        assert!(coding(&[]) && coding(&["chunked"]) && coding(&["Chunked"]));
+        for others in [
+            &["gzip, chunked"][..],
+            &["chunked, chunked"],
+            &["chunked"; 2],
+            &[", chunked"],
+            &["gzip"],
+        ] {
+            assert!(!coding(others), "{others:?}");
+        }
     }
 
     #[test]

@@ -150,6 +150,14 @@ async fn a_message_without_one_certain_end_is_refused() {
     ] {
         place.is_refused(name, &post(&fields, SMUGGLED), &[400]).await;
     }
+    for (name, fields) in [
+        ("a coding twice", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"),
+        ("a coding twice in one field", "Transfer-Encoding: chunked, chunked\r\n"),
+        ("a coding after nothing", "Transfer-Encoding: , chunked\r\n"),
+        ("two codings", "Transfer-Encoding: gzip, chunked\r\n"),
+    ] {
+        place.is_refused(name, &post(fields, CHUNKED), &[501]).await;
+    }
     let chunked = "Transfer-Encoding: chunked\r\n";
     for (name, body) in [
         ("an extension that ends with LF", "5;\n12345\r\n0\r\n\r\n"),
@@ -175,7 +183,6 @@ async fn a_body_passes_as_one_whatever_its_framing() {
         // RFC 9112 §6.1: the coding counts, and the connection ends.
         ("a length and a coding", &both, CHUNKED),
         ("a coding and a length", "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n", CHUNKED),
-        ("a coding twice", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", CHUNKED),
         ("an extension", chunked, "5;x=\"y\"\r\n12345\r\n0\r\n\r\n"),
         ("a space behind a length", chunked, "5 \r\n12345\r\n0\r\n\r\n"),
         (
@@ -213,6 +220,8 @@ async fn a_head_that_can_be_read_in_two_ways_is_refused() {
         ("a target with a user", target("https://king@www.example/own"), 400),
         ("a target of another scheme", target("ftp://www.example/own"), 400),
         ("a target with a space", target("/own king"), 400),
+        ("an authority without CONNECT", target("www.example:443"), 400),
+        ("an asterisk without OPTIONS", target("*"), 400),
         ("a target with dots", target("/own/..;/king"), 400),
         ("a target with hidden dots", target("/own/%2e%2e/king"), 400),
         ("another client's state", target("/%73tate/dns%3Aking.example"), 404),
@@ -270,6 +279,16 @@ async fn what_a_client_claims_does_not_reach_the_service() {
         assert_eq!((host, proto), (vec![ORIGIN], vec!["https"]), "{name}");
         assert_eq!(received.body, b"", "{name}");
     }
+    // The length next to a coding is no length (RFC 9112 §6.3), and a coding that isn't decoded no content.
+    let mut stream = place.connect().await;
+    stream.write_all(target("/own/both").as_bytes()).await.unwrap();
+    stream.write_all(PROBE.as_bytes()).await.unwrap();
+    let answer = read(&mut stream).await;
+    assert_eq!(statuses(&answer), [200, 200], "{answer}");
+    assert!(answer.contains("\r\n8\r\nanswered\r\n0\r\n\r\n"), "{answer}");
+    assert_eq!(place.backend.take().len(), 2);
+    let (statuses_of_codings, _) = place.attempt(&target("/own/codings")).await;
+    assert_eq!(statuses_of_codings.first(), Some(&502));
     // Its answer is that of the service, behind its early hints.
     let (statuses, received) = place.attempt(&target("/own/hints")).await;
     assert_eq!((statuses, received.len()), (vec![200, 200], 2));

@@ -1,13 +1,15 @@
 //! Checks requests before the service sees them.
 
 use http::header::{CONTENT_LENGTH, HOST};
-use http::{HeaderMap, Request, Version};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Method, Request, Version};
 use tessera_tokio::HandshakeWatch;
 use tessera_tokio::http::{EarlyRequest, mark};
 
 use super::upgrade::{Asked, check_upgrade};
 use super::{Early, Refusal, ServerOptions};
 use crate::http::body::Body;
+use crate::http::hop_by_hop::is_chunked_at_most;
 
 /// What to do with a request.
 pub(super) enum Admission {
@@ -59,13 +61,29 @@ fn judge_head(request: &Request<Body>, options: &ServerOptions) -> Result<(), Re
         return Err(Refusal::TooManyFields);
     }
     // RFC 9112 §3.2. HTTP/2 has `:authority`, and HTTP/1.0 may do without.
-    if request.version() == Version::HTTP_11 && headers.get_all(HOST).iter().count() != 1 {
+    let hosts = headers.get_all(HOST).iter().count();
+    if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
         return Err(Refusal::Host);
+    }
+    if !has_target(request) {
+        return Err(Refusal::Target);
+    }
+    if !is_chunked_at_most(headers) {
+        return Err(Refusal::TransferCoding);
     }
     if !request.body().is_end() && length(headers).is_some_and(|len| len > options.body.max_len) {
         return Err(Refusal::BodyTooLong);
     }
     Ok(())
+}
+
+/// Whether the target has the form of its method (RFC 9112 §3.2): an authority alone is CONNECT's, and `*` is that of OPTIONS.
+fn has_target(request: &Request<Body>) -> bool {
+    match request.uri().path_and_query().map(PathAndQuery::path) {
+        None => request.method() == Method::CONNECT,
+        Some("*") => request.method() == Method::OPTIONS,
+        Some(_) => true,
+    }
 }
 
 /// Returns the length that a head announces. hyper and h2 check that there is a single one.

@@ -136,8 +136,12 @@ pub enum Refusal {
     Slow,
     /// 504: it was complete, but not answered in time.
     Unanswered,
-    /// 400: a request of HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
+    /// 400: a request of HTTP/1.1 without `Host`, or any with several (RFC 9112 §3.2, RFC 9113 §8.3.1).
     Host,
+    /// 400: a target that its method can't have (RFC 9112 §3.2).
+    Target,
+    /// 501: transfer codings other than `chunked` (RFC 9112 §6.1).
+    TransferCoding,
     /// 400: an upgrade that has content, isn't a GET, or lacks fields of its protocol (RFC 6455 §4.2.1).
     Upgrade,
     /// 501: Extended CONNECT to a protocol that isn't offered.
@@ -155,8 +159,8 @@ impl Refusal {
             Self::TooEarly => StatusCode::TOO_EARLY,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::Unanswered => StatusCode::GATEWAY_TIMEOUT,
-            Self::Host | Self::Upgrade => StatusCode::BAD_REQUEST,
-            Self::UnknownProtocol => StatusCode::NOT_IMPLEMENTED,
+            Self::Host | Self::Target | Self::Upgrade => StatusCode::BAD_REQUEST,
+            Self::TransferCoding | Self::UnknownProtocol => StatusCode::NOT_IMPLEMENTED,
             Self::Draining => StatusCode::SERVICE_UNAVAILABLE,
         }
     }

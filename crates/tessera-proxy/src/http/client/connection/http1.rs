@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Version};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::time::{sleep, timeout};
@@ -18,6 +18,7 @@ use crate::http::client::PoolOptions;
 use crate::http::client::connect::Stream;
 use crate::http::client::error::{CallError, CallErrorKind, Delivery};
 use crate::http::client::failure::Failure;
+use crate::http::hop_by_hop::is_chunked_at_most;
 
 /// The future that drives the connection.
 pub(in crate::http::client) type Driver = http1::Connection<TokioIo<PoolStream>, Body>;
@@ -128,7 +129,14 @@ pub(in crate::http::client) async fn exchange(
         _ => return Err(Failure::unsent(request)),
     };
     let mut error = match sending.await {
-        Ok(response) => {
+        Ok(mut response) => {
+            if !is_chunked_at_most(response.headers()) {
+                let why = "the answer has a transfer coding other than chunked";
+                let error = CallError::new(CallErrorKind::ConnectionLost, Delivery::Maybe);
+                return Err(error.because(why).into());
+            }
+            // RFC 9110 §2.5: each recipient sends its own version.
+            *response.version_mut() = Version::HTTP_11;
             return Ok(
                 response.map(|body| Body::incoming(body, options.body).holding(lease.into_place()))
             );
