@@ -30,6 +30,8 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+/// nginx's: services trust it like `x-forwarded-for`.
+const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
 /// The prefix of the names above.
 const OWN: &str = "tessera-";
@@ -41,7 +43,7 @@ pub(crate) fn remove_claims(headers: &mut HeaderMap) {
     // Trailers aren't passed on.
     headers.remove(TRAILER);
     remove_if(headers, |name| {
-        let claims = [FORWARDED, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO];
+        let claims = [FORWARDED, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO, REAL_IP];
         is_own(name) || claims.iter().any(|claim| is_same(name, claim.as_str()))
     });
 }
@@ -152,9 +154,14 @@ mod tests {
     #[test]
     fn a_client_can_claim_nothing() {
         let mut headers = HeaderMap::new();
-        for name in
-            ["tessera-client", "tessera-anything", "x-forwarded-for", "forwarded", "x-other"]
-        {
+        for name in [
+            "tessera-client",
+            "tessera-anything",
+            "x-forwarded-for",
+            "forwarded",
+            "x-real-ip",
+            "x-other",
+        ] {
             headers.append(HeaderName::from_static(name), HeaderValue::from_static("x"));
             headers.append(HeaderName::from_static(name), HeaderValue::from_static("y"));
         }

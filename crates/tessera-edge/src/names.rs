@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use http::header::COOKIE;
+use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
 use subtle::ConstantTimeEq;
 use tessera::crypto::Random;
@@ -127,6 +127,23 @@ impl Naming {
         }
     }
 
+    /// Removes the cookie from what a client sees of a service's response: only this proxy sets it.
+    pub(crate) fn hide_set(&self, headers: &mut HeaderMap) {
+        let is_ours = |value: &HeaderValue| {
+            let pair = value.as_bytes().split(|&byte| byte == b';').next();
+            pair.and_then(name_and_value).is_some_and(|(name, _)| name == self.cookie.as_bytes())
+        };
+        if self.by != NamedBy::Cookie || !headers.get_all(SET_COOKIE).iter().any(is_ours) {
+            return;
+        }
+        let lines = headers.get_all(SET_COOKIE).iter();
+        let others: Vec<_> = lines.filter(|value| !is_ours(value)).cloned().collect();
+        headers.remove(SET_COOKIE);
+        for other in others {
+            headers.append(SET_COOKIE, other);
+        }
+    }
+
     /// Returns the value of the one cookie that could be ours.
     fn value<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let mut found = pairs(headers)
@@ -193,6 +210,20 @@ mod tests {
 
     fn cookies(fields: &[&str]) -> HeaderMap {
         fields.iter().map(|field| (COOKIE, HeaderValue::from_str(field).unwrap())).collect()
+    }
+
+    #[test]
+    fn a_service_sets_no_cookie_of_ours() {
+        let lines = ["a=b; Path=/", "tessera-client=king; Path=/", "tessera-client-too=1"];
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(SET_COOKIE, HeaderValue::from_static(line));
+        }
+        let left = |headers: &HeaderMap| headers.get_all(SET_COOKIE).iter().count();
+        naming(NamedBy::Certificate).hide_set(&mut headers);
+        assert_eq!(left(&headers), 3);
+        naming(NamedBy::Cookie).hide_set(&mut headers);
+        assert_eq!(headers.get_all(SET_COOKIE).iter().collect::<Vec<_>>(), [lines[0], lines[2]]);
     }
 
     #[test]

@@ -288,6 +288,7 @@ impl Edge {
                     return self.refused(refuse(StatusCode::SERVICE_UNAVAILABLE, MOVING));
                 }
                 fields::clean_response(response.headers_mut(), status);
+                self.naming.hide_set(response.headers_mut());
                 self.metrics.request(RequestResult::Served);
                 response
             }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tessera_bindings::{BindingError, Fence, Generation, ProxyName, Route};
 use tokio::time::timeout;
@@ -34,6 +35,9 @@ pub(crate) enum Routed {
     Refuse(&'static str),
 }
 
+/// How long a request waits until it is settled who serves it: longer than the last changes of a move take.
+const LONGEST_ROUTE: Duration = Duration::from_secs(5);
+
 /// How often the bindings are looked at again, when they change meanwhile.
 const LOOKS: usize = 6;
 
@@ -46,6 +50,17 @@ pub(super) const MOVING: &str =
 impl Edge {
     /// Returns what to do with a client's request from an address, at a service that `has_state` or not.
     pub(crate) async fn route(
+        self: &Arc<Self>,
+        client: &Arc<Client>,
+        has_state: bool,
+        from: Option<IpAddr>,
+    ) -> Routed {
+        let settled = self.settle(client, has_state, from);
+        // What it began goes on without the request.
+        timeout(LONGEST_ROUTE, settled).await.unwrap_or(Routed::Refuse(MOVING))
+    }
+
+    async fn settle(
         self: &Arc<Self>,
         client: &Arc<Client>,
         has_state: bool,
