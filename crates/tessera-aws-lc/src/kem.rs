@@ -36,6 +36,20 @@ pub(crate) static ML_KEM_1024: MlKem = MlKem {
     ciphertext_len: 1568,
 };
 
+impl MlKem {
+    pub(crate) fn generate_ephemeral(&self) -> Result<EphemeralKey, AgreementError> {
+        let key =
+            DecapsulationKey::generate(self.algorithm).map_err(|_| AgreementError::Provider)?;
+        let share = key
+            .encapsulation_key()
+            .and_then(|public| public.key_bytes())
+            .map_err(|_| AgreementError::Provider)?
+            .as_ref()
+            .to_vec();
+        Ok(EphemeralKey { key, share, ciphertext_len: self.ciphertext_len })
+    }
+}
+
 impl KeyAgreement for MlKem {
     fn group(&self) -> NamedGroup {
         self.group
@@ -50,15 +64,7 @@ impl KeyAgreement for MlKem {
     }
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        let key =
-            DecapsulationKey::generate(self.algorithm).map_err(|_| AgreementError::Provider)?;
-        let share = key
-            .encapsulation_key()
-            .and_then(|public| public.key_bytes())
-            .map_err(|_| AgreementError::Provider)?
-            .as_ref()
-            .to_vec();
-        Ok(Box::new(EphemeralKey { key, share, ciphertext_len: self.ciphertext_len }))
+        Ok(Box::new(self.generate_ephemeral()?))
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
@@ -73,7 +79,7 @@ impl KeyAgreement for MlKem {
     }
 }
 
-struct EphemeralKey {
+pub(crate) struct EphemeralKey {
     key: DecapsulationKey,
     share: Vec<u8>,
     ciphertext_len: usize,

@@ -11,16 +11,16 @@ use tessera::wire::NamedGroup;
 
 use crate::{X25519_ML_KEM_768_ONE_TIME, dh, kem, one_time as on_demand};
 use one_time::OneTimeAhead;
-use share::{ExchangeAhead, KemAhead};
+use share::SharesAhead;
 
 pub(crate) static GROUPS: &[&dyn KeyAgreement] =
     &[&X25519_ML_KEM_768, &X25519, &dh::P256, &dh::P384, &ML_KEM_768];
 
 pub(crate) static ONE_TIME_KEYS: &[&dyn OneTimeKeys] = &[&ONE_TIME_HYBRID, &ONE_TIME_X25519];
 
-static X25519: ExchangeAhead = ExchangeAhead::new(&dh::X25519);
+static X25519: SharesAhead<dh::DiffieHellman> = SharesAhead::new(&dh::X25519);
 
-static ML_KEM_768: KemAhead = KemAhead::new(&kem::ML_KEM_768);
+static ML_KEM_768: SharesAhead<kem::MlKem> = SharesAhead::new(&kem::ML_KEM_768);
 
 static X25519_ML_KEM_768: Hybrid =
     Hybrid { group: NamedGroup::X25519MLKEM768, first: &ML_KEM_768, second: &X25519 };

@@ -6,30 +6,80 @@ use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
 
 use super::pool::Pool;
-use crate::dh::{DiffieHellman, EphemeralKey};
-use crate::kem::MlKem;
+use crate::dh::{DiffieHellman, EphemeralKey as ExchangeKey};
+use crate::kem::{EphemeralKey as KemKey, MlKem};
 
-/// Diffie-Hellman: both ends take an ephemeral key.
-pub(crate) struct ExchangeAhead {
-    inner: &'static DiffieHellman,
-    pool: Pool<EphemeralKey>,
+/// A key agreement with ephemeral keys that can be made before they are needed.
+pub(crate) trait EphemeralKeys: KeyAgreement {
+    type Key: Ephemeral + Send + 'static;
+
+    fn generate_ephemeral(&self) -> Result<Self::Key, AgreementError>;
+
+    /// Answers a peer's share, with a key of `keys` if this end needs one and there is one.
+    fn encapsulate_with(
+        &self,
+        share: &[u8],
+        keys: &Pool<Self::Key>,
+    ) -> Result<(Vec<u8>, SharedSecret), AgreementError>;
 }
 
-impl ExchangeAhead {
-    pub(crate) const fn new(inner: &'static DiffieHellman) -> Self {
-        Self { inner, pool: Pool::new() }
+impl EphemeralKeys for DiffieHellman {
+    type Key = ExchangeKey;
+
+    fn generate_ephemeral(&self) -> Result<ExchangeKey, AgreementError> {
+        self.generate_ephemeral()
+    }
+
+    fn encapsulate_with(
+        &self,
+        share: &[u8],
+        keys: &Pool<ExchangeKey>,
+    ) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
+        // First, so that a bad share costs no key.
+        let share = self.read(share)?;
+        let key = keys.take().map_or_else(|| self.generate_ephemeral(), Ok)?;
+        key.answer(share)
+    }
+}
+
+impl EphemeralKeys for MlKem {
+    type Key = KemKey;
+
+    fn generate_ephemeral(&self) -> Result<KemKey, AgreementError> {
+        self.generate_ephemeral()
+    }
+
+    /// Only the other end has a key.
+    fn encapsulate_with(
+        &self,
+        share: &[u8],
+        _: &Pool<KemKey>,
+    ) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
+        self.encapsulate(share)
+    }
+}
+
+/// The same key agreement, with keys made ahead.
+pub(crate) struct SharesAhead<A: EphemeralKeys + 'static> {
+    inner: &'static A,
+    keys: Pool<A::Key>,
+}
+
+impl<A: EphemeralKeys> SharesAhead<A> {
+    pub(crate) const fn new(inner: &'static A) -> Self {
+        Self { inner, keys: Pool::new() }
     }
 
     pub(crate) fn fill(&self, most: usize, lifetime: Duration) -> bool {
-        self.pool.fill(most, lifetime, || self.inner.generate_ephemeral())
+        self.keys.fill(most, lifetime, || self.inner.generate_ephemeral())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.pool.len()
+        self.keys.len()
     }
 }
 
-impl KeyAgreement for ExchangeAhead {
+impl<A: EphemeralKeys> KeyAgreement for SharesAhead<A> {
     fn group(&self) -> NamedGroup {
         self.inner.group()
     }
@@ -43,60 +93,13 @@ impl KeyAgreement for ExchangeAhead {
     }
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        match self.pool.take() {
+        match self.keys.take() {
             Some(key) => Ok(Box::new(key)),
             None => self.inner.generate(),
         }
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
-        // First, so that a bad share costs no key.
-        let share = self.inner.read(share)?;
-        match self.pool.take() {
-            Some(key) => key.answer(share),
-            None => self.inner.encapsulate_to(share),
-        }
-    }
-}
-
-/// A KEM: only the end that decapsulates has a key.
-pub(crate) struct KemAhead {
-    inner: &'static MlKem,
-    pool: Pool<Box<dyn Ephemeral>>,
-}
-
-impl KemAhead {
-    pub(crate) const fn new(inner: &'static MlKem) -> Self {
-        Self { inner, pool: Pool::new() }
-    }
-
-    pub(crate) fn fill(&self, most: usize, lifetime: Duration) -> bool {
-        self.pool.fill(most, lifetime, || self.inner.generate())
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.pool.len()
-    }
-}
-
-impl KeyAgreement for KemAhead {
-    fn group(&self) -> NamedGroup {
-        self.inner.group()
-    }
-
-    fn share_len(&self) -> usize {
-        self.inner.share_len()
-    }
-
-    fn reply_len(&self) -> usize {
-        self.inner.reply_len()
-    }
-
-    fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        self.pool.take().map_or_else(|| self.inner.generate(), Ok)
-    }
-
-    fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
-        self.inner.encapsulate(share)
+        self.inner.encapsulate_with(share, &self.keys)
     }
 }

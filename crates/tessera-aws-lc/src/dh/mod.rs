@@ -66,14 +66,6 @@ impl DiffieHellman {
             .map_err(|_| AgreementError::InvalidShare)
     }
 
-    /// Answers a share that was read.
-    pub(crate) fn encapsulate_to(
-        &self,
-        share: ParsedPublicKey,
-    ) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
-        self.generate_ephemeral()?.answer(share)
-    }
-
     pub(crate) fn generate_ephemeral(&self) -> Result<EphemeralKey, AgreementError> {
         let key = self.generate_key()?;
         let share = public_half(&key)?;
@@ -118,7 +110,8 @@ impl KeyAgreement for DiffieHellman {
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
         // First, so that a bad share does not cost the generation of a key.
-        self.encapsulate_to(self.read(share)?)
+        let share = self.read(share)?;
+        self.generate_ephemeral()?.answer(share)
     }
 }
 
