@@ -38,7 +38,7 @@ impl RecordedRequest {
 
 impl RawBackend {
     /// Starts it. To `/hints` it sends early hints before the answer, to `/codings` an answer that it has compressed as a
-    /// transfer coding, and to `/both` one with a length that isn't that of its chunks.
+    /// transfer coding, to `/both` one with a length that isn't that of its chunks, and to `/old` one in HTTP/1.0.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -90,6 +90,7 @@ async fn answer(mut socket: TcpStream, all: &Mutex<Vec<RecordedRequest>>) -> std
         request.body = bytes.drain(..end).collect();
         let asks = |what: &str| request.line().contains(what);
         let (has_hints, has_codings, has_both) = (asks("/hints"), asks("/codings"), asks("/both"));
+        let asks_old = asks("/old");
         all.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         if has_hints {
             socket
@@ -104,6 +105,7 @@ async fn answer(mut socket: TcpStream, all: &Mutex<Vec<RecordedRequest>>) -> std
                 "1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked",
                 "8\r\nanswered\r\n0\r\n\r\n",
             ),
+            _ if asks_old => ("1.0 200 OK\r\nContent-Length: 8", "answered"),
             _ => ("1.1 200 OK\r\nContent-Length: 8", "answered"),
         };
         socket.write_all(format!("HTTP/{head}\r\n\r\n{body}").as_bytes()).await?;

@@ -287,6 +287,12 @@ async fn what_a_client_claims_does_not_reach_the_service() {
     assert_eq!(statuses(&answer), [200, 200], "{answer}");
     assert!(answer.contains("\r\n8\r\nanswered\r\n0\r\n\r\n"), "{answer}");
     assert_eq!(place.backend.take().len(), 2);
+    // RFC 9110 §2.5: its version isn't the service's.
+    let mut stream = place.connect().await;
+    stream.write_all((target("/own/old") + PROBE).as_bytes()).await.unwrap();
+    let answer = read(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && statuses(&answer).len() == 2, "{answer}");
+    assert_eq!(place.backend.take().len(), 2);
     let (statuses_of_codings, _) = place.attempt(&target("/own/codings")).await;
     assert_eq!(statuses_of_codings.first(), Some(&502));
     // Its answer is that of the service, behind its early hints.

@@ -90,3 +90,35 @@ fn has_target(request: &Request<Body>) -> bool {
 pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(version: Version, method: Method, target: &str, hosts: usize) -> Result<(), Refusal> {
+        let mut request = Request::new(Body::empty());
+        (*request.version_mut(), *request.method_mut()) = (version, method);
+        *request.uri_mut() = target.parse().expect("a target");
+        for _ in 0..hosts {
+            request.headers_mut().append(HOST, http::HeaderValue::from_static("www.example"));
+        }
+        judge_head(&request, &ServerOptions::default())
+    }
+
+    #[test]
+    fn several_hosts_are_refused_in_each_version_and_none_in_the_one_that_needs_it() {
+        let hosts = |version, hosts| judged(version, Method::GET, "/", hosts).is_ok();
+        assert_eq!([0, 1, 2].map(|count| hosts(Version::HTTP_10, count)), [true, true, false]);
+        assert_eq!([0, 1, 2].map(|count| hosts(Version::HTTP_11, count)), [false, true, false]);
+        assert_eq!([0, 1, 2].map(|count| hosts(Version::HTTP_2, count)), [true, true, false]);
+    }
+
+    #[test]
+    fn a_target_has_the_form_of_its_method() {
+        let target = |method, target| judged(Version::HTTP_11, method, target, 1).is_ok();
+        assert!(target(Method::GET, "/own") && target(Method::GET, "https://www.example"));
+        assert!(target(Method::OPTIONS, "*") && !target(Method::GET, "*"));
+        assert!(target(Method::CONNECT, "www.example:443"));
+        assert!(!target(Method::GET, "www.example:443"));
+    }
+}
