@@ -1,7 +1,7 @@
 //! Random histories, and threads at all sites.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use tessera::resume::{Absence, TakeAnswer, TakePurpose};
@@ -156,4 +156,34 @@ fn the_future_of_a_question_can_be_sent_to_another_thread() {
     is_send(&net.at(0).take_from_afar(&question));
     is_send(&net.at(0).arrival(&question));
     assert_eq!(Duration::ZERO, Duration::default());
+}
+
+/// Two threads: one moves the secret, and one has its flight. `Unknown` would cost the client a request that wasn't executed.
+#[test]
+fn what_becomes_of_a_secret_is_known_at_the_moment_of_its_move() {
+    const ROUNDS: u32 = 900;
+    for site in [0, 1, 2] {
+        let net = Net::new();
+        let (both, moved) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0..ROUNDS {
+                    assert!(put_for(&*net.at(0), number, Some(CLIENT)));
+                    both.wait();
+                    net.move_secrets(0, 1);
+                    moved.wait();
+                }
+            });
+            let answers = (0..ROUNDS).map(|number| {
+                both.wait();
+                let answer = net.arrive(number, site);
+                moved.wait();
+                answer
+            });
+            let unknown = answers.filter(|answer| {
+                !is_taken(answer) && !matches!(answer, TakeAnswer::Absent(Absence::Burned))
+            });
+            assert_eq!(unknown.count(), 0, "at site {site}");
+        });
+    }
 }

@@ -7,7 +7,7 @@ use std::future::ready;
 use std::os::unix::fs::MetadataExt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -74,36 +74,6 @@ fn a_secret_that_moved_on_is_followed() {
     net.move_secrets(1, 2);
     assert_eq!(absence(net.arrive(0, 0)), Absence::Burned);
     assert_eq!(absence(net.arrive(0, 2)), Absence::Burned);
-}
-
-/// Two threads: one moves the secret, and one has its flight. `Unknown` would cost the client a request that wasn't executed.
-#[test]
-fn what_becomes_of_a_secret_is_known_at_the_moment_of_its_move() {
-    const ROUNDS: u32 = 900;
-    for site in [0, 1, 2] {
-        let net = Net::new();
-        let (both, moved) = (Barrier::new(2), Barrier::new(2));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                for number in 0..ROUNDS {
-                    assert!(put_for(&*net.at(0), number, Some(CLIENT)));
-                    both.wait();
-                    net.move_secrets(0, 1);
-                    moved.wait();
-                }
-            });
-            let answers = (0..ROUNDS).map(|number| {
-                both.wait();
-                let answer = net.arrive(number, site);
-                moved.wait();
-                answer
-            });
-            let unknown = answers.filter(|answer| {
-                !is_taken(answer) && !matches!(answer, TakeAnswer::Absent(Absence::Burned))
-            });
-            assert_eq!(unknown.count(), 0, "at site {site}");
-        });
-    }
 }
 
 /// It would be sent to a site that isn't meant.
