@@ -87,7 +87,7 @@ impl Hash for Sha2 {
     }
 
     fn key_hmac(&self, prk: &[u8], state: &mut HmacState) {
-        match self.has_state() && prk.len() <= hmac_sha256::BLOCK_LEN {
+        match self.has_state() {
             true => hmac_sha256::key(prk, state),
             false => state.keep(prk),
         }
@@ -103,7 +103,7 @@ impl Hash for Sha2 {
     /// # Panics
     /// If `prk` is longer than [`MAX_HASH_LEN`], which no [`Secret`](tessera::crypto::Secret) is.
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {
-        if self.has_state() && prk.len() <= hmac_sha256::BLOCK_LEN {
+        if self.has_state() {
             let mut state = HmacState::default();
             hmac_sha256::key(prk, &mut state);
             return hmac_sha256::expand(&state, info, out);
