@@ -126,12 +126,7 @@ impl RustlsScene {
         }
         assert!(is_received && received == *REQUEST, "the request is there");
         let kind = server.handshake_kind();
-        let began = thread_time();
-        drop(server);
-        cost.server += thread_time() - began;
-        let began = thread_time();
-        drop(client);
-        cost.client += thread_time() - began;
+        cost.end(server, client);
         (cost, kind)
     }
 }

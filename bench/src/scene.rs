@@ -171,12 +171,7 @@ impl Scene {
             self.way.kind == Kind::Mutual,
             "the handshake is of its way"
         );
-        let began = thread_time();
-        drop(server);
-        cost.server += thread_time() - began;
-        let began = thread_time();
-        drop(client);
-        cost.client += thread_time() - began;
+        cost.end(server, client);
         (cost, session)
     }
 }
@@ -193,6 +188,16 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// Drops both ends, which takes time too.
+    pub(crate) fn end<S, C>(&mut self, server: S, client: C) {
+        let began = thread_time();
+        drop(server);
+        self.server += thread_time() - began;
+        let began = thread_time();
+        drop(client);
+        self.client += thread_time() - began;
+    }
+
     /// Returns the average of so many connections.
     pub(crate) fn of(self, connections: usize) -> Self {
         let connections = u32::try_from(connections).unwrap_or(u32::MAX);
