@@ -1,6 +1,7 @@
 //! SHA-256 and SHA-384 with HMAC and HKDF.
 
 use aws_lc_rs::{digest, hkdf, hmac};
+use sha2::{Digest as _, Sha256};
 use tessera::crypto::{Digest, Hash, HmacState, MAX_HASH_LEN, RunningHash};
 
 use crate::hmac_sha256;
@@ -63,7 +64,10 @@ impl Hash for Sha2 {
     }
 
     fn start(&self) -> Box<dyn RunningHash> {
-        Box::new(HashContext(digest::Context::new(self.digest)))
+        match self.has_state() {
+            true => Box::new(Sha256Context(Sha256::new())),
+            false => Box::new(HashContext(digest::Context::new(self.digest))),
+        }
     }
 
     fn hash(&self, input: &[u8]) -> Digest {
@@ -123,6 +127,19 @@ struct OutputLen(usize);
 impl hkdf::KeyType for OutputLen {
     fn len(&self) -> usize {
         self.0
+    }
+}
+
+/// SHA-256 where the processor has instructions for it: AWS-LC copies a context on the heap for each result.
+struct Sha256Context(Sha256);
+
+impl RunningHash for Sha256Context {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn current(&self) -> Digest {
+        Digest::new(&self.0.clone().finalize())
     }
 }
 
