@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use tessera::crypto::{Provider, Secret};
+use tessera::crypto::{HmacState, Provider, Secret};
 use zeroize::Zeroizing;
 
 use super::key::{RingError, TicketKey};
@@ -19,6 +19,8 @@ pub(crate) struct KeySet {
 struct Key {
     id: [u8; 16],
     prk: Secret,
+    /// HMAC keyed with it, for each message.
+    keyed: Box<HmacState>,
     known_from: Duration,
     issues_from: Duration,
     issues_until: Duration,
@@ -82,7 +84,7 @@ impl KeySet {
     pub(crate) fn seal(&self, context: &[u8], plaintext: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let sealing = self.sealing.as_ref()?;
         let key = self.issuer(unix)?;
-        sealing.seal(&key.id, &key.prk, context, plaintext)
+        sealing.seal(&key.id, &key.keyed, context, plaintext)
     }
 
     /// Opens a message sealed here, or under the same key elsewhere, and bound to `context`.
@@ -96,7 +98,7 @@ impl KeySet {
         let message = SealedMessage::read(message)?;
         let key = self.find(|key| key.id == *message.id)?;
         let opens = key.known_from <= unix && unix < key.opens_until;
-        opens.then(|| sealing.open(&key.prk, context, &message)).flatten()
+        opens.then(|| sealing.open(&key.keyed, context, &message)).flatten()
     }
 
     /// Whether the set has the key that a message names; `None` if it is no message.
@@ -126,9 +128,11 @@ impl KeySet {
                 return Err(RingError::DuplicateSecret { first: other.id, second: key.id });
             }
         }
+        let keyed = self.sealing.as_ref().map(|sealing| sealing.keyed(&prk)).unwrap_or_default();
         let key = Key {
             id: key.id,
             prk,
+            keyed,
             known_from: key.known_from,
             issues_from: key.issues_from,
             issues_until: key.issues_until,

@@ -10,7 +10,11 @@
 //! tickets as received. It is followed by anything else that the message is bound to, such as the name under
 //! which a store keeps it.
 
-use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Provider, Random, Secret, Suite, TAG_LEN};
+use std::borrow::Cow;
+
+use tessera::crypto::{
+    Aead, Hash, HmacState, NONCE_LEN, Nonce, Provider, Random, Secret, Suite, TAG_LEN,
+};
 use tessera::wire::CipherSuite;
 use zeroize::Zeroizing;
 
@@ -23,6 +27,9 @@ const HEADER_LEN: usize = 1 + ID_LEN + SALT_LEN;
 pub(crate) const OVERHEAD: usize = HEADER_LEN + TAG_LEN;
 
 const KEY_LEN: usize = 32;
+
+/// The longest name of a purpose, in bytes.
+const MAX_LABEL: usize = 32;
 
 /// The algorithms that seal. All servers that share keys must choose the same.
 #[derive(Clone, Copy)]
@@ -41,7 +48,11 @@ impl SealAlgorithms {
     ///
     /// Keys are derived with SHA-256 if the provider has it: from a uniform secret of 256 bits it derives
     /// 256-bit keys as well as SHA-384 does, and processors have instructions for it.
+    ///
+    /// # Panics
+    /// If the label is longer than [`MAX_LABEL`]: each is a constant of this crate.
     pub(crate) fn new(provider: &Provider, label: &'static [u8]) -> Option<Self> {
+        assert!(label.len() <= MAX_LABEL, "a label of a purpose is short");
         let fits = |suite: &&'static Suite| suite.aead.key_len() == KEY_LEN;
         let suite = provider
             .suite(CipherSuite::TLS_AES_256_GCM_SHA384)
@@ -60,11 +71,18 @@ impl SealAlgorithms {
         self.hash().extract(&salt, secret)
     }
 
+    /// Returns HMAC keyed with the PRK.
+    pub(crate) fn keyed(&self, prk: &Secret) -> Box<HmacState> {
+        let mut state = Box::default();
+        self.hash().key_hmac(prk.expose(), &mut state);
+        state
+    }
+
     /// Seals under a key; `None` without randomness.
     pub(crate) fn seal(
         &self,
         id: &[u8; ID_LEN],
-        prk: &Secret,
+        prk: &HmacState,
         context: &[u8],
         plaintext: &[u8],
     ) -> Option<Vec<u8>> {
@@ -85,7 +103,7 @@ impl SealAlgorithms {
     /// Opens a message with the key that it names.
     pub(crate) fn open(
         &self,
-        prk: &Secret,
+        prk: &HmacState,
         context: &[u8],
         message: &SealedMessage<'_>,
     ) -> Option<Zeroizing<Vec<u8>>> {
@@ -96,10 +114,13 @@ impl SealAlgorithms {
         Some(in_out)
     }
 
-    fn message_key(&self, prk: &Secret, salt: &[u8; SALT_LEN]) -> Box<dyn Aead> {
-        let info = [self.label, salt].concat();
+    fn message_key(&self, prk: &HmacState, salt: &[u8; SALT_LEN]) -> Box<dyn Aead> {
+        let mut info = [0; MAX_LABEL + SALT_LEN];
+        let (label, rest) = info.split_at_mut(self.label.len());
+        label.copy_from_slice(self.label);
+        rest[..SALT_LEN].copy_from_slice(salt);
         let mut key = Zeroizing::new([0; KEY_LEN]);
-        self.hash().expand(prk.expose(), &info, &mut *key);
+        self.hash().expand_keyed(prk, &info[..self.label.len() + SALT_LEN], &mut *key);
         self.suite.aead.key(&*key)
     }
 
@@ -109,8 +130,11 @@ impl SealAlgorithms {
 }
 
 /// Returns the additional data. The header's length is fixed, so the encoding is injective.
-fn bound_to(header: &[u8], context: &[u8]) -> Vec<u8> {
-    [header, context].concat()
+fn bound_to<'a>(header: &'a [u8], context: &[u8]) -> Cow<'a, [u8]> {
+    match context {
+        [] => Cow::Borrowed(header),
+        _ => Cow::Owned([header, context].concat()),
+    }
 }
 
 const ZERO: Nonce = Nonce([0; NONCE_LEN]);
