@@ -79,7 +79,7 @@ impl Below for StreamBelow<'_> {
         direction: Direction,
         epoch: Epoch,
         suite: &'static Suite,
-        secret: &TrafficSecret,
+        secret: TrafficSecret<'_>,
     ) -> Result<(), Error> {
         match direction {
             Direction::Write => {
@@ -94,7 +94,7 @@ impl Below for StreamBelow<'_> {
         Ok(())
     }
 
-    fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: &TrafficSecret) {
+    fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: TrafficSecret<'_>) {
         self.stream.outgoing.handshake(key_update, self.output);
         self.stream.outgoing.flush(self.output);
         self.stream.outgoing.install(Epoch::Application, Protection::new(suite, next));

@@ -130,6 +130,9 @@ impl OutgoingRecords {
             self.change_cipher_spec(output);
         }
         let version = self.version.0;
+        if typ == ContentType::HANDSHAKE {
+            output.reserve_for_flight(padded + OVERHEAD);
+        }
         let out = output.buffer();
         // Reserve now: a buffer that grows with plaintext in it leaves a copy behind.
         out.reserve(padded + OVERHEAD);
@@ -223,7 +226,7 @@ mod tests {
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
         let secret = EarlySecret::without_psk(kdf).client_early_traffic(&suite.hash.hash(b""));
         let mut outgoing = OutgoingRecords::new(Role::Client);
-        outgoing.install(Epoch::Application, Protection::new(suite, &secret));
+        outgoing.install(Epoch::Application, Protection::new(suite, secret.traffic()));
         outgoing.padding = Padding::MultipleOf(NonZeroU16::new(10_000).expect("not zero"));
         let mut output = Output::new();
         let written = outgoing.application_data(b"secret", &mut output);

@@ -16,7 +16,7 @@ pub(crate) struct Protection {
 }
 
 impl Protection {
-    pub(crate) fn new(suite: &'static Suite, secret: &TrafficSecret) -> Self {
+    pub(crate) fn new(suite: &'static Suite, secret: TrafficSecret<'_>) -> Self {
         let (aead, iv) = secret.record_keys(suite);
         Self { aead, iv: Zeroizing::new(iv), next_record: 0, limit: suite.confidentiality_limit }
     }
