@@ -157,7 +157,7 @@ impl Below for Packets {
         direction: Direction,
         epoch: Epoch,
         _suite: &'static Suite,
-        _secret: &TrafficSecret,
+        _secret: TrafficSecret<'_>,
     ) -> Result<(), tessera::Error> {
         if direction == Direction::Read {
             self.input.flight_ended()?;
@@ -168,7 +168,7 @@ impl Below for Packets {
     }
 
     /// QUIC has no KeyUpdate, as its profile states.
-    fn update(&mut self, _: &[u8], _: &'static Suite, _: &TrafficSecret) {}
+    fn update(&mut self, _: &[u8], _: &'static Suite, _: TrafficSecret<'_>) {}
 
     /// QUIC sends the second ClientHello in packets of the first epoch; nothing else to do for early data.
     fn withdraw_early_data(&mut self) {}

@@ -273,7 +273,7 @@ impl Below for Recorder {
         direction: Direction,
         epoch: Epoch,
         _: &'static Suite,
-        secret: &TrafficSecret,
+        secret: TrafficSecret<'_>,
     ) -> Result<(), Error> {
         let secrets = match direction {
             Direction::Read => &mut self.read_secrets,
@@ -283,7 +283,7 @@ impl Below for Recorder {
         Ok(())
     }
 
-    fn update(&mut self, _: &[u8], _: &'static Suite, _: &TrafficSecret) {}
+    fn update(&mut self, _: &[u8], _: &'static Suite, _: TrafficSecret<'_>) {}
 
     fn withdraw_early_data(&mut self) {}
 

@@ -172,13 +172,13 @@ impl Below for Messages {
         direction: Direction,
         epoch: Epoch,
         _: &'static Suite,
-        secret: &TrafficSecret,
+        secret: TrafficSecret<'_>,
     ) -> Result<(), Error> {
         self.secrets.push((direction, epoch, secret.expose().to_vec()));
         Ok(())
     }
 
-    fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: &TrafficSecret) {
+    fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: TrafficSecret<'_>) {
         self.push(MESSAGE, Epoch::Application, key_update);
         let _ = self.install(Direction::Write, Epoch::Application, suite, next);
     }

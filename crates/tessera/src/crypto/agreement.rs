@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use zeroize::Zeroizing;
+
 use super::secret::SharedSecret;
 use super::secret_bytes::SecretBytes;
 use super::{Random, RandomFailed};
@@ -91,8 +93,9 @@ pub trait OneTimeKeys: Send + Sync {
             let public = self.generate_expanded(random, &mut private)?;
             return Ok(NewOneTimeKey { form, private, public });
         }
-        let mut drawn = SecretBytes::zeros(id.len() + self.seed_len());
-        random.fill(&mut drawn)?;
+        let mut drawn = Zeroizing::new([0; MAX_ID_AND_SEED]);
+        let drawn = drawn.get_mut(..id.len() + self.seed_len()).ok_or(AgreementError::Provider)?;
+        random.fill(drawn)?;
         let (for_id, for_seed) = drawn.split_at(id.len());
         id.copy_from_slice(for_id);
         let private = SecretBytes::from(for_seed);
@@ -116,6 +119,9 @@ pub trait OneTimeKeys: Send + Sync {
         }
     }
 }
+
+/// The longest id of a ticket and seed of a key together, in bytes.
+const MAX_ID_AND_SEED: usize = 256;
 
 /// The form in which a vault keeps the private half of a one-time key. Keys of X25519 always keep their
 /// seed, whatever a vault prefers.

@@ -1,5 +1,7 @@
 //! HMAC keyed with a secret, in the form that a provider keeps.
 
+use alloc::boxed::Box;
+
 use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
 use super::digest::MAX_HASH_LEN;
@@ -25,6 +27,14 @@ impl Default for Bytes {
 impl DefaultIsZeroes for Bytes {}
 
 impl HmacState {
+    /// Creates one in a box.
+    pub fn boxed() -> Box<Self> {
+        let mut state = Box::new(Self(Bytes([1; Self::LEN])));
+        // Not at once zeros: see `SecretBlock::UNFILLED`.
+        state.0.zeroize();
+        state
+    }
+
     /// How many bytes it has: the two chaining values of HMAC-SHA-384, 64 bytes each.
     pub const LEN: usize = 128;
 

@@ -32,6 +32,8 @@ pub use signature::{Signer, SigningError};
 pub use stack::{StackDepth, wipe_stack_below};
 pub use suite::Suite;
 
+use subtle::ConstantTimeEq;
+
 use crate::error::Error;
 use crate::wire::{CipherSuite, NamedGroup};
 
@@ -92,7 +94,14 @@ impl core::error::Error for RandomFailed {}
 
 /// Compares in constant time.
 pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
-    subtle::ConstantTimeEq::ct_eq(a, b).into()
+    let (words_of_a, rest_of_a) = a.as_chunks();
+    let (words_of_b, rest_of_b) = b.as_chunks();
+    // `subtle` compares slices byte by byte, and evaluates nothing early.
+    let words = words_of_a.iter().zip(words_of_b);
+    let equal = words.fold(rest_of_a.ct_eq(rest_of_b), |equal, (a, b)| {
+        equal & u64::from_ne_bytes(*a).ct_eq(&u64::from_ne_bytes(*b))
+    });
+    (equal & a.len().ct_eq(&b.len())).into()
 }
 
 impl From<RandomFailed> for Error {

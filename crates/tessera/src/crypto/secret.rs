@@ -29,14 +29,19 @@ impl Default for SecretBlock {
 
 impl DefaultIsZeroes for SecretBlock {}
 
+impl SecretBlock {
+    /// Not zeros, for which compilers call calloc: in glibc before 2.41 it bypasses the cache of freed blocks.
+    pub(crate) const UNFILLED: Self = Self([1; MAX_HASH_LEN]);
+}
+
 impl Secret {
-    /// Creates a secret of `len` zero bytes, which `fill` fills in place.
+    /// Creates a secret of `len` bytes, which `fill` overwrites in place.
     ///
     /// # Panics
     /// If `len` is larger than [`MAX_HASH_LEN`]; lengths come from the suite, never from the network.
     pub fn filled_by(len: usize, fill: impl FnOnce(&mut [u8])) -> Self {
         assert!(len <= MAX_HASH_LEN, "a secret is at most one hash output long");
-        let mut secret = Self { bytes: Box::default(), len: len as u8 };
+        let mut secret = Self { bytes: Box::new(SecretBlock::UNFILLED), len: len as u8 };
         fill(&mut secret.bytes.0[..len]);
         secret
     }

@@ -8,18 +8,18 @@ use crate::auth::RemainingCodecs;
 use crate::crypto::Suite;
 use crate::error::{Error, decode_error, illegal_parameter, unexpected_message};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
-use crate::schedule::{ExporterSecret, TrafficSecret};
+use crate::role::Role;
+#[cfg(test)]
+use crate::schedule::TrafficSecret;
+use crate::schedule::{ApplicationSecrets, ExporterSecret};
 use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 
 /// The secrets of a connection whose handshake is complete.
 pub struct Application {
     pub(crate) suite: &'static Suite,
-    /// `None` once this side has stopped sending.
-    pub(crate) write: Option<TrafficSecret>,
-    /// `None` once the peer has stopped sending.
-    read: Option<TrafficSecret>,
-    /// `None` once both have ended.
-    exporter: Option<ExporterSecret>,
+    secrets: ApplicationSecrets,
+    /// This side's role.
+    role: Role,
     /// What remains of the certificate codecs; a server drops it with its tickets.
     pub(crate) codecs: RemainingCodecs,
     post_handshake_in_a_row: u8,
@@ -31,36 +31,30 @@ pub struct Application {
 impl Application {
     pub(crate) fn new(
         suite: &'static Suite,
-        write: TrafficSecret,
-        read: TrafficSecret,
-        exporter: ExporterSecret,
+        role: Role,
+        secrets: ApplicationSecrets,
         codecs: RemainingCodecs,
     ) -> Self {
-        Self {
-            suite,
-            write: Some(write),
-            read: Some(read),
-            exporter: Some(exporter),
-            codecs,
-            post_handshake_in_a_row: 0,
-            update_requested: false,
-        }
+        Self { suite, secrets, role, codecs, post_handshake_in_a_row: 0, update_requested: false }
     }
 
     /// Returns exporter_master_secret, or an error once the connection has ended.
-    pub(crate) fn exporter(&self) -> Result<&ExporterSecret, Error> {
-        self.exporter.as_ref().ok_or(Error::Closed)
+    pub(crate) fn exporter(&self) -> Result<ExporterSecret<'_>, Error> {
+        self.secrets.exporter().ok_or(Error::Closed)
+    }
+
+    /// Returns the traffic secret of what this side sends.
+    #[cfg(test)]
+    pub(crate) fn write_secret(&self) -> Option<TrafficSecret<'_>> {
+        self.secrets.traffic(self.role)
     }
 
     /// Drops the secrets of a direction that has ended.
     pub(crate) fn end(&mut self, direction: Direction) {
-        match direction {
-            Direction::Write => self.write = None,
-            Direction::Read => self.read = None,
-        }
-        if self.write.is_none() && self.read.is_none() {
-            self.exporter = None;
-        }
+        self.secrets.end(match direction {
+            Direction::Write => self.role,
+            Direction::Read => self.role.peer(),
+        });
     }
 
     /// Handles what either peer may send, if the profile has it: a KeyUpdate (RFC 8446 §4.6.3).
@@ -81,9 +75,8 @@ impl Application {
             UPDATE_REQUESTED => true,
             _ => return Err(illegal_parameter("a KeyUpdate asks for something unknown")),
         };
-        let next = self.read.as_ref().ok_or(Error::Closed)?.next();
-        ctx.install(Direction::Read, Epoch::Application, self.suite, &next)?;
-        self.read = Some(next);
+        let next = self.secrets.update(self.role.peer()).ok_or(Error::Closed)?;
+        ctx.install(Direction::Read, Epoch::Application, self.suite, next)?;
         self.update_requested |= requested;
         Ok(())
     }
@@ -102,14 +95,13 @@ impl Application {
         scratch: &mut Vec<u8>,
         below: &mut dyn Below,
     ) -> Result<(), Error> {
-        let next = self.write.as_ref().ok_or(Error::Closed)?.next();
+        let next = self.secrets.update(self.role).ok_or(Error::Closed)?;
         scratch.clear();
         write_message(scratch, HandshakeType::KEY_UPDATE, |out| {
             out.u8(if request { UPDATE_REQUESTED } else { UPDATE_NOT_REQUESTED });
         });
         self.update_requested = false;
-        below.update(scratch, self.suite, &next);
-        self.write = Some(next);
+        below.update(scratch, self.suite, next);
         Ok(())
     }
 

@@ -45,11 +45,11 @@ pub trait Below {
         direction: Direction,
         epoch: Epoch,
         suite: &'static Suite,
-        secret: &TrafficSecret,
+        secret: TrafficSecret<'_>,
     ) -> Result<(), Error>;
 
     /// Sends a KeyUpdate, and then protects everything sent under `next` (RFC 8446 §4.6.3).
-    fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: &TrafficSecret);
+    fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: TrafficSecret<'_>);
 
     /// Withdraws early data that the server refused before its end: the second ClientHello goes out in
     /// plaintext again (RFC 8446 §4.1.2).

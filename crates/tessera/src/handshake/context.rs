@@ -57,7 +57,7 @@ impl Context<'_> {
         direction: Direction,
         epoch: Epoch,
         suite: &'static Suite,
-        secret: &TrafficSecret,
+        secret: TrafficSecret<'_>,
     ) -> Result<(), Error> {
         self.stack.reached = self.stack.reached.max(self.stack.of.derivation);
         self.below.install(direction, epoch, suite, secret)?;

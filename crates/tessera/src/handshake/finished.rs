@@ -12,11 +12,10 @@ use super::config::Config;
 use super::context::{Context, SecretLog};
 use super::event::Event;
 use super::handover::{Handover, Part};
-use super::secrets::HandshakeSecrets;
 use crate::auth::ConnectionCodecs;
 use crate::crypto::equal;
 use crate::error::{Error, decrypt_error};
-use crate::schedule::{ExporterSecret, MasterSecret, ResumptionSecret, TrafficSecret, Transcript};
+use crate::schedule::{HandshakeSecret, MasterSecret, ResumptionSecret, TrafficSecret, Transcript};
 use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 
 /// A Finished, sent or received.
@@ -26,72 +25,52 @@ pub(crate) enum Finished<'m> {
     In(HandshakeMessage<'m>),
 }
 
-/// What is known after the first Finished, the server's.
-pub struct ApplicationSecrets {
-    /// Protects the client's last flight, and computes its Finished.
-    pub(crate) client_handshake: TrafficSecret,
-    client: TrafficSecret,
-    server: TrafficSecret,
-    exporter: ExporterSecret,
-    master: MasterSecret,
-}
-
 /// What is known after the second Finished, the client's.
 pub struct LastSecrets {
     pub(crate) application: Application,
     pub(crate) resumption: ResumptionSecret,
 }
 
-impl<P: Part> Handover<P, HandshakeSecrets> {
+impl<P: Part> Handover<P, HandshakeSecret> {
     /// Handles the server's Finished. Ends the handshake's secrets, except for the client's.
     pub(crate) fn after_first(
         self,
         finished: Finished<'_>,
         ctx: &mut Context<'_>,
-    ) -> Result<Handover<P, ApplicationSecrets>, Error> {
+    ) -> Result<Handover<P, MasterSecret>, Error> {
         let Self { own, suite, client_random, mut transcript, secrets: handshake, .. } = self;
         let (codecs, lineage) = (self.codecs, self.lineage);
-        finished.send_or_check(&handshake.server, &mut transcript, ctx)?;
-        let master = handshake.secret.into_master();
-        let hash = transcript.hash();
-        let client = master.client_traffic(&hash);
-        let server = master.server_traffic(&hash);
-        let exporter = master.exporter(&hash);
+        finished.send_or_check(handshake.server_traffic(), &mut transcript, ctx)?;
+        let secrets = handshake.into_master(&transcript.hash());
         let key_log = own.config().common().key_log;
         let log = SecretLog { key_log, client_random: &client_random };
-        log.secret("CLIENT_TRAFFIC_SECRET_0", client.expose());
-        log.secret("SERVER_TRAFFIC_SECRET_0", server.expose());
-        log.secret("EXPORTER_SECRET", exporter.expose());
-        ctx.install(finished.direction(), Epoch::Application, suite, &server)?;
-        let client_handshake = handshake.client;
-        let secrets = ApplicationSecrets { client_handshake, client, server, exporter, master };
+        log.secret("CLIENT_TRAFFIC_SECRET_0", secrets.client_traffic().expose());
+        log.secret("SERVER_TRAFFIC_SECRET_0", secrets.server_traffic().expose());
+        log.secret("EXPORTER_SECRET", secrets.exporter().expose());
+        ctx.install(finished.direction(), Epoch::Application, suite, secrets.server_traffic())?;
         Ok(Handover { own, suite, client_random, transcript, secrets, codecs, lineage })
     }
 }
 
-impl<P: Part> Handover<P, ApplicationSecrets> {
+impl<P: Part> Handover<P, MasterSecret> {
     /// Handles the client's Finished: the handshake is complete.
     pub(crate) fn after_second(
         self,
         finished: Finished<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<Handover<P, LastSecrets>, Error> {
-        let Self { own, suite, client_random, mut transcript, secrets, codecs, lineage } = self;
-        finished.send_or_check(&secrets.client_handshake, &mut transcript, ctx)?;
-        let ApplicationSecrets { client, server, exporter, master, .. } = secrets;
-        ctx.install(finished.direction(), Epoch::Application, suite, &client)?;
+        let Self { own, suite, client_random, mut transcript, secrets: master, .. } = self;
+        let (codecs, lineage) = (self.codecs, self.lineage);
+        finished.send_or_check(master.client_handshake_traffic(), &mut transcript, ctx)?;
+        ctx.install(finished.direction(), Epoch::Application, suite, master.client_traffic())?;
         ctx.facts.handshake_complete = true;
         ctx.event(Event::HandshakeComplete);
-        let resumption = master.into_resumption(&transcript.hash());
+        let (application, resumption) = master.into_application(&transcript.hash());
         let (missed, remaining) = codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
             resumption.certificate_ticket(context, out)
         });
         ctx.facts.note_missed(missed);
-        let (write, read) = match finished.direction() {
-            Direction::Write => (client, server),
-            Direction::Read => (server, client),
-        };
-        let application = Application::new(suite, write, read, exporter, remaining);
+        let application = Application::new(suite, P::ROLE, application, remaining);
         let secrets = LastSecrets { application, resumption };
         let codecs = ConnectionCodecs::default();
         Ok(Handover { own, suite, client_random, transcript, secrets, codecs, lineage })
@@ -108,7 +87,7 @@ impl Finished<'_> {
 
     fn send_or_check(
         self,
-        secret: &TrafficSecret,
+        secret: TrafficSecret<'_>,
         transcript: &mut Transcript,
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {

@@ -15,7 +15,7 @@ use super::one_time_secret::OneTimeSecret;
 use crate::crypto::{KeyForm, MAX_HASH_LEN, Secret, SharedSecret};
 use crate::error::{Error, decode_error};
 use crate::question::{Question, Reply};
-use crate::schedule::{ExporterSecret, KeyDerivation};
+use crate::schedule::{ExporterSecret, KeyDerivation, Label};
 use crate::wire::{FlightHandle, ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
 /// The id of a forward-secret ticket: random, and used on the wire once. A vault uses the flight's
@@ -272,7 +272,7 @@ const IDENTITY_PREFIX: &[u8] = b"\xff\x5afs\x01";
 /// The context is the whole ticket, so the FS secret is bound to the one-time public key, and a
 /// server that takes the private half need not compute the public one again.
 pub(crate) fn fs_secret(
-    exporter: &ExporterSecret,
+    exporter: ExporterSecret<'_>,
     ticket: &ForwardSecretTicket<'_>,
 ) -> (Secret, FlightHandle) {
     let context = ticket.encode();
@@ -299,7 +299,11 @@ pub(crate) fn psk_for_flight(
         return Err(decode_error("an FS secret does not fit the suite's hash"));
     }
     Ok(kdf.with_extracted(fs_secret.expose(), agreed.expose(), |extracted| {
-        kdf.derive_secret(extracted, b"0rttfs", &kdf.hash.hash(identity))
+        kdf.expand_label_to_secret(
+            extracted,
+            Label::FORWARD_SECRET,
+            kdf.hash.hash(identity).as_ref(),
+        )
     }))
 }
 

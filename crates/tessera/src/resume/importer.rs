@@ -9,7 +9,7 @@ use super::psk::ExternalPsk;
 use crate::carrier::Carrier;
 use crate::crypto::{Hash, Provider, Suite};
 use crate::error::{Error, require};
-use crate::schedule::{KeyDerivation, Profile};
+use crate::schedule::{KeyDerivation, Label, Profile};
 use crate::wire::{CipherSuite, Writer};
 
 /// An external PSK for several protocols and hashes.
@@ -72,7 +72,7 @@ impl ImportablePsk {
         let mut secret = Zeroizing::new(alloc::vec![0; suite.hash.len()]);
         let hash = own.hash(&identity);
         kdf.with_extracted(&[], &self.secret, |extracted| {
-            kdf.expand_label(extracted, b"derived psk", hash.as_ref(), &mut secret);
+            kdf.expand_label(extracted, Label::DERIVED_PSK, hash.as_ref(), &mut secret);
         });
         ExternalPsk::imported(identity, secret, suite.id)
     }

@@ -9,6 +9,7 @@ use super::policy::Continuation;
 use super::session::SessionState;
 use crate::auth::{VerifierDigest, VerifierPolicy};
 use crate::crypto::{Provider, equal};
+use crate::schedule::Label;
 use crate::wire::{CipherSuite, PskModes};
 
 /// The origin of a PSK. Every decision about PSKs depends on it.
@@ -27,11 +28,11 @@ pub enum PskKind {
 impl PskKind {
     /// Returns the label of the binder key (RFC 8446 §7.1, RFC 9258 §5.2). To a stock TLS stack, forward-secret
     /// PSKs are external.
-    pub(crate) fn binder_label(self) -> &'static [u8] {
+    pub(crate) fn binder_label(self) -> Label {
         match self {
-            Self::Resumption => b"res binder",
-            Self::External | Self::ForwardSecret => b"ext binder",
-            Self::Imported => b"imp binder",
+            Self::Resumption => Label::RESUMPTION_BINDER,
+            Self::External | Self::ForwardSecret => Label::EXTERNAL_BINDER,
+            Self::Imported => Label::IMPORTED_BINDER,
         }
     }
 

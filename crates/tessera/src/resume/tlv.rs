@@ -6,7 +6,9 @@ use crate::wire::{Reader, Writer};
 
 /// Appends a field. Fields are bounded far below 64 KiB.
 pub(crate) fn put(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
-    put_with(out, tag, |out| out.bytes(value));
+    let [high, low] = (value.len() as u16).to_be_bytes();
+    out.bytes(&[tag, high, low]);
+    out.bytes(value);
 }
 
 /// Appends a field that is written in place.

@@ -3,19 +3,26 @@
 //! Each secret yields its derived secrets and is then consumed by the next step, so that no
 //! step is repeated or out of order, and no secret outlives its use.
 
+mod application;
+mod exporter;
 mod label;
 mod profile;
+mod slab;
 #[cfg(test)]
 mod tests;
 mod traffic;
 mod transcript;
 
-pub(crate) use label::{KeyDerivation, MAX_LABEL};
+pub(crate) use application::ApplicationSecrets;
+pub(crate) use exporter::ExporterSecret;
+pub(crate) use label::{KeyDerivation, Label, MAX_LABEL};
 pub use profile::{Profile, STREAM};
 pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 
 use alloc::boxed::Box;
+
+use slab::{Block, Slab};
 
 use crate::crypto::{Digest, HmacState, Secret, SharedSecret};
 
@@ -31,7 +38,7 @@ pub(crate) struct EarlySecret {
 impl EarlySecret {
     /// Extracts the PSK.
     pub(crate) fn new(kdf: KeyDerivation, psk: &[u8]) -> Self {
-        let mut secret = Keyed::default();
+        let mut secret = HmacState::boxed();
         kdf.extract(&[], psk, &mut secret);
         Self { kdf, secret }
     }
@@ -43,120 +50,129 @@ impl EarlySecret {
 
     /// Computes the PSK binder over a transcript that ends before the binders (§4.2.11.2). The label depends on
     /// the kind of PSK.
-    pub(crate) fn binder(&self, label: &[u8], transcript: &Digest) -> Digest {
+    pub(crate) fn binder(&self, label: Label, transcript: &Digest) -> Digest {
         self.mac(label, transcript)
     }
 
     /// Computes the proof of a lone forward-secret identity that its sender has the PSK, over the hash of
     /// what precedes the proof.
     pub(crate) fn lone_identity_proof(&self, covered: &Digest) -> Digest {
-        self.mac(b"fs proof", covered)
+        self.mac(Label::FORWARD_SECRET_PROOF, covered)
     }
 
-    fn mac(&self, label: &[u8], covered: &Digest) -> Digest {
+    fn mac(&self, label: Label, covered: &Digest) -> Digest {
         self.kdf.with_derived(&self.secret, label, |key| self.kdf.finished(key, covered))
     }
 
     /// Derives client_early_traffic_secret over the ClientHello.
-    pub(crate) fn client_early_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        traffic(self.kdf, &self.secret, b"c e traffic", transcript)
+    pub(crate) fn client_early_traffic(&self, transcript: &Digest) -> EarlyTrafficSecret {
+        let Self { kdf, secret } = self;
+        let secret =
+            kdf.expand_label_to_secret(secret, Label::CLIENT_EARLY_TRAFFIC, transcript.as_ref());
+        EarlyTrafficSecret { kdf: *kdf, secret }
     }
 
-    /// Continues with the secret of a key exchange, or with none in psk_ke.
-    pub(crate) fn into_handshake(self, shared: Option<&SharedSecret>) -> HandshakeSecret {
+    /// Continues with the secret of a key exchange, or with none in psk_ke. The transcript is
+    /// ClientHello..ServerHello.
+    pub(crate) fn into_handshake(
+        self,
+        shared: Option<&SharedSecret>,
+        transcript: &Digest,
+    ) -> HandshakeSecret {
         let Self { kdf, mut secret } = self;
         kdf.extract_next(&mut secret, shared.map_or(kdf.zeros(), SharedSecret::expose));
-        HandshakeSecret { kdf, secret }
+        let (mut slab, hash) = (Slab::new(), transcript.as_ref());
+        slab.derive(kdf, Block::ClientHandshake, &secret, Label::CLIENT_HANDSHAKE_TRAFFIC, hash);
+        slab.derive(
+            kdf,
+            Block::ServerHandshakeOrExporter,
+            &secret,
+            Label::SERVER_HANDSHAKE_TRAFFIC,
+            hash,
+        );
+        HandshakeSecret { kdf, secret, slab }
     }
 }
 
-/// The Handshake Secret.
-pub(crate) struct HandshakeSecret {
-    kdf: KeyDerivation,
-    secret: Keyed,
-}
-
-impl HandshakeSecret {
-    /// Derives client_handshake_traffic_secret over ClientHello..ServerHello.
-    pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        traffic(self.kdf, &self.secret, b"c hs traffic", transcript)
-    }
-
-    /// Derives server_handshake_traffic_secret over ClientHello..ServerHello.
-    pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        traffic(self.kdf, &self.secret, b"s hs traffic", transcript)
-    }
-
-    /// Continues to the Master Secret.
-    pub(crate) fn into_master(self) -> MasterSecret {
-        let Self { kdf, mut secret } = self;
-        kdf.extract_next(&mut secret, kdf.zeros());
-        MasterSecret { kdf, secret }
-    }
-}
-
-/// The Master Secret.
-pub(crate) struct MasterSecret {
-    kdf: KeyDerivation,
-    secret: Keyed,
-}
-
-impl MasterSecret {
-    /// Derives client_application_traffic_secret_0 over ClientHello..server Finished.
-    pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        traffic(self.kdf, &self.secret, b"c ap traffic", transcript)
-    }
-
-    /// Derives server_application_traffic_secret_0 over ClientHello..server Finished.
-    pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        traffic(self.kdf, &self.secret, b"s ap traffic", transcript)
-    }
-
-    /// Derives exporter_master_secret over ClientHello..server Finished.
-    pub(crate) fn exporter(&self, transcript: &Digest) -> ExporterSecret {
-        let secret = self.kdf.derive_secret(&self.secret, b"exp master", transcript);
-        ExporterSecret { kdf: self.kdf, secret }
-    }
-
-    /// Derives resumption_master_secret over ClientHello..client Finished; the last use of this secret.
-    pub(crate) fn into_resumption(self, transcript: &Digest) -> ResumptionSecret {
-        let Self { kdf, mut secret } = self;
-        kdf.derive_next(&mut secret, b"res master", transcript);
-        ResumptionSecret { kdf, secret }
-    }
-}
-
-fn traffic(kdf: KeyDerivation, of: &HmacState, label: &[u8], transcript: &Digest) -> TrafficSecret {
-    TrafficSecret::new(kdf, kdf.derive_secret(of, label, transcript))
-}
-
-/// exporter_master_secret (§7.5).
-pub(crate) struct ExporterSecret {
+/// client_early_traffic_secret.
+pub(crate) struct EarlyTrafficSecret {
     kdf: KeyDerivation,
     secret: Secret,
 }
 
-impl ExporterSecret {
-    /// Computes TLS-Exporter(label, context, length of `out`). In its own frame: the caller wipes it.
-    #[inline(never)]
-    pub(crate) fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) {
-        let context = self.kdf.hash.hash(context);
-        let kdf = &self.kdf;
-        let expand =
-            |secret: &HmacState| kdf.expand_label(secret, b"exporter", context.as_ref(), out);
-        kdf.with_keyed(self.secret.expose(), |exporter| {
-            kdf.with_derived(exporter, label, |secret| kdf.with_keyed(secret, expand));
-        });
+impl EarlyTrafficSecret {
+    /// Returns the secret, where it lies.
+    pub(crate) fn traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.secret.expose())
+    }
+}
+
+/// The Handshake Secret, and the traffic secrets derived from it.
+pub struct HandshakeSecret {
+    kdf: KeyDerivation,
+    secret: Keyed,
+    slab: Box<Slab>,
+}
+
+impl HandshakeSecret {
+    /// Returns client_handshake_traffic_secret.
+    pub(crate) fn client_traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ClientHandshake))
     }
 
-    /// Returns the secret itself, for the key log.
-    pub(crate) fn expose(&self) -> &[u8] {
-        self.secret.expose()
+    /// Returns server_handshake_traffic_secret.
+    pub(crate) fn server_traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ServerHandshakeOrExporter))
     }
 
-    /// Returns the length of one hash output, in bytes.
-    pub(crate) fn hash_len(&self) -> usize {
-        self.kdf.hash.len()
+    /// Continues to the Master Secret; the transcript is ClientHello..server Finished.
+    pub(crate) fn into_master(self, transcript: &Digest) -> MasterSecret {
+        let Self { kdf, mut secret, mut slab } = self;
+        kdf.extract_next(&mut secret, kdf.zeros());
+        let hash = transcript.as_ref();
+        slab.derive(kdf, Block::Client, &secret, Label::CLIENT_APPLICATION_TRAFFIC, hash);
+        slab.derive(kdf, Block::Server, &secret, Label::SERVER_APPLICATION_TRAFFIC, hash);
+        slab.derive(kdf, Block::ServerHandshakeOrExporter, &secret, Label::EXPORTER_MASTER, hash);
+        MasterSecret { kdf, secret, slab }
+    }
+}
+
+/// The Master Secret, the secrets derived from it, and the client's handshake traffic secret.
+pub struct MasterSecret {
+    kdf: KeyDerivation,
+    secret: Keyed,
+    slab: Box<Slab>,
+}
+
+impl MasterSecret {
+    /// Returns client_handshake_traffic_secret, which protects the client's last flight and computes its Finished.
+    pub(crate) fn client_handshake_traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ClientHandshake))
+    }
+
+    /// Returns client_application_traffic_secret_0.
+    pub(crate) fn client_traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::Client))
+    }
+
+    /// Returns server_application_traffic_secret_0.
+    pub(crate) fn server_traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::Server))
+    }
+
+    /// Returns exporter_master_secret.
+    pub(crate) fn exporter(&self) -> ExporterSecret<'_> {
+        ExporterSecret::new(self.kdf, self.slab.get(self.kdf, Block::ServerHandshakeOrExporter))
+    }
+
+    /// Ends the handshake; the transcript is ClientHello..client Finished.
+    pub(crate) fn into_application(
+        self,
+        transcript: &Digest,
+    ) -> (ApplicationSecrets, ResumptionSecret) {
+        let Self { kdf, mut secret, slab } = self;
+        kdf.derive_next(&mut secret, Label::RESUMPTION_MASTER, transcript);
+        (ApplicationSecrets::new(kdf, slab), ResumptionSecret { kdf, secret })
     }
 }
 
@@ -169,12 +185,12 @@ pub(crate) struct ResumptionSecret {
 impl ResumptionSecret {
     /// Derives the PSK of the ticket with this nonce.
     pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> Secret {
-        self.kdf.expand_label_to_secret(&self.secret, b"resumption", ticket_nonce)
+        self.kdf.expand_label_to_secret(&self.secret, Label::RESUMPTION, ticket_nonce)
     }
 
     /// Derives a certificate codec's ticket for a context of at most 255 bytes, of at most 255 bytes
     /// (docs/cached-handshakes.md).
     pub(crate) fn certificate_ticket(&self, context: &[u8], out: &mut [u8]) {
-        self.kdf.expand_label(&self.secret, b"bithac ticket", context, out);
+        self.kdf.expand_label(&self.secret, Label::CERTIFICATE_TICKET, context, out);
     }
 }

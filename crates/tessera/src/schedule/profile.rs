@@ -10,7 +10,7 @@ pub struct Profile {
     /// What carries the connection: sessions name it, and resume over nothing else.
     pub carrier: Carrier,
     /// Precedes every label of the key schedule ("dtls13" for DTLS, RFC 9147 §5.9).
-    pub label_prefix: &'static [u8],
+    pub label_prefix: &'static [u8; LABEL_PREFIX_LEN],
     /// The versions in the hellos.
     pub versions: Versions,
     /// Whether the client sends EndOfEarlyData (not in DTLS, RFC 9147 §5.6, nor in QUIC,
@@ -25,6 +25,9 @@ pub struct Profile {
     /// (RFC 9147 §9). All others are answered in EncryptedExtensions.
     pub server_hello_extensions: &'static [ExtensionType],
 }
+
+/// The length of each protocol's prefix of labels, in bytes.
+pub const LABEL_PREFIX_LEN: usize = 6;
 
 impl Profile {
     /// Returns the legacy_session_id for hellos, which is empty if the protocol has none.

@@ -1,13 +1,15 @@
 //! Every secret, key, Finished and binder of RFC 8448.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use std::collections::HashMap;
 use std::string::String;
 
 use tessera_harness::Trace;
 
-use super::{EarlySecret, ResumptionSecret, TrafficSecret, Transcript};
-use crate::crypto::{Digest, NONCE_LEN, Nonce, SharedSecret};
+use super::{ApplicationSecrets, EarlySecret, Label, ResumptionSecret, TrafficSecret, Transcript};
+use crate::crypto::{Aead, Digest, HmacState, NONCE_LEN, Nonce, SharedSecret};
+use crate::role::Role;
 use crate::testing::{AES_128_GCM_SHA256, KDF, TRACES, trace};
 use crate::wire::ContentType;
 
@@ -38,25 +40,28 @@ fn same(trace: &Trace, section: &str, name: &str, computed: &[u8]) {
     }
 }
 
-fn check_keys(trace: &Trace, name: &str, secret: &TrafficSecret) {
+fn check_keys(trace: &Trace, name: &str, secret: TrafficSecret<'_>) {
     let mut key = [0; 16];
     let mut iv = [0; NONCE_LEN];
     KDF.with_keyed(secret.expose(), |secret| {
-        KDF.expand_label(secret, b"key", &[], &mut key);
-        KDF.expand_label(secret, b"iv", &[], &mut iv);
+        KDF.expand_label(secret, Label::KEY, &[], &mut key);
+        KDF.expand_label(secret, Label::IV, &[], &mut iv);
     });
     same(trace, "traffic_keys", &alloc::format!("{name}_key"), &key);
     same(trace, "traffic_keys", &alloc::format!("{name}_iv"), &iv);
     assert_eq!(secret.record_keys(&AES_128_GCM_SHA256).1, iv);
 }
 
-/// Opens every record of one direction with the secrets in order.
-fn check_records(trace: &Trace, sender: &str, secrets: &[&TrafficSecret]) -> usize {
+/// Opens every record of one direction with the keys in order.
+fn check_records(
+    trace: &Trace,
+    sender: &str,
+    mut epochs: impl Iterator<Item = (Box<dyn Aead>, [u8; NONCE_LEN])>,
+) -> usize {
     let mut content_of_messages = Vec::new();
     for (_, message) in trace.section("messages") {
         content_of_messages.extend_from_slice(message);
     }
-    let mut epochs = secrets.iter().map(|secret| secret.record_keys(&AES_128_GCM_SHA256));
     let mut keys = epochs.next();
     let mut number = 0;
     let mut opened = 0;
@@ -103,29 +108,30 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
             None => EarlySecret::without_psk(KDF),
         };
         same(&trace, "secrets", "early", early.secret.kept());
+        let early_traffic;
         let mut client_secrets = Vec::new();
         if let Some(binder) = trace.find("finished", "binder") {
             let hello = trace.message("client_hello");
             let covered = &hello[..hello.len() - 2 - 1 - binder.len()];
             let hash = KDF.hash.hash(covered);
             same(&trace, "transcript_hashes", "binder", hash.as_ref());
-            assert_eq!(early.binder(b"res binder", &hash).as_ref(), binder);
-            assert_ne!(early.binder(b"ext binder", &hash).as_ref(), binder);
-            let secret = early.client_early_traffic(&hashes["client_hello"]);
+            assert_eq!(early.binder(Label::RESUMPTION_BINDER, &hash).as_ref(), binder);
+            assert_ne!(early.binder(Label::EXTERNAL_BINDER, &hash).as_ref(), binder);
+            early_traffic = early.client_early_traffic(&hashes["client_hello"]);
+            let secret = early_traffic.traffic();
             same(&trace, "secrets", "c_e_traffic", secret.expose());
-            check_keys(&trace, "client_early", &secret);
+            check_keys(&trace, "client_early", secret);
             client_secrets.push(secret);
         }
 
         let shared = SharedSecret::new(trace.secret("shared").to_vec());
-        let handshake = early.into_handshake(Some(&shared));
+        let handshake = early.into_handshake(Some(&shared), &hashes["server_hello"]);
         same(&trace, "secrets", "handshake", handshake.secret.kept());
-        let client = handshake.client_traffic(&hashes["server_hello"]);
-        let server = handshake.server_traffic(&hashes["server_hello"]);
+        let (client, server) = (handshake.client_traffic(), handshake.server_traffic());
         same(&trace, "secrets", "c_hs_traffic", client.expose());
         same(&trace, "secrets", "s_hs_traffic", server.expose());
-        check_keys(&trace, "client_handshake", &client);
-        check_keys(&trace, "server_handshake", &server);
+        check_keys(&trace, "client_handshake", client);
+        check_keys(&trace, "server_handshake", server);
 
         // Each Finished covers everything before it.
         let before = |finished: &str| {
@@ -138,25 +144,69 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
         let verify_data = client.finished(&before("client_finished"));
         assert_eq!(verify_data.as_ref(), trace.get("finished", "client_verify_data"));
 
-        let master = handshake.into_master();
+        // The Handshake Secret's are wiped with it, but for the client's.
+        let of_server = [server.record_keys(&AES_128_GCM_SHA256)];
+        let master = handshake.into_master(&hashes["server_finished"]);
         same(&trace, "secrets", "master", master.secret.kept());
-        let after = &hashes["server_finished"];
-        let (client_0, server_0) = (master.client_traffic(after), master.server_traffic(after));
+        let client = master.client_handshake_traffic();
+        same(&trace, "secrets", "c_hs_traffic", client.expose());
+        let (client_0, server_0) = (master.client_traffic(), master.server_traffic());
         same(&trace, "secrets", "c_ap_traffic", client_0.expose());
         same(&trace, "secrets", "s_ap_traffic", server_0.expose());
-        check_keys(&trace, "client_application", &client_0);
-        check_keys(&trace, "server_application", &server_0);
-        same(&trace, "secrets", "exp_master", master.exporter(after).secret.expose());
-        let resumption = master.into_resumption(&hashes["client_finished"]);
+        check_keys(&trace, "client_application", client_0);
+        check_keys(&trace, "server_application", server_0);
+        same(&trace, "secrets", "exp_master", master.exporter().expose());
+        let of_client = client_secrets.into_iter().chain([client, client_0]);
+        let of_client = of_client.map(|secret| secret.record_keys(&AES_128_GCM_SHA256));
+        assert!(check_records(&trace, "client", of_client) >= 2, "{name}");
+        let of_server = of_server.into_iter().chain([server_0.record_keys(&AES_128_GCM_SHA256)]);
+        assert!(check_records(&trace, "server", of_server) >= 2, "{name}");
+
+        let (application, resumption) = master.into_application(&hashes["client_finished"]);
+        for (sender, secret) in [(Role::Client, "c_ap_traffic"), (Role::Server, "s_ap_traffic")] {
+            let traffic = application.traffic(sender).expect("has not ended");
+            same(&trace, "secrets", secret, traffic.expose());
+        }
         same(&trace, "secrets", "res_master", resumption.secret.kept());
         if let Some(nonce) = trace.find("ticket", "nonce") {
             same(&trace, "secrets", "resumption_psk", resumption.psk(nonce).expose());
         }
+    }
+}
 
-        client_secrets.extend([client, client_0]);
-        let client_secrets: Vec<&TrafficSecret> = client_secrets.iter().collect();
-        assert!(check_records(&trace, "client", &client_secrets) >= 2, "{name}");
-        assert!(check_records(&trace, "server", &[&server, &server_0]) >= 2, "{name}");
+/// The secrets of a connection whose messages don't matter.
+fn application_secrets() -> ApplicationSecrets {
+    let hash = KDF.hash.hash(b"messages");
+    let handshake = EarlySecret::without_psk(KDF).into_handshake(None, &hash);
+    handshake.into_master(&hash).into_application(&hash).0
+}
+
+/// RFC 8446 §7.2.
+#[test]
+fn an_update_replaces_the_secret_of_one_direction() {
+    let mut secrets = application_secrets();
+    let [client, server] = [Role::Client, Role::Server]
+        .map(|sender| secrets.traffic(sender).expect("has not ended").expose().to_vec());
+    let mut expected = [0; 32];
+    KDF.with_keyed(&client, |client| {
+        KDF.expand_label(client, Label::TRAFFIC_UPDATE, &[], &mut expected);
+    });
+    let next = secrets.update(Role::Client).expect("has not ended");
+    assert_eq!(next.expose(), expected);
+    assert_eq!(secrets.traffic(Role::Client).expect("has not ended").expose(), expected);
+    assert_eq!(secrets.traffic(Role::Server).expect("has not ended").expose(), server);
+}
+
+#[test]
+fn a_secret_ends_with_its_direction_and_the_exporters_with_both() {
+    for order in [[Role::Client, Role::Server], [Role::Server, Role::Client]] {
+        let [first, second] = order;
+        let mut secrets = application_secrets();
+        secrets.end(first);
+        assert!(secrets.traffic(first).is_none() && secrets.update(first).is_none());
+        assert!(secrets.traffic(second).is_some() && secrets.exporter().is_some());
+        secrets.end(second);
+        assert!(secrets.traffic(second).is_none() && secrets.exporter().is_none());
     }
 }
 
@@ -165,7 +215,7 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
 #[test]
 fn certificate_tickets_are_expanded_from_the_resumption_secret() {
     let trace = trace("simple_1rtt");
-    let mut secret = super::Keyed::default();
+    let mut secret = HmacState::boxed();
     KDF.hash.key_hmac(trace.secret("res_master"), &mut secret);
     let resumption = ResumptionSecret { kdf: KDF, secret };
     let chain: Vec<u8> = (0..32).collect();

@@ -2,49 +2,41 @@
 
 use alloc::boxed::Box;
 
-use super::label::KeyDerivation;
-use crate::crypto::{
-    Aead, Digest, HmacState, MAX_HASH_LEN, NONCE_LEN, Secret, Suite, for_one_call,
-};
+use super::label::{KeyDerivation, Label};
+use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Suite, for_one_call};
 
-/// A traffic secret of one direction and epoch.
-pub struct TrafficSecret {
+/// A traffic secret of one direction and epoch, where it lies.
+#[derive(Clone, Copy)]
+pub struct TrafficSecret<'s> {
     kdf: KeyDerivation,
-    secret: Secret,
+    secret: &'s [u8],
 }
 
-impl TrafficSecret {
-    pub(crate) fn new(kdf: KeyDerivation, secret: Secret) -> Self {
+impl<'s> TrafficSecret<'s> {
+    pub(super) fn new(kdf: KeyDerivation, secret: &'s [u8]) -> Self {
         Self { kdf, secret }
     }
 
     /// Computes the verify_data of a Finished.
     pub(crate) fn finished(&self, transcript: &Digest) -> Digest {
-        self.kdf.finished(self.secret.expose(), transcript)
+        self.kdf.finished(self.secret, transcript)
     }
 
     /// Derives the record key and write IV.
     pub(crate) fn record_keys(&self, suite: &Suite) -> (Box<dyn Aead>, [u8; NONCE_LEN]) {
         let len = suite.aead.key_len().min(MAX_HASH_LEN);
-        self.kdf.with_keyed(self.secret.expose(), |secret| {
-            let fill = |out: &mut [u8]| self.kdf.expand_label(secret, b"key", &[], out);
+        self.kdf.with_keyed(self.secret, |secret| {
+            let fill = |out: &mut [u8]| self.kdf.expand_label(secret, Label::KEY, &[], out);
             let key = for_one_call(len, fill, |key| suite.aead.key(key));
             let mut iv = [0; NONCE_LEN];
-            self.kdf.expand_label(secret, b"iv", &[], &mut iv);
+            self.kdf.expand_label(secret, Label::IV, &[], &mut iv);
             (key, iv)
         })
     }
 
-    /// Derives the secret after a KeyUpdate.
-    pub(crate) fn next(&self) -> Self {
-        let kdf = self.kdf;
-        let next = |secret: &HmacState| kdf.expand_label_to_secret(secret, b"traffic upd", &[]);
-        Self { kdf, secret: kdf.with_keyed(self.secret.expose(), next) }
-    }
-
     /// Returns the secret itself, for the key log and for faces that protect packets themselves.
-    pub fn expose(&self) -> &[u8] {
-        self.secret.expose()
+    pub fn expose(&self) -> &'s [u8] {
+        self.secret
     }
 }
 
@@ -53,7 +45,7 @@ impl KeyDerivation {
     /// (§4.2.11.2).
     pub(crate) fn finished(&self, secret: &[u8], transcript: &Digest) -> Digest {
         let fill = |out: &mut [u8]| {
-            self.with_keyed(secret, |secret| self.expand_label(secret, b"finished", &[], out));
+            self.with_keyed(secret, |secret| self.expand_label(secret, Label::FINISHED, &[], out));
         };
         for_one_call(self.hash.len(), fill, |key| self.hash.hmac(key, transcript.as_ref()))
     }

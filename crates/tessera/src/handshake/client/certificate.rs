@@ -9,13 +9,13 @@ use crate::error::{Error, decode_error};
 use crate::handshake::certificate_flight::read_certificate;
 use crate::handshake::context::Context;
 use crate::handshake::handover::Handover;
-use crate::handshake::secrets::HandshakeSecrets;
 use crate::role::Role;
+use crate::schedule::HandshakeSecret;
 use crate::wire::{CertificateRequest, HandshakeMessage, HandshakeType, Reader};
 
 /// EncryptedExtensions was read, and no PSK is used.
 pub struct ReadCertificate {
-    pub(super) handover: Box<Handover<ClientPart, HandshakeSecrets>>,
+    pub(super) handover: Box<Handover<ClientPart, HandshakeSecret>>,
     pub(super) types: AgreedTypes,
 }
 

@@ -14,9 +14,9 @@ use crate::handshake::context::Context;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
-use crate::handshake::secrets::HandshakeSecrets;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
+use crate::schedule::HandshakeSecret;
 use crate::schedule::Transcript;
 use crate::wire::{
     EncryptedExtensions, Extensions, HandshakeMessage, HandshakeType, NamedGroup, OpaqueExtension,
@@ -32,7 +32,7 @@ pub struct ReadEncryptedExtensions {
     pub(super) one_time_key: Option<NamedGroup>,
     pub(super) first_identity: bool,
     pub(super) transcript: Transcript,
-    pub(super) secrets: HandshakeSecrets,
+    pub(super) secrets: HandshakeSecret,
     pub(super) lineage: Lineage,
 }
 
@@ -136,7 +136,7 @@ impl ReadEncryptedExtensions {
         }
         if self.offer.offered_early_data() {
             if self.offer.early_data.is_some() {
-                let secret = &self.secrets.client;
+                let secret = self.secrets.client_traffic();
                 ctx.install(Direction::Write, Epoch::Handshake, self.suite, secret)?;
             }
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);

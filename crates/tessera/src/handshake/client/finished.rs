@@ -11,16 +11,16 @@ use crate::handshake::certificate_flight::send_certificate;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::finished::{ApplicationSecrets, Finished, LastSecrets};
+use crate::handshake::finished::{Finished, LastSecrets};
 use crate::handshake::handover::Handover;
-use crate::handshake::secrets::HandshakeSecrets;
+use crate::schedule::{HandshakeSecret, MasterSecret};
 use crate::wire::{HandshakeMessage, HandshakeType, write_message, write_no_certificate};
 
 /// Only the server's Finished is missing to authenticate it.
-pub struct ReadFinished(pub(super) Box<Handover<ClientPart, HandshakeSecrets>>);
+pub struct ReadFinished(pub(super) Box<Handover<ClientPart, HandshakeSecret>>);
 
-impl From<Box<Handover<ClientPart, HandshakeSecrets>>> for ClientState {
-    fn from(handover: Box<Handover<ClientPart, HandshakeSecrets>>) -> Self {
+impl From<Box<Handover<ClientPart, HandshakeSecret>>> for ClientState {
+    fn from(handover: Box<Handover<ClientPart, HandshakeSecret>>) -> Self {
         Self::ReadFinished(ReadFinished(handover))
     }
 }
@@ -45,7 +45,7 @@ impl ReadFinished {
                         write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());
                     });
                 }
-                let secret = &last.secrets.client_handshake;
+                let secret = last.secrets.client_handshake_traffic();
                 ctx.install(Direction::Write, Epoch::Handshake, last.suite, secret)?;
             }
             EarlyDataStatus::Rejected(verdict) => ctx.event(Event::EarlyDataRejected(verdict)),
@@ -66,7 +66,7 @@ impl ReadFinished {
 
 /// Sends the last message of the handshake.
 fn send_finished(
-    last: Handover<ClientPart, ApplicationSecrets>,
+    last: Handover<ClientPart, MasterSecret>,
     ctx: &mut Context<'_>,
 ) -> Result<ClientState, Error> {
     let Handover { own, secrets, lineage, .. } = last.after_second(Finished::Out, ctx)?;

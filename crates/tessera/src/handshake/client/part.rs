@@ -10,9 +10,9 @@ use super::questions::ClientQuestion;
 use crate::handshake::config::Checked;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::handover::Part;
-use crate::handshake::secrets::HandshakeSecrets;
 use crate::resume::SettledFlights;
 use crate::role::Role;
+use crate::schedule::HandshakeSecret;
 use crate::wire::{EntryExtensions, NamedGroup, SignatureScheme};
 
 /// The client's part.
@@ -38,7 +38,7 @@ pub(super) struct CertificateAnswer {
 impl Part for ClientPart {
     type Question = ClientQuestion;
     type State = ClientState;
-    type Secrets = HandshakeSecrets;
+    type Secrets = HandshakeSecret;
     type Config = ClientConfig;
     const ROLE: Role = Role::Client;
 

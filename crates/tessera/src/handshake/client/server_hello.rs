@@ -14,7 +14,7 @@ use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, same_hash};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
-use crate::handshake::secrets::HandshakeSecrets;
+use crate::handshake::secrets::handshake_secret;
 use crate::limits::MAX_COOKIE;
 use crate::resume::{Continuation, PskKind, Verdict};
 use crate::schedule::{EarlySecret, Profile, Transcript};
@@ -56,8 +56,8 @@ impl ClientState {
             ctx.facts.early_data = EarlyDataStatus::Offered;
             ctx.facts.flight = offer.flight;
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
-            offer.secret_log().secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
-            ctx.install(Direction::Write, Epoch::EarlyData, psk.suite, &secret)?;
+            offer.secret_log().secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.traffic().expose());
+            ctx.install(Direction::Write, Epoch::EarlyData, psk.suite, secret.traffic())?;
             ctx.below.limit(Limit::EarlyData(limit));
         }
         let progress = Progress::First(hello);
@@ -161,11 +161,11 @@ impl ReadServerHello {
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
         let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
         let shared_secret = shared.as_ref().map(|(_, secret)| secret);
-        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, offer.secret_log());
-        ctx.install(Direction::Read, Epoch::Handshake, suite, &secrets.server)?;
+        let secrets = handshake_secret(early, shared_secret, &transcript, offer.secret_log());
+        ctx.install(Direction::Read, Epoch::Handshake, suite, secrets.server_traffic())?;
         if offer.early_data.is_none() {
             // With early data under way, the keys change only after EncryptedExtensions, which answers it.
-            ctx.install(Direction::Write, Epoch::Handshake, suite, &secrets.client)?;
+            ctx.install(Direction::Write, Epoch::Handshake, suite, secrets.client_traffic())?;
         }
 
         ctx.facts.peer_extensions = OpaqueExtension::of_peer(&offer.extensions, hello.opaque)?;

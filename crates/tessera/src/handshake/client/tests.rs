@@ -21,7 +21,7 @@ use crate::handshake::config::settle;
 use crate::handshake::context::SecretLog;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
-use crate::handshake::secrets::HandshakeSecrets;
+use crate::handshake::secrets::handshake_secret;
 use crate::handshake::state::State;
 use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
 use crate::schedule::{EarlySecret, STREAM, Transcript};
@@ -103,7 +103,7 @@ fn after_server_hello(trace: &Trace, mut offer: Box<Offer>) -> ClientState {
     };
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
     let log = SecretLog { key_log: None, client_random: &[0; 32] };
-    let secrets = HandshakeSecrets::new(early, Some(&shared), &transcript, log);
+    let secrets = handshake_secret(early, Some(&shared), &transcript, log);
     ClientState::ReadEncryptedExtensions(Box::new(ReadEncryptedExtensions {
         offer,
         suite: &AES_128_GCM_SHA256,
@@ -174,7 +174,7 @@ fn the_client_states_send_and_derive_what_the_rfc_8448_traces_do() {
         }
         assert_eq!(recorder.read_secrets, read, "{name}");
         let ClientState::Connected(connected) = client else { panic!("connected, {name}") };
-        let write = connected.application.write.as_ref().expect("it can write");
+        let write = connected.application.write_secret().expect("it can write");
         assert_eq!(write.expose(), trace.secret("c_ap_traffic"));
         let resumed = recorder.facts.psk.is_some() || name == "resumed_0rtt";
         assert_eq!(recorder.facts.early_data == EarlyDataStatus::Accepted, resumed, "{name}");

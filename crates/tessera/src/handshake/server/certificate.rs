@@ -7,13 +7,13 @@ use super::part::ServerPart;
 use crate::error::{Error, protocol};
 use crate::handshake::certificate_flight::read_certificate;
 use crate::handshake::context::Context;
-use crate::handshake::finished::ApplicationSecrets;
 use crate::handshake::handover::Handover;
+use crate::schedule::MasterSecret;
 use crate::wire::{AlertDescription, CertificateType, HandshakeMessage};
 
 /// The client was asked for a certificate.
 pub struct ReadCertificate {
-    pub(super) handover: Box<Handover<ServerPart, ApplicationSecrets>>,
+    pub(super) handover: Box<Handover<ServerPart, MasterSecret>>,
     /// The requested type.
     pub(super) typ: CertificateType,
 }

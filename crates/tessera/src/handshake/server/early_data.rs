@@ -12,10 +12,10 @@ use crate::error::Error;
 use crate::handshake::below::{Direction, Epoch};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
-use crate::handshake::finished::ApplicationSecrets;
 use crate::handshake::handover::Handover;
 use crate::limits::MAX_PLAINTEXT;
 use crate::resume::PskKind;
+use crate::schedule::MasterSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, Rejection};
 
 /// The answer to the client's early data.
@@ -110,7 +110,7 @@ impl Negotiation<'_> {
 const FRESHNESS_MILLIS: u64 = 10_000;
 
 /// The server is receiving early data.
-pub struct ReadEndOfEarlyData(pub(super) Box<Handover<ServerPart, ApplicationSecrets>>);
+pub struct ReadEndOfEarlyData(pub(super) Box<Handover<ServerPart, MasterSecret>>);
 
 impl ReadEndOfEarlyData {
     pub(super) fn receive(
@@ -121,7 +121,7 @@ impl ReadEndOfEarlyData {
         message.reader_for(HandshakeType::END_OF_EARLY_DATA)?.finish()?;
         let mut handover = self.0;
         handover.transcript.add(message.bytes);
-        let secret = &handover.secrets.client_handshake;
+        let secret = handover.secrets.client_handshake_traffic();
         ctx.install(Direction::Read, Epoch::Handshake, handover.suite, secret)?;
         ctx.event(Event::EarlyDataEnd);
         Ok(handover.into())

@@ -7,15 +7,16 @@ use super::connected::Connected;
 use super::part::ServerPart;
 use crate::error::Error;
 use crate::handshake::context::Context;
-use crate::handshake::finished::{ApplicationSecrets, Finished};
+use crate::handshake::finished::Finished;
 use crate::handshake::handover::Handover;
+use crate::schedule::MasterSecret;
 use crate::wire::HandshakeMessage;
 
 /// Only the client's Finished is missing.
-pub struct ReadFinished(pub(super) Box<Handover<ServerPart, ApplicationSecrets>>);
+pub struct ReadFinished(pub(super) Box<Handover<ServerPart, MasterSecret>>);
 
-impl From<Box<Handover<ServerPart, ApplicationSecrets>>> for ServerState {
-    fn from(handover: Box<Handover<ServerPart, ApplicationSecrets>>) -> Self {
+impl From<Box<Handover<ServerPart, MasterSecret>>> for ServerState {
+    fn from(handover: Box<Handover<ServerPart, MasterSecret>>) -> Self {
         Self::ReadFinished(ReadFinished(handover))
     }
 }

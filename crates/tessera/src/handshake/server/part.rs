@@ -5,9 +5,9 @@ use super::config::ServerConfig;
 use super::questions::ServerQuestion;
 use super::ticket_plan::TicketPlan;
 use crate::handshake::config::Checked;
-use crate::handshake::finished::ApplicationSecrets;
 use crate::handshake::handover::Part;
 use crate::role::Role;
+use crate::schedule::MasterSecret;
 use crate::wire::CertificateType;
 
 /// The server's part.
@@ -31,7 +31,7 @@ pub(super) enum ExpectedInput {
 impl Part for ServerPart {
     type Question = ServerQuestion;
     type State = ServerState;
-    type Secrets = ApplicationSecrets;
+    type Secrets = MasterSecret;
     type Config = ServerConfig;
     const ROLE: Role = Role::Server;
 

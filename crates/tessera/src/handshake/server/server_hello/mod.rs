@@ -26,9 +26,9 @@ use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::finished::Finished;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
-use crate::handshake::secrets::HandshakeSecrets;
+use crate::handshake::secrets::handshake_secret;
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
-use crate::schedule::{EarlySecret, Transcript};
+use crate::schedule::{EarlySecret, HandshakeSecret, Transcript};
 use crate::wire::{
     EncryptedExtensions, ExtensionType, KeyShareEntry, NamedGroup, OpaqueExtension, Rejection,
     ServerHello, Writer,
@@ -109,7 +109,7 @@ pub(super) fn send_server_hello(
     let early_traffic = matches!(early_data, EarlyDataAnswer::Accepted { .. })
         .then(|| early.client_early_traffic(&transcript.hash()));
     if let Some(secret) = &early_traffic {
-        log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
+        log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.traffic().expose());
     }
 
     // RFC 8446 §4.1.1: a failed negotiation ends the handshake before ServerHello, in plaintext.
@@ -135,8 +135,8 @@ pub(super) fn send_server_hello(
     });
 
     let shared_secret = exchange.as_ref().map(|exchange| &exchange.secret);
-    let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, log);
-    ctx.install(Direction::Write, Epoch::Handshake, suite, &secrets.server)?;
+    let secrets = handshake_secret(early, shared_secret, &transcript, log);
+    ctx.install(Direction::Write, Epoch::Handshake, suite, secrets.server_traffic())?;
 
     let group = exchange.map(|exchange| exchange.group);
     let lineage =
@@ -171,7 +171,7 @@ pub(super) fn send_server_hello(
 
     let receiving = match (early_data, early_traffic) {
         (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
-            ctx.install(Direction::Read, Epoch::EarlyData, suite, &secret)?;
+            ctx.install(Direction::Read, Epoch::EarlyData, suite, secret.traffic())?;
             ctx.below.limit(Limit::EarlyData(limit));
             match ctx.profile.end_of_early_data {
                 true => ExpectedInput::EarlyData,
@@ -181,7 +181,7 @@ pub(super) fn send_server_hello(
         _ => ExpectedInput::Finished,
     };
     if receiving == ExpectedInput::Finished {
-        ctx.install(Direction::Read, Epoch::Handshake, suite, &secrets.client)?;
+        ctx.install(Direction::Read, Epoch::Handshake, suite, secrets.client_traffic())?;
     }
     if matches!(early_data, EarlyDataAnswer::Rejected { .. }) && negotiation.retry.is_none() {
         let limit = negotiation.refused_early_data_limit(found);
@@ -306,7 +306,7 @@ impl EarlyDataAnswer {
 
 /// Sends the certificate flight, after the CertificateRequest if any.
 fn send_certificates(
-    mut flight: Handover<ServerPart, HandshakeSecrets>,
+    mut flight: Handover<ServerPart, HandshakeSecret>,
     chosen: &Authentication,
     request: Option<Vec<u8>>,
     ctx: &mut Context<'_>,
@@ -324,7 +324,7 @@ fn send_certificates(
 
 /// Sends Finished, which ends the server's flight.
 fn send_finished(
-    flight: Handover<ServerPart, HandshakeSecrets>,
+    flight: Handover<ServerPart, HandshakeSecret>,
     ctx: &mut Context<'_>,
 ) -> Result<ServerState, Error> {
     let handover = Box::new(flight.after_first(Finished::Out, ctx)?);

@@ -15,11 +15,11 @@ use crate::handshake::config::settle;
 use crate::handshake::context::SecretLog;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
-use crate::handshake::secrets::HandshakeSecrets;
+use crate::handshake::secrets::handshake_secret;
 use crate::handshake::server::ticket_plan::TicketPlan;
 use crate::handshake::server::{ClientAuthentication, ServerConfig, ServerState};
 use crate::handshake::state::State;
-use crate::schedule::{EarlySecret, STREAM, Transcript};
+use crate::schedule::{EarlySecret, HandshakeSecret, STREAM, Transcript};
 use crate::testing::{
     AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, TrustingVerifier, message, provider,
     trace,
@@ -47,7 +47,7 @@ fn config(trace: &Trace) -> ServerConfig {
 }
 
 /// The flight of a trace's server after its EncryptedExtensions.
-fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecrets> {
+fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecret> {
     let mut transcript = Transcript::start(KDF.hash, trace.message("client_hello"));
     if let Some(retry) = trace.find("messages", "hello_retry_request") {
         transcript =
@@ -62,7 +62,7 @@ fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecrets> {
     };
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
     let log = SecretLog { key_log: None, client_random: &[0; 32] };
-    let secrets = HandshakeSecrets::new(early, Some(&shared), &transcript, log);
+    let secrets = handshake_secret(early, Some(&shared), &transcript, log);
     transcript.add(trace.message("encrypted_extensions"));
     let receiving = match trace.find("messages", "end_of_early_data") {
         Some(_) => ExpectedInput::EarlyData,
