@@ -14,12 +14,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tessera::resume::{Continuation, OneTimeKeyGuard};
 use tessera::wire::NamedGroup;
 use tessera::{ClientConfig, Destination, ServerConfig};
-use tessera_bench::REQUEST;
 use tessera_harness::credential;
 use tessera_null_provider::NullVerifier;
 use tessera_tokio::{Acceptor, ClientStream, Connector, EarlyData, MemorySessionStore};
 use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
+
+/// The request of each connection.
+const REQUEST: &[u8] = b"hello";
 
 fn main() -> ExitCode {
     let mut arguments = env::args().skip(1);

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use tessera::crypto::StackDepth;
-use tessera_bench::{Cost, Scene, WAYS, Way};
+use tessera_handshake_bench::{Cost, Scene, WAYS, Way};
 
 fn main() -> ExitCode {
     let numbers: Option<Vec<usize>> =

@@ -1,27 +1,27 @@
-//! What either end's engine pays for each way of connecting, compared with rustls: `reconnect-cost HANDSHAKES ROUNDS`. See
-//! README.md.
+//! What either end's engine pays for each way of connecting, compared with rustls: `reconnect-cost [HANDSHAKES
+//! ROUNDS [PART]]`, where PART is a part of the names of the ways to run (for a profiler). See README.md.
 
 use std::env;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tessera_bench::{Cost, REQUEST, RustlsScene, RustlsWay, Scene, WAYS};
+use tessera_handshake_bench::{Cost, REQUEST, RustlsScene, RustlsWay, Scene, WAYS};
 
 fn main() -> ExitCode {
-    let numbers: Option<Vec<usize>> =
-        env::args().skip(1).map(|argument| argument.parse().ok()).collect();
-    let (handshakes, rounds) = match numbers.as_deref() {
-        Some([]) => (100, 31),
-        Some([handshakes, rounds]) if *handshakes > 0 && *rounds > 0 => (*handshakes, *rounds),
-        _ => {
-            eprintln!("usage: reconnect-cost [HANDSHAKES ROUNDS]");
-            return ExitCode::from(2);
-        }
+    let mut arguments = env::args().skip(1);
+    let mut number = |default| arguments.next().map_or(Some(default), |number| number.parse().ok());
+    let (Some(handshakes @ 1..), Some(rounds @ 1..)) = (number(100), number(31)) else {
+        eprintln!("usage: reconnect-cost [HANDSHAKES ROUNDS [PART]]");
+        return ExitCode::from(2);
     };
-    let theirs = RustlsWay::ALL.map(RustlsScene::new);
-    let ours: Vec<_> = WAYS.iter().map(|way| Scene::new(way, None)).collect();
-    let mut of_theirs = RustlsWay::ALL.map(|_| Vec::with_capacity(rounds));
-    let mut of_ours = vec![Vec::with_capacity(rounds); WAYS.len()];
+    let part = arguments.next().unwrap_or_default();
+    let rustls_ways: Vec<_> =
+        RustlsWay::ALL.into_iter().filter(|way| way.name().contains(&part)).collect();
+    let ways: Vec<_> = WAYS.iter().filter(|way| way.name.contains(&part)).collect();
+    let theirs: Vec<_> = rustls_ways.iter().copied().map(RustlsScene::new).collect();
+    let ours: Vec<_> = ways.iter().map(|way| Scene::new(way, None)).collect();
+    let mut of_theirs = vec![Vec::with_capacity(rounds); theirs.len()];
+    let mut of_ours = vec![Vec::with_capacity(rounds); ours.len()];
     for _ in 0..rounds {
         // In turn, so that other load of the machine affects all of them.
         for (scene, samples) in theirs.iter().zip(&mut of_theirs) {
@@ -35,19 +35,20 @@ fn main() -> ExitCode {
         "{:<60} {:>9} {:>8} {:>9} {:>8} {:>8}",
         "µs per connection", "server", "rustls/", "client", "rustls/", "ahead"
     );
-    for (way, samples) in RustlsWay::ALL.iter().zip(&of_theirs) {
+    for (way, samples) in rustls_ways.iter().zip(&of_theirs) {
         let [server, client] = [server, client].map(|end| micros(median(samples.iter().map(end))));
         println!("{:<60} {server:>9.1} {:>8} {client:>9.1} {:>8} {:>8}", way.name(), "", "", "");
     }
-    for (way, samples) in WAYS.iter().zip(&of_ours) {
-        let rustls = RustlsWay::ALL.iter().zip(&of_theirs).find(|(it, _)| **it == way.of);
-        let Some((_, rustls)) = rustls else { continue };
+    for (way, samples) in ways.iter().zip(&of_ours) {
+        let rustls = rustls_ways.iter().zip(&of_theirs).find(|(it, _)| **it == way.of);
         let [server, client] = [server, client].map(|end| {
             // Of the same round: other load of the machine affected both.
             let ratio = |(theirs, ours): (&Cost, &Cost)| end(theirs).div_duration_f64(end(ours));
+            let rustls = rustls.map_or(&[][..], |(_, rustls)| rustls);
             let mut ratios: Vec<_> = rustls.iter().zip(samples).map(ratio).collect();
             ratios.sort_unstable_by(f64::total_cmp);
-            (micros(median(samples.iter().map(end))), ratios[ratios.len() / 2])
+            let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN);
+            (micros(median(samples.iter().map(end))), ratio)
         });
         let ahead = match way.ahead {
             true => format!("{:.1}", micros(median(samples.iter().map(|cost| cost.ahead)))),

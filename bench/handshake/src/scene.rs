@@ -4,20 +4,21 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use nix::time::{ClockId, clock_gettime};
 use tessera::crypto::{KeyForm, StackDepth};
-use tessera::handshake::{Checked, ClientAuthentication};
-use tessera::resume::{ClientSession, OneTimeKeyGuard};
+use tessera::handshake::Checked;
+use tessera::resume::{ClientSession, OneTimeKeyGuard, ReplayGuard};
 use tessera::wire::NamedGroup;
 use tessera::{
     ClientConfig, ClientConnection, Destination, Event, Output, ReadEvent, ServerConfig,
     ServerConnection,
 };
 use tessera_aws_lc::{KeyCounts, KeysAhead};
-use tessera_harness::at;
+use tessera_harness::{OneRegister, at};
 use tessera_interop::{KeyKind, Pki, SERVER_NAME};
 use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing};
 
+use crate::certificates;
+use crate::cost::{Cost, End, Meter, Timer};
 use crate::ways::{Kind, Way};
 
 /// The request of each connection.
@@ -57,11 +58,14 @@ impl Scene {
         let key = TicketKey::generate(&provider, unix, day, day).expect("random bytes");
         ring.add(key, unix).expect("a good key");
         server.tickets = Some(Arc::new(ring));
+        certificates::configure(way, pki(), &provider, &mut client, &mut server);
         match way.kind {
-            Kind::Full | Kind::Resumed => (),
-            Kind::Mutual => {
-                client.credentials = vec![pki().client(KeyKind::P256).credential()];
-                server.client_authentication = ClientAuthentication::Required(pki().verifier());
+            Kind::Full | Kind::Mutual | Kind::Resumed => (),
+            Kind::Replayable => {
+                let register = Arc::new(OneRegister::default());
+                let guard = ReplayGuard { register, max_early_data_size: 1024 };
+                server.policy.early_data.replayable_without_forward_secrecy = Some(guard);
+                client.policy.early_data.replayable_without_forward_secrecy = true;
             }
             Kind::PskOnly => {
                 client.policy.psk_only_without_forward_secrecy = true;
@@ -89,22 +93,38 @@ impl Scene {
 
     /// Returns the average cost of a connection; each resumes the one before.
     pub fn round(&self, handshakes: usize) -> Cost {
-        let (_, mut session) = self.connect(None);
-        let mut total = Cost::default();
+        let mut timer = Timer::new();
+        let mut ahead = Duration::ZERO;
+        let mut session = self.first(&mut timer);
+        timer.cost = Cost::default();
         for _ in 0..handshakes {
-            assert!(session.is_some(), "there is a ticket");
-            total.ahead += self.make_ahead();
-            let is_full = matches!(self.way.kind, Kind::Full | Kind::Mutual);
-            let (cost, next) = self.connect(session.filter(|_| !is_full));
-            total.client += cost.client;
-            total.server += cost.server;
-            session = next;
+            ahead += self.make_ahead(&timer);
+            session = self.next(session, &mut timer);
         }
-        total.of(handshakes)
+        Cost { ahead, ..timer.cost }.of(handshakes)
+    }
+
+    /// Makes the connection before the first; returns what that one resumes.
+    pub fn first(&self, meter: &mut impl Meter) -> Option<ClientSession> {
+        self.connect(None, meter)
+    }
+
+    /// Makes a connection of the way; returns what the next one resumes.
+    ///
+    /// # Panics
+    /// If it isn't of the way.
+    pub fn next(
+        &self,
+        session: Option<ClientSession>,
+        meter: &mut impl Meter,
+    ) -> Option<ClientSession> {
+        assert!(session.is_some(), "there is a ticket");
+        let is_full = matches!(self.way.kind, Kind::Full | Kind::Mutual);
+        self.connect(session.filter(|_| !is_full), meter)
     }
 
     /// Makes the key pairs that a connection takes, of both ends; returns how long that took.
-    fn make_ahead(&self) -> Duration {
+    fn make_ahead(&self, timer: &Timer) -> Duration {
         let Some(ahead) = self.ahead else { return Duration::ZERO };
         // One at each end.
         let mut counts = KeyCounts::of_client(2);
@@ -114,99 +134,70 @@ impl Scene {
             Kind::ForwardSecret(..) => counts.one_time_x25519_ml_kem_768 = 1,
             _ => (),
         }
-        let began = thread_time();
-        while ahead.fill(counts) {}
-        thread_time() - began
+        timer.time(|| while ahead.fill(counts) {}).0
     }
 
-    fn connect(&self, session: Option<ClientSession>) -> (Cost, Option<ClientSession>) {
+    fn connect(
+        &self,
+        session: Option<ClientSession>,
+        meter: &mut impl Meter,
+    ) -> Option<ClientSession> {
         let resumes = session.is_some();
         let destination =
             Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
         let (mut to_server, mut to_client) = (Output::new(), Output::new());
-        let mut cost = Cost::default();
-        let began = thread_time();
-        let client =
-            ClientConnection::start(self.client.clone(), destination, at(0), &mut to_server);
-        let mut client = client.expect("starts");
         // Every connection brings one request: early if possible, otherwise after the handshake.
         let mut request = Some(REQUEST);
-        if client.early_data_room() > 0 {
-            let written = client.write_early_data(REQUEST, &mut to_server);
-            assert_eq!(written.expect("takes early data"), REQUEST.len());
-            request = None;
-        }
-        cost.client += thread_time() - began;
+        let mut client = meter.run(End::Client, || {
+            let config = self.client.clone();
+            let client = ClientConnection::start(config, destination, at(0), &mut to_server);
+            let mut client = client.expect("starts");
+            if client.early_data_room() > 0 {
+                let written = client.write_early_data(REQUEST, &mut to_server);
+                assert_eq!(written.expect("takes early data"), REQUEST.len());
+                request = None;
+            }
+            client
+        });
+        let is_early = request.is_none();
+        let mut server =
+            meter.run(End::Server, || ServerConnection::start(self.server.clone(), at(0)));
         let mut received = 0;
-        let began = thread_time();
-        let mut server = ServerConnection::start(self.server.clone(), at(0));
-        cost.server += thread_time() - began;
         let mut session = None;
         while !to_server.is_empty() || !to_client.is_empty() {
             let mut input = to_server.as_slice().to_vec();
             to_server.consume(input.len());
-            let began = thread_time();
-            received += server_reads(&mut server, &mut input, &mut to_client);
-            cost.server += thread_time() - began;
+            received +=
+                meter.run(End::Server, || server_reads(&mut server, &mut input, &mut to_client));
             let mut input = to_client.as_slice().to_vec();
             to_client.consume(input.len());
-            let began = thread_time();
-            session = client_reads(&mut client, &mut input, &mut to_server).or(session);
-            if let Some(request) = request.take_if(|_| client.facts().handshake_complete) {
-                client.write(request, &mut to_server).expect("takes data");
-            }
-            cost.client += thread_time() - began;
+            meter.run(End::Client, || {
+                let new = client_reads(&mut client, &mut input, &mut to_server);
+                session = new.or(session.take());
+                if let Some(request) = request.take_if(|_| client.facts().handshake_complete) {
+                    client.write(request, &mut to_server).expect("takes data");
+                }
+            });
         }
         assert_eq!(received, REQUEST.len(), "the request is there");
         let facts = server.facts();
         assert!(client.facts().handshake_complete && facts.handshake_complete);
         assert_eq!(facts.psk.is_some(), resumes, "the handshake is of its way");
-        let one_time_key = match self.way.kind {
-            Kind::ForwardSecret(kind, _) if resumes => Some(kind),
-            _ => None,
+        let (one_time_key, is_early_data) = match self.way.kind {
+            Kind::ForwardSecret(kind, _) if resumes => (Some(kind), true),
+            kind => (None, kind == Kind::Replayable && resumes),
         };
         assert_eq!(facts.one_time_key, one_time_key, "the handshake is of its way");
+        assert_eq!(is_early, is_early_data, "the handshake is of its way");
         assert_eq!(
             facts.peer.is_some(),
             self.way.kind == Kind::Mutual,
             "the handshake is of its way"
         );
-        cost.end(server, client);
-        (cost, session)
-    }
-}
-
-/// Processor time of one connection in each side's engine.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Cost {
-    /// The client's.
-    pub client: Duration,
-    /// The server's.
-    pub server: Duration,
-    /// That of key pairs made ahead, for both.
-    pub ahead: Duration,
-}
-
-impl Cost {
-    /// Drops both ends, which takes time too.
-    pub(crate) fn end<S, C>(&mut self, server: S, client: C) {
-        let began = thread_time();
-        drop(server);
-        self.server += thread_time() - began;
-        let began = thread_time();
-        drop(client);
-        self.client += thread_time() - began;
-    }
-
-    /// Returns the average of so many connections.
-    pub(crate) fn of(self, connections: usize) -> Self {
-        let connections = u32::try_from(connections).unwrap_or(u32::MAX);
-        let Self { client, server, ahead } = self;
-        Self {
-            client: client / connections,
-            server: server / connections,
-            ahead: ahead / connections,
-        }
+        // Dropping them takes time too.
+        meter.run(End::Server, || drop(server));
+        meter.run(End::Client, || drop(client));
+        session
     }
 }
 
@@ -241,10 +232,4 @@ fn client_reads(
             _ => (),
         }
     }
-}
-
-/// Returns the processor time of this thread.
-pub(crate) fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread");
-    Duration::from(time)
 }

@@ -13,6 +13,8 @@ pub struct Way {
     pub kind: Kind,
     /// The group of the key exchange, if there is one.
     pub group: NamedGroup,
+    /// How certificates are checked and sent.
+    pub certificates: Certificates,
     /// The form in which the vault keeps one-time keys.
     pub form: KeyForm,
     /// Whether key pairs are made ahead; what that takes is counted apart.
@@ -32,8 +34,23 @@ pub enum Kind {
     Resumed,
     /// A ticket, without a key exchange.
     PskOnly,
+    /// A ticket, under which it sends replayable early data, and a key exchange.
+    Replayable,
     /// A one-time key of this kind, to which it sends early data, and then this.
     ForwardSecret(NamedGroup, Continuation),
+}
+
+/// How certificates are checked and sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certificates {
+    /// Each is sent, and verified.
+    Verified,
+    /// Each is sent; the verifiers remember that they accepted it.
+    Known,
+    /// Each is sent as a hash; the verifiers remember it.
+    CachedAndKnown,
+    /// Each is sent and verified; both ends have caches that never remember a chain.
+    NeverCached,
 }
 
 /// What rustls does.
@@ -89,6 +106,7 @@ const RESUMED: Way = Way {
     name: "psk-dhe, hybrid",
     kind: Kind::Resumed,
     group: HYBRID,
+    certificates: Certificates::Verified,
     form: KeyForm::Expanded,
     ahead: false,
     of: RustlsWay::ResumedHybrid,
@@ -118,22 +136,37 @@ const FULL_HYBRID: Way =
     Way { name: "full, hybrid", kind: Kind::Full, of: RustlsWay::FullHybrid, ..RESUMED };
 const RESUMED_X25519: Way =
     Way { name: "psk-dhe, x25519", group: X25519, of: RustlsWay::ResumedX25519, ..RESUMED };
+const MUTUAL: Way =
+    Way { name: "mutual, x25519", kind: Kind::Mutual, of: RustlsWay::MutualX25519, ..FULL_X25519 };
 const FS_X25519: Way =
     forward_secret("0rtt-fs x25519, then psk_ke", X25519, Continuation::PskKe, X25519);
 const FS_HYBRID: Way =
     forward_secret("0rtt-fs hybrid, then psk_ke", HYBRID, Continuation::PskKe, HYBRID);
 
 /// All of them.
-pub const WAYS: [Way; 18] = [
+pub const WAYS: [Way; 23] = [
     FULL_X25519,
     ahead("full, x25519, keys ahead", FULL_X25519),
     FULL_HYBRID,
     ahead("full, hybrid, keys ahead", FULL_HYBRID),
-    Way { name: "mutual, x25519", kind: Kind::Mutual, of: RustlsWay::MutualX25519, ..FULL_X25519 },
+    Way { name: "full, x25519, known chain", certificates: Certificates::Known, ..FULL_X25519 },
+    MUTUAL,
+    Way { name: "mutual, x25519, known chains", certificates: Certificates::Known, ..MUTUAL },
+    Way {
+        name: "mutual, x25519, cached and known chains",
+        certificates: Certificates::CachedAndKnown,
+        ..MUTUAL
+    },
+    Way {
+        name: "mutual, x25519, caches that never hit",
+        certificates: Certificates::NeverCached,
+        ..MUTUAL
+    },
     RESUMED_X25519,
     ahead("psk-dhe, x25519, keys ahead", RESUMED_X25519),
     RESUMED,
     ahead("psk-dhe, hybrid, keys ahead", RESUMED),
+    Way { name: "0-rtt (replayable), hybrid", kind: Kind::Replayable, ..RESUMED },
     Way { name: "psk-only", kind: Kind::PskOnly, group: X25519, ..RESUMED },
     FS_X25519,
     ahead("0rtt-fs x25519, then psk_ke, keys ahead", FS_X25519),

@@ -9,7 +9,8 @@ use rustls::server::{ServerConnection, WebPkiClientVerifier};
 use rustls::{ClientConfig, HandshakeKind, RootCertStore, ServerConfig, version};
 use tessera_interop::{Identity, KeyKind, SERVER_NAME};
 
-use crate::scene::{Cost, REQUEST, pki, thread_time};
+use crate::cost::{Cost, End, Meter, Timer};
+use crate::scene::{REQUEST, pki};
 use crate::ways::RustlsWay;
 
 /// A client and a server of rustls.
@@ -67,67 +68,65 @@ impl RustlsScene {
 
     /// Returns the average cost of a connection; of those that resume, each resumes the one before.
     pub fn round(&self, handshakes: usize) -> Cost {
-        self.connect();
-        let mut total = Cost::default();
+        let mut timer = Timer::new();
+        self.connect(&mut timer);
+        timer.cost = Cost::default();
         for _ in 0..handshakes {
-            let (cost, kind) = self.connect();
-            let is_resumed = kind == Some(HandshakeKind::Resumed);
+            let is_resumed = self.connect(&mut timer) == Some(HandshakeKind::Resumed);
             assert_eq!(is_resumed, self.way.resumes());
-            total.client += cost.client;
-            total.server += cost.server;
         }
-        total.of(handshakes)
+        timer.cost.of(handshakes)
     }
 
-    fn connect(&self) -> (Cost, Option<HandshakeKind>) {
+    fn connect(&self, meter: &mut impl Meter) -> Option<HandshakeKind> {
         let name = ServerName::try_from(SERVER_NAME).expect("a name");
-        let mut cost = Cost::default();
-        let began = thread_time();
-        let mut client = ClientConnection::new(self.client.clone(), name).expect("starts");
-        cost.client += thread_time() - began;
-        let began = thread_time();
-        let mut server = ServerConnection::new(self.server.clone()).expect("starts");
-        cost.server += thread_time() - began;
+        let mut client = meter
+            .run(End::Client, || ClientConnection::new(self.client.clone(), name).expect("starts"));
+        let mut server =
+            meter.run(End::Server, || ServerConnection::new(self.server.clone()).expect("starts"));
         let mut received = [0; REQUEST.len()];
         let (mut is_written, mut is_received) = (false, false);
         while client.wants_write() || server.wants_write() {
-            let began = thread_time();
-            let mut to_server = Vec::new();
-            while client.wants_write() {
-                client.write_tls(&mut to_server).expect("writes");
-            }
-            cost.client += thread_time() - began;
-            let began = thread_time();
-            let mut unread = to_server.as_slice();
-            while !unread.is_empty() {
-                server.read_tls(&mut unread).expect("reads");
-                server.process_new_packets().expect("is well");
-            }
-            if !server.is_handshaking() {
-                let mut reader = server.reader();
-                is_received |= std::io::Read::read_exact(&mut reader, &mut received).is_ok();
-            }
-            let mut to_client = Vec::new();
-            while server.wants_write() {
-                server.write_tls(&mut to_client).expect("writes");
-            }
-            cost.server += thread_time() - began;
-            let began = thread_time();
-            let mut unread = to_client.as_slice();
-            while !unread.is_empty() {
-                client.read_tls(&mut unread).expect("reads");
-                client.process_new_packets().expect("is well");
-            }
-            if !client.is_handshaking() && !is_written {
-                std::io::Write::write_all(&mut client.writer(), REQUEST).expect("takes data");
-                is_written = true;
-            }
-            cost.client += thread_time() - began;
+            let to_server = meter.run(End::Client, || {
+                let mut to_server = Vec::new();
+                while client.wants_write() {
+                    client.write_tls(&mut to_server).expect("writes");
+                }
+                to_server
+            });
+            let to_client = meter.run(End::Server, || {
+                let mut unread = to_server.as_slice();
+                while !unread.is_empty() {
+                    server.read_tls(&mut unread).expect("reads");
+                    server.process_new_packets().expect("is well");
+                }
+                if !server.is_handshaking() {
+                    let mut reader = server.reader();
+                    is_received |= std::io::Read::read_exact(&mut reader, &mut received).is_ok();
+                }
+                let mut to_client = Vec::new();
+                while server.wants_write() {
+                    server.write_tls(&mut to_client).expect("writes");
+                }
+                to_client
+            });
+            meter.run(End::Client, || {
+                let mut unread = to_client.as_slice();
+                while !unread.is_empty() {
+                    client.read_tls(&mut unread).expect("reads");
+                    client.process_new_packets().expect("is well");
+                }
+                if !client.is_handshaking() && !is_written {
+                    std::io::Write::write_all(&mut client.writer(), REQUEST).expect("takes data");
+                    is_written = true;
+                }
+            });
         }
         assert!(is_received && received == *REQUEST, "the request is there");
         let kind = server.handshake_kind();
-        cost.end(server, client);
-        (cost, kind)
+        meter.run(End::Server, || drop(server));
+        meter.run(End::Client, || drop(client));
+        kind
     }
 }
 

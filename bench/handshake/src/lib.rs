@@ -1,0 +1,12 @@
+//! Both ends of handshakes, to measure: shared by the programs and tests.
+
+mod certificates;
+mod cost;
+mod rustls_scene;
+mod scene;
+mod ways;
+
+pub use cost::{Cost, End, Meter, Timer};
+pub use rustls_scene::RustlsScene;
+pub use scene::{REQUEST, Scene};
+pub use ways::{Certificates, Kind, RustlsWay, WAYS, Way};

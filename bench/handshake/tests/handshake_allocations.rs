@@ -1,0 +1,87 @@
+//! How often each end allocates in a connection: all of the process's Rust code, of the provider too, and buffers that grow.
+
+use tessera_handshake_bench::{End, Meter, Scene, WAYS};
+
+#[derive(Default)]
+struct Allocations {
+    server: u64,
+    client: u64,
+}
+
+impl Meter for Allocations {
+    fn run<R>(&mut self, end: End, engine: impl FnOnce() -> R) -> R {
+        let mut result = None;
+        let counted = allocation_counter::measure(|| result = Some(engine()));
+        match end {
+            End::Server => self.server += counted.count_total,
+            End::Client => self.client += counted.count_total,
+        }
+        result.expect("it ran")
+    }
+}
+
+/// The most of a server and of a client, for ways whose names begin so; the first that fits counts.
+const BOUNDS: [(&str, u64, u64); 14] = [
+    ("full, x25519", 30, 45),
+    ("full, hybrid", 39, 55),
+    ("mutual, x25519, cached and known chains", 74, 81),
+    ("mutual, x25519, caches that never hit", 69, 75),
+    ("mutual, x25519", 50, 52),
+    ("psk-dhe, x25519", 32, 36),
+    ("psk-dhe, hybrid", 41, 48),
+    ("0-rtt (replayable)", 43, 51),
+    ("psk-only", 28, 30),
+    ("0rtt-fs x25519, then psk_ke", 42, 46),
+    ("0rtt-fs x25519, then psk_dhe_ke", 46, 49),
+    ("0rtt-fs hybrid, then psk_dhe_ke", 63, 68),
+    ("0rtt-fs hybrid", 54, 62),
+    ("0rtt-fs one-time psk", 36, 41),
+];
+
+/// How many more AWS-LC needs than Graviola to open a one-time key of X25519.
+const WITHOUT_GRAVIOLA: u64 = 4;
+
+/// Whether the processor has what Graviola needs; of processors since 2015 most lack it only in emulators.
+fn has_graviola() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("adx");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+#[test]
+fn a_connection_allocates_no_more_than_its_bound() {
+    let mut above = Vec::new();
+    for way in &WAYS {
+        let scene = Scene::new(way, None);
+        let mut session = scene.first(&mut Allocations::default());
+        // The median: tables grow now and then, and signatures differ in length.
+        let mut counts = Vec::new();
+        for _ in 0..15 {
+            let mut counted = Allocations::default();
+            session = scene.next(session, &mut counted);
+            counts.push(counted);
+        }
+        let median = |of: fn(&Allocations) -> u64| {
+            let mut counts: Vec<_> = counts.iter().map(of).collect();
+            counts.sort_unstable();
+            counts[counts.len() / 2]
+        };
+        let counted =
+            Allocations { server: median(|it| it.server), client: median(|it| it.client) };
+        let bound = BOUNDS.iter().find(|(name, ..)| way.name.starts_with(name));
+        let &(_, mut server, client) = bound.expect("each way has a bound");
+        if way.name.starts_with("0rtt-fs") && !has_graviola() {
+            server += WITHOUT_GRAVIOLA;
+        }
+        let row = format!(
+            "{:<60} server {:>3} of {server:>3}, client {:>3} of {client:>3}",
+            way.name, counted.server, counted.client
+        );
+        eprintln!("{row}");
+        if counted.server > server || counted.client > client {
+            above.push(row);
+        }
+    }
+    assert!(above.is_empty(), "allocations above their bound:\n{}", above.join("\n"));
+}
