@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use tessera::crypto::StackDepth;
-use tessera_handshake_bench::{Cost, Scene, WAYS, Way};
+use tessera_handshake_bench::{Cost, End, Meter, Scene, Timer, WAYS, Way};
 
 fn main() -> ExitCode {
     let numbers: Option<Vec<usize>> =
@@ -53,8 +53,7 @@ fn main() -> ExitCode {
     }
     println!(
         "\nProcessor time of one thread, medians of {rounds} rounds of {handshakes} connections in \
-         turn,\nand of the rounds' differences.\nDepth: bytes of the stack that two connections without wiping reached below their \
-         caller, either side."
+         turn,\nand of the rounds' differences.\nDepth: bytes of the stack that calls of either end's engine reached, without wiping."
     );
     ExitCode::SUCCESS
 }
@@ -78,22 +77,41 @@ fn median_difference(without: &[Duration], with: &[Duration]) -> f64 {
     differences[differences.len() / 2]
 }
 
-/// Returns how far below this call two connections write, in bytes.
+/// Returns how deep the calls of either end's engine write into the stack, in bytes.
 fn depth(way: &'static Way) -> usize {
     let measure = move || {
         let scene = Scene::new(way, Some(StackDepth::NOTHING_IS_WIPED));
-        scene.round(1);
-        let here = 0_u8;
-        let here = black_box(&raw const here as usize);
-        clear();
-        scene.round(1);
-        let mut stack = vec![0; SEARCHED];
         let memory = File::open("/proc/self/mem").expect("this process may read its own memory");
-        memory.read_exact_at(&mut stack, (here - SEARCHED) as u64).expect("the stack is there");
-        stack.iter().position(|byte| *byte != 0).map_or(0, |lowest| SEARCHED - lowest)
+        let mut deepest = Depth { memory, bytes: 0 };
+        let session = scene.first(&mut Timer::new());
+        scene.next(session, &mut deepest);
+        deepest.bytes
     };
     let thread = thread::Builder::new().stack_size(4 * SEARCHED).spawn(measure);
     thread.expect("starts").join().expect("ends")
+}
+
+/// The deepest that calls have reached.
+struct Depth {
+    memory: File,
+    bytes: usize,
+}
+
+impl Meter for Depth {
+    #[inline(never)]
+    fn run<R>(&mut self, _: End, engine: impl FnOnce() -> R) -> R {
+        let here = 0_u8;
+        let here = black_box(&raw const here as usize);
+        clear();
+        let result = engine();
+        let mut stack = vec![0; SEARCHED];
+        self.memory
+            .read_exact_at(&mut stack, (here - SEARCHED) as u64)
+            .expect("the stack is there");
+        let depth = stack.iter().position(|byte| *byte != 0).map_or(0, |lowest| SEARCHED - lowest);
+        self.bytes = self.bytes.max(depth);
+        result
+    }
 }
 
 /// Writes zeros into the stack below.

@@ -3,11 +3,9 @@
 //! AWS-LC sets up, copies and cleanses a context for each call, which takes longer than the four blocks that are hashed. Its
 //! interface has no keyed state that can be kept.
 
-use sha2::block_api::Sha256VarCore;
-use sha2::digest::block_api::{Buffer, UpdateCore, VariableOutputCore};
-use sha2::digest::common::hazmat::{SerializableState, SerializedState};
+use sha2::block_api::compress256;
 use tessera::crypto::HmacState;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// The length of a block; a longer key is hashed first.
 pub(crate) const BLOCK_LEN: usize = 64;
@@ -37,9 +35,10 @@ pub(crate) fn key(key: &[u8], state: &mut HmacState) {
         for (byte, key) in block[..key.len()].iter_mut().zip(key) {
             *byte ^= key;
         }
-        let mut hash = Running::default();
-        hash.core.update_blocks(&[(*block).into()]);
-        value.copy_from_slice(&hash.core.serialize()[..TAG_LEN]);
+        let mut keyed = INITIAL;
+        compress256(&mut keyed, &[*block]);
+        write(&keyed, value);
+        keyed.zeroize();
     }
 }
 
@@ -78,36 +77,70 @@ pub(crate) fn expand(state: &HmacState, info: &[u8], out: &mut [u8]) {
 
 const MAX_EXPANDED: usize = 255 * TAG_LEN;
 
-/// SHA-256 of some blocks, and what doesn't fill one yet.
-struct Running {
-    core: Sha256VarCore,
-    buffer: Buffer<Sha256VarCore>,
-}
+/// The initial hash value (FIPS 180-4 §5.3.3).
+const INITIAL: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
 
-impl Default for Running {
-    fn default() -> Self {
-        let core = Sha256VarCore::new(TAG_LEN).expect("SHA-256 has 32 bytes");
-        Self { core, buffer: Buffer::<Sha256VarCore>::default() }
-    }
+/// A hash that goes on after the block of the padded key.
+struct Running {
+    value: [u32; 8],
+    block: [u8; BLOCK_LEN],
+    /// How many bytes came after that block.
+    len: usize,
 }
 
 impl Running {
-    /// Goes on from a chaining value, after the one block of the padded key.
-    fn after_key(value: &[u8]) -> Self {
-        let mut state = SerializedState::<Sha256VarCore>::default();
-        state[..TAG_LEN].copy_from_slice(value);
-        state[TAG_LEN..].copy_from_slice(&1_u64.to_le_bytes());
-        let core = Sha256VarCore::deserialize(&state).expect("each state is one of SHA-256");
-        Self { core, buffer: Buffer::<Sha256VarCore>::default() }
+    fn after_key(bytes: &[u8]) -> Self {
+        let mut value = [0; 8];
+        for (word, bytes) in value.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u32::from_be_bytes(*bytes);
+        }
+        Self { value, block: [0; BLOCK_LEN], len: 0 }
     }
 
-    fn update(&mut self, bytes: &[u8]) {
-        let Self { core, buffer } = self;
-        buffer.digest_blocks(bytes, |blocks| core.update_blocks(blocks));
+    fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let at = self.len % BLOCK_LEN;
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK_LEN - at));
+            self.block[at..at + now.len()].copy_from_slice(now);
+            self.len += now.len();
+            if self.len % BLOCK_LEN == 0 {
+                compress256(&mut self.value, &[self.block]);
+            }
+            bytes = later;
+        }
     }
 
-    fn finish(mut self, tag: &mut [u8; TAG_LEN]) {
-        self.core.finalize_variable_core(&mut self.buffer, tag.into());
+    /// Pads (FIPS 180-4 §5.1.1).
+    fn finish(&mut self, tag: &mut [u8; TAG_LEN]) {
+        let at = self.len % BLOCK_LEN;
+        self.block[at] = 0x80;
+        self.block[at + 1..].fill(0);
+        if at >= LENGTH {
+            compress256(&mut self.value, &[self.block]);
+            self.block.fill(0);
+        }
+        let bits = 8 * (BLOCK_LEN + self.len) as u64;
+        self.block[LENGTH..].copy_from_slice(&bits.to_be_bytes());
+        compress256(&mut self.value, &[self.block]);
+        write(&self.value, tag);
+    }
+}
+
+/// Where the message's length is in the last block.
+const LENGTH: usize = BLOCK_LEN - 8;
+
+fn write(value: &[u32; 8], bytes: &mut [u8]) {
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(value) {
+        *bytes = word.to_be_bytes();
     }
 }
 
