@@ -20,7 +20,7 @@ RUN_newer-peers = scripts/newer-peers
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
 RUN_memory = env PROFILE=dist scripts/memory --connections 1,30,10000
-RUN_bench = bench/protocol-cost
+RUN_bench = bench/handshake-cost
 RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
@@ -99,7 +99,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## soak               increments that must count once, a hundred times as often as in the tests
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
-## bench              instructions of the protocol code; needs valgrind; see bench/README.md
+## bench              what a handshake costs, compared with rustls; needs valgrind; see bench/README.md
 ## throughput         bulk transfers, compared with tokio-rustls; see bench/README.md
 ## connect-rate       connections a second, compared with rustls; see bench/README.md
 ## idle-connections   what idle and hostile connections cost; see bench/README.md

@@ -112,7 +112,7 @@ impl Running {
             let (now, later) = bytes.split_at(bytes.len().min(BLOCK_LEN - at));
             self.block[at..at + now.len()].copy_from_slice(now);
             self.len += now.len();
-            if self.len % BLOCK_LEN == 0 {
+            if self.len.is_multiple_of(BLOCK_LEN) {
                 compress256(&mut self.value, &[self.block]);
             }
             bytes = later;
