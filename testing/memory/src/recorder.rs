@@ -193,6 +193,8 @@ impl Hash for RecordedHash {
         self.hash.hash_of_nothing()
     }
 
+    // `derived_without_psk` isn't passed on: computed, the names of what follows from it are known here.
+
     fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
         self.hash.extract_into(salt, input, prk);
         self.recorder.recorded().extracted(salt, input, prk);

@@ -158,3 +158,19 @@ fn the_hash_of_nothing_is_known() {
         assert_eq!(hash.hash_of_nothing().as_ref(), hash.hash(&[]).as_ref());
     }
 }
+
+/// RFC 8446 §7.1, step by step.
+#[test]
+fn the_salt_of_a_handshake_without_psk_is_known() {
+    for hash in [sha256(), sha384()] {
+        let early = hash.extract(&[], &vec![0; hash.len()]);
+        let label = b"tls13 derived";
+        let mut info = vec![0, hash.len() as u8, label.len() as u8];
+        info.extend_from_slice(label);
+        info.push(hash.len() as u8);
+        info.extend_from_slice(hash.hash(&[]).as_ref());
+        let mut derived = vec![0; hash.len()];
+        hash.expand(early.expose(), &info, &mut derived);
+        assert_eq!(hash.derived_without_psk(), Some(&derived[..]));
+    }
+}

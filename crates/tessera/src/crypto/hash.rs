@@ -24,6 +24,12 @@ pub trait Hash: Send + Sync {
         self.hash(&[])
     }
 
+    /// Returns Derive-Secret(Early Secret, "derived", "") without PSK and with TLS's labels (RFC 8446 §7.1), which is the
+    /// same in every full handshake, if the implementation knows it. Default: the engine computes it.
+    fn derived_without_psk(&self) -> Option<&'static [u8]> {
+        None
+    }
+
     /// Computes the HMAC of one message.
     fn hmac(&self, key: &[u8], message: &[u8]) -> Digest;
 

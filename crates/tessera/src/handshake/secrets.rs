@@ -2,16 +2,22 @@
 
 use super::context::SecretLog;
 use crate::crypto::SharedSecret;
-use crate::schedule::{EarlySecret, HandshakeSecret, Transcript};
+use crate::schedule::{EarlySecret, HandshakeSecret, KeyDerivation, Transcript};
 
-/// Derives them from the secret of the key exchange, or from none in psk_ke. The transcript ends with ServerHello.
+/// Derives them from the PSK, or none, and the secret of the key exchange, or none in psk_ke. The transcript ends with
+/// ServerHello.
 pub(crate) fn handshake_secret(
-    early: EarlySecret,
+    kdf: KeyDerivation,
+    early: Option<EarlySecret>,
     shared: Option<&SharedSecret>,
     transcript: &Transcript,
     log: SecretLog<'_>,
 ) -> HandshakeSecret {
-    let secret = early.into_handshake(shared, &transcript.hash());
+    let transcript = transcript.hash();
+    let secret = match early {
+        Some(early) => early.into_handshake(shared, &transcript),
+        None => HandshakeSecret::without_psk(kdf, shared, &transcript),
+    };
     log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", secret.client_traffic().expose());
     log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", secret.server_traffic().expose());
     secret

@@ -29,7 +29,7 @@ use crate::crypto::{Digest, HmacState, Secret, SharedSecret};
 /// A secret of the schedule, with HMAC keyed. The next one replaces it in its place.
 type Keyed = Box<HmacState>;
 
-/// The Early Secret, with or without a PSK.
+/// The Early Secret of a PSK.
 pub(crate) struct EarlySecret {
     kdf: KeyDerivation,
     secret: Keyed,
@@ -41,11 +41,6 @@ impl EarlySecret {
         let mut secret = HmacState::boxed();
         kdf.extract(&[], psk, &mut secret);
         Self { kdf, secret }
-    }
-
-    /// Creates the early secret of a handshake without PSK.
-    pub(crate) fn without_psk(kdf: KeyDerivation) -> Self {
-        Self::new(kdf, kdf.zeros())
     }
 
     /// Computes the PSK binder over a transcript that ends before the binders (§4.2.11.2). The label depends on
@@ -81,19 +76,9 @@ impl EarlySecret {
     ) -> HandshakeSecret {
         let Self { kdf, mut secret } = self;
         kdf.extract_next(&mut secret, shared.map_or(kdf.zeros(), SharedSecret::expose));
-        let (mut slab, hash) = (Slab::new(), transcript.as_ref());
-        slab.derive(kdf, Block::ClientHandshake, &secret, Label::CLIENT_HANDSHAKE_TRAFFIC, hash);
-        slab.derive(
-            kdf,
-            Block::ServerHandshakeOrExporter,
-            &secret,
-            Label::SERVER_HANDSHAKE_TRAFFIC,
-            hash,
-        );
-        HandshakeSecret { kdf, secret, slab }
+        HandshakeSecret::new(kdf, secret, transcript)
     }
 }
-
 /// client_early_traffic_secret.
 pub(crate) struct EarlyTrafficSecret {
     kdf: KeyDerivation,
@@ -115,6 +100,29 @@ pub struct HandshakeSecret {
 }
 
 impl HandshakeSecret {
+    /// Creates the secret of a handshake without PSK. The transcript is ClientHello..ServerHello.
+    pub(crate) fn without_psk(
+        kdf: KeyDerivation,
+        shared: Option<&SharedSecret>,
+        transcript: &Digest,
+    ) -> Self {
+        let known = kdf.hash.derived_without_psk().filter(|_| kdf.profile.has_labels_of_tls());
+        let Some(salt) = known else {
+            return EarlySecret::new(kdf, kdf.zeros()).into_handshake(shared, transcript);
+        };
+        let mut secret = HmacState::boxed();
+        kdf.extract(salt, shared.map_or(kdf.zeros(), SharedSecret::expose), &mut secret);
+        Self::new(kdf, secret, transcript)
+    }
+
+    fn new(kdf: KeyDerivation, secret: Keyed, transcript: &Digest) -> Self {
+        let (mut slab, hash) = (Slab::new(), transcript.as_ref());
+        let [client, server] = [Label::CLIENT_HANDSHAKE_TRAFFIC, Label::SERVER_HANDSHAKE_TRAFFIC];
+        slab.derive(kdf, Block::ClientHandshake, &secret, client, hash);
+        slab.derive(kdf, Block::ServerHandshakeOrExporter, &secret, server, hash);
+        Self { kdf, secret, slab }
+    }
+
     /// Returns client_handshake_traffic_secret.
     pub(crate) fn client_traffic(&self) -> TrafficSecret<'_> {
         TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ClientHandshake))

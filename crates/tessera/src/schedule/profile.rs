@@ -30,6 +30,11 @@ pub struct Profile {
 pub const LABEL_PREFIX_LEN: usize = 6;
 
 impl Profile {
+    /// Returns whether its labels are those of RFC 8446 §7.1.
+    pub(crate) fn has_labels_of_tls(&self) -> bool {
+        self.label_prefix == STREAM.label_prefix
+    }
+
     /// Returns the legacy_session_id for hellos, which is empty if the protocol has none.
     pub(crate) fn session_id<'s>(&self, session_id: &'s [u8]) -> &'s [u8] {
         if self.legacy_session_id { session_id } else { &[] }

@@ -7,7 +7,10 @@ use std::string::String;
 
 use tessera_harness::Trace;
 
-use super::{ApplicationSecrets, EarlySecret, Label, ResumptionSecret, TrafficSecret, Transcript};
+use super::{
+    ApplicationSecrets, EarlySecret, HandshakeSecret, Label, ResumptionSecret, TrafficSecret,
+    Transcript,
+};
 use crate::crypto::{Aead, Digest, HmacState, NONCE_LEN, Nonce, SharedSecret};
 use crate::role::Role;
 use crate::testing::{AES_128_GCM_SHA256, KDF, TRACES, trace};
@@ -103,10 +106,8 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
             assert_eq!(hashes[message].as_ref(), hash, "{name}, {message}");
         }
 
-        let early = match trace.find("secrets", "psk") {
-            Some(psk) => EarlySecret::new(KDF, psk),
-            None => EarlySecret::without_psk(KDF),
-        };
+        let psk = trace.find("secrets", "psk");
+        let early = EarlySecret::new(KDF, psk.unwrap_or(KDF.zeros()));
         same(&trace, "secrets", "early", early.secret.kept());
         let early_traffic;
         let mut client_secrets = Vec::new();
@@ -127,6 +128,11 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
         let shared = SharedSecret::new(trace.secret("shared").to_vec());
         let handshake = early.into_handshake(Some(&shared), &hashes["server_hello"]);
         same(&trace, "secrets", "handshake", handshake.secret.kept());
+        if psk.is_none() {
+            let hash = &hashes["server_hello"];
+            let same_again = HandshakeSecret::without_psk(KDF, Some(&shared), hash);
+            same(&trace, "secrets", "handshake", same_again.secret.kept());
+        }
         let (client, server) = (handshake.client_traffic(), handshake.server_traffic());
         same(&trace, "secrets", "c_hs_traffic", client.expose());
         same(&trace, "secrets", "s_hs_traffic", server.expose());
@@ -177,7 +183,7 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
 /// The secrets of a connection whose messages don't matter.
 fn application_secrets() -> ApplicationSecrets {
     let hash = KDF.hash.hash(b"messages");
-    let handshake = EarlySecret::without_psk(KDF).into_handshake(None, &hash);
+    let handshake = HandshakeSecret::without_psk(KDF, None, &hash);
     handshake.into_master(&hash).into_application(&hash).0
 }
 

@@ -17,7 +17,7 @@ use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
 use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
 use tessera_harness::{OneRegister, Secrets, Trace, records};
 
-/// Returns the server's random of a trace.
+/// Returns the server's random of a trace, and zeros for the ticket_age_add that is drawn with it and not sent here.
 struct TraceRandom(Vec<u8>);
 
 impl Random for TraceRandom {
@@ -114,7 +114,7 @@ fn provider(trace: &Trace) -> Provider {
         private: trace.get("keys", "server_x25519_private").to_vec(),
         shared: trace.secret("shared").to_vec(),
     }));
-    let random = trace.message("server_hello")[6..38].to_vec();
+    let random = [&trace.message("server_hello")[6..38], &[0; 4]].concat();
     Provider {
         suites: real.suites,
         groups: Box::leak(Box::new([x25519 as &dyn KeyAgreement])),

@@ -9,6 +9,9 @@ use crate::wire::NamedGroup;
 pub(super) struct TicketPlan {
     /// How many.
     pub(super) count: u8,
+    /// The ticket_age_add of the first, drawn together with the server's random: a draw takes as long as two blocks of
+    /// SHA-256, whatever its length.
+    pub(super) first_age_add: [u8; 4],
     /// The kind of one-time key, if forward-secret tickets accompany them.
     pub(super) one_time_kind: Option<NamedGroup>,
 }
@@ -16,7 +19,11 @@ pub(super) struct TicketPlan {
 impl TicketPlan {
     /// RFC 9149: what the client asks for, up to the server's limit. A client that can't use a
     /// ticket with psk_dhe_ke gets none, unless psk_ke is allowed.
-    pub(super) fn new(negotiation: &Negotiation<'_>, resumed: bool) -> Self {
+    pub(super) fn new(
+        negotiation: &Negotiation<'_>,
+        resumed: bool,
+        first_age_add: [u8; 4],
+    ) -> Self {
         let (config, hello) = (negotiation.config, &negotiation.hello.parsed);
         let modes = hello.psk_modes.unwrap_or_default();
         let usable =
@@ -37,6 +44,6 @@ impl TicketPlan {
                     .filter(|kind| one_time_keys(&config.provider, **kind).is_some());
                 known.copied().find(|kind| offered.contains(kind.0))
             });
-        Self { count, one_time_kind }
+        Self { count, first_age_add, one_time_kind }
     }
 }

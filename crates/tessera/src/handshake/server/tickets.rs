@@ -36,7 +36,8 @@ impl Handover<ServerPart, LastSecrets> {
                 Some(kind) => self.issue_one_time_key(kind, lifetime, unix)?,
                 None => None,
             };
-            let terms = self.terms(lifetime, issued.as_ref().map(|issued| issued.companion))?;
+            let companion = issued.as_ref().map(|issued| issued.companion);
+            let terms = self.terms(nonce, lifetime, companion)?;
             let psk = resumption.psk(&[nonce]);
             let session = self.lineage.session(application.suite, psk, terms, unix);
             // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes. Anything else from the owner's keys is
@@ -87,10 +88,17 @@ impl Handover<ServerPart, LastSecrets> {
         u32::try_from(left.min(config.ticket_lifetime.as_secs())).unwrap_or(u32::MAX)
     }
 
-    fn terms(&self, lifetime: u32, companion: Option<Companion>) -> Result<TicketTerms, Error> {
+    fn terms(
+        &self,
+        number: u8,
+        lifetime: u32,
+        companion: Option<Companion>,
+    ) -> Result<TicketTerms, Error> {
         let config = &self.own.config;
-        let mut age_add = [0; 4];
-        config.provider.random.fill(&mut age_add)?;
+        let mut age_add = self.own.tickets.first_age_add;
+        if number > 0 {
+            config.provider.random.fill(&mut age_add)?;
+        }
         let replayable = config.policy.early_data.replayable_without_forward_secrecy.as_ref();
         Ok(TicketTerms {
             lifetime,

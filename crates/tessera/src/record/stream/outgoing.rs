@@ -224,7 +224,7 @@ mod tests {
     fn an_output_does_not_grow_once_plaintext_is_in_it() {
         let suite = &AES_128_GCM_SHA256;
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
-        let secret = EarlySecret::without_psk(kdf).client_early_traffic(&suite.hash.hash(b""));
+        let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&suite.hash.hash(b""));
         let mut outgoing = OutgoingRecords::new(Role::Client);
         outgoing.install(Epoch::Application, Protection::new(suite, secret.traffic()));
         outgoing.padding = Padding::MultipleOf(NonZeroU16::new(10_000).expect("not zero"));

@@ -105,9 +105,12 @@ pub(super) fn send_server_hello(
     let log = SecretLog { key_log: config.key_log.as_deref(), client_random: hello.random };
     let psk_kind = psk.as_ref().map(|psk| psk.kind);
     let selected_identity = psk.as_ref().map(|psk| psk.index as u16);
-    let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
-    let early_traffic = matches!(early_data, EarlyDataAnswer::Accepted { .. })
-        .then(|| early.client_early_traffic(&transcript.hash()));
+    let early = psk.map(|psk| psk.early);
+    let accepts_early_data = matches!(early_data, EarlyDataAnswer::Accepted { .. });
+    let early_traffic = early
+        .as_ref()
+        .filter(|_| accepts_early_data)
+        .map(|early| early.client_early_traffic(&transcript.hash()));
     if let Some(secret) = &early_traffic {
         log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.traffic().expose());
     }
@@ -119,8 +122,9 @@ pub(super) fn send_server_hello(
     };
     let mut codecs = codecs_for(config, hello, psk_kind.is_some(), ctx.now)?;
     let exchange = negotiation.agree(choice.with_share)?;
-    let mut random = [0; 32];
-    config.provider.random.fill(&mut random)?;
+    let mut drawn = [0; 32 + 4];
+    config.provider.random.fill(&mut drawn)?;
+    let [random @ .., a, b, c, d] = drawn;
     let versions = &ctx.profile.versions;
     ctx.send(Epoch::Initial, &mut transcript, |out| {
         let hello = ServerHello {
@@ -135,7 +139,7 @@ pub(super) fn send_server_hello(
     });
 
     let shared_secret = exchange.as_ref().map(|exchange| &exchange.secret);
-    let secrets = handshake_secret(early, shared_secret, &transcript, log);
+    let secrets = handshake_secret(ctx.kdf(suite), early, shared_secret, &transcript, log);
     ctx.install(Direction::Write, Epoch::Handshake, suite, secrets.server_traffic())?;
 
     let group = exchange.map(|exchange| exchange.group);
@@ -191,7 +195,7 @@ pub(super) fn send_server_hello(
         config: config.clone(),
         is_full: psk_kind.is_none(),
         receiving,
-        tickets: TicketPlan::new(negotiation, psk_kind.is_some()),
+        tickets: TicketPlan::new(negotiation, psk_kind.is_some(), [a, b, c, d]),
     };
     let client_random = *hello.random;
     let flight = Handover { own, suite, client_random, transcript, secrets, codecs, lineage };

@@ -56,13 +56,10 @@ fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecret> {
         transcript.add(trace.message("client_hello_2"));
     }
     transcript.add(trace.message("server_hello"));
-    let early = match trace.find("secrets", "psk") {
-        Some(psk) => EarlySecret::new(KDF, psk),
-        None => EarlySecret::without_psk(KDF),
-    };
+    let early = trace.find("secrets", "psk").map(|psk| EarlySecret::new(KDF, psk));
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
     let log = SecretLog { key_log: None, client_random: &[0; 32] };
-    let secrets = handshake_secret(early, Some(&shared), &transcript, log);
+    let secrets = handshake_secret(KDF, early, Some(&shared), &transcript, log);
     transcript.add(trace.message("encrypted_extensions"));
     let receiving = match trace.find("messages", "end_of_early_data") {
         Some(_) => ExpectedInput::EarlyData,
@@ -73,7 +70,7 @@ fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecret> {
             config: settle(config(trace)),
             is_full: trace.find("secrets", "psk").is_none(),
             receiving,
-            tickets: TicketPlan { count: 0, one_time_kind: None },
+            tickets: TicketPlan { count: 0, first_age_add: [0; 4], one_time_kind: None },
         },
         suite: &AES_128_GCM_SHA256,
         client_random: [0; 32],
