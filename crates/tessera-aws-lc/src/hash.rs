@@ -14,6 +14,7 @@ pub(crate) struct Sha2 {
     hkdf: hkdf::Algorithm,
     /// The hash of the empty string.
     of_nothing: &'static [u8],
+    /// The salt of the Handshake Secret without PSK (RFC 8446 §7.1).
     derived_without_psk: &'static [u8],
 }
 
@@ -44,20 +45,20 @@ pub(crate) static SHA384: Sha2 = Sha2 {
 };
 
 impl Sha2 {
-    /// Whether HMAC has a keyed state of its own here.
-    fn has_state(&self) -> bool {
+    /// Whether transcripts and HMAC run on `sha2`.
+    fn uses_sha2(&self) -> bool {
         self.len == hmac_sha256::TAG_LEN && hmac_sha256::is_fast()
     }
 
     /// Computes the HMAC directly into `out`, which is exactly one hash output long.
     fn hmac_into(&self, key: &[u8], message: &[u8], out: &mut [u8]) {
-        if self.has_state()
+        if self.uses_sha2()
             && key.len() <= hmac_sha256::BLOCK_LEN
             && let Ok(tag) = out.try_into()
         {
             let mut state = HmacState::default();
             hmac_sha256::key(key, &mut state);
-            return hmac_sha256::mac(&state, &[message], tag);
+            return hmac_sha256::mac(&state, message, tag);
         }
         let key = hmac::Key::new(self.hmac, key);
         hmac::sign_to_buffer(&key, message, out).expect("`out` is one hash output long");
@@ -70,9 +71,9 @@ impl Hash for Sha2 {
     }
 
     fn start(&self) -> Box<dyn RunningHash> {
-        match self.has_state() {
+        match self.uses_sha2() {
             true => Box::new(Sha256Context(Sha256::new())),
-            false => Box::new(HashContext(digest::Context::new(self.digest))),
+            false => Box::new(AwsLcContext(digest::Context::new(self.digest))),
         }
     }
 
@@ -101,14 +102,14 @@ impl Hash for Sha2 {
     }
 
     fn key_hmac(&self, prk: &[u8], state: &mut HmacState) {
-        match self.has_state() {
+        match self.uses_sha2() {
             true => hmac_sha256::key(prk, state),
             false => state.keep(prk),
         }
     }
 
     fn expand_keyed(&self, state: &HmacState, info: &[u8], out: &mut [u8]) {
-        match self.has_state() {
+        match self.uses_sha2() {
             true => hmac_sha256::expand(state, info, out),
             false => self.expand(state.kept(), info, out),
         }
@@ -117,7 +118,7 @@ impl Hash for Sha2 {
     /// # Panics
     /// If `prk` is longer than [`MAX_HASH_LEN`], which no [`Secret`](tessera::crypto::Secret) is.
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {
-        if self.has_state() {
+        if self.uses_sha2() {
             let mut state = HmacState::default();
             hmac_sha256::key(prk, &mut state);
             return hmac_sha256::expand(&state, info, out);
@@ -153,9 +154,9 @@ impl RunningHash for Sha256Context {
     }
 }
 
-struct HashContext(digest::Context);
+struct AwsLcContext(digest::Context);
 
-impl RunningHash for HashContext {
+impl RunningHash for AwsLcContext {
     fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

@@ -3,9 +3,11 @@
 //! AWS-LC sets up, copies and cleanses a context for each call, which takes longer than the four blocks that are hashed. Its
 //! interface has no keyed state that can be kept.
 
+use std::slice;
+
 use sha2::block_api::compress256;
 use tessera::crypto::HmacState;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 /// The length of a block; a longer key is hashed first.
 pub(crate) const BLOCK_LEN: usize = 64;
@@ -31,14 +33,13 @@ pub(crate) fn key(key: &[u8], state: &mut HmacState) {
     for (padding, value) in
         [INNER, OUTER].into_iter().zip(state.bytes_mut().chunks_exact_mut(TAG_LEN))
     {
-        let mut block = Zeroizing::new([padding; BLOCK_LEN]);
-        for (byte, key) in block[..key.len()].iter_mut().zip(key) {
+        let mut hash = Hash::new(INITIAL);
+        hash.block.0 = [padding; BLOCK_LEN];
+        for (byte, key) in hash.block.0[..key.len()].iter_mut().zip(key) {
             *byte ^= key;
         }
-        let mut keyed = INITIAL;
-        compress256(&mut keyed, &[*block]);
-        write(&keyed, value);
-        keyed.zeroize();
+        hash.compress();
+        hash.write(value);
     }
 }
 
@@ -46,15 +47,21 @@ pub(crate) fn key(key: &[u8], state: &mut HmacState) {
 const INNER: u8 = 0x36;
 const OUTER: u8 = 0x5c;
 
-/// Computes the tag of a message in pieces.
-pub(crate) fn mac(state: &HmacState, message: &[&[u8]], tag: &mut [u8; TAG_LEN]) {
+/// Computes the tag of a message.
+pub(crate) fn mac(state: &HmacState, message: &[u8], tag: &mut [u8; TAG_LEN]) {
+    mac_after(state, 0, &[message], tag);
+}
+
+/// Computes the tag of a message that begins with as many bytes of `tag`, and goes on in pieces.
+fn mac_after(state: &HmacState, before: usize, rest: &[&[u8]], tag: &mut [u8; TAG_LEN]) {
     let (inner, outer) = state.bytes().split_at(TAG_LEN);
-    let mut hash = Running::after_key(inner);
-    for piece in message {
+    let mut hash = Hash::after_key(inner);
+    hash.update(&tag[..before]);
+    for piece in rest {
         hash.update(piece);
     }
     hash.finish(tag);
-    let mut hash = Running::after_key(&outer[..TAG_LEN]);
+    let mut hash = Hash::after_key(&outer[..TAG_LEN]);
     hash.update(tag);
     hash.finish(tag);
 }
@@ -65,13 +72,12 @@ pub(crate) fn mac(state: &HmacState, message: &[&[u8]], tag: &mut [u8; TAG_LEN])
 /// If `out` is longer than 255 tags.
 pub(crate) fn expand(state: &HmacState, info: &[u8], out: &mut [u8]) {
     assert!(out.len() <= MAX_EXPANDED, "at most 255 hash outputs are asked for");
-    let (mut tag, mut previous) = (Zeroizing::new([0; TAG_LEN]), Zeroizing::new([0; TAG_LEN]));
+    let mut tag = Zeroizing::new(Bytes::default());
     for (number, part) in (1..=255).zip(out.chunks_mut(TAG_LEN)) {
         // T(0) is empty.
-        let earlier = if number == 1 { &[][..] } else { &previous[..] };
-        mac(state, &[earlier, info, &[number]], &mut tag);
-        part.copy_from_slice(&tag[..part.len()]);
-        previous.copy_from_slice(&tag[..]);
+        let previous = if number == 1 { 0 } else { TAG_LEN };
+        mac_after(state, previous, &[info, &[number]], &mut tag.0);
+        part.copy_from_slice(&tag.0[..part.len()]);
     }
 }
 
@@ -89,31 +95,35 @@ const INITIAL: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-/// A hash that goes on after the block of the padded key.
-struct Running {
-    value: [u32; 8],
-    block: [u8; BLOCK_LEN],
-    /// How many bytes came after that block.
+/// SHA-256 from some chaining value on. It wipes itself: it has seen a key.
+struct Hash {
+    value: Words,
+    block: Bytes<BLOCK_LEN>,
+    /// How many bytes came after the block of the padded key.
     len: usize,
 }
 
-impl Running {
+impl Hash {
+    fn new(value: [u32; 8]) -> Self {
+        Self { value: Words(value), block: Bytes::default(), len: 0 }
+    }
+
     fn after_key(bytes: &[u8]) -> Self {
-        let mut value = [0; 8];
-        for (word, bytes) in value.iter_mut().zip(bytes.as_chunks().0) {
+        let mut hash = Self::new([0; 8]);
+        for (word, bytes) in hash.value.0.iter_mut().zip(bytes.as_chunks().0) {
             *word = u32::from_be_bytes(*bytes);
         }
-        Self { value, block: [0; BLOCK_LEN], len: 0 }
+        hash
     }
 
     fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let at = self.len % BLOCK_LEN;
             let (now, later) = bytes.split_at(bytes.len().min(BLOCK_LEN - at));
-            self.block[at..at + now.len()].copy_from_slice(now);
+            self.block.0[at..at + now.len()].copy_from_slice(now);
             self.len += now.len();
             if self.len.is_multiple_of(BLOCK_LEN) {
-                compress256(&mut self.value, &[self.block]);
+                self.compress();
             }
             bytes = later;
         }
@@ -122,27 +132,56 @@ impl Running {
     /// Pads (FIPS 180-4 §5.1.1).
     fn finish(&mut self, tag: &mut [u8; TAG_LEN]) {
         let at = self.len % BLOCK_LEN;
-        self.block[at] = 0x80;
-        self.block[at + 1..].fill(0);
+        self.block.0[at] = 0x80;
+        self.block.0[at + 1..].fill(0);
         if at >= LENGTH {
-            compress256(&mut self.value, &[self.block]);
-            self.block.fill(0);
+            self.compress();
+            self.block.0.fill(0);
         }
         let bits = 8 * (BLOCK_LEN + self.len) as u64;
-        self.block[LENGTH..].copy_from_slice(&bits.to_be_bytes());
-        compress256(&mut self.value, &[self.block]);
-        write(&self.value, tag);
+        self.block.0[LENGTH..].copy_from_slice(&bits.to_be_bytes());
+        self.compress();
+        self.write(tag);
+    }
+
+    fn compress(&mut self) {
+        compress256(&mut self.value.0, slice::from_ref(&self.block.0));
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(&self.value.0) {
+            *bytes = word.to_be_bytes();
+        }
     }
 }
+
+impl Drop for Hash {
+    fn drop(&mut self) {
+        self.value.zeroize();
+        self.block.zeroize();
+    }
+}
+
+/// Bytes that are wiped in one piece: an array would be wiped byte by byte.
+#[derive(Clone, Copy)]
+struct Bytes<const N: usize>([u8; N]);
+
+impl<const N: usize> Default for Bytes<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+impl<const N: usize> DefaultIsZeroes for Bytes<N> {}
+
+/// A chaining value.
+#[derive(Clone, Copy, Default)]
+struct Words([u32; 8]);
+
+impl DefaultIsZeroes for Words {}
 
 /// Where the message's length is in the last block.
 const LENGTH: usize = BLOCK_LEN - 8;
-
-fn write(value: &[u32; 8], bytes: &mut [u8]) {
-    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(value) {
-        *bytes = word.to_be_bytes();
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -160,18 +199,15 @@ mod tests {
             let mut state = HmacState::default();
             key(&bytes(key_len), &mut state);
             let theirs = hmac::Key::new(hmac::HMAC_SHA256, &bytes(key_len));
-            for len in [0, 1, 32, 54, 55, 56, 63, 64, 65, 119, 120, 199] {
+            for len in 0..=200 {
                 let message = bytes(len);
-                let mut tag = [0; TAG_LEN];
+                let expected = hmac::sign(&theirs, &message);
                 for at in [0, len / 3, len] {
+                    let mut tag = [0; TAG_LEN];
                     let (first, second) = message.split_at(at);
-                    mac(&state, &[first, &[], second], &mut tag);
-                    let expected = hmac::sign(&theirs, &message);
-                    assert_eq!(
-                        tag,
-                        expected.as_ref(),
-                        "key of {key_len}, {len} bytes in two at {at}"
-                    );
+                    mac_after(&state, 0, &[first, &[], second], &mut tag);
+                    let what = (key_len, len, at);
+                    assert_eq!(tag, expected.as_ref(), "lengths of key, message, piece: {what:?}");
                 }
             }
         }

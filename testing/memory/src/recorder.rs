@@ -193,7 +193,7 @@ impl Hash for RecordedHash {
         self.hash.hash_of_nothing()
     }
 
-    // `derived_without_psk` isn't passed on: computed, the names of what follows from it are known here.
+    // Not `derived_without_psk`: the recorder must see the extraction.
 
     fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
         self.hash.extract_into(salt, input, prk);

@@ -18,9 +18,10 @@ pub(crate) struct KeySet {
 /// A key, ready for use. It is wiped when the set and the last thread using it have dropped it.
 struct Key {
     id: [u8; 16],
+    /// To find duplicates.
     prk: Secret,
-    /// HMAC keyed with it, for each message.
-    keyed: Box<HmacState>,
+    /// HMAC keyed with it, for each message; `None` without algorithms.
+    hmac: Option<Box<HmacState>>,
     known_from: Duration,
     issues_from: Duration,
     issues_until: Duration,
@@ -84,7 +85,7 @@ impl KeySet {
     pub(crate) fn seal(&self, context: &[u8], plaintext: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let sealing = self.sealing.as_ref()?;
         let key = self.issuer(unix)?;
-        sealing.seal(&key.id, &key.keyed, context, plaintext)
+        sealing.seal(&key.id, key.hmac.as_deref()?, context, plaintext)
     }
 
     /// Opens a message sealed here, or under the same key elsewhere, and bound to `context`.
@@ -98,7 +99,7 @@ impl KeySet {
         let message = SealedMessage::read(message)?;
         let key = self.find(|key| key.id == *message.id)?;
         let opens = key.known_from <= unix && unix < key.opens_until;
-        opens.then(|| sealing.open(&key.keyed, context, &message)).flatten()
+        opens.then(|| sealing.open(key.hmac.as_deref()?, context, &message)).flatten()
     }
 
     /// Whether the set has the key that a message names; `None` if it is no message.
@@ -128,11 +129,11 @@ impl KeySet {
                 return Err(RingError::DuplicateSecret { first: other.id, second: key.id });
             }
         }
-        let keyed = self.sealing.as_ref().map(|sealing| sealing.keyed(&prk)).unwrap_or_default();
+        let hmac = self.sealing.as_ref().map(|sealing| sealing.hmac(&prk));
         let key = Key {
             id: key.id,
             prk,
-            keyed,
+            hmac,
             known_from: key.known_from,
             issues_from: key.issues_from,
             issues_until: key.issues_until,

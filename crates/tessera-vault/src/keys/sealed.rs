@@ -72,8 +72,8 @@ impl SealAlgorithms {
     }
 
     /// Returns HMAC keyed with the PRK.
-    pub(crate) fn keyed(&self, prk: &Secret) -> Box<HmacState> {
-        let mut state = Box::default();
+    pub(crate) fn hmac(&self, prk: &Secret) -> Box<HmacState> {
+        let mut state = HmacState::boxed();
         self.hash().key_hmac(prk.expose(), &mut state);
         state
     }
@@ -82,7 +82,7 @@ impl SealAlgorithms {
     pub(crate) fn seal(
         &self,
         id: &[u8; ID_LEN],
-        prk: &HmacState,
+        hmac: &HmacState,
         context: &[u8],
         plaintext: &[u8],
     ) -> Option<Vec<u8>> {
@@ -95,7 +95,7 @@ impl SealAlgorithms {
         message.extend_from_slice(&salt);
         message.extend_from_slice(plaintext);
         let (header, in_out) = message.split_at_mut(HEADER_LEN);
-        let tag = self.message_key(prk, &salt).seal(&ZERO, &bound_to(header, context), in_out);
+        let tag = self.message_key(hmac, &salt).seal(&ZERO, &bound_to(header, context), in_out);
         message.extend_from_slice(&tag);
         Some(message)
     }
@@ -103,24 +103,24 @@ impl SealAlgorithms {
     /// Opens a message with the key that it names.
     pub(crate) fn open(
         &self,
-        prk: &HmacState,
+        hmac: &HmacState,
         context: &[u8],
         message: &SealedMessage<'_>,
     ) -> Option<Zeroizing<Vec<u8>>> {
         let mut in_out = Zeroizing::new(message.sealed.to_vec());
-        let key = self.message_key(prk, message.salt);
+        let key = self.message_key(hmac, message.salt);
         let len = key.open(&ZERO, &bound_to(message.header, context), &mut in_out).ok()?;
         in_out.truncate(len);
         Some(in_out)
     }
 
-    fn message_key(&self, prk: &HmacState, salt: &[u8; SALT_LEN]) -> Box<dyn Aead> {
+    fn message_key(&self, hmac: &HmacState, salt: &[u8; SALT_LEN]) -> Box<dyn Aead> {
         let mut info = [0; MAX_LABEL + SALT_LEN];
         let (label, rest) = info.split_at_mut(self.label.len());
         label.copy_from_slice(self.label);
         rest[..SALT_LEN].copy_from_slice(salt);
         let mut key = Zeroizing::new([0; KEY_LEN]);
-        self.hash().expand_keyed(prk, &info[..self.label.len() + SALT_LEN], &mut *key);
+        self.hash().expand_keyed(hmac, &info[..self.label.len() + SALT_LEN], &mut *key);
         self.suite.aead.key(&*key)
     }
 

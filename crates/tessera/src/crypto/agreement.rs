@@ -80,7 +80,8 @@ pub trait OneTimeKeys: Send + Sync {
     }
 
     /// Generates a key in this form if its kind has it, otherwise in that of its seed, and fills `id`, the id of its
-    /// ticket: generators have a cost per draw. A provider may have made the key before.
+    /// ticket: generators have a cost per draw. A provider may have made the key before. The id and a seed have at most
+    /// 256 bytes together.
     fn generate(
         &self,
         form: KeyForm,

@@ -30,7 +30,7 @@ impl HmacState {
     /// Creates one in a box.
     pub fn boxed() -> Box<Self> {
         let mut state = Box::new(Self(Bytes([1; Self::LEN])));
-        // Not at once zeros: see `SecretBlock::UNFILLED`.
+        // Zeroed only now: see `SecretBlock::UNFILLED`.
         state.0.zeroize();
         state
     }

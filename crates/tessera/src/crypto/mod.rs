@@ -96,7 +96,7 @@ impl core::error::Error for RandomFailed {}
 pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     let (words_of_a, rest_of_a) = a.as_chunks();
     let (words_of_b, rest_of_b) = b.as_chunks();
-    // `subtle` compares slices byte by byte, and evaluates nothing early.
+    // `subtle` compares slices byte by byte. `&` on `Choice` doesn't short-circuit.
     let words = words_of_a.iter().zip(words_of_b);
     let equal = words.fold(rest_of_a.ct_eq(rest_of_b), |equal, (a, b)| {
         equal & u64::from_ne_bytes(*a).ct_eq(&u64::from_ne_bytes(*b))
@@ -107,5 +107,28 @@ pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
 impl From<RandomFailed> for Error {
     fn from(_: RandomFailed) -> Self {
         Self::Provider("no random bytes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_equal_if_each_bit_is_and_neither_is_longer() {
+        let bytes: [u8; 67] = core::array::from_fn(|at| at as u8);
+        for len in 0..bytes.len() {
+            let string = &bytes[..len];
+            assert!(equal(string, &bytes[..len]));
+            for shorter in 0..len {
+                assert!(!equal(string, &string[..shorter]), "{shorter} bytes of {len}");
+                assert!(!equal(&string[..shorter], string), "{shorter} bytes of {len}");
+            }
+            for bit in 0..8 * len {
+                let mut other = bytes;
+                other[bit / 8] ^= 1 << (bit % 8);
+                assert!(!equal(string, &other[..len]), "bit {bit} of {len} bytes");
+            }
+        }
     }
 }

@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use subtle::ConstantTimeEq;
-use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
+use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::digest::{Digest, MAX_HASH_LEN};
+use super::equal;
 
 /// A secret of at most one hash output (48 bytes): a step of the key schedule, or a PSK.
 ///
@@ -81,11 +81,9 @@ pub(crate) fn for_one_call<R>(
     fill: impl FnOnce(&mut [u8]),
     each: impl FnOnce(&[u8]) -> R,
 ) -> R {
-    let mut block = SecretBlock::default();
+    let mut block = Zeroizing::new(SecretBlock::default());
     fill(&mut block.0[..len]);
-    let result = each(&block.0[..len]);
-    block.zeroize();
-    result
+    each(&block.0[..len])
 }
 
 impl From<&Digest> for Secret {
@@ -96,7 +94,7 @@ impl From<&Digest> for Secret {
 
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
-        self.expose().ct_eq(other.expose()).into()
+        equal(self.expose(), other.expose())
     }
 }
 

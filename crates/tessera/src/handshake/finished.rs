@@ -40,14 +40,19 @@ impl<P: Part> Handover<P, HandshakeSecret> {
     ) -> Result<Handover<P, MasterSecret>, Error> {
         let Self { own, suite, client_random, mut transcript, secrets: handshake, .. } = self;
         let (codecs, lineage) = (self.codecs, self.lineage);
-        finished.send_or_check(handshake.server_traffic(), &mut transcript, ctx)?;
+        finished.send_or_check(handshake.server_handshake_traffic(), &mut transcript, ctx)?;
         let secrets = handshake.into_master(&transcript.hash());
         let key_log = own.config().common().key_log;
         let log = SecretLog { key_log, client_random: &client_random };
-        log.secret("CLIENT_TRAFFIC_SECRET_0", secrets.client_traffic().expose());
-        log.secret("SERVER_TRAFFIC_SECRET_0", secrets.server_traffic().expose());
+        log.secret("CLIENT_TRAFFIC_SECRET_0", secrets.client_application_traffic().expose());
+        log.secret("SERVER_TRAFFIC_SECRET_0", secrets.server_application_traffic().expose());
         log.secret("EXPORTER_SECRET", secrets.exporter().expose());
-        ctx.install(finished.direction(), Epoch::Application, suite, secrets.server_traffic())?;
+        ctx.install(
+            finished.direction(),
+            Epoch::Application,
+            suite,
+            secrets.server_application_traffic(),
+        )?;
         Ok(Handover { own, suite, client_random, transcript, secrets, codecs, lineage })
     }
 }
@@ -62,7 +67,12 @@ impl<P: Part> Handover<P, MasterSecret> {
         let Self { own, suite, client_random, mut transcript, secrets: master, .. } = self;
         let (codecs, lineage) = (self.codecs, self.lineage);
         finished.send_or_check(master.client_handshake_traffic(), &mut transcript, ctx)?;
-        ctx.install(finished.direction(), Epoch::Application, suite, master.client_traffic())?;
+        ctx.install(
+            finished.direction(),
+            Epoch::Application,
+            suite,
+            master.client_application_traffic(),
+        )?;
         ctx.facts.handshake_complete = true;
         ctx.event(Event::HandshakeComplete);
         let (application, resumption) = master.into_application(&transcript.hash());

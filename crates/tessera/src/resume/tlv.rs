@@ -6,6 +6,7 @@ use crate::wire::{Reader, Writer};
 
 /// Appends a field. Fields are bounded far below 64 KiB.
 pub(crate) fn put(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
+    debug_assert!(value.len() < 1 << 16, "a field is longer than its length can express");
     let [high, low] = (value.len() as u16).to_be_bytes();
     out.bytes(&[tag, high, low]);
     out.bytes(value);

@@ -13,23 +13,21 @@ use crate::role::Role;
 pub(crate) struct ApplicationSecrets {
     kdf: KeyDerivation,
     slab: Box<Slab>,
-    client_ended: bool,
-    server_ended: bool,
 }
 
 impl ApplicationSecrets {
     pub(super) fn new(kdf: KeyDerivation, mut slab: Box<Slab>) -> Self {
         slab.wipe(Block::ClientHandshake);
-        Self { kdf, slab, client_ended: false, server_ended: false }
+        Self { kdf, slab }
     }
 
-    /// Returns the traffic secret of what this side sends.
+    /// Borrows the traffic secret of what `sender` sends; `None` once it has ended.
     pub(crate) fn traffic(&self, sender: Role) -> Option<TrafficSecret<'_>> {
-        let secret = self.slab.get(self.kdf, block_of(sender));
-        (!self.has_ended(sender)).then_some(TrafficSecret::new(self.kdf, secret))
+        let secret = self.slab.find(self.kdf, block_of(sender))?;
+        Some(TrafficSecret::new(self.kdf, secret))
     }
 
-    /// Replaces the traffic secret of what this side sends by the next (KeyUpdate), and returns it.
+    /// Replaces the traffic secret of what `sender` sends by the next (KeyUpdate), and borrows that.
     pub(crate) fn update(&mut self, sender: Role) -> Option<TrafficSecret<'_>> {
         let kdf = self.kdf;
         let mut present = HmacState::default();
@@ -38,36 +36,24 @@ impl ApplicationSecrets {
         self.traffic(sender)
     }
 
-    /// Returns exporter_master_secret; `None` once both directions have ended.
+    /// Borrows exporter_master_secret; `None` once both directions have ended.
     pub(crate) fn exporter(&self) -> Option<ExporterSecret<'_>> {
-        let secret = self.slab.get(self.kdf, Block::ServerHandshakeOrExporter);
-        let has_ended = self.client_ended && self.server_ended;
-        (!has_ended).then_some(ExporterSecret::new(self.kdf, secret))
+        let secret = self.slab.find(self.kdf, Block::ServerHandshakeOrExporter)?;
+        Some(ExporterSecret::new(self.kdf, secret))
     }
 
-    /// Wipes the secret of what this side sends, and after both the exporter's.
+    /// Wipes the secret of what `sender` sends, and after both the exporter's.
     pub(crate) fn end(&mut self, sender: Role) {
         self.slab.wipe(block_of(sender));
-        match sender {
-            Role::Client => self.client_ended = true,
-            Role::Server => self.server_ended = true,
-        }
-        if self.client_ended && self.server_ended {
+        if self.traffic(sender.peer()).is_none() {
             self.slab.wipe(Block::ServerHandshakeOrExporter);
-        }
-    }
-
-    fn has_ended(&self, sender: Role) -> bool {
-        match sender {
-            Role::Client => self.client_ended,
-            Role::Server => self.server_ended,
         }
     }
 }
 
 fn block_of(sender: Role) -> Block {
     match sender {
-        Role::Client => Block::Client,
-        Role::Server => Block::Server,
+        Role::Client => Block::ClientApplication,
+        Role::Server => Block::ServerApplication,
     }
 }

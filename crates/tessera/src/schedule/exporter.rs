@@ -3,7 +3,7 @@
 use super::label::{KeyDerivation, Label};
 use crate::crypto::HmacState;
 
-/// exporter_master_secret, where it lies.
+/// exporter_master_secret, borrowed from the slab.
 #[derive(Clone, Copy)]
 pub(crate) struct ExporterSecret<'s> {
     kdf: KeyDerivation,

@@ -178,6 +178,11 @@ impl KeyDerivation {
         self.expand_label(secret, label, self.hash.hash_of_nothing().as_ref(), out);
     }
 
+    /// Returns Derive-Secret(Early Secret, "derived", "") without PSK, if it is known.
+    pub(crate) fn derived_without_psk(&self) -> Option<&'static [u8]> {
+        self.hash.derived_without_psk().filter(|_| self.profile.has_labels_of_tls())
+    }
+
     /// Returns one hash output of zeros, which replaces an absent input.
     pub(crate) fn zeros(&self) -> &'static [u8] {
         &[0; MAX_HASH_LEN][..self.hash.len()]

@@ -26,13 +26,11 @@ use slab::{Block, Slab};
 
 use crate::crypto::{Digest, HmacState, Secret, SharedSecret};
 
-/// A secret of the schedule, with HMAC keyed. The next one replaces it in its place.
-type Keyed = Box<HmacState>;
-
-/// The Early Secret of a PSK.
+/// The Early Secret, with or without a PSK.
 pub(crate) struct EarlySecret {
     kdf: KeyDerivation,
-    secret: Keyed,
+    /// `None` without a PSK where what follows is known.
+    secret: Option<Box<HmacState>>,
 }
 
 impl EarlySecret {
@@ -40,7 +38,15 @@ impl EarlySecret {
     pub(crate) fn new(kdf: KeyDerivation, psk: &[u8]) -> Self {
         let mut secret = HmacState::boxed();
         kdf.extract(&[], psk, &mut secret);
-        Self { kdf, secret }
+        Self { kdf, secret: Some(secret) }
+    }
+
+    /// Creates the early secret of a handshake without PSK.
+    pub(crate) fn without_psk(kdf: KeyDerivation) -> Self {
+        match kdf.derived_without_psk() {
+            Some(_) => Self { kdf, secret: None },
+            None => Self::new(kdf, kdf.zeros()),
+        }
     }
 
     /// Computes the PSK binder over a transcript that ends before the binders (§4.2.11.2). The label depends on
@@ -56,15 +62,24 @@ impl EarlySecret {
     }
 
     fn mac(&self, label: Label, covered: &Digest) -> Digest {
-        self.kdf.with_derived(&self.secret, label, |key| self.kdf.finished(key, covered))
+        let kdf = &self.kdf;
+        self.with_secret(|secret| kdf.with_derived(secret, label, |key| kdf.finished(key, covered)))
     }
 
     /// Derives client_early_traffic_secret over the ClientHello.
     pub(crate) fn client_early_traffic(&self, transcript: &Digest) -> EarlyTrafficSecret {
-        let Self { kdf, secret } = self;
-        let secret =
-            kdf.expand_label_to_secret(secret, Label::CLIENT_EARLY_TRAFFIC, transcript.as_ref());
-        EarlyTrafficSecret { kdf: *kdf, secret }
+        let kdf = self.kdf;
+        let secret = self.with_secret(|secret| {
+            kdf.expand_label_to_secret(secret, Label::CLIENT_EARLY_TRAFFIC, transcript.as_ref())
+        });
+        EarlyTrafficSecret { kdf, secret }
+    }
+
+    fn with_secret<R>(&self, each: impl FnOnce(&HmacState) -> R) -> R {
+        match &self.secret {
+            Some(secret) => each(secret),
+            None => self.kdf.with_extracted(&[], self.kdf.zeros(), each),
+        }
     }
 
     /// Continues with the secret of a key exchange, or with none in psk_ke. The transcript is
@@ -74,11 +89,30 @@ impl EarlySecret {
         shared: Option<&SharedSecret>,
         transcript: &Digest,
     ) -> HandshakeSecret {
-        let Self { kdf, mut secret } = self;
-        kdf.extract_next(&mut secret, shared.map_or(kdf.zeros(), SharedSecret::expose));
-        HandshakeSecret::new(kdf, secret, transcript)
+        let kdf = self.kdf;
+        let input = shared.map_or(kdf.zeros(), SharedSecret::expose);
+        let secret = match (self.secret, kdf.derived_without_psk()) {
+            (Some(mut secret), _) => {
+                kdf.extract_next(&mut secret, input);
+                secret
+            }
+            (None, Some(salt)) => {
+                let mut secret = HmacState::boxed();
+                kdf.extract(salt, input, &mut secret);
+                secret
+            }
+            (None, None) => {
+                return Self::new(kdf, kdf.zeros()).into_handshake(shared, transcript);
+            }
+        };
+        let (mut slab, hash) = (Slab::new(), transcript.as_ref());
+        let [client, server] = [Label::CLIENT_HANDSHAKE_TRAFFIC, Label::SERVER_HANDSHAKE_TRAFFIC];
+        slab.derive(kdf, Block::ClientHandshake, &secret, client, hash);
+        slab.derive(kdf, Block::ServerHandshakeOrExporter, &secret, server, hash);
+        HandshakeSecret { kdf, secret, slab }
     }
 }
+
 /// client_early_traffic_secret.
 pub(crate) struct EarlyTrafficSecret {
     kdf: KeyDerivation,
@@ -86,7 +120,7 @@ pub(crate) struct EarlyTrafficSecret {
 }
 
 impl EarlyTrafficSecret {
-    /// Returns the secret, where it lies.
+    /// Borrows the secret.
     pub(crate) fn traffic(&self) -> TrafficSecret<'_> {
         TrafficSecret::new(self.kdf, self.secret.expose())
     }
@@ -95,41 +129,18 @@ impl EarlyTrafficSecret {
 /// The Handshake Secret, and the traffic secrets derived from it.
 pub struct HandshakeSecret {
     kdf: KeyDerivation,
-    secret: Keyed,
+    secret: Box<HmacState>,
     slab: Box<Slab>,
 }
 
 impl HandshakeSecret {
-    /// Creates the secret of a handshake without PSK. The transcript is ClientHello..ServerHello.
-    pub(crate) fn without_psk(
-        kdf: KeyDerivation,
-        shared: Option<&SharedSecret>,
-        transcript: &Digest,
-    ) -> Self {
-        let known = kdf.hash.derived_without_psk().filter(|_| kdf.profile.has_labels_of_tls());
-        let Some(salt) = known else {
-            return EarlySecret::new(kdf, kdf.zeros()).into_handshake(shared, transcript);
-        };
-        let mut secret = HmacState::boxed();
-        kdf.extract(salt, shared.map_or(kdf.zeros(), SharedSecret::expose), &mut secret);
-        Self::new(kdf, secret, transcript)
-    }
-
-    fn new(kdf: KeyDerivation, secret: Keyed, transcript: &Digest) -> Self {
-        let (mut slab, hash) = (Slab::new(), transcript.as_ref());
-        let [client, server] = [Label::CLIENT_HANDSHAKE_TRAFFIC, Label::SERVER_HANDSHAKE_TRAFFIC];
-        slab.derive(kdf, Block::ClientHandshake, &secret, client, hash);
-        slab.derive(kdf, Block::ServerHandshakeOrExporter, &secret, server, hash);
-        Self { kdf, secret, slab }
-    }
-
     /// Returns client_handshake_traffic_secret.
-    pub(crate) fn client_traffic(&self) -> TrafficSecret<'_> {
+    pub(crate) fn client_handshake_traffic(&self) -> TrafficSecret<'_> {
         TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ClientHandshake))
     }
 
     /// Returns server_handshake_traffic_secret.
-    pub(crate) fn server_traffic(&self) -> TrafficSecret<'_> {
+    pub(crate) fn server_handshake_traffic(&self) -> TrafficSecret<'_> {
         TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ServerHandshakeOrExporter))
     }
 
@@ -138,8 +149,20 @@ impl HandshakeSecret {
         let Self { kdf, mut secret, mut slab } = self;
         kdf.extract_next(&mut secret, kdf.zeros());
         let hash = transcript.as_ref();
-        slab.derive(kdf, Block::Client, &secret, Label::CLIENT_APPLICATION_TRAFFIC, hash);
-        slab.derive(kdf, Block::Server, &secret, Label::SERVER_APPLICATION_TRAFFIC, hash);
+        slab.derive(
+            kdf,
+            Block::ClientApplication,
+            &secret,
+            Label::CLIENT_APPLICATION_TRAFFIC,
+            hash,
+        );
+        slab.derive(
+            kdf,
+            Block::ServerApplication,
+            &secret,
+            Label::SERVER_APPLICATION_TRAFFIC,
+            hash,
+        );
         slab.derive(kdf, Block::ServerHandshakeOrExporter, &secret, Label::EXPORTER_MASTER, hash);
         MasterSecret { kdf, secret, slab }
     }
@@ -148,7 +171,7 @@ impl HandshakeSecret {
 /// The Master Secret, the secrets derived from it, and the client's handshake traffic secret.
 pub struct MasterSecret {
     kdf: KeyDerivation,
-    secret: Keyed,
+    secret: Box<HmacState>,
     slab: Box<Slab>,
 }
 
@@ -159,13 +182,13 @@ impl MasterSecret {
     }
 
     /// Returns client_application_traffic_secret_0.
-    pub(crate) fn client_traffic(&self) -> TrafficSecret<'_> {
-        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::Client))
+    pub(crate) fn client_application_traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ClientApplication))
     }
 
     /// Returns server_application_traffic_secret_0.
-    pub(crate) fn server_traffic(&self) -> TrafficSecret<'_> {
-        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::Server))
+    pub(crate) fn server_application_traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, self.slab.get(self.kdf, Block::ServerApplication))
     }
 
     /// Returns exporter_master_secret.
@@ -187,7 +210,7 @@ impl MasterSecret {
 /// resumption_master_secret (§4.6.1).
 pub(crate) struct ResumptionSecret {
     kdf: KeyDerivation,
-    secret: Keyed,
+    secret: Box<HmacState>,
 }
 
 impl ResumptionSecret {

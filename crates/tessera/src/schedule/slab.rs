@@ -1,4 +1,4 @@
-//! Where the traffic secrets of a connection are, and the exporter's.
+//! The slab that holds a connection's traffic secrets, and its exporter's.
 
 use alloc::boxed::Box;
 
@@ -8,7 +8,11 @@ use super::label::{KeyDerivation, Label};
 use crate::crypto::{HmacState, SecretBlock};
 
 /// The secrets of a connection, in one allocation: each is derived into its block and wiped there, and none is moved.
-pub(super) struct Slab([SecretBlock; 4]);
+pub(super) struct Slab {
+    blocks: [SecretBlock; 4],
+    /// A bit for each block that holds a secret.
+    filled: u8,
+}
 
 /// A block of the slab, by what is in it.
 #[derive(Clone, Copy)]
@@ -18,19 +22,26 @@ pub(super) enum Block {
     /// The server's handshake traffic secret, until its Finished; then the exporter's.
     ServerHandshakeOrExporter = 1,
     /// The client's application traffic secret.
-    Client = 2,
+    ClientApplication = 2,
     /// The server's application traffic secret.
-    Server = 3,
+    ServerApplication = 3,
 }
 
 impl Slab {
     pub(super) fn new() -> Box<Self> {
-        Box::new(Self([SecretBlock::UNFILLED; 4]))
+        Box::new(Self { blocks: [SecretBlock::UNFILLED; 4], filled: 0 })
     }
 
-    /// Returns the secret in a block.
+    /// Borrows the secret in a block; `None` if there is none, or if it was wiped.
+    pub(super) fn find(&self, kdf: KeyDerivation, block: Block) -> Option<&[u8]> {
+        let is_filled = self.filled & block.bit() != 0;
+        is_filled.then_some(&self.blocks[block as usize].0[..kdf.hash.len()])
+    }
+
+    /// Borrows the secret in a block that its type has filled.
     pub(super) fn get(&self, kdf: KeyDerivation, block: Block) -> &[u8] {
-        &self.0[block as usize].0[..kdf.hash.len()]
+        debug_assert!(self.filled & block.bit() != 0, "a block without a secret");
+        &self.blocks[block as usize].0[..kdf.hash.len()]
     }
 
     /// Derives a secret into a block, over whatever was there.
@@ -42,18 +53,26 @@ impl Slab {
         label: Label,
         context: &[u8],
     ) {
-        let out = &mut self.0[block as usize].0[..kdf.hash.len()];
+        let out = &mut self.blocks[block as usize].0[..kdf.hash.len()];
         kdf.expand_label(from, label, context, out);
+        self.filled |= block.bit();
     }
 
     /// Wipes a block whose secret has ended.
     pub(super) fn wipe(&mut self, block: Block) {
-        self.0[block as usize].zeroize();
+        self.blocks[block as usize].zeroize();
+        self.filled &= !block.bit();
+    }
+}
+
+impl Block {
+    fn bit(self) -> u8 {
+        1 << self as u8
     }
 }
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        self.0.zeroize();
+        self.blocks.zeroize();
     }
 }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::label::{KeyDerivation, Label};
 use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Suite, for_one_call};
 
-/// A traffic secret of one direction and epoch, where it lies.
+/// A traffic secret of one direction and epoch, borrowed from the slab.
 #[derive(Clone, Copy)]
 pub struct TrafficSecret<'s> {
     kdf: KeyDerivation,

@@ -16,8 +16,7 @@ use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
-use crate::schedule::HandshakeSecret;
-use crate::schedule::Transcript;
+use crate::schedule::{HandshakeSecret, Transcript};
 use crate::wire::{
     EncryptedExtensions, Extensions, HandshakeMessage, HandshakeType, NamedGroup, OpaqueExtension,
     Reader, RecordSizeLimit,
@@ -136,7 +135,7 @@ impl ReadEncryptedExtensions {
         }
         if self.offer.offered_early_data() {
             if self.offer.early_data.is_some() {
-                let secret = self.secrets.client_traffic();
+                let secret = self.secrets.client_handshake_traffic();
                 ctx.install(Direction::Write, Epoch::Handshake, self.suite, secret)?;
             }
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);

@@ -17,7 +17,7 @@ use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::handshake_secret;
 use crate::limits::MAX_COOKIE;
 use crate::resume::{Continuation, PskKind, Verdict};
-use crate::schedule::{Profile, Transcript};
+use crate::schedule::{EarlySecret, Profile, Transcript};
 use crate::wire::{
     AlertDescription, HandshakeMessage, HandshakeType, HelloAnswer, HelloRetryRequest,
     OpaqueExtension, ServerHello,
@@ -159,14 +159,18 @@ impl ReadServerHello {
             ..Lineage::over(ctx.profile.carrier)
         };
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
-        let early = psk.map(|psk| psk.early);
+        let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
         let shared_secret = shared.as_ref().map(|(_, secret)| secret);
-        let secrets =
-            handshake_secret(ctx.kdf(suite), early, shared_secret, &transcript, offer.secret_log());
-        ctx.install(Direction::Read, Epoch::Handshake, suite, secrets.server_traffic())?;
+        let secrets = handshake_secret(early, shared_secret, &transcript, offer.secret_log());
+        ctx.install(Direction::Read, Epoch::Handshake, suite, secrets.server_handshake_traffic())?;
         if offer.early_data.is_none() {
             // With early data under way, the keys change only after EncryptedExtensions, which answers it.
-            ctx.install(Direction::Write, Epoch::Handshake, suite, secrets.client_traffic())?;
+            ctx.install(
+                Direction::Write,
+                Epoch::Handshake,
+                suite,
+                secrets.client_handshake_traffic(),
+            )?;
         }
 
         ctx.facts.peer_extensions = OpaqueExtension::of_peer(&offer.extensions, hello.opaque)?;

@@ -24,7 +24,7 @@ use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::handshake_secret;
 use crate::handshake::state::State;
 use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
-use crate::schedule::{STREAM, Transcript};
+use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
     AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, TrustingVerifier, message, provider,
     trace,
@@ -97,10 +97,13 @@ fn after_server_hello(trace: &Trace, mut offer: Box<Offer>) -> ClientState {
     };
     transcript.add(trace.message("server_hello"));
     let resumed = offer.session.is_some();
-    let early = resumed.then(|| offer.psks.remove(0).early);
+    let early = match resumed {
+        true => offer.psks.remove(0).early,
+        false => EarlySecret::without_psk(KDF),
+    };
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
     let log = SecretLog { key_log: None, client_random: &[0; 32] };
-    let secrets = handshake_secret(KDF, early, Some(&shared), &transcript, log);
+    let secrets = handshake_secret(early, Some(&shared), &transcript, log);
     ClientState::ReadEncryptedExtensions(Box::new(ReadEncryptedExtensions {
         offer,
         suite: &AES_128_GCM_SHA256,

@@ -9,8 +9,8 @@ use crate::wire::NamedGroup;
 pub(super) struct TicketPlan {
     /// How many.
     pub(super) count: u8,
-    /// The ticket_age_add of the first, drawn together with the server's random: a draw takes as long as two blocks of
-    /// SHA-256, whatever its length.
+    /// The ticket_age_add of the first, drawn together with the server's random: a draw takes as long as hashing
+    /// half a kilobyte, however short it is.
     pub(super) first_age_add: [u8; 4],
     /// The kind of one-time key, if forward-secret tickets accompany them.
     pub(super) one_time_kind: Option<NamedGroup>,

@@ -105,12 +105,9 @@ pub(super) fn send_server_hello(
     let log = SecretLog { key_log: config.key_log.as_deref(), client_random: hello.random };
     let psk_kind = psk.as_ref().map(|psk| psk.kind);
     let selected_identity = psk.as_ref().map(|psk| psk.index as u16);
-    let early = psk.map(|psk| psk.early);
-    let accepts_early_data = matches!(early_data, EarlyDataAnswer::Accepted { .. });
-    let early_traffic = early
-        .as_ref()
-        .filter(|_| accepts_early_data)
-        .map(|early| early.client_early_traffic(&transcript.hash()));
+    let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
+    let early_traffic = matches!(early_data, EarlyDataAnswer::Accepted { .. })
+        .then(|| early.client_early_traffic(&transcript.hash()));
     if let Some(secret) = &early_traffic {
         log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.traffic().expose());
     }
@@ -139,8 +136,8 @@ pub(super) fn send_server_hello(
     });
 
     let shared_secret = exchange.as_ref().map(|exchange| &exchange.secret);
-    let secrets = handshake_secret(ctx.kdf(suite), early, shared_secret, &transcript, log);
-    ctx.install(Direction::Write, Epoch::Handshake, suite, secrets.server_traffic())?;
+    let secrets = handshake_secret(early, shared_secret, &transcript, log);
+    ctx.install(Direction::Write, Epoch::Handshake, suite, secrets.server_handshake_traffic())?;
 
     let group = exchange.map(|exchange| exchange.group);
     let lineage =
@@ -185,7 +182,7 @@ pub(super) fn send_server_hello(
         _ => ExpectedInput::Finished,
     };
     if receiving == ExpectedInput::Finished {
-        ctx.install(Direction::Read, Epoch::Handshake, suite, secrets.client_traffic())?;
+        ctx.install(Direction::Read, Epoch::Handshake, suite, secrets.client_handshake_traffic())?;
     }
     if matches!(early_data, EarlyDataAnswer::Rejected { .. }) && negotiation.retry.is_none() {
         let limit = negotiation.refused_early_data_limit(found);

@@ -56,10 +56,13 @@ fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecret> {
         transcript.add(trace.message("client_hello_2"));
     }
     transcript.add(trace.message("server_hello"));
-    let early = trace.find("secrets", "psk").map(|psk| EarlySecret::new(KDF, psk));
+    let early = match trace.find("secrets", "psk") {
+        Some(psk) => EarlySecret::new(KDF, psk),
+        None => EarlySecret::without_psk(KDF),
+    };
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
     let log = SecretLog { key_log: None, client_random: &[0; 32] };
-    let secrets = handshake_secret(KDF, early, Some(&shared), &transcript, log);
+    let secrets = handshake_secret(early, Some(&shared), &transcript, log);
     transcript.add(trace.message("encrypted_extensions"));
     let receiving = match trace.find("messages", "end_of_early_data") {
         Some(_) => ExpectedInput::EarlyData,
