@@ -13,9 +13,9 @@ pub enum End {
     Server,
 }
 
-/// Measures what runs in an end's engine.
+/// Measures the calls of either end's engine.
 pub trait Meter {
-    /// Runs it.
+    /// Makes a call.
     fn run<R>(&mut self, end: End, engine: impl FnOnce() -> R) -> R;
 }
 
@@ -43,16 +43,16 @@ impl Cost {
     }
 }
 
-/// Measures the processor time of this thread, without what reading its clock takes.
+/// Measures the processor time of this thread, less the time to read its clock.
 #[derive(Debug)]
 pub struct Timer {
-    /// What was measured so far.
+    /// The sums so far.
     pub cost: Cost,
     reading: Duration,
 }
 
 impl Timer {
-    /// Measures what reading the clock takes.
+    /// Measures how long it takes to read the clock.
     #[must_use]
     pub fn new() -> Self {
         let mut timer = Self { cost: Cost::default(), reading: Duration::ZERO };

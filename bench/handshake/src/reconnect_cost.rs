@@ -15,6 +15,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let part = arguments.next().unwrap_or_default();
+    if arguments.next().is_some() || !WAYS.iter().any(|way| way.name.contains(&part)) {
+        eprintln!("reconnect-cost: no way has {part:?} in its name, or too many arguments");
+        return ExitCode::from(2);
+    }
     let rustls_ways: Vec<_> =
         RustlsWay::ALL.into_iter().filter(|way| way.name().contains(&part)).collect();
     let ways: Vec<_> = WAYS.iter().filter(|way| way.name.contains(&part)).collect();
@@ -47,7 +51,8 @@ fn main() -> ExitCode {
             let rustls = rustls.map_or(&[][..], |(_, rustls)| rustls);
             let mut ratios: Vec<_> = rustls.iter().zip(samples).map(ratio).collect();
             ratios.sort_unstable_by(f64::total_cmp);
-            let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN);
+            let ratio = ratios.get(ratios.len() / 2);
+            let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
             (micros(median(samples.iter().map(end))), ratio)
         });
         let ahead = match way.ahead {
@@ -55,7 +60,7 @@ fn main() -> ExitCode {
             false => String::new(),
         };
         println!(
-            "{:<60} {:>9.1} {:>8.2} {:>9.1} {:>8.2} {ahead:>8}",
+            "{:<60} {:>9.1} {:>8} {:>9.1} {:>8} {ahead:>8}",
             way.name, server.0, server.1, client.0, client.1,
         );
     }

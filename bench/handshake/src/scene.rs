@@ -98,34 +98,43 @@ impl Scene {
         let mut session = self.first(&mut timer);
         timer.cost = Cost::default();
         for _ in 0..handshakes {
-            ahead += self.make_ahead(&timer);
-            session = self.next(session, &mut timer);
+            ahead += timer.time(|| self.make_ahead()).0;
+            session = self.connect_by_way(session, &mut timer);
         }
         Cost { ahead, ..timer.cost }.of(handshakes)
     }
 
-    /// Makes the connection before the first; returns what that one resumes.
+    /// Makes a full handshake; returns what the next connection resumes.
     pub fn first(&self, meter: &mut impl Meter) -> Option<ClientSession> {
-        self.connect(None, meter)
+        self.connect(None, false, meter)
     }
 
-    /// Makes a connection of the way; returns what the next one resumes.
+    /// Makes a connection by the way; returns what the next one resumes. Key pairs are made ahead unmeasured.
     ///
     /// # Panics
-    /// If it isn't of the way.
+    /// If the handshake took another way.
     pub fn next(
+        &self,
+        session: Option<ClientSession>,
+        meter: &mut impl Meter,
+    ) -> Option<ClientSession> {
+        self.make_ahead();
+        self.connect_by_way(session, meter)
+    }
+
+    fn connect_by_way(
         &self,
         session: Option<ClientSession>,
         meter: &mut impl Meter,
     ) -> Option<ClientSession> {
         assert!(session.is_some(), "there is a ticket");
         let is_full = matches!(self.way.kind, Kind::Full | Kind::Mutual);
-        self.connect(session.filter(|_| !is_full), meter)
+        self.connect(session.filter(|_| !is_full), true, meter)
     }
 
-    /// Makes the key pairs that a connection takes, of both ends; returns how long that took.
-    fn make_ahead(&self, timer: &Timer) -> Duration {
-        let Some(ahead) = self.ahead else { return Duration::ZERO };
+    /// Makes the key pairs that a connection takes, of both ends.
+    fn make_ahead(&self) {
+        let Some(ahead) = self.ahead else { return };
         // One at each end.
         let mut counts = KeyCounts::of_client(2);
         counts.ml_kem_768 = usize::from(self.way.group == NamedGroup::X25519MLKEM768);
@@ -134,12 +143,14 @@ impl Scene {
             Kind::ForwardSecret(..) => counts.one_time_x25519_ml_kem_768 = 1,
             _ => (),
         }
-        timer.time(|| while ahead.fill(counts) {}).0
+        while ahead.fill(counts) {}
+        assert_eq!(ahead.len(), counts, "the pool is full");
     }
 
     fn connect(
         &self,
         session: Option<ClientSession>,
+        is_known: bool,
         meter: &mut impl Meter,
     ) -> Option<ClientSession> {
         let resumes = session.is_some();
@@ -194,6 +205,9 @@ impl Scene {
             self.way.kind == Kind::Mutual,
             "the handshake is of its way"
         );
+        if is_known {
+            self.way.certificates.check(facts);
+        }
         // Dropping them takes time too.
         meter.run(End::Server, || drop(server));
         meter.run(End::Client, || drop(client));

@@ -1,6 +1,7 @@
 //! The ways of connecting that are compared.
 
 use tessera::crypto::KeyForm;
+use tessera::handshake::Facts;
 use tessera::resume::Continuation;
 use tessera::wire::NamedGroup;
 
@@ -51,6 +52,18 @@ pub enum Certificates {
     CachedAndKnown,
     /// Each is sent and verified; both ends have caches that never remember a chain.
     NeverCached,
+}
+
+impl Certificates {
+    /// Checks that the server's certificate, and the client's if there was one, travelled so.
+    pub(crate) fn check(self, of_server: &Facts) {
+        let is_cached = self == Self::CachedAndKnown;
+        for transfer in
+            [of_server.own_certificate, of_server.peer_certificate].into_iter().flatten()
+        {
+            assert_eq!(transfer.encoded_with.is_some(), is_cached, "{self:?}");
+        }
+    }
 }
 
 /// What rustls does.
