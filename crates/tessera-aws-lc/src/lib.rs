@@ -47,6 +47,11 @@
 //! # drop(provider);
 //! ```
 //!
+//! # SHA-256
+//!
+//! Where the processor has instructions for SHA-256, transcripts and HMAC-SHA-256 run on the crate `sha2`, whose states can be
+//! kept; AWS-LC sets up and cleanses a context for each result. Elsewhere AWS-LC computes them.
+//!
 //! # Features
 //!
 //! `graviola`, on by default: X25519 with a one-time key from the vault runs on Graviola if the
