@@ -12,7 +12,7 @@ use tessera::{
     ClientConfig, ClientConnection, Destination, Event, Output, ReadEvent, ServerConfig,
     ServerConnection,
 };
-use tessera_aws_lc::{KeyCounts, KeysAhead};
+use tessera_aws_lc::{FillStep, KeyCounts, KeysAhead};
 use tessera_harness::{OneRegister, at};
 use tessera_interop::{KeyKind, Pki, SERVER_NAME};
 use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing};
@@ -143,7 +143,7 @@ impl Scene {
             Kind::ForwardSecret(..) => counts.one_time_x25519_ml_kem_768 = 1,
             _ => (),
         }
-        while ahead.fill(counts) {}
+        while ahead.fill(counts) == FillStep::Made {}
         assert_eq!(ahead.len(), counts, "the pool is full");
     }
 

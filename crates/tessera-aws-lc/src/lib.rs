@@ -36,12 +36,12 @@
 //! use std::thread;
 //! use std::time::Duration;
 //!
-//! use tessera_aws_lc::{KeyCounts, provider_with_keys_ahead};
+//! use tessera_aws_lc::{FillStep, KeyCounts, provider_with_keys_ahead};
 //!
 //! let (provider, ahead) = provider_with_keys_ahead();
 //! thread::spawn(move || loop {
 //!     // For a burst of 64 handshakes.
-//!     while ahead.fill(KeyCounts::of_server(64)) {}
+//!     while ahead.fill(KeyCounts::of_server(64)) == FillStep::Made {}
 //!     thread::sleep(Duration::from_millis(20));
 //! });
 //! # drop(provider);
@@ -76,7 +76,7 @@ mod sign;
 use tessera::crypto::{Hybrid, HybridOneTimeKeys, KeyAgreement, Provider, StackDepth, Suite};
 use tessera::wire::{CipherSuite, NamedGroup};
 
-pub use ahead::{KeyCounts, KeysAhead};
+pub use ahead::{FillStep, KeyCounts, KeyKind, KeyUsage, KeysAhead};
 pub use key_rejected::KeyRejected;
 pub use sign::SigningKey;
 

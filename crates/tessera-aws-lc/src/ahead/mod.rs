@@ -1,17 +1,22 @@
 //! Key pairs that are made in idle time, for the handshakes to come.
 
+mod counts;
 mod one_time;
 mod pool;
 mod share;
+mod stock;
 
 use std::time::Duration;
 
 use tessera::crypto::{Hybrid, KeyAgreement, OneTimeKeys};
 use tessera::wire::NamedGroup;
 
+pub use self::counts::{KeyCounts, KeyKind};
+use self::one_time::OneTimeAhead;
+pub use self::pool::{FillStep, KeyUsage};
+use self::share::SharesAhead;
+use self::stock::Stock;
 use crate::{X25519_ML_KEM_768_ONE_TIME, dh, kem, one_time as on_demand};
-use one_time::OneTimeAhead;
-use share::SharesAhead;
 
 pub(crate) static GROUPS: &[&dyn KeyAgreement] =
     &[&X25519_ML_KEM_768, &X25519, &dh::P256, &dh::P384, &ML_KEM_768];
@@ -42,67 +47,48 @@ static ONE_TIME_HYBRID: OneTimeAhead = OneTimeAhead::new(&X25519_ML_KEM_768_ONE_
 #[derive(Debug, Clone, Copy)]
 pub struct KeysAhead(());
 
-/// How many key pairs of a kind are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeyCounts {
-    /// Of X25519, 250 bytes each: each handshake with a key exchange takes one.
-    pub x25519: usize,
-    /// Of ML-KEM-768, 4 kB each: only clients take them.
-    pub ml_kem_768: usize,
-    /// One-time keys of X25519, 150 bytes each, for tickets of a vault.
-    pub one_time_x25519: usize,
-    /// One-time keys of X25519MLKEM768, 3.7 kB each, expanded, for tickets of a vault.
-    pub one_time_x25519_ml_kem_768: usize,
-}
-
-impl KeyCounts {
-    /// None: what is there is wiped at the next [`fill`](KeysAhead::fill).
-    pub const NONE: Self =
-        Self { x25519: 0, ml_kem_768: 0, one_time_x25519: 0, one_time_x25519_ml_kem_768: 0 };
-
-    /// For a server that issues forward-secret tickets: as many handshakes in a burst.
-    #[must_use]
-    pub const fn of_server(burst: usize) -> Self {
-        Self {
-            x25519: burst,
-            ml_kem_768: 0,
-            one_time_x25519: burst,
-            one_time_x25519_ml_kem_768: burst,
-        }
-    }
-
-    /// For a client: as many handshakes in a burst.
-    #[must_use]
-    pub const fn of_client(burst: usize) -> Self {
-        Self { x25519: burst, ml_kem_768: burst, one_time_x25519: 0, one_time_x25519_ml_kem_768: 0 }
-    }
-}
-
 /// How old a key pair may become before it is used.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 impl KeysAhead {
     pub(crate) const THE_PROCESS: Self = Self(());
 
-    /// Makes one key pair that is missing, 6 to 25 µs of work, and wipes those that are too old or too many. Returns whether
-    /// another is missing. Without randomness it makes none, and returns false.
-    pub fn fill(&self, counts: KeyCounts) -> bool {
-        let of_x25519 = X25519.fill(counts.x25519, LIFETIME);
-        let of_ml_kem = ML_KEM_768.fill(counts.ml_kem_768, LIFETIME);
-        let one_time = ONE_TIME_X25519.fill(counts.one_time_x25519, LIFETIME);
-        let hybrid = ONE_TIME_HYBRID.fill(counts.one_time_x25519_ml_kem_768, LIFETIME);
-        of_x25519 | of_ml_kem | one_time | hybrid
+    /// Wipes the key pairs that are too old or too many, and makes one that is missing, 6 to 25 µs of work. The cheapest come
+    /// first.
+    pub fn fill(&self, counts: KeyCounts) -> FillStep {
+        KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(counts.of(*kind), LIFETIME));
+        let is_missing = |kind: &&KeyKind| stock(**kind).len() < counts.of(**kind);
+        match KeyKind::ALL.iter().find(is_missing) {
+            Some(kind) => stock(*kind).make(),
+            None => FillStep::Full,
+        }
     }
 
     /// Returns how many key pairs there are.
     #[must_use]
     pub fn len(&self) -> KeyCounts {
-        KeyCounts {
-            x25519: X25519.len(),
-            ml_kem_768: ML_KEM_768.len(),
-            one_time_x25519: ONE_TIME_X25519.len(),
-            one_time_x25519_ml_kem_768: ONE_TIME_HYBRID.len(),
-        }
+        KeyCounts::each(|kind| stock(kind).len())
+    }
+
+    /// Returns what became of the key pairs of a kind since the process started.
+    #[must_use]
+    pub fn usage(&self, kind: KeyKind) -> KeyUsage {
+        stock(kind).usage()
+    }
+
+    /// Returns this count for each kind that a handshake has asked for since the process started: a kind that no peer uses
+    /// isn't worth making.
+    #[must_use]
+    pub fn kinds_in_use(&self, count: usize) -> KeyCounts {
+        KeyCounts::each(|kind| if stock(kind).usage().is_in_use() { count } else { 0 })
+    }
+}
+
+fn stock(kind: KeyKind) -> &'static dyn Stock {
+    match kind {
+        KeyKind::X25519 => &X25519,
+        KeyKind::MlKem768 => &ML_KEM_768,
+        KeyKind::OneTimeX25519 => &ONE_TIME_X25519,
+        KeyKind::OneTimeX25519MlKem768 => &ONE_TIME_HYBRID,
     }
 }

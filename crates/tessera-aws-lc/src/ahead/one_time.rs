@@ -7,7 +7,8 @@ use tessera::crypto::{
 };
 use tessera::wire::NamedGroup;
 
-use super::pool::Pool;
+use super::pool::{FillStep, KeyUsage, Pool};
+use super::stock::Stock;
 use crate::random::AwsLc;
 
 /// One-time keys, expanded if their kind has that form. A vault that keeps seeds where it could keep them expanded has
@@ -22,17 +23,26 @@ impl OneTimeAhead {
         Self { inner, pool: Pool::new() }
     }
 
-    pub(crate) fn fill(&self, most: usize, lifetime: Duration) -> bool {
-        let make = || self.inner.generate(KeyForm::Expanded, &AwsLc, &mut []);
-        self.pool.fill(most, lifetime, make)
+    fn form(&self) -> KeyForm {
+        if self.inner.expanded_len().is_some() { KeyForm::Expanded } else { KeyForm::Seed }
+    }
+}
+
+impl Stock for OneTimeAhead {
+    fn trim(&self, most: usize, lifetime: Duration) {
+        self.pool.trim(most, lifetime);
     }
 
-    pub(crate) fn len(&self) -> usize {
+    fn make(&self) -> FillStep {
+        self.pool.make(|| self.inner.generate(KeyForm::Expanded, &AwsLc, &mut []))
+    }
+
+    fn len(&self) -> usize {
         self.pool.len()
     }
 
-    fn form(&self) -> KeyForm {
-        if self.inner.expanded_len().is_some() { KeyForm::Expanded } else { KeyForm::Seed }
+    fn usage(&self) -> KeyUsage {
+        self.pool.usage()
     }
 }
 

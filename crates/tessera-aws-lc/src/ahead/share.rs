@@ -5,7 +5,8 @@ use std::time::Duration;
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
 
-use super::pool::Pool;
+use super::pool::{FillStep, KeyUsage, Pool};
+use super::stock::Stock;
 use crate::dh::{DiffieHellman, EphemeralKey as ExchangeKey};
 use crate::kem::{EphemeralKey as KemKey, MlKem};
 
@@ -69,13 +70,23 @@ impl<A: EphemeralKeys> SharesAhead<A> {
     pub(crate) const fn new(inner: &'static A) -> Self {
         Self { inner, keys: Pool::new() }
     }
+}
 
-    pub(crate) fn fill(&self, most: usize, lifetime: Duration) -> bool {
-        self.keys.fill(most, lifetime, || self.inner.generate_ephemeral())
+impl<A: EphemeralKeys> Stock for SharesAhead<A> {
+    fn trim(&self, most: usize, lifetime: Duration) {
+        self.keys.trim(most, lifetime);
     }
 
-    pub(crate) fn len(&self) -> usize {
+    fn make(&self) -> FillStep {
+        self.keys.make(|| self.inner.generate_ephemeral())
+    }
+
+    fn len(&self) -> usize {
         self.keys.len()
+    }
+
+    fn usage(&self) -> KeyUsage {
+        self.keys.usage()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tessera::crypto::{KeyForm, Provider};
 use tessera::wire::NamedGroup;
-use tessera_aws_lc::{KeyCounts, KeysAhead, provider, provider_with_keys_ahead};
+use tessera_aws_lc::{FillStep, KeyCounts, KeyKind, KeysAhead, provider, provider_with_keys_ahead};
 
 const GROUPS: [NamedGroup; 3] =
     [NamedGroup::X25519MLKEM768, NamedGroup::X25519, NamedGroup::MLKEM768];
@@ -16,8 +16,13 @@ fn keys_made_ahead_are_used_once_and_agree_with_the_others() {
     let mut counts = KeyCounts::of_server(4);
     counts.ml_kem_768 = 4;
     assert_eq!(keys.len(), KeyCounts::NONE);
-    fill(keys, counts);
-    assert_eq!(keys.len(), counts);
+    assert_eq!(keys.kinds_in_use(4), KeyCounts::NONE, "before any handshake");
+    for made in 0..16 {
+        let there: usize = KeyKind::ALL.iter().map(|kind| keys.len().of(*kind)).sum();
+        assert_eq!(there, made, "each step makes one");
+        assert_eq!(keys.fill(counts), FillStep::Made);
+    }
+    assert_eq!((keys.fill(counts), keys.len()), (FillStep::Full, counts));
 
     for group in GROUPS {
         agree(&ahead, &provider(), group);
@@ -25,6 +30,7 @@ fn keys_made_ahead_are_used_once_and_agree_with_the_others() {
     }
     // X25519: two as a client, alone and in the hybrid, and two as a server. ML-KEM: two as a client.
     assert_eq!((keys.len().x25519, keys.len().ml_kem_768), (0, 2));
+    assert_eq!(keys.kinds_in_use(4), KeyCounts::of_client(4), "no one-time key was asked for");
 
     let mut seen = HashSet::new();
     let mut id = [0; 16];
@@ -45,6 +51,8 @@ fn keys_made_ahead_are_used_once_and_agree_with_the_others() {
         }
     }
     assert_eq!((keys.len().one_time_x25519, keys.len().one_time_x25519_ml_kem_768), (0, 0));
+    let usage = keys.usage(KeyKind::OneTimeX25519);
+    assert_eq!((usage.made, usage.used, usage.wiped, usage.on_demand), (4, 4, 0, 2));
 
     // A vault that keeps seeds gets seeds.
     fill(keys, counts);
@@ -55,6 +63,7 @@ fn keys_made_ahead_are_used_once_and_agree_with_the_others() {
 
     fill(keys, KeyCounts::NONE);
     assert_eq!(keys.len(), KeyCounts::NONE);
+    assert_eq!(keys.usage(KeyKind::OneTimeX25519).wiped, 4);
     agree(&ahead, &provider(), NamedGroup::X25519MLKEM768);
 }
 
@@ -68,7 +77,7 @@ fn a_bad_share_is_refused() {
 }
 
 fn fill(keys: KeysAhead, counts: KeyCounts) {
-    while keys.fill(counts) {}
+    while keys.fill(counts) == FillStep::Made {}
 }
 
 /// Agrees on a key, with shares that differ each time.
