@@ -11,6 +11,7 @@ use tessera::{ClientConfig, Role, ServerConfig};
 use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
 use tessera_proxy::address::DialAddress;
+use tessera_proxy::keys_ahead;
 use tessera_proxy::stores::{EnvoyPool, SidecarRing, Stores};
 use tessera_webpki::{WebPkiVerifier, dns_names, issuers};
 
@@ -26,7 +27,7 @@ pub(crate) fn for_clients(
     stores: &Stores,
 ) -> Result<Checked<ServerConfig>, ProgramError> {
     let own = own_credential(&edge.proxy)?;
-    let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![own]);
+    let mut config = ServerConfig::new(keys_ahead::provider(&[]), vec![own]);
     config.certificate_codecs = tessera_compression::codecs();
     config.handshake_timeout = edge.limits.handshake;
     config.protocols = http();
@@ -64,10 +65,10 @@ pub(crate) fn for_peers(
     )?;
     check_peers_certificate(section, &verifier, &own.chain)?;
     let verifier = Arc::new(trust::remembering(verifier)?);
-    let mut server = ServerConfig::new(tessera_aws_lc::provider(), vec![own.clone()]);
+    let mut server = ServerConfig::new(keys_ahead::provider(&[]), vec![own.clone()]);
     server.client_authentication = ClientAuthentication::Required(verifier.clone());
     server.protocols = vec![b"h2".to_vec()];
-    let mut client = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+    let mut client = ClientConfig::new(keys_ahead::provider(&[]), verifier);
     client.credentials = vec![own];
     client.protocols = vec![b"h2".to_vec()];
     Ok((server.checked()?, client.checked()?))
@@ -116,7 +117,7 @@ fn to_instances(
     let setting = format!("[service.{name}] ca");
     let verifier = trust::roots(SettingFile { setting: &setting, path: ca })?;
     let verifier = Arc::new(trust::remembering(verifier)?);
-    let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+    let mut config = ClientConfig::new(keys_ahead::provider(&[]), verifier);
     config.protocols = protocols;
     Ok(config.checked()?)
 }

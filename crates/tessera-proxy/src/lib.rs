@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`address`] | addresses to listen on and to connect to, in text form |
 //! | [`socket`] | a TCP or Unix socket, and its peer |
+//! | [`keys_ahead`] | key pairs made in idle time, for the handshakes to come |
 //! | [`listen`] | listening: TCP, Unix, sockets that a supervisor passes |
 //! | [`gate`] | admission: limits on all connections and on each address, time-outs, the rate of new connections |
 //! | [`dial`] | connecting: every address of a name in turn, within one deadline |
@@ -44,6 +45,7 @@ pub mod gate;
 pub mod grpc;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod keys_ahead;
 pub mod listen;
 pub mod logging;
 pub mod process;

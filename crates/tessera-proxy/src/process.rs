@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 use crate::address::ListenAddress;
 use crate::admin::{self, Condition, Health, Metrics, Routes};
 use crate::confine::{Confinement, explain};
+use crate::keys_ahead::KeyFiller;
 use crate::listen::{InheritedSockets, ListenOptions, Listener};
 use crate::logging::{self, LogFormat, LogOptions};
 use crate::service::Supervisor;
@@ -58,6 +59,9 @@ impl<'a> StartContext<'a> {
 pub trait RunningProduct: Send + Sync + 'static {
     /// The condition of readiness, as operators read it: `tunnels`.
     const CONDITION: &'static str;
+
+    /// Whether its configurations use the provider of [`keys_ahead`](crate::keys_ahead), so that a filler is worth it.
+    const TAKES_KEYS_AHEAD: bool = false;
 
     /// Logs where it listens.
     fn log_addresses(&self);
@@ -119,8 +123,10 @@ pub fn run<R: RunningProduct>(
         for name in inherited.names() {
             tracing::warn!("the socket {name} was handed over, but no `listen` names it");
         }
+        let keys = R::TAKES_KEYS_AHEAD.then(|| KeyFiller::start(&metrics));
         let admin = Admin { listener: admin, metrics, health, routes: product.routes() };
-        serve(product, &options, admin, ready, hangups, &supervisor, asked).await
+        let status = Status { product: product.clone(), keys, supervisor: &supervisor };
+        serve(product, &options, admin, ready, hangups, &status, asked).await
     });
     supervisor.finish();
     log.finish();
@@ -134,7 +140,7 @@ async fn serve<R: RunningProduct>(
     admin: Admin,
     ready: Condition,
     hangups: Hangups,
-    supervisor: &Supervisor,
+    status: &Status<'_, R>,
     asked: impl Future<Output = ()>,
 ) -> Result<(), ProgramError> {
     product.log_addresses();
@@ -143,11 +149,13 @@ async fn serve<R: RunningProduct>(
         tracing::info!(%address, "serving metrics and health");
     }
     ready.holds();
-    supervisor.ready(&product.status());
+    status.ready();
+    let supervisor = status.supervisor;
 
     tokio::select! {
         () = asked => (),
-        never = reload_on(hangups, &product, &options.confinement, supervisor) => match never {},
+        never = reload_on(hangups, &product, &options.confinement, status) => match never {},
+        never = status.keep_current() => match never {},
         never = supervisor.keep_alive() => match never {},
         never = admin.serve() => match never {},
     }
@@ -173,11 +181,11 @@ async fn reload_on<R: RunningProduct>(
     mut hangups: Hangups,
     product: &Arc<R>,
     confinement: &Confinement,
-    supervisor: &Supervisor,
+    status: &Status<'_, R>,
 ) -> Infallible {
     loop {
         hangups.next().await;
-        supervisor.reloading();
+        status.supervisor.reloading();
         let shared = product.clone();
         let reload = move || files::within(files::RELOAD_LIMIT, || shared.reload());
         let reloaded = spawn_blocking(reload).await;
@@ -188,7 +196,38 @@ async fn reload_on<R: RunningProduct>(
             let file = error.file().map(|path| path.display().to_string());
             tracing::error!(file, "not reloaded, the earlier configuration stays in use: {error}");
         }
-        supervisor.ready(&product.status());
+        status.ready();
+    }
+}
+
+/// The status line of a process.
+struct Status<'s, R> {
+    product: Arc<R>,
+    keys: Option<KeyFiller>,
+    supervisor: &'s Supervisor,
+}
+
+impl<R: RunningProduct> Status<'_, R> {
+    fn line(&self) -> String {
+        let keys = self.keys.as_ref().and_then(KeyFiller::status);
+        [Some(self.product.status()), keys].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    fn ready(&self) {
+        self.supervisor.ready(&self.line());
+    }
+
+    /// Updates the line every ten seconds, if it changed.
+    async fn keep_current(&self) -> Infallible {
+        let mut last = self.line();
+        loop {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            let line = self.line();
+            if line != last {
+                self.supervisor.status(&line);
+                last = line;
+            }
+        }
     }
 }
 

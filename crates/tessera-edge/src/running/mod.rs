@@ -299,6 +299,7 @@ impl RunningEdge {
 
 impl RunningProduct for RunningEdge {
     const CONDITION: &'static str = "listeners";
+    const TAKES_KEYS_AHEAD: bool = true;
 
     fn log_addresses(&self) {
         for (listener, address) in &self.addresses {

@@ -7,6 +7,7 @@ use tessera::auth::Credential;
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::{ProgramError, SettingFile, credential, trust};
+use tessera_proxy::keys_ahead;
 
 use crate::config::Sbi;
 use crate::names::Fqdn;
@@ -19,7 +20,7 @@ pub fn connector(sbi: &Sbi) -> Result<Option<Checked<ClientConfig>>, ProgramErro
     let Some(ca) = &sbi.ca else { return Ok(None) };
     let roots = trust::roots(SettingFile { setting: "[sbi] ca", path: ca })?;
     let roots = trust::remembering(roots)?;
-    let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(roots));
+    let mut config = ClientConfig::new(keys_ahead::provider(&[]), Arc::new(roots));
     config.protocols = protocols();
     config.credentials = own(sbi)?.into_iter().collect();
     config.certificate_codecs = tessera_compression::codecs();
@@ -42,7 +43,7 @@ pub fn is_same(one: &Option<Checked<ClientConfig>>, other: &Option<Checked<Clien
 /// If a file can't be read or is invalid.
 pub fn listener(sbi: &Sbi) -> Result<Option<Checked<ServerConfig>>, ProgramError> {
     let Some(own) = own(sbi)? else { return Ok(None) };
-    let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![own]);
+    let mut config = ServerConfig::new(keys_ahead::provider(&[]), vec![own]);
     config.protocols = protocols();
     config.certificate_codecs = tessera_compression::codecs();
     if let (Some(ca), true) = (&sbi.ca, sbi.client_certificates.unwrap_or(sbi.ca.is_some())) {

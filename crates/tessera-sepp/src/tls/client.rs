@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tessera::ClientConfig;
 use tessera::resume::Continuation;
 use tessera_kit::ProgramError;
+use tessera_proxy::keys_ahead;
 use tessera_tokio::Connector;
 
 use super::server::{Parts, TICKETS, groups};
@@ -48,7 +49,7 @@ impl Parts<'_> {
         let (known, associations) = (self.standing.known(), self.standing.associations());
         let name = peer.fqdn.clone();
         let verifier = SeppVerifier::of_server(known.clone(), listener, associations.clone(), name);
-        let provider = tessera_aws_lc::provider();
+        let provider = keys_ahead::provider(&[]);
         let groups = groups(&provider);
         let mut config = ClientConfig::new(provider, Arc::new(verifier));
         config.groups = groups;

@@ -8,6 +8,7 @@ use tessera::handshake::ClientAuthentication;
 use tessera::resume::{OneTimeKeyGuard, ReplayGuard, SingleUseRegister};
 use tessera::wire::{NamedGroup, TicketRequest};
 use tessera_kit::ProgramError;
+use tessera_proxy::keys_ahead;
 use tessera_proxy::stores::Stores;
 
 use super::chooser::Choices;
@@ -55,7 +56,7 @@ impl Parts<'_> {
 
     /// Builds a configuration with only full handshakes, with certificates of both sides.
     fn server(&self, verifier: SeppVerifier) -> ServerConfig {
-        let provider = tessera_aws_lc::provider();
+        let provider = keys_ahead::provider(&[]);
         let groups = groups(&provider);
         let mut config = ServerConfig::new(provider, vec![self.own.credential.clone()]);
         config.groups = groups;

@@ -7,7 +7,8 @@ mod server;
 
 use tessera::crypto::Provider;
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera_kit::{ProgramError, names};
+use tessera_kit::ProgramError;
+use tessera_proxy::keys_ahead;
 
 use crate::config::End;
 
@@ -17,7 +18,7 @@ pub use server::server;
 
 impl End<'_> {
     fn provider(&self) -> Provider {
-        names::provider(self.groups)
+        keys_ahead::provider(self.groups)
     }
 
     /// Replaces the provider's choice with the section's, if it has one.

@@ -1,0 +1,66 @@
+//! How busy the runtime is.
+
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Handle, RuntimeMetrics};
+
+/// The time that the runtime's workers were busy, since it was last asked.
+pub(super) struct RuntimeLoad {
+    runtime: RuntimeMetrics,
+    /// When it was asked, and how long the workers had been busy by then, in sum.
+    last: (Instant, Duration),
+}
+
+impl RuntimeLoad {
+    pub(super) fn of(runtime: &Handle) -> Self {
+        let runtime = runtime.metrics();
+        let last = (Instant::now(), busy(&runtime));
+        Self { runtime, last }
+    }
+
+    /// Whether its workers were idle for at least half of the time since the last call.
+    pub(super) fn is_idle(&mut self) -> bool {
+        let now = (Instant::now(), busy(&self.runtime));
+        let (elapsed, spent) = (now.0 - self.last.0, now.1.saturating_sub(self.last.1));
+        self.last = now;
+        let workers = u32::try_from(self.runtime.num_workers()).unwrap_or(u32::MAX);
+        is_idle(elapsed, spent, workers)
+    }
+}
+
+fn busy(runtime: &RuntimeMetrics) -> Duration {
+    (0..runtime.num_workers()).map(|worker| runtime.worker_total_busy_duration(worker)).sum()
+}
+
+fn is_idle(elapsed: Duration, spent: Duration, workers: u32) -> bool {
+    spent.saturating_mul(2) <= elapsed.saturating_mul(workers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_is_idle_if_half_of_its_workers_time_is_left() {
+        let ms = Duration::from_millis;
+        assert!(is_idle(ms(100), ms(50), 1));
+        assert!(!is_idle(ms(100), ms(51), 1));
+        assert!(is_idle(ms(100), ms(100), 2));
+        assert!(!is_idle(ms(100), ms(101), 2));
+    }
+
+    #[test]
+    fn a_busy_worker_is_seen() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let task = runtime.spawn(async {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_millis(300) {
+                tokio::task::yield_now().await;
+            }
+        });
+        runtime.block_on(task).unwrap();
+        let busy = busy(&runtime.metrics());
+        assert!(busy >= Duration::from_millis(150), "{busy:?}");
+    }
+}
