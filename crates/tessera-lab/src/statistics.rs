@@ -13,8 +13,13 @@ pub(crate) struct Median {
 impl Median {
     /// Returns the median of some samples; `None` without any.
     pub(crate) fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let Summary { median: value, interval, .. } = Summary::of(samples)?;
-        Some(Self { value, interval })
+        Summary::of(samples).map(Self::from)
+    }
+
+    /// Returns it in another unit.
+    pub(crate) fn divided_by(&self, divisor: f64) -> Self {
+        let interval = self.interval.map(|(low, high)| (low / divisor, high / divisor));
+        Self { value: self.value / divisor, interval }
     }
 
     /// Returns the longer way from the median to an end of the interval.
@@ -28,6 +33,12 @@ impl Median {
             (Some((_, most)), Some((least, _))) => most < least,
             _ => self.value < other.value,
         }
+    }
+}
+
+impl From<Summary> for Median {
+    fn from(Summary { median: value, interval, .. }: Summary) -> Self {
+        Self { value, interval }
     }
 }
 

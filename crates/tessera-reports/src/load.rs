@@ -17,6 +17,9 @@ pub struct Cell<H> {
     pub kind: Kind,
     /// How many users reconnect repeatedly, or how many connections come back once.
     pub users: usize,
+    /// Which of the storms of this size, from 1: each runs several times. 1 for users.
+    #[serde(default = "first")]
+    pub round: usize,
     /// The round-trip time, in milliseconds.
     pub rtt_ms: f64,
     /// How many reconnections each of them makes.
@@ -63,6 +66,11 @@ impl<H> Cell<H> {
         let asked = self.users.saturating_mul(self.reconnections) as u64;
         asked > 0 && self.failed.saturating_mul(1_000) <= asked
     }
+}
+
+/// Reports of one round don't number it.
+fn first() -> usize {
+    1
 }
 
 named! {

@@ -52,8 +52,13 @@ fn check_memory(cell: &Value, users: f64, connections: f64) {
 #[test]
 fn the_report_of_loads_has_every_cell_and_every_field() {
     let rows = "--rows=c/psk-dhe/x25519/,e/0rtt-fs/none/x25519mlkem768";
-    let report =
-        report(&[rows, "--users", "1,3", "--storms", "4", "--reconnections", "2", "--seed", "7"]);
+    let report = report(
+        &[
+            &[rows, "--users", "1,3", "--storms", "4", "--rounds", "2"][..],
+            &["--reconnections", "2", "--seed", "7"],
+        ]
+        .concat(),
+    );
     assert_eq!(report["experiment"], "load");
     assert_eq!(report["seed"], 7);
     assert_eq!(report["link"], "loopback");
@@ -63,13 +68,35 @@ fn the_report_of_loads_has_every_cell_and_every_field() {
     let cells = report["cells"].as_array().expect("cells");
     let loads: Vec<_> = cells
         .iter()
-        .map(|cell| (cell["option"].as_str(), cell["kind"].as_str(), cell["users"].as_u64()))
+        .map(|cell| {
+            let number = |field: &str| cell[field].as_u64().expect(field);
+            let text = |field: &str| cell[field].as_str().expect(field);
+            (text("option"), text("kind"), number("users"), number("round"))
+        })
         .collect();
-    let of = |option| {
-        [("users", 1), ("users", 3), ("storm", 4)]
-            .map(|(kind, users)| (Some(option), Some(kind), Some(users)))
-    };
-    assert_eq!(loads, [of("c"), of("e")].concat());
+    assert_eq!(
+        loads,
+        [
+            ("c", "users", 1, 1),
+            ("c", "users", 3, 1),
+            ("e", "users", 1, 1),
+            ("e", "users", 3, 1),
+            ("c", "storm", 4, 1),
+            ("e", "storm", 4, 1),
+            // Each round begins with another row.
+            ("e", "storm", 4, 2),
+            ("c", "storm", 4, 2),
+        ]
+    );
+    let storms = report["storms"].as_array().expect("storms");
+    let rounds: Vec<_> =
+        storms.iter().map(|it| (it["option"].as_str(), it["rounds"].as_u64())).collect();
+    assert_eq!(rounds, [(Some("c"), Some(2)), (Some("e"), Some(2))]);
+    for storm in storms {
+        let tls = &storm["server_tls_us_per_connection"];
+        assert!(tls["median"].as_f64() > Some(0.0) && tls["samples"] == 2, "{storm}");
+        assert!(tls["interval"].is_null(), "two rounds have none: {storm}");
+    }
     for cell in cells {
         let number =
             |field: &str| cell[field].as_f64().unwrap_or_else(|| panic!("{field}: {cell}"));
@@ -120,7 +147,7 @@ fn the_report_of_loads_has_every_cell_and_every_field() {
 /// Each way is what its name claims: the client checks each connection, and the server that early data is early.
 #[test]
 fn no_way_fails_in_a_storm() {
-    let report = report(&["--storms", "2"]);
+    let report = report(&["--storms", "2", "--rounds", "1"]);
     let cells = report["cells"].as_array().expect("cells");
     let options = ["a", "a", "b", "c", "c", "d", "d", "d'", "d'", "e", "e", "e", "e", "e", "e"];
     let found: Vec<_> = cells.iter().map(|cell| cell["option"].as_str().expect("option")).collect();

@@ -14,13 +14,16 @@ use crate::registration::LOCAL_BREAKOUT;
 /// # Errors
 /// A description of what is wrong.
 pub(super) fn check(cell: &Cell, reconnections: usize) -> Result<String, String> {
-    let Cell { variant, kind, users, rtt_ms, failed, .. } = cell;
-    let name = format!("{} of {users} at {rtt_ms} ms, {}", kind.name(), variant.key());
-    let wanted = match kind {
-        Kind::Users => reconnections,
-        Kind::Storm => 1,
+    let Cell { variant, kind, users, round, rtt_ms, failed, .. } = cell;
+    let name =
+        format!("{} of {users} at {rtt_ms} ms, {}, round {round}", kind.name(), variant.key());
+    let (wanted, rounds) = match kind {
+        Kind::Users => (reconnections, 1),
+        Kind::Storm => (1, MOST_ROUNDS),
     };
-    let is_load = (1..=MOST_USERS).contains(users) && (0.0..=MOST_RTT_MS).contains(rtt_ms);
+    let is_load = (1..=MOST_USERS).contains(users)
+        && (1..=rounds).contains(round)
+        && (0.0..=MOST_RTT_MS).contains(rtt_ms);
     if !grid::is_of_the_grid(variant) || !is_load {
         return Err(format!("there is no cell {name}"));
     }
@@ -75,6 +78,8 @@ pub(crate) fn check_cell(cell: &Cell) -> CheckResult {
 
 /// More connections have no ports.
 const MOST_USERS: usize = 65_535;
+/// No run has more.
+const MOST_ROUNDS: usize = 99;
 /// A link's round-trip time is at most a minute.
 const MOST_RTT_MS: f64 = 60_000.0;
 /// More connections than a load has ports for, many times over.
@@ -103,6 +108,7 @@ mod tests {
             variant: variants::all()[0],
             kind,
             users,
+            round: 1,
             rtt_ms: 33.0,
             reconnections,
             failed: 0,
@@ -127,6 +133,8 @@ mod tests {
         let of = |cell: &Cell| check(cell, 20);
         let (users, storm) = (cell(Kind::Users, 5, 20), cell(Kind::Storm, 1_000, 1));
         assert_ne!(of(&users).unwrap(), of(&storm).unwrap());
+        let second = Cell { round: 2, ..storm.clone() };
+        assert_ne!(of(&storm).unwrap(), of(&second).unwrap());
         let why_failed = [("silence".to_owned(), 10)].into();
         let some_failed =
             Cell { failed: 10, why_failed, response_us: histogram(990), ..storm.clone() };
@@ -137,6 +145,9 @@ mod tests {
             (Cell { variant: etcd, ..users.clone() }, "there is no cell"),
             (Cell { rtt_ms: 1e9, ..users.clone() }, "there is no cell"),
             (Cell { users: 0, ..users.clone() }, "there is no cell"),
+            (Cell { round: 2, ..users.clone() }, "there is no cell"),
+            (Cell { round: 0, ..storm.clone() }, "there is no cell"),
+            (Cell { round: 100, ..storm.clone() }, "there is no cell"),
             (cell(Kind::Users, 5, 19), "19 reconnections per user, not 20"),
             (cell(Kind::Storm, 5, 20), "20 reconnections per user, not 1"),
             (Cell { users: usize::MAX, ..users.clone() }, "there is no cell"),

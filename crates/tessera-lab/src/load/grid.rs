@@ -14,35 +14,50 @@ pub(super) struct Plan {
     pub(super) variant: Variant,
     pub(super) kind: Kind,
     pub(super) users: usize,
+    /// From 1.
+    pub(super) round: usize,
     pub(super) reconnections: usize,
     /// The round-trip time.
     pub(super) rtt: Duration,
 }
 
 impl Plan {
-    /// Returns all cells that the options select: for each round-trip time each variant under each load, before the
-    /// next variant. The suite is the paper's, and one-time keys are in the server's memory.
+    /// Returns all cells that the options select, for each round-trip time: each variant with each number of users, before
+    /// the next variant; then the storms of each size, round by round, each variant once in a round. Each round begins with
+    /// another variant, so that none is always the first, or always after the same one. The suite is the paper's, and
+    /// one-time keys are in the server's memory.
     pub(super) fn all(options: &Options) -> Vec<Self> {
         let variants: Vec<_> =
             variants::all().into_iter().filter(|variant| is_wanted(options, variant)).collect();
-        let at = |rtt: Duration| {
+        let mut plans = Vec::new();
+        for rtt in options.all_rtts() {
             let is_at = |kind| options.rtts(kind).contains(&rtt);
-            let users = options.users.iter().filter(move |_| is_at(Kind::Users));
-            let storms = options.storms.iter().filter(move |_| is_at(Kind::Storm));
-            let users = users.map(|users| (Kind::Users, *users, options.reconnections));
-            let loads: Vec<_> = users.chain(storms.map(|users| (Kind::Storm, *users, 1))).collect();
-            variants.iter().flat_map(move |variant| {
-                let of = |(kind, users, reconnections)| Self {
+            for variant in variants.iter().filter(|_| is_at(Kind::Users)) {
+                plans.extend(options.users.iter().map(|users| Self {
                     variant: *variant,
-                    kind,
-                    users,
-                    reconnections,
+                    kind: Kind::Users,
+                    users: *users,
+                    round: 1,
+                    reconnections: options.reconnections,
                     rtt,
-                };
-                loads.clone().into_iter().map(of).collect::<Vec<_>>()
-            })
-        };
-        options.all_rtts().into_iter().flat_map(at).collect()
+                }));
+            }
+            for users in options.storms.iter().filter(|_| is_at(Kind::Storm)) {
+                for round in 1..=options.rounds {
+                    let mut order = variants.clone();
+                    order.rotate_left((round - 1) % variants.len().max(1));
+                    plans.extend(order.into_iter().map(|variant| Self {
+                        variant,
+                        kind: Kind::Storm,
+                        users: *users,
+                        round,
+                        reconnections: 1,
+                        rtt,
+                    }));
+                }
+            }
+        }
+        plans
     }
 
     /// The same in milliseconds, as reports have it.
@@ -80,6 +95,7 @@ mod tests {
             users: vec![1, 5],
             reconnections: 20,
             storms: vec![1_000],
+            rounds: 1,
             rtts: Some(vec![Duration::ZERO]),
             modes: Mode::ALL.to_vec(),
             rows: rows.iter().map(|row| (*row).to_owned()).collect(),
@@ -107,9 +123,26 @@ mod tests {
     }
 
     #[test]
+    fn storms_run_in_rounds_each_of_which_begins_with_another_row() {
+        let all = options(&["b/psk-only", "a/full"]);
+        let plans = Plan::all(&Options { users: vec![], rounds: 4, storms: vec![9, 5], ..all });
+        let of = |users, round| -> Vec<_> {
+            let plans = plans.iter().filter(|plan| (plan.users, plan.round) == (users, round));
+            plans.map(|plan| plan.variant.option.letter()).collect()
+        };
+        let rounds: Vec<_> = plans.iter().map(|plan| (plan.users, plan.round)).collect();
+        assert!(rounds.is_sorted_by_key(|(users, round)| (9 - users, *round)), "{rounds:?}");
+        for users in [9, 5] {
+            let orders = [1, 2, 3, 4].map(|round| of(users, round).concat());
+            assert_eq!(orders, ["aab", "aba", "baa", "aab"]);
+        }
+    }
+
+    #[test]
     fn rows_are_chosen_by_parts_of_their_names() {
         let plans = Plan::all(&options(&["a/full/x25519mlkem768", "/none/x25519/psk_ke"]));
-        let keys: Vec<_> = plans.iter().step_by(3).map(|plan| plan.variant.key()).collect();
+        let users = plans.iter().filter(|plan| plan.kind == Kind::Users);
+        let keys: Vec<_> = users.step_by(2).map(|plan| plan.variant.key()).collect();
         assert_eq!(
             keys,
             [

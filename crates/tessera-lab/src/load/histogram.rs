@@ -24,6 +24,16 @@ impl Histogram {
         *self.counts.entry(bucket(time.as_nanos() as f64 / 1e3)).or_default() += 1;
     }
 
+    /// Returns all samples of several.
+    pub(crate) fn together<'h>(all: impl IntoIterator<Item = &'h Self>) -> Self {
+        let mut counts = BTreeMap::new();
+        for (bucket, count) in all.into_iter().flat_map(|it| &it.counts) {
+            let of_bucket: &mut u64 = counts.entry(*bucket).or_default();
+            *of_bucket = of_bucket.saturating_add(*count);
+        }
+        Self { counts }
+    }
+
     /// Returns how many samples there are.
     pub(crate) fn count(&self) -> u64 {
         self.counts.values().copied().fold(0, u64::saturating_add)
@@ -95,6 +105,17 @@ mod tests {
             let found = one.quantile(share).unwrap();
             assert!((found / 134_000.0 - 1.0).abs() < 0.0051, "{found}");
         }
+    }
+
+    #[test]
+    fn histograms_together_have_the_samples_of_each() {
+        let of = |times: &[u64]| {
+            let mut histogram = Histogram::default();
+            times.iter().for_each(|us| histogram.add(Duration::from_micros(*us)));
+            histogram
+        };
+        let both = Histogram::together([&of(&[5, 9_000]), &of(&[5, 7])]);
+        assert_eq!(both, of(&[5, 5, 7, 9_000]));
     }
 
     /// Every bucket that a report can have, up to an hour.

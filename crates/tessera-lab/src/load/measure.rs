@@ -238,6 +238,7 @@ fn cell(plan: &Plan, ran: ClientTotals, counted: ServerTotals, memory: &Memory) 
         variant: plan.variant,
         kind: plan.kind,
         users: plan.users,
+        round: plan.round,
         rtt_ms: plan.rtt_ms(),
         reconnections: plan.reconnections,
         failed: ran.failed,

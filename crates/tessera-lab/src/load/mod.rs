@@ -11,9 +11,11 @@ mod measure;
 mod message;
 mod options;
 pub(crate) mod report;
+pub(crate) mod storms;
 pub(crate) mod table;
 
 use serde_json::json;
+use tessera_reports::Variant;
 
 use self::grid::Plan;
 pub(crate) use self::histogram::Histogram;
@@ -95,9 +97,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
                     cells.push(*cell);
                 }
                 PlanResult::NotRun(reason) => {
-                    let Plan { variant, kind, users, .. } = *plan;
-                    let cell = SkippedCell { variant, kind, users, rtt_ms: plan.rtt_ms(), reason };
-                    let name = terminal::name(&shown, &table::name(&variant, kind, users));
+                    let Plan { variant, kind, users, round, .. } = *plan;
+                    let rtt_ms = plan.rtt_ms();
+                    let cell =
+                        SkippedCell { variant, kind, users, round: Some(round), rtt_ms, reason };
+                    let name = terminal::name(&shown, &table::name(&variant, kind, users, round));
                     screen.line(&format!("{name} not run: {}", cell.reason))?;
                     not_run.push(cell);
                 }
@@ -106,7 +110,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         }
     }
     let growth = report::growth(&cells);
-    let conclusions = [table::growth(&growth), table::memory(&memory)];
+    let storms = storms::summaries(&cells);
+    let conclusions = [table::growth(&growth), table::storms(&storms), table::memory(&memory)];
     for table in conclusions.into_iter().filter_map(Table::unless_empty) {
         screen.line(&terminal::table(&table))?;
     }
@@ -122,6 +127,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         cells,
         memory,
         growth,
+        storms,
         not_run,
     };
     write(&common, &report, SAMPLES, None)?;
@@ -139,16 +145,20 @@ fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
     if !heap::IS_COUNTED {
         return Ok(Vec::new());
     }
-    let mut variants: Vec<_> = plans.iter().map(|plan| plan.variant).collect();
-    variants.dedup();
-    let measured = variants.into_iter().map(components::measure);
+    let mut rows: Vec<Variant> = Vec::new();
+    for plan in plans {
+        if !rows.contains(&plan.variant) {
+            rows.push(plan.variant);
+        }
+    }
+    let measured = rows.into_iter().map(components::measure);
     Ok(measured.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Whether a cell that was measured is a planned one.
 fn is_of(cell: &Cell, plan: &Plan) -> bool {
-    let Cell { variant, kind, users, reconnections, rtt_ms, .. } = *cell;
-    (variant, kind, users, reconnections)
-        == (plan.variant, plan.kind, plan.users, plan.reconnections)
+    let Cell { variant, kind, users, round, reconnections, rtt_ms, .. } = *cell;
+    (variant, kind, users, round, reconnections)
+        == (plan.variant, plan.kind, plan.users, plan.round, plan.reconnections)
         && is_one_time(rtt_ms, plan.rtt_ms())
 }

@@ -18,6 +18,8 @@ pub struct Options {
     pub reconnections: usize,
     /// How many connections come back at once: one cell for each number.
     pub storms: Vec<usize>,
+    /// How often each storm runs. All options have run once before any runs again.
+    pub rounds: usize,
     /// The round-trip times; `None` for [`Options::USERS_RTT`] and [`Options::STORM_RTT`].
     pub rtts: Option<Vec<Duration>>,
     /// The modes to measure.
@@ -39,6 +41,8 @@ impl Options {
     pub const DEFAULT_USERS: [usize; 7] = [1, 5, 10, 20, 50, 100, 1_000];
     /// Connections of a storm.
     pub const DEFAULT_STORMS: [usize; 2] = [1_000, 10_000];
+    /// Rounds of storms: of nine, the second and the eighth enclose the median with 96 % confidence.
+    pub const DEFAULT_ROUNDS: usize = 9;
     /// For users: from Seoul to Tokyo and back. They mostly wait.
     pub const USERS_RTT: Duration = Duration::from_millis(33);
     /// For storms: from Seoul to Los Angeles and back.

@@ -6,6 +6,7 @@ use tessera_reports::{Machine, Variant};
 
 use super::growth;
 use super::histogram::Histogram;
+use super::storms::StormSummary;
 use crate::components::Memory;
 
 /// An experiment with its results.
@@ -22,6 +23,9 @@ pub(crate) struct Report {
     /// The memory of connections, by component; of variants whose stores are in memory.
     pub(crate) memory: Vec<Memory>,
     pub(crate) growth: Vec<Growth>,
+    /// What the storms of each row and size have in common. Reports of single storms don't have it.
+    #[serde(default)]
+    pub(crate) storms: Vec<StormSummary>,
     pub(crate) not_run: Vec<SkippedCell>,
 }
 
@@ -47,6 +51,9 @@ pub(crate) struct SkippedCell {
     pub(crate) variant: Variant,
     pub(crate) kind: Kind,
     pub(crate) users: usize,
+    /// From 1; `None` in a report of single storms.
+    #[serde(default)]
+    pub(crate) round: Option<usize>,
     pub(crate) rtt_ms: f64,
     pub(crate) reason: String,
 }
@@ -85,6 +92,7 @@ mod tests {
             variant: variants::all()[0],
             kind: Kind::Users,
             users,
+            round: 1,
             rtt_ms: 33.0,
             reconnections: 20,
             failed,

@@ -38,8 +38,12 @@ fn link(link: &LinkName) -> CheckResult {
 
 pub(super) fn load(report: &Load) -> CheckResult {
     is_of("load", &report.experiment)?;
-    let cell_name = |cell: &LoadCell| named(&cell.variant, cell.kind, cell.users, cell.rtt_ms);
-    let not_run = report.not_run.iter().map(|it| named(&it.variant, it.kind, it.users, it.rtt_ms));
+    let cell_name =
+        |cell: &LoadCell| named(&cell.variant, cell.kind, cell.users, cell.round, cell.rtt_ms);
+    let not_run = report
+        .not_run
+        .iter()
+        .map(|it| named(&it.variant, it.kind, it.users, it.round.unwrap_or(1), it.rtt_ms));
     once(report.cells.iter().map(cell_name).chain(not_run))?;
     for cell in &report.cells {
         crate::load::finished::check_cell(cell)
@@ -54,10 +58,10 @@ pub(super) fn load(report: &Load) -> CheckResult {
 }
 
 /// Returns the key of a cell of `load`.
-fn named(variant: &Variant, kind: Kind, users: usize, rtt_ms: f64) -> String {
+fn named(variant: &Variant, kind: Kind, users: usize, round: usize, rtt_ms: f64) -> String {
     let kind = match kind {
-        Kind::Users => "users",
-        Kind::Storm => "storm",
+        Kind::Users => "users".to_owned(),
+        Kind::Storm => format!("storm {round}"),
     };
     format!("{kind}/{users}/{rtt_ms}ms/{}", variant.key())
 }

@@ -13,6 +13,7 @@ use super::check;
 use crate::error::{LabError, words};
 use crate::experiment::limits::CheckResult;
 use crate::load::report::{self, Cell as LoadCell, Report as Load};
+use crate::load::storms::{self, Storms};
 use crate::roaming::report::Report as Roaming;
 use crate::traffic::evaluate;
 use crate::traffic::report::Report as Traffic;
@@ -69,6 +70,7 @@ impl Inputs {
                 cell.requests_per_second = cell.requests as f64 / cell.seconds;
             }
             load.growth = report::growth(&load.cells);
+            load.storms = storms::summaries(&load.cells);
             // Runs with several round-trip times repeat it for each, though none is involved.
             let mut seen = HashSet::new();
             load.memory
@@ -138,6 +140,13 @@ pub(super) fn asked(cell: &LoadCell) -> u64 {
 /// Returns the share of the reconnections of a cell of `load` that succeeded.
 pub(super) fn success_of_load(cell: &LoadCell) -> f64 {
     1.0 - cell.failed as f64 / asked(cell) as f64
+}
+
+/// The same of all storms of a row and size.
+pub(super) fn success_of_storms(storms: &Storms<'_>) -> f64 {
+    let all = &storms.all;
+    let failed: u64 = all.iter().map(|cell| cell.failed).sum();
+    1.0 - failed as f64 / all.iter().map(|cell| asked(cell)).sum::<u64>() as f64
 }
 
 /// The same of a cell of `roaming`: its failures have no samples.

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tessera_reports::roaming::{Bytes, CellName, LinkName};
-use tessera_reports::{LinkReport, Verdicts, load, reconnect, roaming};
+use tessera_reports::{LinkReport, Summary, Verdicts, load, reconnect, roaming};
 
 use super::{Cell, Evidence, Letter, Link, Load, Machine, Protection, Setup, Source, Store, Way};
 
@@ -188,34 +188,83 @@ impl Evidence {
         &mut self,
         Report { cells }: Report<load::Cell<Buckets>>,
     ) -> Result<(), EvidenceError> {
+        let mut loads: Vec<(String, Vec<load::Cell<Buckets>>)> = Vec::new();
         for (at, cell) in cells.into_iter().enumerate() {
-            let way = Way::from(cell.variant);
-            let mut load = Load {
-                way,
-                suite: Some(cell.variant.suite.number().to_owned()),
-                storm: cell.kind == load::Kind::Storm,
-                users: cell.users,
-                rtt_ms: cell.rtt_ms,
-                failed: cell.failed,
-                first_accepted_us: None,
-                first_accepted_p99_us: None,
-                server_us: cell.server_cpu_us_per_connection,
-                server_tls_us: cell.server_tls_us_per_connection,
-                tickets: cell.tickets,
-                held_bytes: cell
-                    .vault_bytes
-                    .filter(|_| cell.tickets > 0 && way.option == Letter::E)
-                    .map(|bytes| bytes as f64 / cell.tickets as f64),
-            };
-            let accepted_us = cell.first_accepted_us;
             let place = format!("cells[{at}]");
-            check::load(&place, &load, cell.reconnections as u64, &accepted_us, &self.loads)?;
-            load.first_accepted_us = quantile(&accepted_us, 1, 2);
-            load.first_accepted_p99_us = quantile(&accepted_us, 99, 100);
+            let reconnections = cell.reconnections as u64;
+            check::load(&place, &load_of(&cell), reconnections, &cell.first_accepted_us, &[])?;
+            match loads.iter_mut().find(|(_, rounds)| is_another_round(rounds, &cell)) {
+                Some((_, rounds)) => rounds.push(cell),
+                None => loads.push((place, vec![cell])),
+            }
+        }
+        for (place, mut rounds) in loads {
+            if rounds.iter().any(load::Cell::succeeded) {
+                rounds.retain(load::Cell::succeeded);
+            }
+            let Some(first) = rounds.first() else { continue };
+            let accepted_us = together(&rounds);
+            let median = |number: fn(&load::Cell<Buckets>) -> f64| {
+                Summary::of(rounds.iter().map(number)).map_or(0.0, |it| it.median)
+            };
+            let load = Load {
+                failed: rounds.iter().map(|cell| cell.failed).max().unwrap_or_default(),
+                first_accepted_us: quantile(&accepted_us, 1, 2),
+                first_accepted_p99_us: quantile(&accepted_us, 99, 100),
+                server_us: median(|cell| cell.server_cpu_us_per_connection),
+                server_tls_us: median(|cell| cell.server_tls_us_per_connection),
+                ..load_of(first)
+            };
+            let connections = (first.reconnections as u64).saturating_mul(rounds.len() as u64);
+            check::load(&place, &load, connections, &accepted_us, &self.loads)?;
             self.loads.push(load);
         }
         Ok(())
     }
+}
+
+/// Returns what a cell of `load` shows, without the times.
+fn load_of(cell: &load::Cell<Buckets>) -> Load {
+    let way = Way::from(cell.variant);
+    Load {
+        way,
+        suite: Some(cell.variant.suite.number().to_owned()),
+        storm: cell.kind == load::Kind::Storm,
+        users: cell.users,
+        rtt_ms: cell.rtt_ms,
+        failed: cell.failed,
+        first_accepted_us: None,
+        first_accepted_p99_us: None,
+        server_us: cell.server_cpu_us_per_connection,
+        server_tls_us: cell.server_tls_us_per_connection,
+        tickets: cell.tickets,
+        held_bytes: cell
+            .vault_bytes
+            .filter(|_| cell.tickets > 0 && way.option == Letter::E)
+            .map(|bytes| bytes as f64 / cell.tickets as f64),
+    }
+}
+
+/// Whether a cell is a storm like these, in a round that they lack.
+fn is_another_round(rounds: &[load::Cell<Buckets>], cell: &load::Cell<Buckets>) -> bool {
+    let name = |it: &load::Cell<Buckets>| (it.variant, it.kind, it.users, it.rtt_ms);
+    cell.kind == load::Kind::Storm
+        && rounds.iter().all(|other| name(other) == name(cell) && other.round != cell.round)
+}
+
+/// Returns the accepted requests of all rounds, in ascending order.
+fn together(rounds: &[load::Cell<Buckets>]) -> Buckets {
+    let mut all: Buckets =
+        rounds.iter().flat_map(|cell| cell.first_accepted_us.iter().copied()).collect();
+    all.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    all.dedup_by(|(us, count), (kept, sum)| {
+        let is_same = us == kept;
+        if is_same {
+            *sum = sum.saturating_add(*count);
+        }
+        is_same
+    });
+    all
 }
 
 impl From<LinkName> for Link {

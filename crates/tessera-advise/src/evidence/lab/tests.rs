@@ -187,6 +187,38 @@ fn a_report_of_load_is_evidence_of_storms() {
 }
 
 #[test]
+fn the_rounds_of_a_storm_are_one_load_with_their_median() {
+    let mut report = load();
+    let rounds = [30.0, 90.0, 40.0, 1.0].into_iter().zip(1..).map(|(us, round)| {
+        let mut cell = report["cells"][0].clone();
+        cell["round"] = json!(round);
+        cell["server_tls_us_per_connection"] = json!(us);
+        if round == 2 {
+            cell["first_accepted_us"] = json!([[100.0, 400], [200.0, 600]]);
+        }
+        if round == 4 {
+            // It doesn't count: it did little work for too few.
+            cell["failed"] = json!(100);
+            cell["first_accepted_us"] = json!([[100.0, 900]]);
+        }
+        cell
+    });
+    report["cells"] = rounds.collect();
+    let evidence = Evidence::read(&report.to_string()).unwrap();
+    let [load] = evidence.loads.as_slice() else { panic!("{evidence:?}") };
+    assert_eq!((load.failed, load.users, load.server_tls_us), (0, 1000, 40.0));
+    // Of 3,000: 400 at 100 µs, 1,598 at 200 µs.
+    assert_eq!(load.first_accepted_us, Some(200.0));
+    report["cells"][2]["round"] = json!(1);
+    let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
+    assert!(refused.contains("cells[2]"), "{refused}");
+    report["cells"][2]["round"] = json!(3);
+    report["cells"][2]["server_tls_us_per_connection"] = json!(-1.0);
+    let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
+    assert!(refused.contains("cells[2]") && refused.contains("is -1"), "{refused}");
+}
+
+#[test]
 fn without_tickets_the_bytes_of_one_are_unknown() {
     let mut report = load();
     report["cells"][0]["tickets"] = json!(0);

@@ -21,6 +21,11 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = number())]
     storms: Option<Vec<usize>>,
 
+    /// How often each storm runs: all rows run once before any runs again. Of six rounds or more, medians have a 95 %
+    /// confidence interval.
+    #[arg(long, value_name = "N", default_value_t = load::Options::DEFAULT_ROUNDS, value_parser = rounds())]
+    rounds: usize,
+
     /// How often each user reconnects.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number())]
     reconnections: usize,
@@ -47,6 +52,10 @@ pub(crate) struct LoadArguments {
     grid: GridArguments,
 }
 
+fn rounds() -> clap::builder::RangedU64ValueParser<usize> {
+    clap::builder::RangedU64ValueParser::new().range(1..=99)
+}
+
 /// There are no ports for more connections.
 fn number() -> clap::builder::RangedU64ValueParser<usize> {
     clap::builder::RangedU64ValueParser::new().range(1..=50_000)
@@ -54,7 +63,8 @@ fn number() -> clap::builder::RangedU64ValueParser<usize> {
 
 impl From<LoadArguments> for load::Options {
     fn from(arguments: LoadArguments) -> Self {
-        let LoadArguments { users, storms, reconnections, rtt, modes, rows, grid } = arguments;
+        let LoadArguments { users, storms, rounds, reconnections, rtt, modes, rows, grid } =
+            arguments;
         let (users, storms) = match (users, storms) {
             (None, None) => (Self::DEFAULT_USERS.to_vec(), Self::DEFAULT_STORMS.to_vec()),
             (users, storms) => (users.unwrap_or_default(), storms.unwrap_or_default()),
@@ -63,6 +73,7 @@ impl From<LoadArguments> for load::Options {
             users,
             reconnections,
             storms,
+            rounds,
             rtts: rtt,
             modes: modes.into_iter().map(Into::into).collect(),
             rows,

@@ -6,6 +6,7 @@ use tessera_reports::{Continuation, KeyExchange, Letter, OneTimeKey, Variant};
 
 use crate::components::{Kind as Connection, Memory, Side};
 use crate::load::report::Cell as LoadCell;
+use crate::load::storms::{Storms, storms as storms_of};
 use crate::names;
 use crate::numbers::count;
 use crate::page::chart::{Chart, Line};
@@ -175,11 +176,11 @@ pub(super) fn load(inputs: &Inputs) -> String {
             strips: strips.collect(),
         }
     });
-    let cells: Vec<_> = inputs.load.iter().flat_map(|load| &load.cells).collect();
-    on_one_axis(&figures).concat() + &by_users(&cells) + &storms(&cells)
+    let cells = inputs.load.as_ref().map_or_else(Default::default, |load| load.cells.as_slice());
+    on_one_axis(&figures).concat() + &by_users(cells) + &storms(cells)
 }
 
-fn by_users(cells: &[&LoadCell]) -> String {
+fn by_users(cells: &[LoadCell]) -> String {
     let lines = LINES.map(|(name, wanted)| {
         let cells = cells.iter().filter(|it| it.kind == Kind::Users && wanted(&it.variant));
         let mut points: Vec<_> = cells
@@ -200,26 +201,37 @@ fn by_users(cells: &[&LoadCell]) -> String {
     })
 }
 
-fn storms(cells: &[&LoadCell]) -> String {
-    let storms: Vec<_> = cells.iter().filter(|cell| cell.kind == Kind::Storm).collect();
-    let by_variant = storms.chunk_by(|one, other| one.variant == other.variant);
-    let figures = by_variant.filter_map(|cells| {
-        let first = cells.first()?;
-        let strips = cells.iter().map(|cell| {
-            let ms = [0.5, 0.99]
-                .map(|share| known_quantile(&cell.first_accepted_us, share).map(|us| us / 1e3));
-            let key = format!("{}/{}", cell.variant.key(), cell.users);
-            bars(&key, &format!("{} connections", count(cell.users)), &ms)
+fn storms(cells: &[LoadCell]) -> String {
+    let storms = storms_of(cells);
+    let row = |storms: &Storms<'_>| storms.all.first().map(|cell| cell.variant);
+    let figures = storms.chunk_by(|one, other| row(one) == row(other)).filter_map(|sizes| {
+        let strips = sizes.iter().filter_map(|storms| {
+            let first = storms.all.first()?;
+            let name = Name::new(
+                format!("{}/{}", first.variant.key(), first.users),
+                format!("{} connections", count(first.users)),
+            );
+            Some(Strip { name, lanes: [0.5, 0.99].map(|share| lane(storms, share)).into() })
         });
         Some(Figure {
-            title: format!("Storms: {}", names::variant(&first.variant)),
+            title: format!("Storms: {}", names::variant(&row(sizes.first()?)?)),
             unit: "ms until the first byte was accepted",
-            note: "All connections come back at once.",
+            note: "All connections come back at once. A dot is a storm, where it ran several times.",
             lanes: &["median", "99th percentile"],
             strips: strips.collect(),
         })
     });
     on_one_axis(&figures.collect::<Vec<_>>()).concat()
+}
+
+/// Returns a dot for each storm; of a single one, a bar.
+fn lane(storms: &Storms<'_>, share: f64) -> LaneData {
+    let times = storms.measures();
+    let ms = times.filter_map(|it| Some(known_quantile(&it.first_accepted_us, share)? / 1e3));
+    match ms.collect::<Vec<_>>().as_slice() {
+        [ms] => bar(*ms),
+        all => LaneData::of(all.iter().copied()),
+    }
 }
 
 /// How often an observer is right.
@@ -258,11 +270,14 @@ fn strip(cell: &Cell, fields: &[Field]) -> Strip {
 
 /// Returns a bar for each value; for one that is missing, none.
 fn bars(key: &str, name: &str, values: &[Option<f64>]) -> Strip {
-    let bar = |value: f64| LaneData::Bar((value * 10.0).round() / 10.0);
     Strip {
         name: Name::new(key, name),
         lanes: values.iter().map(|value| value.map_or_else(|| LaneData::of([]), bar)).collect(),
     }
+}
+
+fn bar(value: f64) -> LaneData {
+    LaneData::Bar((value * 10.0).round() / 10.0)
 }
 
 /// A chart of the lines that have points, if there are any.

@@ -1,15 +1,18 @@
 //! Many users, storms, growth, and the memory of a connection.
 
+use tessera_reports::Summary;
 use tessera_reports::load::Kind;
 
 use crate::components::{Kind as Connection, Memory};
 use crate::load::Histogram;
 use crate::load::report::Cell as LoadCell;
+use crate::load::storms::{Storms, storms};
 use crate::load::table::{growth as growth_of, memory as memory_of};
 use crate::names;
 use crate::numbers::{count, fixed, plain};
-use crate::results::input::{Inputs, asked, success_of_load};
+use crate::results::input::{Inputs, asked, success_of_load, success_of_storms};
 use crate::results::{numbers, paper};
+use crate::statistics::Median;
 use crate::table::{Cell, Table, cells};
 
 /// Users that reconnect repeatedly.
@@ -44,24 +47,39 @@ pub(super) fn users(inputs: &Inputs) -> Option<Table> {
 /// All connections at once, to a server that was replaced.
 pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(
-        "All connections come back at once. Times in ms since the storm began: p50 / p99 / p99.9 / the longest; what \
-         needs more samples is –. Processor time of the server in µs for each connection. The vault's bytes are \
-         those of the tickets made beforehand.",
-        "option, connections | RTT, ms | success | first byte accepted | response | server | of it TLS | \
-         server's memory, bytes | vault, bytes a ticket",
+        "All connections come back at once. Times in ms since the storm began: the median connection's, and of all \
+         connections p99 / p99.9 / the longest; what needs more samples is –. Processor time of the server in µs for each \
+         connection; its TLS work is also shown as a share of that for (a) in the same round, with the same key exchange or \
+         else X25519. Where storms ran several times, each number is the median of the rounds, ± the longer way to an end of \
+         its 95 % confidence interval. The vault's bytes are those of the tickets made beforehand.",
+        "option, connections | RTT, ms | rounds | success | first byte accepted | of all | response | of all | server | \
+         of it TLS | TLS, of (a)'s | server's memory, bytes | vault, bytes a ticket",
     );
-    for cell in cells_of(inputs, Kind::Storm) {
+    let load = inputs.load.as_ref()?;
+    let ms = |us: Summary| Median::from(us).divided_by(1e3);
+    let tail = |times: fn(&LoadCell) -> &Histogram, storms: &Storms<'_>| {
+        let [_, tail @ ..] = quantiles_of(&Histogram::together(storms.measures().map(times)));
+        tail.join(" / ")
+    };
+    for (storms, summary) in storms(&load.cells).iter().zip(&load.storms) {
+        let share = success_of_storms(storms);
+        let is_bad = storms.all.iter().any(|cell| !cell.succeeded());
+        let bytes = storms.over_rounds(|cell| cell.server_memory_bytes.map(|it| it as f64));
         table.row(
-            format!("{}: {}", names::variant(&cell.variant), count(cell.users)),
+            format!("{}: {}", names::variant(&summary.variant), count(summary.users)),
             cells![
-                plain(cell.rtt_ms),
-                success(cell),
-                quantiles(&cell.first_accepted_us),
-                quantiles(&cell.response_us),
-                cell.server_cpu_us_per_connection,
-                cell.server_tls_us_per_connection,
-                cell.server_memory_bytes,
-                vault_bytes(cell).map(|bytes| fixed(bytes, 0)),
+                plain(summary.rtt_ms),
+                summary.rounds,
+                Cell::from(numbers::success(share)).bad_if(is_bad),
+                summary.first_accepted_us.map(ms),
+                tail(|cell| &cell.first_accepted_us, storms),
+                summary.response_us.map(ms),
+                tail(|cell| &cell.response_us, storms),
+                summary.server_cpu_us_per_connection.map(Median::from),
+                summary.server_tls_us_per_connection.map(Median::from),
+                summary.tls_work_of_full.map(Median::from),
+                bytes.map(|bytes| bytes.median.round() as i64),
+                storms.over_rounds(vault_bytes).map(|bytes| fixed(bytes.median, 0)),
             ],
         );
     }
@@ -118,8 +136,11 @@ fn vault_bytes(cell: &LoadCell) -> Option<f64> {
 }
 
 fn quantiles(times: &Histogram) -> String {
-    let known = [0.5, 0.99, 0.999].map(|share| numbers::known_quantile(times, share));
-    let shown = known.into_iter().chain([times.quantile(1.0)]);
-    let shown: Vec<_> = shown.map(|us| numbers::short(us.map(|us| us / 1e3))).collect();
-    shown.join(" / ")
+    quantiles_of(times).join(" / ")
+}
+
+/// Returns the median, p99, p99.9 and the longest, in ms.
+fn quantiles_of(times: &Histogram) -> [String; 4] {
+    let [median, p99, p999] = [0.5, 0.99, 0.999].map(|it| numbers::known_quantile(times, it));
+    [median, p99, p999, times.quantile(1.0)].map(|us| numbers::short(us.map(|us| us / 1e3)))
 }

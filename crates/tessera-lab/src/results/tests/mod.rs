@@ -186,6 +186,82 @@ fn targets_are_judged_by_the_samples() {
     assert!(targets.rows.iter().all(|row| row.cells[2].text() == "100.00 %"));
 }
 
+/// Returns the report with each storm nine times: from round to round the machine does everything more slowly, and in the
+/// last two the options of a round differ by more.
+fn nine_rounds() -> Value {
+    let mut report = load();
+    let cells = report["cells"].as_array_mut().unwrap();
+    let (storms, mut all): (Vec<_>, Vec<_>) =
+        cells.drain(..).partition(|cell| cell["kind"] == "storm");
+    for round in 1..=9 {
+        for cell in &storms {
+            let mut cell = cell.clone();
+            let slow = f64::from(round);
+            let unlike = if round > 7 && cell["option"] == "e" { 1.1 } else { 1.0 };
+            let us = cell["server_tls_us_per_connection"].as_f64().unwrap();
+            cell["round"] = json!(round);
+            cell["server_tls_us_per_connection"] = json!(us * slow * unlike);
+            all.push(cell);
+        }
+    }
+    report["cells"] = json!(all);
+    report
+}
+
+#[test]
+fn storms_of_several_rounds_are_compared_round_by_round() {
+    let report = nine_rounds().to_string();
+    let inputs = Inputs::of(None, Some(&report), None).unwrap();
+    let table = |wanted: &str| {
+        let found = tables::all(&inputs).into_iter().find(|(name, _)| *name == wanted);
+        found.unwrap().1.unwrap()
+    };
+    // (e) works 100 + 10 · 11 µs, (a) 100 + 10 · 1: of nine ratios, two are a tenth more.
+    let targets = table("targets");
+    let kind = |row: &str| {
+        let row = targets.rows.iter().find(|it| it.names[0].text.starts_with(row)).unwrap();
+        [0, 1].map(|at: usize| row.cells[at].text())
+    };
+    let [single] = &judged(
+        &self::table("targets"),
+        "storm: the server's TLS work, (e) X25519 psk_ke to (a) X25519MLKEM768",
+    )[..] else {
+        panic!("one row")
+    };
+    let [measured, kind_of_work] =
+        kind("storm: the server's TLS work, (e) X25519 psk_ke to (a) X25519MLKEM768");
+    let ratio = single[0].trim_end_matches('×');
+    assert!(measured.starts_with(&format!("{ratio}× ({ratio} to ")), "{measured} {single:?}");
+    assert_eq!(
+        kind_of_work,
+        "the median of its rounds' ratios, of unlike groups, as was asked for"
+    );
+    let [measured, kind_of_times] = kind("storm of 1,000");
+    assert!(measured.starts_with("0.995 round trips (0.995 to 0.995)"), "{measured}");
+    assert_eq!(kind_of_times, "the median of its rounds' differences of medians");
+
+    // The table has medians with their intervals: of nine rounds the fifth, from the second to the eighth.
+    let storm = table("storm").texts("(a) full handshake, X25519: 1,000");
+    let place =
+        |name: &str| columns(&table("storm")).iter().position(|it| *it == name).unwrap() - 1;
+    assert_eq!(storm[place("rounds")], "9");
+    assert_eq!(storm[place("of it TLS")], "500.0±300");
+    assert_eq!(storm[place("TLS, of (a)'s")], "1.000±0.000");
+}
+
+#[test]
+fn a_storm_that_occurs_twice_is_refused() {
+    let mut report = nine_rounds();
+    for cell in report["cells"].as_array_mut().unwrap() {
+        if cell["round"] == 2 {
+            cell["round"] = json!(3);
+        }
+    }
+    let (name, what) = Inputs::of(None, Some(&report.to_string()), None).err().unwrap();
+    assert_eq!(name, "load.json");
+    assert!(what.contains("storm 3/1000/134ms/") && what.contains("occurs twice"), "{what}");
+}
+
 /// Connections that fail take no time and no work: nothing is reached by them.
 #[test]
 fn no_target_is_reached_by_failing() {
