@@ -120,7 +120,7 @@ tlsfuzzer evidence-tlsfuzzer: program
 program:
 	$(CARGO) build --locked --package tessera-cli
 
-## results            docs/results, measured again: almost four hours; needs root; goes on where it stopped; see scripts/results
+## results            docs/results, measured again: more than four hours; needs root; goes on where it stopped; see scripts/results
 results:
 	scripts/results
 

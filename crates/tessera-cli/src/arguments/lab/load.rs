@@ -16,7 +16,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = number())]
     users: Option<Vec<usize>>,
 
-    /// How many connections reconnect at once, separated by commas: a cell for each number [default: 1000,10000, and
+    /// How many connections reconnect at once, separated by commas: a cell for each number and round [default: 1000,5000, and
     /// none where --users is given].
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = number())]
     storms: Option<Vec<usize>>,
