@@ -182,3 +182,14 @@ impl ProgramConnection {
         }
     }
 }
+
+/// Returns how many key pairs of this kind handshakes have asked for, by a process that makes them ahead.
+pub(crate) fn keys_asked_for(metrics: &str, kind: &str) -> u64 {
+    let count = |event: &str| {
+        let series =
+            format!("tessera_keys_ahead_events_total{{kind=\"{kind}\",event=\"{event}\"}} ");
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&series));
+        value.unwrap_or_else(|| panic!("{series} is not in\n{metrics}")).parse::<u64>().unwrap()
+    };
+    count("used") + count("missed")
+}

@@ -61,6 +61,8 @@ async fn the_store_has_no_key_no_session_and_no_state() {
     }
     assert_eq!(&pool.instances[1].planted(&drone.seen)[..], marker, "it has moved along");
     assert!(pool.proxies[0].metric("tessera_edge_moved_keys_total", "") > 0);
+    // Handshakes take key pairs that are made ahead, as far as there are any.
+    assert!(pool.proxies[0].metric("tessera_keys_ahead_events_total", "kind=\"x25519\"") > 0);
     until("the spy has keys", || !known.0.lock().unwrap().is_empty()).await;
     let before = known.0.lock().unwrap().len();
     ring.rotate().await.unwrap();

@@ -2,6 +2,7 @@
 
 use super::world::{HOME, UDM, VISITED, World, answer_to, udm};
 use crate::program::tessera;
+use crate::running::keys_asked_for;
 
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 
@@ -50,6 +51,7 @@ async fn two_processes_agree_relay_report_and_part() {
     ] {
         assert!(metrics.contains(&series), "{series} in\n{metrics}");
     }
+    assert!(keys_asked_for(&metrics, "x25519") > 0, "{metrics}");
     assert!(world.ask(&world.home, "GET", "/healthz").ends_with("ok\n"));
     assert!(world.ask(&world.home, "GET", "/readyz").ends_with("ready\n"));
     let peers = world.ask(&world.visited, "GET", "/peers");

@@ -5,7 +5,9 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
 
 use crate::program::tessera;
-use crate::running::{PATIENCE, ProgramConnection, RunningTunnel, Stage, ask, backend};
+use crate::running::{
+    PATIENCE, ProgramConnection, RunningTunnel, Stage, ask, backend, keys_asked_for,
+};
 
 #[test]
 fn two_tunnels_of_a_file_carry_each_its_own() {
@@ -30,6 +32,12 @@ fn two_tunnels_of_a_file_carry_each_its_own() {
     };
     assert!(metrics.contains(&accepted("a", 2)), "{metrics}");
     assert!(metrics.contains(&accepted("b", 0)), "{metrics}");
+    // Both ends take key pairs that are made ahead, as far as there are any.
+    for kind in ["x25519", "one_time_x25519_ml_kem_768"] {
+        assert!(keys_asked_for(&metrics, kind) > 0, "{kind} in\n{metrics}");
+    }
+    let metrics = stage.ask("clients", "/metrics");
+    assert!(keys_asked_for(&metrics, "ml_kem_768") > 0, "{metrics}");
     for (name, process) in [("servers", servers), ("clients", clients)] {
         assert!(stage.ask(name, "/readyz").starts_with("HTTP/1.1 200"));
         assert_eq!(process.end().code(), Some(0));
