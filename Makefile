@@ -24,7 +24,7 @@ RUN_bench = bench/handshake-cost
 RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
-RUN_tunnel-cost = bench/tunnel-cost all
+RUN_tunnel-cost = bench/tunnel-cost all --aws-lc
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --test spoofing -- --ignored --nocapture
 RUN_sepp-relay = bench/sepp-relay all
@@ -103,7 +103,8 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## throughput         bulk transfers, compared with tokio-rustls; see bench/README.md
 ## connect-rate       connections a second, compared with rustls; see bench/README.md
 ## idle-connections   what idle and hostile connections cost; see bench/README.md
-## tunnel-cost        tunnels, compared with stunnel and HAProxy; needs root; see bench/README.md
+## tunnel-cost        tunnels, compared with stunnel and HAProxy, and with HAProxy on AWS-LC, which it builds; needs root, cmake;
+##                    see bench/README.md
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs, compared with Envoy and nghttpx; needs ENVOY, the program; see bench/README.md

@@ -19,7 +19,7 @@ const LOADS: [(usize, Direction, &str); 4] = [
     (64, Direction::ToServer, "64 streams to the server"),
     (64, Direction::ToClient, "64 streams to the client"),
 ];
-const AIM: Aim = Aim { of_haproxy: 1.0, of_stunnel: 1.0, of_better: true };
+const AIM: Aim = Aim { of_haproxy: 1.0, of_stunnel: 1.0, of_haproxy_aws_lc: 1.0, of_better: true };
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let (rounds, mebibytes) = (options.rounds(5), options.count(1024));

@@ -14,7 +14,8 @@ const AT_ONCE: usize = 1;
 const REQUEST: usize = 100;
 /// Not counted: the first connections allocate.
 const WARM_UP: usize = 100;
-const AIM: Aim = Aim { of_haproxy: 0.67, of_stunnel: 0.5, of_better: false };
+const AIM: Aim =
+    Aim { of_haproxy: 0.67, of_stunnel: 0.5, of_haproxy_aws_lc: 1.0, of_better: false };
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let (rounds, count) = (options.rounds(9), options.count(1000));
@@ -37,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             report.add(proxies.way, "", used.as_secs_f64() * 1e6 / count as f64);
         }
     }
-    report.finish(options.json, Some((&[X25519_PSK_KE], AIM)))
+    report.finish(options.json, Some((&[X25519_PSK_KE, WITHOUT_EARLY_DATA], AIM)))
 }
 
 /// Measures the processor time of this many connections.

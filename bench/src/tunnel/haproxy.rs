@@ -4,8 +4,9 @@ use tessera_interop::SERVER_NAME;
 use tessera_link::End;
 
 use crate::setting::{GROUP, MOST_CONNECTIONS, ResumptionCount, SUITE, Setting};
+use crate::ways::Library;
 
-pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
+pub(crate) fn configuration(end: End, setting: &Setting<'_>, library: Library) -> String {
     let Setting { way, files, listen, connect, told, .. } = setting;
     let ca = &files.ca;
     // One line per connection, when it has ended.
@@ -15,6 +16,11 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
         (true, End::Client) => (LOG, "log-format resumed=%[ssl_bc_is_resumed]"),
     };
     let fast_open = if way.fast_open { "tfo" } else { "" };
+    // Otherwise AWS-LC's client also offers a hybrid. HAProxy 2.6 lacks the key word, and OpenSSL 3.0 offers X25519 first.
+    let curves = match library {
+        Library::OpenSsl => String::new(),
+        Library::AwsLc => format!("curves {GROUP}"),
+    };
     let (bind, server) = match end {
         End::Server => (
             format!(
@@ -28,7 +34,7 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
             String::new(),
             format!(
                 "{fast_open} ssl crt {} ca-file {ca} verify required verifyhost {SERVER_NAME} \
-                 sni str({SERVER_NAME}) ssl-min-ver TLSv1.3 ciphersuites {SUITE}",
+                 sni str({SERVER_NAME}) ssl-min-ver TLSv1.3 ciphersuites {SUITE} {curves}",
                 files.client
             ),
         ),

@@ -12,7 +12,7 @@ use crate::{Failure, load};
 const ECHOED: usize = 4000;
 /// Earlier connections, so that what they allocate is not attributed to idle ones.
 const WARM_UP: usize = 20;
-const AIM: Aim = Aim { of_haproxy: 0.3, of_stunnel: 0.1, of_better: false };
+const AIM: Aim = Aim { of_haproxy: 0.3, of_stunnel: 0.1, of_haproxy_aws_lc: 1.0, of_better: false };
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let (rounds, count) = (options.rounds(3), options.count(1000));

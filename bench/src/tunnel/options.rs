@@ -4,10 +4,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::Failure;
+use crate::ways::Programs;
 
 /// The usage, printed for invalid arguments.
 const USAGE: &str = "tunnel-cost all|pgbench|connections|bulk|idle|many [--program TESSERA] \
-                     [--rounds N] [--count N] [--rtt-ms N] [--json]";
+                     [--haproxy-aws-lc HAPROXY] [--rounds N] [--count N] [--rtt-ms N] [--json]";
 
 /// One of the programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +27,7 @@ impl Bench {
 /// The arguments.
 pub(crate) struct Options {
     pub(crate) benches: Vec<Bench>,
-    /// The program `tessera`; without it only stunnel and HAProxy are compared.
-    pub(crate) program: Option<String>,
+    pub(crate) programs: Programs,
     rounds: Option<usize>,
     count: Option<usize>,
     /// The round trip of the emulated link.
@@ -50,11 +50,20 @@ impl Options {
             _ => return Err(USAGE.into()),
         };
         let rtt = Duration::from_millis(33);
-        let mut options =
-            Self { benches, program: None, rounds: None, count: None, rtt, json: false };
+        let mut options = Self {
+            benches,
+            programs: Programs::default(),
+            rounds: None,
+            count: None,
+            rtt,
+            json: false,
+        };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
-                "--program" => options.program = Some(value(&mut arguments)?),
+                "--program" => options.programs.tessera = Some(value(&mut arguments)?),
+                "--haproxy-aws-lc" => {
+                    options.programs.haproxy_aws_lc = Some(value(&mut arguments)?);
+                }
                 "--rounds" => options.rounds = Some(value(&mut arguments)?),
                 "--count" => options.count = Some(value(&mut arguments)?),
                 "--rtt-ms" => options.rtt = Duration::from_millis(value(&mut arguments)?),

@@ -13,10 +13,23 @@ use crate::options::Options;
 use crate::proxies::Proxies;
 use crate::report::Report;
 use crate::ways::{
-    FAST_OPEN, HAPROXY, HAPROXY_FAST_OPEN, HYBRID, NONE, SPARE, STUNNEL, WITHOUT_EARLY_DATA, Way,
-    X25519, X25519_PSK_KE,
+    FAST_OPEN, HAPROXY, HAPROXY_AWS_LC, HAPROXY_FAST_OPEN, HYBRID, NONE, SPARE, STUNNEL,
+    WITHOUT_EARLY_DATA, Way, X25519, X25519_PSK_KE,
 };
 
+const WAYS: [Way; 11] = [
+    NONE,
+    STUNNEL,
+    HAPROXY,
+    HAPROXY_FAST_OPEN,
+    HAPROXY_AWS_LC,
+    X25519,
+    X25519_PSK_KE,
+    HYBRID,
+    WITHOUT_EARLY_DATA,
+    FAST_OPEN,
+    SPARE,
+];
 /// Processor time can't account for a round trip.
 const NEARLY_ONE: f64 = 0.9;
 
@@ -31,17 +44,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let inside = postgres.address();
     fill(&link, inside)?;
 
-    let mut ways = vec![NONE, STUNNEL, HAPROXY, HAPROXY_FAST_OPEN];
-    if options.program.is_some() {
-        ways.extend([X25519, X25519_PSK_KE, HYBRID, WITHOUT_EARLY_DATA, FAST_OPEN, SPARE]);
-    }
     let mut all = Vec::new();
-    for way in ways {
-        let program = options.program.as_deref();
+    for way in WAYS.into_iter().filter(|way| way.is_there(&options.programs)) {
         // Without a tunnel the client talks to the backend across the link.
         let backend =
             if way == NONE { (link.addresses().server, inside.port()).into() } else { inside };
-        let proxies = Proxies::start(way, &link, backend, &files, program, true)?;
+        let proxies = Proxies::start(way, &link, backend, &files, &options.programs, true)?;
         pgbench(&link, proxies.address, transactions)?;
         all.push(proxies);
     }
@@ -59,7 +67,16 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         proxies.check_resumption((rounds + 1) * transactions)?;
     }
     report.finish(options.json, None)?;
-    saved(&report, rtt, &[(X25519, STUNNEL), (X25519, HAPROXY), (FAST_OPEN, HAPROXY_FAST_OPEN)])
+    saved(
+        &report,
+        rtt,
+        &[
+            (X25519, STUNNEL),
+            (X25519, HAPROXY),
+            (X25519, HAPROXY_AWS_LC),
+            (FAST_OPEN, HAPROXY_FAST_OPEN),
+        ],
+    )
 }
 
 /// Fails unless the first of each pair needs one round trip less than the second.

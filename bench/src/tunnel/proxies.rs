@@ -10,7 +10,7 @@ use tessera_test_peers::{Directory, Process, free_port};
 
 use crate::files::Files;
 use crate::setting::Setting;
-use crate::ways::{Tunnel, Way};
+use crate::ways::{Library, Programs, Tunnel, Way};
 use crate::{Failure, haproxy, stunnel, tessera};
 
 /// A tunnel from the client's end to a backend at the server's.
@@ -30,13 +30,13 @@ struct RunningProxy {
 }
 
 impl Proxies {
-    /// Starts both ends. `program` is the program `tessera`.
+    /// Starts both ends.
     pub(crate) fn start(
         way: Way,
         link: &Link,
         backend: SocketAddr,
         files: &Files,
-        program: Option<&str>,
+        programs: &Programs,
         told: bool,
     ) -> Result<Self, Failure> {
         if way.tunnel == Tunnel::None {
@@ -57,11 +57,19 @@ impl Proxies {
                     let file = directory.write("conf", stunnel::configuration(end, &setting));
                     Process::start_by(spawn, "stunnel", [file])
                 }
-                Tunnel::Haproxy => {
-                    let file = directory.write("conf", haproxy::configuration(end, &setting));
-                    Process::start_by(spawn, "haproxy", ["-db", "-f", &file])
+                Tunnel::Haproxy(library) => {
+                    let text = haproxy::configuration(end, &setting, library);
+                    let file = directory.write("conf", text);
+                    let arguments = ["-db", "-f", &file];
+                    match (library, &programs.haproxy_aws_lc) {
+                        (Library::AwsLc, Some(program)) => {
+                            Process::start_compiled_by(spawn, "haproxy", program, arguments)
+                        }
+                        _ => Process::start_by(spawn, "haproxy", arguments),
+                    }
                 }
                 Tunnel::Tessera(ours) => {
+                    let program = programs.tessera.as_ref();
                     let program = program.ok_or("--program names no tessera")?;
                     let text = tessera::configuration(end, &setting, ours);
                     let file = directory.write("conf", text);
@@ -95,7 +103,7 @@ impl Proxies {
             let told = match self.way.tunnel {
                 Tunnel::None => continue,
                 Tunnel::Stunnel => stunnel::resumed(&end.process.output()),
-                Tunnel::Haproxy => haproxy::resumed(&end.process.output()),
+                Tunnel::Haproxy(_) => haproxy::resumed(&end.process.output()),
                 Tunnel::Tessera(ours) => tessera::resumed(&end.directory, ours)?,
             };
             if told.yes + told.no < connections || told.no > FIRST {

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use crate::files::Files;
 use crate::options::Options;
 use crate::proxies::Proxies;
-use crate::ways::{HAPROXY, STUNNEL, Way};
+use crate::ways::{HAPROXY, HAPROXY_AWS_LC, STUNNEL, Way};
 use crate::{Failure, backend};
 
 /// A machine with a backend.
@@ -29,18 +29,15 @@ impl<'a> Scene<'a> {
         Ok(Self { runtime, link, backend, files: Files::new()?, options })
     }
 
-    /// stunnel, HAProxy, and these of ours if there is a program.
+    /// stunnel, HAProxy, and these of ours, as far as their programs are there.
     pub(crate) fn ways(&self, ours: &[Way]) -> Vec<Way> {
-        let mut ways = vec![STUNNEL, HAPROXY];
-        if self.options.program.is_some() {
-            ways.extend(ours);
-        }
-        ways
+        let ways = [&[STUNNEL, HAPROXY, HAPROXY_AWS_LC], ours].concat();
+        ways.into_iter().filter(|way| way.is_there(&self.options.programs)).collect()
     }
 
     /// Starts both ends; with `told` they log each connection.
     pub(crate) fn start(&self, way: Way, told: bool) -> Result<Proxies, Failure> {
-        let program = self.options.program.as_deref();
-        Proxies::start(way, &self.link, self.backend, &self.files, program, told)
+        let programs = &self.options.programs;
+        Proxies::start(way, &self.link, self.backend, &self.files, programs, told)
     }
 }

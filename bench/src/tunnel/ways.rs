@@ -9,14 +9,32 @@ pub(crate) struct Way {
     pub(crate) fast_open: bool,
 }
 
+/// The programs that are not Debian's.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Programs {
+    /// The program `tessera`; without it only the others are compared.
+    pub(crate) tessera: Option<String>,
+    /// HAProxy on AWS-LC.
+    pub(crate) haproxy_aws_lc: Option<String>,
+}
+
 /// The program, and its way of resuming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tunnel {
     /// No tunnel: the client talks to the backend.
     None,
     Stunnel,
-    Haproxy,
+    Haproxy(Library),
     Tessera(Tessera),
+}
+
+/// The library below HAProxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Library {
+    /// Debian's.
+    OpenSsl,
+    /// AWS-LC, ours: built by scripts/haproxy-aws-lc.
+    AwsLc,
 }
 
 /// The parameters of ours.
@@ -42,7 +60,10 @@ pub(crate) enum Exchange {
 
 pub(crate) const NONE: Way = Way { name: "no tunnel", tunnel: Tunnel::None, fast_open: false };
 pub(crate) const STUNNEL: Way = Way { name: "stunnel", tunnel: Tunnel::Stunnel, fast_open: false };
-pub(crate) const HAPROXY: Way = Way { name: "HAProxy", tunnel: Tunnel::Haproxy, fast_open: false };
+pub(crate) const HAPROXY: Way =
+    Way { name: "HAProxy", tunnel: Tunnel::Haproxy(Library::OpenSsl), fast_open: false };
+pub(crate) const HAPROXY_AWS_LC: Way =
+    Way { name: "HAProxy, AWS-LC", tunnel: Tunnel::Haproxy(Library::AwsLc), fast_open: false };
 pub(crate) const HAPROXY_FAST_OPEN: Way =
     Way { name: "HAProxy, Fast Open", fast_open: true, ..HAPROXY };
 pub(crate) const X25519_PSK_KE: Way = tessera("Tessera, X25519, psk_ke", Exchange::X25519PskKe);
@@ -67,6 +88,15 @@ const fn tessera(name: &'static str, exchange: Exchange) -> Way {
 }
 
 impl Way {
+    /// Whether these programs can be started.
+    pub(crate) fn is_there(&self, programs: &Programs) -> bool {
+        match self.tunnel {
+            Tunnel::Tessera(_) => programs.tessera.is_some(),
+            Tunnel::Haproxy(Library::AwsLc) => programs.haproxy_aws_lc.is_some(),
+            _ => true,
+        }
+    }
+
     /// Whether it is one of ours.
     pub(crate) fn is_ours(&self) -> bool {
         matches!(self.tunnel, Tunnel::Tessera(_))
