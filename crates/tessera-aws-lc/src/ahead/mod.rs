@@ -8,7 +8,7 @@ mod stock;
 
 use std::time::Duration;
 
-use tessera::crypto::{Hybrid, KeyAgreement, OneTimeKeys};
+use tessera::crypto::{Hybrid, KeyAgreement, OneTimeKeys, wipe_stack_below};
 use tessera::wire::NamedGroup;
 
 pub use self::counts::{KeyCounts, KeyKind};
@@ -16,7 +16,7 @@ use self::one_time::OneTimeAhead;
 pub use self::pool::{FillStep, KeyUsage};
 use self::share::SharesAhead;
 use self::stock::Stock;
-use crate::{X25519_ML_KEM_768_ONE_TIME, dh, kem, one_time as on_demand};
+use crate::{STACK_DEPTH, X25519_ML_KEM_768_ONE_TIME, dh, kem, one_time as on_demand};
 
 pub(crate) static GROUPS: &[&dyn KeyAgreement] =
     &[&X25519_ML_KEM_768, &X25519, &dh::P256, &dh::P384, &ML_KEM_768];
@@ -58,10 +58,11 @@ impl KeysAhead {
     pub fn fill(&self, counts: KeyCounts) -> FillStep {
         KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(counts.of(*kind), LIFETIME));
         let is_missing = |kind: &&KeyKind| stock(**kind).len() < counts.of(**kind);
-        match KeyKind::ALL.iter().find(is_missing) {
-            Some(kind) => stock(*kind).make(),
-            None => FillStep::Full,
-        }
+        let Some(kind) = KeyKind::ALL.iter().find(is_missing) else { return FillStep::Full };
+        let step = make(*kind);
+        // As the engine does after a handshake made one.
+        wipe_stack_below(STACK_DEPTH.agreement);
+        step
     }
 
     /// Returns how many key pairs there are.
@@ -82,6 +83,11 @@ impl KeysAhead {
     pub fn kinds_in_use(&self, count: usize) -> KeyCounts {
         KeyCounts::each(|kind| if stock(kind).usage().is_in_use() { count } else { 0 })
     }
+}
+
+#[inline(never)]
+fn make(kind: KeyKind) -> FillStep {
+    stock(kind).make()
 }
 
 fn stock(kind: KeyKind) -> &'static dyn Stock {
