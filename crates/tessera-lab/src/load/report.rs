@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use tessera_reports::load::Kind;
-use tessera_reports::{Machine, Variant};
+use tessera_reports::{Machine, Summary, Variant};
 
 use super::growth;
 use super::histogram::Histogram;
-use super::storms::StormSummary;
 use crate::components::Memory;
 
 /// An experiment with its results.
@@ -42,6 +41,28 @@ pub(crate) struct Growth {
     pub(crate) exponent: f64,
     /// The 95 % confidence interval; `None` with fewer than three numbers of users.
     pub(crate) interval: Option<(f64, f64)>,
+}
+
+/// The storms of one row and size at one round-trip time: those that succeeded, or all if none did. Each summary is of a
+/// number that each of them has: the median of the rounds, with its interval if there are six or more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StormSummary {
+    #[serde(flatten)]
+    pub(crate) variant: Variant,
+    /// How many connections come back at once.
+    pub(crate) users: usize,
+    pub(crate) rtt_ms: f64,
+    /// How many storms these are.
+    pub(crate) rounds: usize,
+    /// Of each storm's median.
+    pub(crate) first_accepted_us: Option<Summary>,
+    /// Of each storm's median.
+    pub(crate) response_us: Option<Summary>,
+    pub(crate) server_cpu_us_per_connection: Option<Summary>,
+    pub(crate) server_tls_us_per_connection: Option<Summary>,
+    /// The server's TLS work, as a share of that for a full handshake in the same round, with the same key exchange; with
+    /// X25519 where this row has none.
+    pub(crate) tls_work_of_full: Option<Summary>,
 }
 
 /// A cell that was not run.

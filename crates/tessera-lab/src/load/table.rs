@@ -4,8 +4,7 @@ use tessera_reports::load::Kind;
 use tessera_reports::{Summary, Variant};
 
 use super::histogram::Histogram;
-use super::report::{Cell, Growth};
-use super::storms::StormSummary;
+use super::report::{Cell, Growth, StormSummary};
 use crate::components::{Components, Memory};
 use crate::names;
 use crate::numbers::{count, fixed, plain};
