@@ -6,13 +6,11 @@ mod pool;
 mod share;
 mod stock;
 
-use std::time::Duration;
-
 use tessera::crypto::{Hybrid, KeyAgreement, OneTimeKeys, wipe_stack_below};
 use tessera::wire::NamedGroup;
 
 pub use self::counts::{KeyCounts, KeyKind};
-use self::one_time::OneTimeAhead;
+use self::one_time::OneTimeKeysAhead;
 pub use self::pool::{FillStep, KeyUsage};
 use self::share::SharesAhead;
 use self::stock::Stock;
@@ -30,9 +28,9 @@ static ML_KEM_768: SharesAhead<kem::MlKem> = SharesAhead::new(&kem::ML_KEM_768);
 static X25519_ML_KEM_768: Hybrid =
     Hybrid { group: NamedGroup::X25519MLKEM768, first: &ML_KEM_768, second: &X25519 };
 
-static ONE_TIME_X25519: OneTimeAhead = OneTimeAhead::new(&on_demand::X25519);
+static ONE_TIME_X25519: OneTimeKeysAhead = OneTimeKeysAhead::new(&on_demand::X25519);
 
-static ONE_TIME_HYBRID: OneTimeAhead = OneTimeAhead::new(&X25519_ML_KEM_768_ONE_TIME);
+static ONE_TIME_HYBRID: OneTimeKeysAhead = OneTimeKeysAhead::new(&X25519_ML_KEM_768_ONE_TIME);
 
 /// The key pairs that [`provider_with_keys_ahead`](crate::provider_with_keys_ahead) takes: ephemeral ones of X25519
 /// and ML-KEM-768, and one-time ones of X25519 and X25519MLKEM768 for a vault.
@@ -41,14 +39,12 @@ static ONE_TIME_HYBRID: OneTimeAhead = OneTimeAhead::new(&X25519_ML_KEM_768_ONE_
 /// that finds none makes its own, as without this. Each is used once, and those that get too old are wiped. A pair costs
 /// the same processor time as one made by a handshake: it is spent earlier.
 ///
-/// **Copies of the process.** Pairs that were made before `fork` are not used in the child. What can't be noticed is that a
+/// **Copies of the process.** Pairs that were made before `fork` are not used in the child, as long as it has another process
+/// id than its parent: in a namespace of its own it may not. What can't be noticed is that a
 /// virtual machine was copied with pairs in its memory: two copies would send the same shares, and an observer who learned
 /// one secret would have both. Don't use this where machines are resumed from a snapshot more than once.
 #[derive(Debug, Clone, Copy)]
 pub struct KeysAhead(());
-
-/// How old a key pair may become before it is used.
-const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 impl KeysAhead {
     pub(crate) const THE_PROCESS: Self = Self(());
@@ -56,7 +52,7 @@ impl KeysAhead {
     /// Wipes the key pairs that are too old or too many, and makes one that is missing, 6 to 25 µs of work. The cheapest come
     /// first.
     pub fn fill(&self, counts: KeyCounts) -> FillStep {
-        KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(counts.of(*kind), LIFETIME));
+        KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(counts.of(*kind)));
         let is_missing = |kind: &&KeyKind| stock(**kind).len() < counts.of(**kind);
         let Some(kind) = KeyKind::ALL.iter().find(is_missing) else { return FillStep::Full };
         let step = make(*kind);

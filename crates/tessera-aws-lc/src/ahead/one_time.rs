@@ -1,26 +1,24 @@
 //! One-time keys that were made ahead.
 
-use std::time::Duration;
-
 use tessera::crypto::{
     AgreementError, KeyForm, NewOneTimeKey, OneTimeKey, OneTimeKeys, Random, RandomFailed,
 };
 use tessera::wire::NamedGroup;
 
-use super::pool::{FillStep, KeyUsage, Pool};
+use super::pool::{FillStep, KeyUsage, LIFETIME, Pool};
 use super::stock::Stock;
 use crate::random::AwsLc;
 
 /// One-time keys, expanded if their kind has that form. A vault that keeps seeds where it could keep them expanded has
 /// its keys made on demand.
-pub(crate) struct OneTimeAhead {
+pub(crate) struct OneTimeKeysAhead {
     inner: &'static dyn OneTimeKeys,
     pool: Pool<NewOneTimeKey>,
 }
 
-impl OneTimeAhead {
+impl OneTimeKeysAhead {
     pub(crate) const fn new(inner: &'static dyn OneTimeKeys) -> Self {
-        Self { inner, pool: Pool::new() }
+        Self { inner, pool: Pool::new(LIFETIME) }
     }
 
     fn form(&self) -> KeyForm {
@@ -28,9 +26,9 @@ impl OneTimeAhead {
     }
 }
 
-impl Stock for OneTimeAhead {
-    fn trim(&self, most: usize, lifetime: Duration) {
-        self.pool.trim(most, lifetime);
+impl Stock for OneTimeKeysAhead {
+    fn trim(&self, most: usize) {
+        self.pool.trim(most);
     }
 
     fn make(&self) -> FillStep {
@@ -46,7 +44,7 @@ impl Stock for OneTimeAhead {
     }
 }
 
-impl OneTimeKeys for OneTimeAhead {
+impl OneTimeKeys for OneTimeKeysAhead {
     fn kind(&self) -> NamedGroup {
         self.inner.kind()
     }

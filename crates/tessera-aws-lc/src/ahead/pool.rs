@@ -1,13 +1,20 @@
 //! A bounded number of key pairs, each of which is used once.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// The key pairs of one kind.
-pub(crate) struct Pool<K>(Mutex<Kept<K>>);
+/// How old a key pair may be when it is used. An older one is wiped at the next call.
+pub(super) const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
-struct Kept<K> {
+/// The key pairs of one kind.
+pub(crate) struct Pool<K> {
+    contents: Mutex<Contents<K>>,
+    /// How old a key pair may be when it is used.
+    lifetime: Duration,
+}
+
+struct Contents<K> {
     /// The oldest first, with the time when it was made.
     keys: VecDeque<(Instant, K)>,
     /// The process that made them: after `fork` both would use the same.
@@ -52,43 +59,49 @@ impl KeyUsage {
 }
 
 impl<K> Pool<K> {
-    pub(crate) const fn new() -> Self {
-        Self(Mutex::new(Kept { keys: VecDeque::new(), process: 0, usage: KeyUsage::NONE }))
+    pub(crate) const fn new(lifetime: Duration) -> Self {
+        let contents = Contents { keys: VecDeque::new(), process: 0, usage: KeyUsage::NONE };
+        Self { contents: Mutex::new(contents), lifetime }
     }
 
-    /// Returns the oldest key pair, if there is one; otherwise the caller makes one.
+    /// Returns the oldest key pair that isn't too old, if there is one; otherwise the caller makes one. Doesn't wait for
+    /// another thread: in a child of `fork` the parent's would hold the lock for ever.
     pub(crate) fn take(&self) -> Option<K> {
-        let mut kept = self.lock();
-        if !kept.keys.is_empty() {
-            kept.is_of(std::process::id());
+        let mut contents = match self.contents.try_lock() {
+            Ok(contents) => contents,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        if !contents.keys.is_empty() {
+            contents.forget_others(std::process::id());
+            contents.wipe_old(self.lifetime);
         }
-        let key = kept.keys.pop_front().map(|(_, key)| key);
+        let key = contents.keys.pop_front().map(|(_, key)| key);
         match key {
-            Some(_) => kept.usage.used += 1,
-            None => kept.usage.on_demand += 1,
+            Some(_) => contents.usage.used += 1,
+            None => contents.usage.on_demand += 1,
         }
         key
     }
 
     /// Drops the key pairs that are too old or too many.
-    pub(crate) fn trim(&self, most: usize, lifetime: Duration) {
-        let now = Instant::now();
-        let mut kept = self.lock();
-        kept.is_of(std::process::id());
-        let is_old = |made: &Instant| now.saturating_duration_since(*made) >= lifetime;
-        while kept.keys.len() > most || kept.keys.front().is_some_and(|(made, _)| is_old(made)) {
-            kept.keys.pop_front();
-            kept.usage.wiped += 1;
+    pub(crate) fn trim(&self, most: usize) {
+        let mut contents = self.lock();
+        contents.forget_others(std::process::id());
+        contents.wipe_old(self.lifetime);
+        while contents.keys.len() > most {
+            contents.keys.pop_front();
+            contents.usage.wiped += 1;
         }
     }
 
     /// Adds a key pair. Handshakes don't wait while it is made.
     pub(crate) fn make<E>(&self, make: impl FnOnce() -> Result<K, E>) -> FillStep {
         let Ok(key) = make() else { return FillStep::Failed };
-        let mut kept = self.lock();
-        kept.is_of(std::process::id());
-        kept.keys.push_back((Instant::now(), key));
-        kept.usage.made += 1;
+        let mut contents = self.lock();
+        contents.forget_others(std::process::id());
+        contents.keys.push_back((Instant::now(), key));
+        contents.usage.made += 1;
         FillStep::Made
     }
 
@@ -100,18 +113,25 @@ impl<K> Pool<K> {
         self.lock().usage
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept<K>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Contents<K>> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K> Kept<K> {
+impl<K> Contents<K> {
     /// Drops what another process made.
-    fn is_of(&mut self, process: u32) {
+    fn forget_others(&mut self, process: u32) {
         if self.process != process {
             self.usage.wiped += self.keys.len() as u64;
             self.keys.clear();
             self.process = process;
+        }
+    }
+
+    fn wipe_old(&mut self, lifetime: Duration) {
+        while self.keys.front().is_some_and(|(made, _)| made.elapsed() >= lifetime) {
+            self.keys.pop_front();
+            self.usage.wiped += 1;
         }
     }
 }
@@ -123,7 +143,11 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3600);
 
     fn filled(count: u32) -> Pool<u32> {
-        let pool = Pool::new();
+        filled_for(LONG, count)
+    }
+
+    fn filled_for(lifetime: Duration, count: u32) -> Pool<u32> {
+        let pool = Pool::new(lifetime);
         for key in 0..count {
             assert_eq!(pool.make(|| Ok::<_, ()>(key)), FillStep::Made);
         }
@@ -140,14 +164,30 @@ mod tests {
     #[test]
     fn keys_too_old_or_too_many_are_dropped_and_counted() {
         let pool = filled(3);
-        pool.trim(3, LONG);
+        pool.trim(3);
         assert_eq!(pool.len(), 3);
-        pool.trim(1, LONG);
+        pool.trim(1);
         assert_eq!(pool.take(), Some(2), "the youngest stays");
         assert_eq!(pool.usage(), KeyUsage { made: 3, used: 1, wiped: 2, on_demand: 0 });
-        let pool = filled(3);
-        pool.trim(3, Duration::ZERO);
+        let pool = filled_for(Duration::ZERO, 3);
+        pool.trim(3);
         assert_eq!((pool.len(), pool.usage().wiped), (0, 3));
+    }
+
+    #[test]
+    fn a_key_too_old_is_not_used_even_if_nothing_fills() {
+        let pool = filled_for(Duration::ZERO, 3);
+        assert_eq!(pool.take(), None);
+        assert_eq!(pool.usage(), KeyUsage { made: 3, used: 0, wiped: 3, on_demand: 1 });
+    }
+
+    #[test]
+    fn a_handshake_does_not_wait_for_the_lock() {
+        let pool = filled(1);
+        let held = pool.lock();
+        assert_eq!(pool.take(), None);
+        drop(held);
+        assert_eq!(pool.take(), Some(0));
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! Key agreements whose ephemeral keys were made ahead.
 
-use std::time::Duration;
-
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
 
-use super::pool::{FillStep, KeyUsage, Pool};
+use super::pool::{FillStep, KeyUsage, LIFETIME, Pool};
 use super::stock::Stock;
 use crate::dh::{DiffieHellman, EphemeralKey as ExchangeKey};
 use crate::kem::{EphemeralKey as KemKey, MlKem};
@@ -68,13 +66,13 @@ pub(crate) struct SharesAhead<A: EphemeralKeys + 'static> {
 
 impl<A: EphemeralKeys> SharesAhead<A> {
     pub(crate) const fn new(inner: &'static A) -> Self {
-        Self { inner, keys: Pool::new() }
+        Self { inner, keys: Pool::new(LIFETIME) }
     }
 }
 
 impl<A: EphemeralKeys> Stock for SharesAhead<A> {
-    fn trim(&self, most: usize, lifetime: Duration) {
-        self.keys.trim(most, lifetime);
+    fn trim(&self, most: usize) {
+        self.keys.trim(most);
     }
 
     fn make(&self) -> FillStep {
