@@ -1,12 +1,14 @@
 //! Envoy at either end, minimal: no access log, no request ids, only a router.
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 
 use serde_json::{Value, json};
 use tessera_proxy::demo::HOME;
 
+use crate::Failure;
 use crate::files::Credential;
-use crate::setting::{End, Setting};
+use crate::setting::{End, SUITE, Setting};
 
 pub(crate) fn arguments(file: &str) -> [String; 7] {
     ["-c", file, "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"]
@@ -15,7 +17,11 @@ pub(crate) fn arguments(file: &str) -> [String; 7] {
 
 /// Envoy reads JSON as well as YAML.
 pub(crate) fn configuration(setting: &Setting<'_>) -> String {
-    let Setting { end, files, listen, n32f, network_function, .. } = setting;
+    let Setting { end, files, listen, n32f, others, network_function, .. } = setting;
+    let admin = match end {
+        End::Visited => others[0],
+        End::Home => others[1],
+    };
     let (accepts, connects, to) = match end {
         End::Visited => (None, Some(upstream_tls(&files.visited, &files.home)), *n32f),
         End::Home => (Some(downstream_tls(&files.home, &files.visited)), None, *network_function),
@@ -33,7 +39,23 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
         "address": address(*listen),
         "filter_chains": [chain],
     });
-    json!({ "static_resources": { "listeners": [listener], "clusters": [cluster] } }).to_string()
+    let resources = json!({ "listeners": [listener], "clusters": [cluster] });
+    json!({ "admin": { "address": address(admin) }, "static_resources": resources }).to_string()
+}
+
+/// Fails unless the home end's connections, counted by its administrator, have the suite that all ways are compared
+/// with: Envoy has no setting for those of TLS 1.3.
+pub(crate) fn check_suite(admin: SocketAddr) -> Result<(), Failure> {
+    let mut connection = TcpStream::connect(admin)?;
+    let host = "Host: envoy\r\nConnection: close\r\n\r\n";
+    connection.write_all(format!("GET /stats?filter=ssl.ciphers HTTP/1.1\r\n{host}").as_bytes())?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer)?;
+    let suites: Vec<&str> = answer.lines().filter(|line| line.contains("ssl.ciphers.")).collect();
+    match &suites[..] {
+        [suite] if suite.contains(SUITE) => Ok(()),
+        _ => Err(format!("its N32-f doesn't use {SUITE} alone: {suites:?}").into()),
+    }
 }
 
 fn http_connections() -> Value {

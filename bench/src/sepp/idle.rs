@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 
 fn finish(rows: &[Row], notes: &str, json: bool) -> Result<(), Failure> {
     let middle = |values: &[f64]| median(values).unwrap_or(f64::NAN);
-    let baseline = rows.iter().find(|row| row.way == Way::BASELINE).map(|row| middle(&row.each));
+    let baseline = rows.iter().find(|row| row.way == Way::Envoy).map(|row| middle(&row.each));
     let of = |row: &Row| baseline.map(|baseline| middle(&row.each) / baseline);
     if json {
         let rows: Vec<_> = rows

@@ -2,7 +2,7 @@
 
 use tessera_proxy::demo::HOME;
 
-use crate::setting::{End, Setting};
+use crate::setting::{End, SUITE, Setting};
 
 pub(crate) fn arguments(setting: &Setting<'_>) -> Vec<String> {
     let Setting { end, files, listen, n32f, network_function, .. } = setting;
@@ -19,11 +19,13 @@ pub(crate) fn arguments(setting: &Setting<'_>) -> Vec<String> {
     let tls = [
         "--tls-min-proto-version=TLSv1.3",
         "--tls-max-proto-version=TLSv1.3",
-        "--tls13-ciphers=TLS_AES_128_GCM_SHA256",
-        "--tls13-client-ciphers=TLS_AES_128_GCM_SHA256",
         "--ecdh-curves=X25519",
     ];
     let mut arguments: Vec<String> = common.into_iter().chain(tls).map(str::to_owned).collect();
+    arguments.extend([
+        format!("--tls13-ciphers={SUITE}"),
+        format!("--tls13-client-ciphers={SUITE}"),
+    ]);
     match end {
         End::Visited => arguments.extend([
             format!("--frontend={ip},{port};no-tls"),

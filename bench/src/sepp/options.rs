@@ -7,7 +7,7 @@ use crate::setting::Way;
 
 /// The usage, printed for invalid arguments.
 const USAGE: &str = "sepp-relay all|relay|idle [--program TESSERA] [--envoy ENVOY] [--nghttpx] \
-                     [--rounds N] [--count N] [--json]";
+                     [--rounds N] [--count N] [--in-flight N] [--json]";
 
 /// A benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(crate) struct Options {
     pub(crate) nghttpx: bool,
     rounds: Option<usize>,
     count: Option<usize>,
+    /// Only the load with this many requests in flight; `None`: each.
+    pub(crate) in_flight: Option<usize>,
     /// One JSON object instead of a table.
     pub(crate) json: bool,
 }
@@ -48,6 +50,7 @@ impl Options {
             nghttpx: false,
             rounds: None,
             count: None,
+            in_flight: None,
             json: false,
         };
         while let Some(argument) = arguments.next() {
@@ -57,6 +60,7 @@ impl Options {
                 "--nghttpx" => options.nghttpx = true,
                 "--rounds" => options.rounds = Some(value(&mut arguments)?),
                 "--count" => options.count = Some(value(&mut arguments)?),
+                "--in-flight" => options.in_flight = Some(value(&mut arguments)?),
                 "--json" => options.json = true,
                 _ => return Err(USAGE.into()),
             }
@@ -73,6 +77,11 @@ impl Options {
             ways.extend([Way::Sepp, Way::SeppOfMany]);
         }
         ways
+    }
+
+    /// Returns whether to measure the load with this many requests in flight.
+    pub(crate) fn measures(&self, in_flight: usize) -> bool {
+        self.in_flight.is_none_or(|only| only == in_flight)
     }
 
     /// Returns how often each way has its turn.

@@ -21,6 +21,8 @@ pub(crate) struct Pair {
     pub(crate) sbi: SocketAddr,
     /// The second one's address for N32-f.
     pub(crate) n32f: SocketAddr,
+    /// What else the second one listens on.
+    pub(crate) at_home: SocketAddr,
     visited: Process,
     home: Process,
     /// Of the visited end and the home end; removed after the processes are killed.
@@ -35,11 +37,11 @@ impl Pair {
         network_function: SocketAddr,
     ) -> Result<Self, Failure> {
         let (sbi, n32f) = (local(free_port()?), local(free_port()?));
-        let n32c = [local(free_port()?), local(free_port()?)];
+        let others = [local(free_port()?), local(free_port()?)];
         let directories = [Directory::new(), Directory::new()];
         let start = |end, listen, directory| {
             let setting =
-                Setting { way, end, files, listen, n32f, n32c, network_function, directory };
+                Setting { way, end, files, listen, n32f, others, network_function, directory };
             let process = launch(&setting, options)?;
             process.listens_on(listen.port());
             Ok::<_, Failure>(process)
@@ -47,7 +49,7 @@ impl Pair {
         // The home end runs before the other one connects.
         let home = start(End::Home, n32f, &directories[1])?;
         let visited = start(End::Visited, sbi, &directories[0])?;
-        Ok(Self { way, sbi, n32f, visited, home, directories })
+        Ok(Self { way, sbi, n32f, at_home: others[1], visited, home, directories })
     }
 
     /// Returns the processor time of both ends since they were started.

@@ -10,7 +10,8 @@ use crate::files::Files;
 use crate::options::Options;
 use crate::pair::Pair;
 use crate::report::{Report, Turn};
-use crate::{Failure, network_function, rules};
+use crate::setting::Way;
+use crate::{Failure, envoy, network_function, rules, tls_client};
 
 /// How many requests are in flight, over how many connections, and how many a turn has.
 const LOADS: [Load; 2] = [
@@ -40,9 +41,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         .collect::<Result<_, _>>()?;
     for pair in &pairs {
         ready(&runtime, pair)?;
+        let checked = match pair.way {
+            Way::Envoy => envoy::check_suite(pair.at_home),
+            _ => runtime.block_on(tls_client::check_suite(pair.n32f, &files)),
+        };
+        checked.map_err(|error| format!("{}: {error}\n{}", pair.way.name(), pair.output()))?;
     }
     let mut report = Report::new(format!("{rounds} rounds"));
-    for load in LOADS {
+    for load in LOADS.into_iter().filter(|load| options.measures(load.in_flight)) {
         let load = Load { count: options.count(load.count), ..load };
         for pair in &pairs {
             runtime.block_on(turn(pair, Load { count: WARM_UP, ..load }))?;

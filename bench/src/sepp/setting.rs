@@ -18,9 +18,6 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// The way whose processor time ours is compared with.
-    pub(crate) const BASELINE: Self = Self::Envoy;
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Envoy => "Envoy",
@@ -34,6 +31,9 @@ impl Way {
         matches!(self, Self::Sepp | Self::SeppOfMany)
     }
 }
+
+/// The suite of all of them: every end knows it, and computes it in hardware.
+pub(crate) const SUITE: &str = "TLS_AES_128_GCM_SHA256";
 
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) listen: SocketAddr,
     /// Where N32-f is at the home end.
     pub(crate) n32f: SocketAddr,
-    /// Where N32-c is at each end; ours alone have it.
-    pub(crate) n32c: [SocketAddr; 2],
+    /// What else each end listens on: ours for N32-c, Envoy for its administrator.
+    pub(crate) others: [SocketAddr; 2],
     pub(crate) network_function: SocketAddr,
     /// For its own files.
     pub(crate) directory: &'a Directory,

@@ -9,7 +9,7 @@ use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::TokioIo;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CipherSuite, ClientConfig, RootCertStore};
 use tessera_proxy::demo::HOME;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -18,6 +18,7 @@ use tokio_rustls::TlsConnector;
 use crate::Failure;
 use crate::client::{ask, http2};
 use crate::files::Files;
+use crate::setting::SUITE;
 
 /// How many are opened at a time.
 const AT_ONCE: usize = 16;
@@ -43,6 +44,17 @@ impl IdleConnections {
                 Some(connection) => open.push(connection??),
             }
         }
+    }
+}
+
+/// Fails unless the second proxy chooses the suite that all ways are compared with, whatever this client prefers.
+pub(crate) async fn check_suite(to: SocketAddr, files: &Files) -> Result<(), Failure> {
+    let socket = TcpStream::connect(to).await?;
+    let stream = connector(files)?.connect(ServerName::try_from(HOME.fqdn)?, socket).await?;
+    let suite = stream.get_ref().1.negotiated_cipher_suite().map(|suite| suite.suite());
+    match suite {
+        Some(CipherSuite::TLS13_AES_128_GCM_SHA256) => Ok(()),
+        other => Err(format!("its N32-f uses {other:?} instead of {SUITE}").into()),
     }
 }
 
