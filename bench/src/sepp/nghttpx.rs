@@ -22,10 +22,8 @@ pub(crate) fn arguments(setting: &Setting<'_>) -> Vec<String> {
         "--ecdh-curves=X25519",
     ];
     let mut arguments: Vec<String> = common.into_iter().chain(tls).map(str::to_owned).collect();
-    arguments.extend([
-        format!("--tls13-ciphers={SUITE}"),
-        format!("--tls13-client-ciphers={SUITE}"),
-    ]);
+    arguments
+        .extend([format!("--tls13-ciphers={SUITE}"), format!("--tls13-client-ciphers={SUITE}")]);
     match end {
         End::Visited => arguments.extend([
             format!("--frontend={ip},{port};no-tls"),

@@ -14,7 +14,8 @@ const PEERS: u32 = 99;
 const PLMNS: u32 = 10;
 
 pub(crate) fn configuration(setting: &Setting<'_>) -> String {
-    let Setting { way, end, files, listen, n32f, others: n32c, network_function, directory } = setting;
+    let Setting { way, end, files, listen, n32f, others: n32c, network_function, directory } =
+        setting;
     let ((own, shown), (peer, roots)) = match end {
         End::Visited => ((VISITED, &files.visited), (HOME, &files.home)),
         End::Home => ((HOME, &files.home), (VISITED, &files.visited)),

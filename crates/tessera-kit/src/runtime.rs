@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use tokio::runtime::Builder;
 use tokio::time::interval;
 
 use crate::error::ProgramError;
@@ -23,7 +24,12 @@ pub fn run_on(
     threads: Option<NonZeroUsize>,
     future: impl Future<Output = Result<(), ProgramError>>,
 ) -> Result<(), ProgramError> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let mut builder = match threads.map(NonZeroUsize::get) {
+        // Tasks of one thread need no queue that others may take from. They take turns: a task that another one wakes
+        // waits until those before it have run, and finds all that they have for it.
+        Some(1) => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
     if let Some(threads) = threads {
         builder.worker_threads(threads.get());
     }

@@ -2,9 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use pin_project_lite::pin_project;
+use tokio::task::unconstrained;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A deadline on the monotonic clock. It is passed along a call, so that no part of the call waits longer.
 ///
@@ -57,8 +61,39 @@ impl Deadline {
     }
 
     /// Waits for `future` until the deadline. A future that is ready wins over a deadline that is over.
-    pub async fn limit<F: Future>(self, future: F) -> Result<F::Output, DeadlineError> {
-        timeout_at(self.0, future).await.map_err(|_| DeadlineError)
+    pub fn limit<F: Future>(self, future: F) -> Limited<F> {
+        Limited { future, deadline: self.0, timer: None }
+    }
+}
+
+pin_project! {
+    /// A future with a deadline.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Limited<F> {
+        #[pin]
+        future: F,
+        deadline: Instant,
+        // Most futures are ready at once and need none.
+        #[pin]
+        timer: Option<Sleep>,
+    }
+}
+
+impl<F: Future> Future for Limited<F> {
+    type Output = Result<F::Output, DeadlineError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if let Poll::Ready(output) = this.future.poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        if this.timer.is_none() {
+            this.timer.set(Some(sleep_until(*this.deadline)));
+        }
+        let Some(timer) = this.timer.as_pin_mut() else { return Poll::Pending };
+        // A future that uses up the task's budget each time must not outlive its deadline.
+        ready!(pin!(unconstrained(timer)).poll(cx));
+        Poll::Ready(Err(DeadlineError))
     }
 }
 

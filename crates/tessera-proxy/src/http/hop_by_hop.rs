@@ -10,6 +10,12 @@ pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
 
 /// The same, but for these fields, which concern the message itself even if `Connection` names them.
 pub fn remove_hop_by_hop_but(headers: &mut HeaderMap, kept: &[HeaderName]) {
+    // Most messages have none of these: a pass over the names finds that out, without a lookup for each.
+    const OF_A_CONNECTION: [HeaderName; 6] =
+        [CONNECTION, TRANSFER_ENCODING, UPGRADE, TE, KEEP_ALIVE, PROXY_CONNECTION];
+    if !headers.keys().any(|name| OF_A_CONNECTION.contains(name)) {
+        return;
+    }
     if headers.contains_key(CONNECTION) {
         let named: Vec<HeaderName> =
             elements(headers, &CONNECTION).filter_map(|name| name.parse().ok()).collect();

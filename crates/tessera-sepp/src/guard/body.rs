@@ -1,5 +1,7 @@
 //! Identifies, judges and rewrites bodies, so that a receiver reads what was judged.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
@@ -26,7 +28,7 @@ fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Judges a body and replaces it with what was read. For a body that isn't inspected, judges its coding. `is_error`: an
+/// Judges a body, and replaces it with what was read unless these are the same bytes. For a body that isn't inspected, judges its coding. `is_error`: an
 /// answer of which only the status counts.
 pub(super) fn judge(
     judge: &mut Judge<'_>,
@@ -34,7 +36,8 @@ pub(super) fn judge(
     body: Option<&mut Bytes>,
     is_error: bool,
 ) -> Result<(), Refusal> {
-    if let Some(coding) = unread_coding(headers) {
+    let has_coding = headers.contains_key(CONTENT_ENCODING);
+    if has_coding && let Some(coding) = unread_coding(headers) {
         return judge.against(Rule::ContentCoding, "content-encoding", coding);
     }
     let content_type = only(headers);
@@ -67,37 +70,64 @@ pub(super) fn judge(
         // It would replace the whole resource (RFC 7396 §2), and some functions take it for a list of changes.
         judge.against(Rule::Malformed, "content", "not a merge patch of an object")?;
     }
+    let of_text = |text: Cow<'_, str>| match text {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text.into_bytes()),
+    };
     let read = match media {
-        Media::Form => form(judge, body)?.map(|text| (None, text.into_bytes())),
+        Media::Form => form(judge, body)?.map(|text| (None, Some(text.into_bytes()))),
         Media::Multipart => {
             let content_type = content_type.unwrap_or_default();
             parts(judge, content_type, body)?
-                .map(|(content_type, bytes)| (Some(content_type), bytes))
+                .map(|(content_type, bytes)| (Some(content_type), Some(bytes)))
         }
         Media::Patch => {
-            json_text(judge, json::patch::PATCH, body)?.map(|text| (None, text.into_bytes()))
+            json_text(judge, json::patch::PATCH, body)?.map(|text| (None, of_text(text)))
         }
-        _ => json_text(judge, scope_of(judge, body), body)?.map(|text| (None, text.into_bytes())),
+        _ => json_text(judge, scope_of(judge, body), body)?.map(|text| (None, of_text(text))),
     };
     // `None` if a log-only rule lets an unreadable body pass.
-    let Some((content_type, bytes)) = read else { return Ok(()) };
-    let content_type = match content_type {
+    let Some((multipart, other)) = read else { return Ok(()) };
+    let new_type = match multipart {
         Some(multipart) => HeaderValue::try_from(multipart).ok(),
+        None if content_type == Ok(media.name()) => None,
         None => Some(HeaderValue::from_static(media.name())),
     };
-    if let Some(content_type) = content_type {
-        headers.insert(CONTENT_TYPE, content_type);
+    if let Some(new_type) = new_type {
+        headers.insert(CONTENT_TYPE, new_type);
     }
-    headers.remove(CONTENT_ENCODING);
-    set_length(headers, bytes.len());
-    *body = Bytes::from(bytes);
+    if has_coding {
+        headers.remove(CONTENT_ENCODING);
+    }
+    if let Some(other) = other {
+        *body = Bytes::from(other);
+    }
+    set_length(headers, body.len());
     Ok(())
 }
 
-fn set_length(headers: &mut HeaderMap, length: usize) {
-    if headers.contains_key(CONTENT_LENGTH) {
+/// Corrects an announced length.
+pub(crate) fn set_length(headers: &mut HeaderMap, length: usize) {
+    let mut announced = headers.get_all(CONTENT_LENGTH).iter();
+    let is_right = match (announced.next(), announced.next()) {
+        (None, _) => true,
+        (Some(value), None) => is_number(value.as_bytes(), length),
+        _ => false,
+    };
+    if !is_right {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
+}
+
+/// Returns whether a text is this number, without a sign or zeros before it.
+fn is_number(text: &[u8], number: usize) -> bool {
+    let mut left = number;
+    let are_digits = text.iter().rev().all(|digit| {
+        let is_next = usize::from(*digit) == usize::from(b'0') + left % 10;
+        left /= 10;
+        is_next
+    });
+    are_digits && left == 0 && (text.len() == 1 || text.first().is_some_and(|it| *it != b'0'))
 }
 
 /// Returns the `content-type` if there is exactly one, else why not.
@@ -117,7 +147,11 @@ fn scope_of(judge: &Judge<'_>, json: &[u8]) -> Scope {
     if judge.is_patch && is_list { json::patch::PATCH } else { json::OUTSIDE }
 }
 
-fn json_text(judge: &mut Judge<'_>, scope: Scope, bytes: &[u8]) -> Result<Option<String>, Refusal> {
+fn json_text<'b>(
+    judge: &mut Judge<'_>,
+    scope: Scope,
+    bytes: &'b [u8],
+) -> Result<Option<Cow<'b, str>>, Refusal> {
     match std::str::from_utf8(bytes) {
         Ok(text) => json::judge(judge, scope, text).map(Some),
         Err(_) => judge.against(Rule::Malformed, "content", "not UTF-8").map(|()| None),
@@ -150,7 +184,7 @@ fn parts(
         let (content_type, content) = match Media::of(part.content_type) {
             Some(Media::Json) => {
                 match json_text(judge, scope_of(judge, part.content), part.content)? {
-                    Some(text) => (Media::Json.name(), text.into_bytes()),
+                    Some(text) => (Media::Json.name(), text.into_owned().into_bytes()),
                     None => return Ok(None),
                 }
             }
@@ -237,6 +271,33 @@ fn begins_json(content: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_announced_length_is_right_or_corrected() {
+        let corrected = |announced: &[&'static str], length| {
+            let mut headers = HeaderMap::new();
+            for value in announced {
+                headers.append(CONTENT_LENGTH, HeaderValue::from_static(value));
+            }
+            set_length(&mut headers, length);
+            headers.get_all(CONTENT_LENGTH).iter().cloned().collect::<Vec<_>>()
+        };
+        assert!(corrected(&[], 5).is_empty());
+        for (announced, length) in [
+            (&["0"][..], 0),
+            (&["170"], 170),
+            (&["0170"], 170),
+            (&["+170"], 170),
+            (&[""], 0),
+            (&["70"], 170),
+            (&["1170"], 170),
+            (&["170"], 17),
+            (&["00"], 0),
+            (&["5", "5"], 5),
+        ] {
+            assert_eq!(corrected(announced, length), [length.to_string()], "{announced:?}");
+        }
+    }
 
     #[test]
     fn json_is_found_in_a_binary_part() {

@@ -66,6 +66,10 @@ impl Service {
     }
 
     fn of_segment(segment: &str) -> Option<Self> {
+        // All services begin with `n`, but `oauth2`.
+        if !matches!(segment.as_bytes().first(), Some(b'n' | b'o' | b'%')) {
+            return None;
+        }
         // Decoded as the server does: `nudm%2Dsdm` is `nudm-sdm`.
         let segment = percent::decode(segment)?;
         let index = SERVICES.iter().position(|name| *name == segment)?;
@@ -133,6 +137,13 @@ impl Service {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_service_is_found() {
+        for (index, name) in SERVICES.iter().enumerate() {
+            assert_eq!(Service::of(&format!("/x/{name}/v1")), Service::Known(index as u8));
+        }
+    }
 
     #[test]
     fn metrics_and_logs_name_the_services_of_roaming_alone() {

@@ -1,10 +1,14 @@
 //! Which network a member, parameter or claim may name. `members.txt` has everything else that members hold.
 
+use http::HeaderName;
+
 use super::context::Service;
 use super::network::Side;
 
 /// The header that carries the destination of a request (TS 29.500 §5.2.3.2.4).
 pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
+/// Its name in a map of headers.
+pub(super) const TARGET_API_ROOT: HeaderName = HeaderName::from_static(TARGET);
 
 /// Whose network a member names; often different in requests and responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

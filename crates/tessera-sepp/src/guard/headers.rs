@@ -7,7 +7,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::fields::{TARGET, Text};
+use super::fields::{TARGET, TARGET_API_ROOT, Text};
 use super::identity::Identity;
 use super::judge::places::{binding, next_place, nrf_uri, place, uris};
 use super::judge::token;
@@ -69,6 +69,15 @@ const fn scope(name: &'static str, side: Side) -> Scope {
 
 /// Removes headers that aren't forwarded, and refuses those that some servers take for a judged header.
 fn tidy(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> Result<(), Refusal> {
+    // Nearly all messages stay as they are: a pass over the names finds that out, without a lookup for each.
+    let stays = |name: &HeaderName| {
+        let name = name.as_str();
+        let is_plain = name.bytes().all(|byte| byte != b'_');
+        is_plain && if judge.is_incoming { is_standard(name) } else { name != ALT_SVC }
+    };
+    if headers.keys().all(stays) {
+        return Ok(());
+    }
     headers.remove(ALT_SVC);
     // CGI and its successors read `_` as `-`.
     let is_folded = |name: &&HeaderName| {
@@ -131,7 +140,7 @@ pub(super) fn judge_response(
     if judge.is_incoming {
         places(judge, headers, "location", &LOCATION, next_place)?;
         places(judge, headers, "content-location", &CONTENT_LOCATION, next_place)?;
-        places(judge, headers, TARGET, &HeaderName::from_static(TARGET), place)?;
+        places(judge, headers, TARGET, &TARGET_API_ROOT, place)?;
     }
     Ok(())
 }

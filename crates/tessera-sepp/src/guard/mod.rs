@@ -29,7 +29,7 @@
 //! errors and tokens.
 //!
 //! A message is forwarded in the form in which it was read, so that its receiver reads what was judged: JSON, forms,
-//! multipart bodies and the request line are rewritten, and a peer's headers that no API has are removed. Constructs
+//! multipart bodies and the request line are written again unless that gives the same bytes, and a peer's headers that no API has are removed. Constructs
 //! that only some servers understand are malformed: duplicate members, text with NUL, paths with dot segments or
 //! encoded slashes, values encoded repeatedly, multipart bodies with anything around the parts, tokens within tokens.
 //! The prefix in a peer's `3gpp-Sbi-Target-apiRoot`, which precedes the API's path, must be in the configuration.
@@ -68,6 +68,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use http::{HeaderMap, request, response};
 
+pub(crate) use self::body::set_length;
 use self::context::Service;
 pub use self::context::{Context, RequestSummary, RevealedTarget};
 use self::fields::Kind;
@@ -171,7 +172,7 @@ impl Guard {
     ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
         let service = Service::of(parts.uri.path());
-        let mut judge = self.judge(context, Direction::Outgoing, service, true);
+        let mut judge = self.judge(context, of_peer, Direction::Outgoing, service, true);
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Hide));
         request_head::judge(&mut judge, parts)?;
         target::judge(&mut judge, &mut parts.headers, None, None)?;
@@ -186,8 +187,9 @@ impl Guard {
     /// # Errors
     /// If it exceeds the limit.
     pub fn admit(&self, context: &Context<'_>, asked: RequestSummary) -> Result<Passage, Refusal> {
-        let rates = &self.of_peer(context)?.rates;
-        let mut judge = self.judge(context, Direction::Incoming, asked.service, true);
+        let of_peer = self.of_peer(context)?;
+        let rates = &of_peer.rates;
+        let mut judge = self.judge(context, of_peer, Direction::Incoming, asked.service, true);
         rates.of_service(asked.service).or_else(|refusal| judge.refuse(refusal))?;
         rates.of_peer(asked.service).or_else(|refusal| judge.refuse(refusal))?;
         Ok(judge.passage())
@@ -209,7 +211,7 @@ impl Guard {
     ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
         let service = Service::at_start(parts.uri.path());
-        let mut judge = self.judge(context, Direction::Incoming, service, true);
+        let mut judge = self.judge(context, of_peer, Direction::Incoming, service, true);
         let translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
         judge.translation = translation;
         judge.targets = self.targets.names.as_deref();
@@ -240,7 +242,7 @@ impl Guard {
         body: Option<&mut Bytes>,
     ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
-        let mut judge = self.judge(context, Direction::Outgoing, asked.service, false);
+        let mut judge = self.judge(context, of_peer, Direction::Outgoing, asked.service, false);
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Hide));
         if of_peer.hides_topology {
             hiding::hide_response(&mut parts.headers);
@@ -262,7 +264,7 @@ impl Guard {
         body: Option<&mut Bytes>,
     ) -> Result<Passage, Refusal> {
         let of_peer = self.of_peer(context)?;
-        let mut judge = self.judge(context, Direction::Incoming, asked.service, false);
+        let mut judge = self.judge(context, of_peer, Direction::Incoming, asked.service, false);
         judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
         judge.targets = self.targets.names.as_deref().filter(|_| of_peer.hides_topology);
         response(judge, parts, body)
@@ -276,6 +278,7 @@ impl Guard {
     fn judge<'a>(
         &'a self,
         context: &Context<'a>,
+        of_peer: &'a PeerRules,
         direction: Direction,
         service: Service,
         is_request: bool,
@@ -294,7 +297,7 @@ impl Guard {
             translation: None,
             own_names: &self.public,
             targets: None,
-            apis: self.peers.get(context.peer).map_or(&[], |of_peer| &of_peer.apis),
+            apis: &of_peer.apis,
             prefixes: &self.targets.prefixes,
             knows_members: direction == Direction::Incoming && service.is_known(),
             placed: Vec::new(),

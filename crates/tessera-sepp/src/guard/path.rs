@@ -9,6 +9,18 @@ pub(super) fn first_segment(path: &str) -> &str {
     path.strip_prefix('/').and_then(|path| path.split('/').next()).unwrap_or_default()
 }
 
+/// Splits a path, its query and its fragment at slashes, `?` and `#`.
+pub(super) fn pieces(path: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(path);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        // All three are ASCII.
+        let end = text.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
+        rest = end.map(|end| &text[end + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
+    })
+}
+
 /// Returns the path as it is judged: percent-encoded letters and digits are decoded. Returns `None` if servers could
 /// read it in two ways: with dot segments, empty segments, encoded slashes, backslashes, question marks, number signs or control characters
 /// (RFC 3986 §6.2.2).
@@ -18,14 +30,15 @@ pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     let inner = decoded.as_bytes().strip_prefix(b"/")?;
     // Some servers treat a trailing slash as another resource, others as the same one.
     let segments_are_clear = inner.split(|byte| *byte == b'/').all(is_clear);
-    let is_ambiguous =
-        |byte: u8| matches!(byte, b'\\' | b'%' | b';' | b'?' | b'#') || byte.is_ascii_control();
+    let is_ambiguous = |byte: u8| AMBIGUOUS.has(byte) || byte.is_ascii_control();
     let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
     let is_one = segments_are_clear
         && !decoded.bytes().any(is_ambiguous)
         && (matches!(decoded, Cow::Borrowed(_)) || slashes(&decoded) == slashes(path));
     is_one.then_some(decoded)
 }
+
+const AMBIGUOUS: Letters = Letters::NONE.and(b"\\%;?#");
 
 /// Returns whether a text is a plain path that may precede an API's (TS 29.501 §4.4.1): a query would swallow the path
 /// after it.
@@ -42,6 +55,13 @@ pub(super) fn write(out: &mut String, canonical: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_are_between_slashes_and_the_marks_of_a_query() {
+        for text in ["", "/", "/a/b?c=d/e#f", "a", "//", "?#", "/\u{e4}/\u{20ac}?"] {
+            assert!(pieces(text).eq(text.split(['/', '?', '#'])), "{text}");
+        }
+    }
 
     #[test]
     fn a_path_that_can_be_read_in_two_ways_is_none() {

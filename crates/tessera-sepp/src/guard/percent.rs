@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Decodes `%20`. Returns `None` if a `%` lacks its two digits, or the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
+    if !has_percent(text) {
         return Some(Cow::Borrowed(text));
     }
     let (bytes, is_whole) = decoded(text);
@@ -13,7 +13,7 @@ pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
 
 /// Decodes what is encoded, and keeps each `%` without its two digits, as most readers do.
 pub(super) fn decode_lossy(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
+    if !has_percent(text) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(String::from_utf8_lossy(&decoded(text).0).into_owned())
@@ -25,20 +25,29 @@ fn decoded(text: &str) -> (Vec<u8>, bool) {
     let mut is_whole = true;
     let mut rest = text.as_bytes();
     while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte != b'%' {
+            bytes.push(*byte);
+            continue;
+        }
         let digit = |at: usize| after.get(at).and_then(|digit| char::from(*digit).to_digit(16));
-        match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
+        match (digit(0), digit(1)) {
+            (Some(high), Some(low)) => {
                 bytes.push((high * 16 + low) as u8);
                 rest = &after[2..];
             }
             _ => {
-                is_whole &= *byte != b'%';
-                bytes.push(*byte);
-                rest = after;
+                is_whole = false;
+                bytes.push(b'%');
             }
         }
     }
     (bytes, is_whole)
+}
+
+/// Most texts are too short for a search by words to pay.
+fn has_percent(text: &str) -> bool {
+    text.bytes().any(|byte| byte == b'%')
 }
 
 /// Decodes a name or value of a query or form, where `+` is a space (application/x-www-form-urlencoded of the URL
@@ -55,9 +64,11 @@ pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
 pub(super) struct Letters([u64; 4]);
 
 impl Letters {
+    pub(super) const NONE: Self = Self([0; 4]);
+
     /// The characters that need no encoding in a path, a query or a form (RFC 3986 §2.3).
     pub(super) const UNRESERVED: Self =
-        Self([0; 4]).and(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~");
+        Self::NONE.and(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~");
 
     pub(super) const fn and(mut self, letters: &[u8]) -> Self {
         let mut rest = letters;
@@ -75,20 +86,38 @@ impl Letters {
 
 /// Writes a text percent-encoded, except for these characters.
 pub(super) fn encode(out: &mut String, text: &str, plain: Letters) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| !plain.has(byte)) {
         let (before, after) = rest.split_at(at);
         out.push_str(before);
         let len = after.chars().next().map_or(1, char::len_utf8);
         for byte in after[..len].bytes() {
-            let digit = |half: u8| char::from(DIGITS[usize::from(half & 15)]);
-            out.extend(['%', digit(byte >> 4), digit(byte)]);
+            let start = usize::from(byte) * "%00".len();
+            out.push_str(ESCAPES.get(start..start + "%00".len()).unwrap_or_default());
         }
         rest = &after[len..];
     }
     out.push_str(rest);
 }
+
+/// `%00%01%02`, up to `%FF`.
+const ESCAPES: &str = {
+    const BYTES: [u8; 256 * 3] = {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        let mut bytes = [b'%'; 256 * 3];
+        let mut byte = 0;
+        while byte < 256 {
+            bytes[3 * byte + 1] = DIGITS[byte / 16];
+            bytes[3 * byte + 2] = DIGITS[byte % 16];
+            byte += 1;
+        }
+        bytes
+    };
+    match std::str::from_utf8(&BYTES) {
+        Ok(text) => text,
+        Err(_) => "",
+    }
+};
 
 /// Returns whether an encoded text may also be a URI undecoded: `http://a%2F@b/` leads to `b`, and decoded to `a`. A
 /// URI encoded as a whole contains none of these characters.

@@ -28,6 +28,7 @@ const LAYERS: u32 = 3;
 
 /// Judges `a=b&c=d` of a query or form, and returns it as it is forwarded: decoded, and encoded once.
 pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal> {
+    let must_name = judge.must_name_its_network();
     let (mut has_requester, mut names_requester) = (false, false);
     let mut out = String::with_capacity(text.len() + 16);
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -38,9 +39,11 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
             continue;
         };
         let value = parameter(judge, &name, value)?;
-        has_requester |=
-            have_same_letters("requesterNfType", &name) || have_same_letters("nfType", &name);
-        names_requester |= REQUESTERS.iter().any(|known| have_same_letters(known, &name));
+        if must_name {
+            has_requester |=
+                have_same_letters("requesterNfType", &name) || have_same_letters("nfType", &name);
+            names_requester |= REQUESTERS.iter().any(|known| have_same_letters(known, &name));
+        }
         if !out.is_empty() {
             out.push('&');
         }
@@ -54,7 +57,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
         }
         percent::encode(&mut out, &value, plain);
     }
-    if judge.must_name_its_network() && has_requester && !names_requester {
+    if has_requester && !names_requester {
         judge.against(judge.rule, REQUESTERS[0], "none")?;
     }
     Ok(out)
@@ -141,9 +144,10 @@ fn once(
     match text.as_bytes().first() {
         Some(b'{' | b'[' | b'"') => {
             let read = json::judge(judge, scope, text)?;
+            let is_same = matches!(read, Cow::Borrowed(_)) && text.len() == value.len();
             match is_complex {
-                true => complex_query(judge, read).map(Some),
-                false => Ok(Some(read)),
+                true => complex_query(judge, read.into_owned()).map(Some),
+                false => Ok((!is_same).then(|| read.into_owned())),
             }
         }
         Some(_) if is_complex && is_last => {

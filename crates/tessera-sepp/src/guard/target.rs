@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderValue};
 
-use super::fields::TARGET;
+use super::fields::{TARGET, TARGET_API_ROOT};
 use super::hiding::Translation;
 use super::judge::Judge;
 use super::network::{NetworkName, Side};
@@ -36,7 +36,7 @@ pub(super) fn judge(
     targets: Option<&Targets>,
     translation: Option<&Translation<'_>>,
 ) -> Result<bool, Refusal> {
-    let mut values = headers.get_all(TARGET).iter();
+    let mut values = headers.get_all(TARGET_API_ROOT).iter();
     let Some(value) = values.next().cloned() else { return Ok(false) };
     let text = value.to_str().unwrap_or("not ASCII");
     let is_only_one = values.next().is_none();
@@ -62,7 +62,7 @@ pub(super) fn judge(
             let Ok(real) = HeaderValue::from_str(&real) else {
                 return Err(Refusal::new(Rule::Topology, TARGET, text));
             };
-            headers.insert(TARGET, real);
+            headers.insert(TARGET_API_ROOT, real);
             return Ok(true);
         }
         Err(_) => return Err(Refusal::new(Rule::Topology, TARGET, text)),

@@ -1,13 +1,13 @@
 //! Bodies that must be inspected, and those that stream through.
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::CONTENT_ENCODING;
+use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 use tessera_proxy::http::body::{Body, BodyError, CompleteBody};
 use tessera_proxy::http::deadline::Deadline;
 
-use crate::guard::{Guard, Passage, Refusal};
+use crate::guard::{Guard, Passage, Refusal, set_length};
 use crate::sbi::errors::{Problem, problems};
 use crate::sbi::telescopic::{self, Rewriter, is_json};
 
@@ -86,9 +86,7 @@ impl InspectedBody {
         match self {
             Self::Passing(body) => body,
             Self::Whole(whole) => {
-                if headers.contains_key(CONTENT_LENGTH) {
-                    headers.insert(CONTENT_LENGTH, HeaderValue::from(whole.data.len()));
-                }
+                set_length(headers, whole.data.len());
                 Body::from(whole)
             }
         }

@@ -1,8 +1,6 @@
 //! Headers that reveal the internal topology.
 
-use http::header::{
-    ACCEPT_ENCODING, CONTENT_LOCATION, FORWARDED, LOCATION, SERVER, USER_AGENT, VIA, WARNING,
-};
+use http::header::{ACCEPT_ENCODING, CONTENT_LOCATION, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::super::fields::TARGET;
@@ -10,27 +8,32 @@ use super::super::percent;
 use super::super::uri::{HttpUri, UriMatch};
 use super::{Translation, UnknownPseudonym};
 
-/// Headers of proxies on the path, and of the functions behind them (TS 29.500 §5.2.3.2.21).
-const TELLING: [HeaderName; 10] = [
-    VIA,
-    WARNING,
-    SERVER,
-    FORWARDED,
-    HeaderName::from_static("x-forwarded-for"),
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("x-real-ip"),
-    HeaderName::from_static("x-powered-by"),
-    HeaderName::from_static("alt-svc"),
-    HeaderName::from_static("3gpp-sbi-nf-peer-info"),
-];
+/// Returns whether it is a header of proxies on the path, or of the functions behind them (TS 29.500 §5.2.3.2.21).
+fn is_telling(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "via"
+            | "warning"
+            | "server"
+            | "forwarded"
+            | "x-forwarded-for"
+            | "x-forwarded-host"
+            | "x-real-ip"
+            | "x-powered-by"
+            | "alt-svc"
+            | "3gpp-sbi-nf-peer-info"
+    )
+}
 
 /// Removes them from a request; `user-agent` keeps the type of the function (TS 29.500 §5.2.2.2).
 pub(in super::super) fn hide_request(translation: &Translation<'_>, headers: &mut HeaderMap) {
-    take_out(headers);
+    take_out(headers, |name| is_telling(name) || *name == ACCEPT_ENCODING);
     hide_roots(translation, headers);
-    headers.remove(ACCEPT_ENCODING);
     let Some(agent) = headers.get_mut(USER_AGENT) else { return };
     let kind = agent.as_bytes().iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    if kind > 0 && kind == agent.len() {
+        return;
+    }
     match HeaderValue::from_bytes(&agent.as_bytes()[..kind]) {
         Ok(kind) if !kind.is_empty() => *agent = kind,
         _ => {
@@ -41,13 +44,13 @@ pub(in super::super) fn hide_request(translation: &Translation<'_>, headers: &mu
 
 /// Removes them from a response.
 pub(in super::super) fn hide_response(headers: &mut HeaderMap) {
-    take_out(headers);
-    // The server that a proxy chose for the request.
-    headers.remove(TARGET);
+    // Also the server that a proxy chose for the request.
+    take_out(headers, |name| is_telling(name) || *name == TARGET);
 }
 
-fn take_out(headers: &mut HeaderMap) {
-    for name in &TELLING {
+/// Removes headers. Most messages have none of them, so it doesn't look for each.
+fn take_out(headers: &mut HeaderMap, is_removed: impl Fn(&HeaderName) -> bool) {
+    while let Some(name) = headers.keys().find(|name| is_removed(name)).cloned() {
         headers.remove(name);
     }
 }
@@ -60,6 +63,9 @@ fn hide_roots(translation: &Translation<'_>, headers: &mut HeaderMap) {
         let text = percent::decode(value.to_str().ok()?)?;
         HeaderValue::from_str(&hide_uris(translation, &text)?).ok()
     };
+    if !headers.contains_key(&CONSUMER_INFO) {
+        return;
+    }
     let values: Vec<_> = headers.get_all(&CONSUMER_INFO).iter().filter_map(hidden).collect();
     headers.remove(&CONSUMER_INFO);
     for value in values {
@@ -100,8 +106,10 @@ fn translate(
     headers: &mut HeaderMap,
     name: &HeaderName,
 ) -> Result<(), UnknownPseudonym> {
-    if headers.get_all(name).iter().nth(1).is_some() {
-        return Err(UnknownPseudonym);
+    match headers.get_all(name).iter().count() {
+        0 => return Ok(()),
+        1 => {}
+        _ => return Err(UnknownPseudonym),
     }
     let Some(location) = headers.get_mut(name) else { return Ok(()) };
     let Ok(text) = location.to_str() else { return Err(UnknownPseudonym) };

@@ -240,15 +240,15 @@ impl Judge<'_> {
     /// Judges subscribers, networks and subscriptions in a path.
     pub(in crate::guard) fn segments(&mut self, scope: Scope, path: &str) -> Result<(), Refusal> {
         let scope = Scope { side: scope.side.filter(|side| *side == Side::Anyone), ..scope };
-        let is_of_nrf = path.contains("nnrf-nfm/");
+        let is_of_nrf = || path.contains("nnrf-nfm/");
         let mut before = Cow::Borrowed("");
-        for segment in path.split(['/', '?', '#']) {
+        for segment in path::pieces(path) {
             let segment = percent::decode_lossy(segment);
             match Identity::of(segment.trim()) {
                 Some(identity) => self.identity(scope, &segment, identity)?,
                 None => self.names(scope, &segment)?,
             }
-            if is_of_nrf && before == "subscriptions" {
+            if before == "subscriptions" && is_of_nrf() {
                 self.subscription(scope, &segment)?;
             }
             before = segment;

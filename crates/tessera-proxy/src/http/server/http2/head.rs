@@ -27,8 +27,11 @@ pub(super) fn prepare(
         // An informational status is never final, and HTTP/2 has no 101 (RFC 9113 §8.6).
         parts.status = StatusCode::INTERNAL_SERVER_ERROR;
     }
-    for name in OF_A_CONNECTION {
-        parts.headers.remove(name);
+    // Most answers have none of them: a pass over the names finds that out, without a lookup for each.
+    if parts.headers.keys().any(|name| OF_A_CONNECTION.contains(name)) {
+        for name in OF_A_CONNECTION {
+            parts.headers.remove(name);
+        }
     }
     let has_no_content = matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     let body = (!body.is_end()).then_some(body);

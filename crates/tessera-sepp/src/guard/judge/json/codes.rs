@@ -92,12 +92,12 @@ fn plmn(mcc: &[u8], mnc: &[u8]) -> Option<PlmnId> {
 }
 
 /// Reads the value of `mcc` or `mnc`, a string; with `list` that of `mncs`, a list of strings.
-pub(super) struct CodeSeed<'k, 'w, 'j> {
-    pub(super) walk: &'k mut Walk<'w, 'j>,
+pub(super) struct CodeSeed<'k, 'w, 'j, 't> {
+    pub(super) walk: &'k mut Walk<'w, 'j, 't>,
     pub(super) list: Option<&'k mut Vec<Code>>,
 }
 
-impl<'de> DeserializeSeed<'de> for CodeSeed<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for CodeSeed<'_, '_, '_, '_> {
     type Value = Code;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Code, D::Error> {
@@ -105,15 +105,15 @@ impl<'de> DeserializeSeed<'de> for CodeSeed<'_, '_, '_> {
     }
 }
 
-impl<'j> CodeSeed<'_, '_, 'j> {
+impl<'j, 't> CodeSeed<'_, '_, 'j, 't> {
     /// Anything else is walked, and isn't a code.
-    fn other(&mut self) -> Walk<'_, 'j> {
+    fn other(&mut self) -> Walk<'_, 'j, 't> {
         let plain = self.walk.scope.below_a_name();
         self.walk.within(plain)
     }
 }
 
-impl<'de> Visitor<'de> for CodeSeed<'_, '_, '_> {
+impl<'de> Visitor<'de> for CodeSeed<'_, '_, '_, '_> {
     type Value = Code;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,15 +146,12 @@ impl<'de> Visitor<'de> for CodeSeed<'_, '_, '_> {
         };
         let mut walk = self.other();
         walk.deeper()?;
-        walk.out.push('[');
+        walk.out.push_str("[");
         while let Some(code) = items.next_element_seed(CodeSeed { walk: &mut walk, list: None })? {
             list.push(code);
-            walk.out.push(',');
+            walk.out.separate();
         }
-        if !list.is_empty() {
-            walk.out.pop();
-        }
-        walk.out.push(']');
+        walk.out.end("]");
         Ok(Code::Unclear)
     }
 

@@ -1,16 +1,19 @@
-//! JSON, in one pass and without a tree. Text that serde_json rejects is malformed. Everything is rewritten as it was
-//! read, so that every receiver reads the same.
+//! JSON, in one pass and without a tree. Text that serde_json rejects is malformed. Everything goes on as it was read, so
+//! that every receiver reads the same: the same bytes if they came so, and written again otherwise.
 
 mod codes;
+mod forwarded;
 mod names;
 pub(in crate::guard) mod patch;
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use self::codes::{CodeSeed, Codes};
+use self::forwarded::ForwardedJson;
 use self::names::Names;
 use super::{Changes, Judge, Scope};
 use crate::guard::fields::Text;
@@ -26,15 +29,15 @@ pub(in crate::guard) const OUTSIDE: Scope =
 const DEEPEST: u32 = 120;
 
 /// Judges a whole JSON text, and returns it as it is forwarded.
-pub(in crate::guard) fn judge(
+pub(in crate::guard) fn judge<'t>(
     judge: &mut Judge<'_>,
     scope: Scope,
-    text: &str,
-) -> Result<String, Refusal> {
-    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    text: &'t str,
+) -> Result<Cow<'t, str>, Refusal> {
+    let mut out = ForwardedJson::of(text);
     let depth = judge.json_depth.min(DEEPEST);
     judge_into(judge, scope, text, depth, &mut out)?;
-    Ok(out)
+    Ok(out.into_other().map_or(Cow::Borrowed(text), Cow::Owned))
 }
 
 /// Judges a JSON text with at most this number of levels, and writes it. If the rules only log invalid JSON, the text
@@ -44,10 +47,10 @@ pub(in crate::guard) fn judge_into(
     scope: Scope,
     text: &str,
     depth: u32,
-    out: &mut String,
+    out: &mut ForwardedJson<'_>,
 ) -> Result<(), Refusal> {
     let mut refused = None;
-    let before = out.len();
+    let before = out.mark();
     let mut json = serde_json::Deserializer::from_str(text);
     let walk = Walk { judge, refused: &mut refused, out, scope, left: depth };
     let result = walk.deserialize(&mut json).and_then(|()| json.end());
@@ -59,7 +62,7 @@ pub(in crate::guard) fn judge_into(
             let kind = if error.is_eof() { "cut off" } else { "not JSON" };
             let why = format!("{kind} at column {}", error.column());
             judge.against(Rule::Malformed, scope.name, &why)?;
-            out.truncate(before);
+            out.back_to(before);
             out.push_str(text);
             Ok(())
         }
@@ -74,7 +77,7 @@ pub(in crate::guard) fn tree(text: &str) -> Option<Value> {
 }
 
 /// Writes a string as JSON.
-pub(in crate::guard) fn write_string(out: &mut String, text: &str) {
+fn write_string(out: &mut ForwardedJson<'_>, text: &str) {
     match serde_json::to_string(text) {
         Ok(quoted) => out.push_str(&quoted),
         Err(_) => out.push_str("\"\""),
@@ -82,17 +85,17 @@ pub(in crate::guard) fn write_string(out: &mut String, text: &str) {
 }
 
 /// Walks one value.
-pub(in crate::guard) struct Walk<'w, 'j> {
+pub(in crate::guard) struct Walk<'w, 'j, 't> {
     pub(in crate::guard) judge: &'w mut Judge<'j>,
     refused: &'w mut Option<Refusal>,
-    pub(in crate::guard) out: &'w mut String,
+    out: &'w mut ForwardedJson<'t>,
     pub(in crate::guard) scope: Scope,
     /// The number of further levels allowed.
     pub(in crate::guard) left: u32,
 }
 
-impl<'j> Walk<'_, 'j> {
-    fn within(&mut self, scope: Scope) -> Walk<'_, 'j> {
+impl<'j, 't> Walk<'_, 'j, 't> {
+    fn within(&mut self, scope: Scope) -> Walk<'_, 'j, 't> {
         Walk { judge: self.judge, refused: self.refused, out: self.out, scope, left: self.left }
     }
 
@@ -151,14 +154,13 @@ impl<'j> Walk<'_, 'j> {
 }
 
 /// Writes a string that needs no escapes in JSON, such as one that serde_json borrows.
-fn quote(out: &mut String, text: &str) {
-    out.reserve(text.len() + "\"\":".len());
-    out.push('"');
+fn quote(out: &mut ForwardedJson<'_>, text: &str) {
+    out.push_str("\"");
     out.push_str(text);
-    out.push('"');
+    out.push_str("\"");
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
+impl<'de> DeserializeSeed<'de> for Walk<'_, '_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -166,7 +168,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_, '_> {
+impl<'de> Visitor<'de> for Walk<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -214,19 +216,16 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             self.enter(Changes::Outside, Changes::InList)?;
             self.judge.placed.clear();
         }
-        self.out.push('[');
+        self.out.push_str("[");
         let mut end = self.out.len();
-        let mut next = end;
         while items.next_element_seed(self.within(self.scope))?.is_some() {
             // A change may be left out.
-            if self.out.len() > next {
+            if self.out.len() > end {
                 end = self.out.len();
-                self.out.push(',');
-                next = self.out.len();
+                self.out.separate();
             }
         }
-        self.out.truncate(end);
-        self.out.push(']');
+        self.out.end("]");
         if self.scope.text == Text::Change {
             self.judge.changes = Changes::Outside;
         }
@@ -246,17 +245,14 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         let mut names = Names::default();
         let mut codes = Codes::default();
         let mut addresses = Addresses::default();
-        self.out.push('{');
+        self.out.push_str("{");
         let mut is_first = true;
         loop {
-            let before = self.out.len();
             if !is_first {
-                self.out.push(',');
+                self.out.separate();
             }
-            let Some(key) = members.next_key_seed(KeySeed(&mut self, &mut names))? else {
-                self.out.truncate(before);
-                break;
-            };
+            let before = self.out.mark();
+            let Some(key) = members.next_key_seed(KeySeed(&mut self, &mut names))? else { break };
             let scope = match key {
                 Key::Mcc | Key::Mnc => {
                     let code = members.next_value_seed(CodeSeed { walk: &mut self, list: None })?;
@@ -279,13 +275,13 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                     plain
                 }
                 Key::Addresses if self.judge.leaves_out_addresses(self.scope) => {
-                    let start = self.out.len();
+                    let start = self.out.mark();
                     members.next_value_seed(self.within(plain))?;
-                    let kept = tree(&self.out[start..]).and_then(|value| addresses.take(value));
-                    match kept {
-                        None => self.out.truncate(before),
+                    let value = tree(&self.out.text()[start.len()..]);
+                    match value.and_then(|value| addresses.take(value)) {
+                        None => self.out.back_to(before),
                         Some(value) => {
-                            self.out.truncate(start);
+                            self.out.back_to(start);
                             let _ = write!(self.out, "{value}");
                             is_first = false;
                         }
@@ -309,8 +305,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         match name {
             Ok(None) => {}
             Ok(Some(name)) => {
-                let comma = if is_first { "" } else { "," };
-                let _ = write!(self.out, "{comma}\"fqdn\":");
+                self.out.push_str("\"fqdn\":");
                 write_string(self.out, &name);
             }
             Err(_) => {
@@ -318,7 +313,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 self.settle(judged)?;
             }
         }
-        self.out.push('}');
+        self.out.end("}");
         if codes.is_empty() {
             return Ok(());
         }
@@ -328,9 +323,9 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
 }
 
 /// Reads what the name of a member means. Some maps have subscribers as names.
-struct KeySeed<'k, 'w, 'j>(&'k mut Walk<'w, 'j>, &'k mut Names);
+struct KeySeed<'k, 'w, 'j, 't>(&'k mut Walk<'w, 'j, 't>, &'k mut Names);
 
-impl KeySeed<'_, '_, '_> {
+impl KeySeed<'_, '_, '_, '_> {
     fn judge<E: Error>(self, name: &str, folded: &FoldedName) -> Result<Key, E> {
         let Self(walk, names) = self;
         if !names.insert(folded.whole) {
@@ -343,7 +338,7 @@ impl KeySeed<'_, '_, '_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for KeySeed<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for KeySeed<'_, '_, '_, '_> {
     type Value = Key;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
@@ -351,7 +346,7 @@ impl<'de> DeserializeSeed<'de> for KeySeed<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for KeySeed<'_, '_, '_> {
+impl<'de> Visitor<'de> for KeySeed<'_, '_, '_, '_> {
     type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -364,7 +359,7 @@ impl<'de> Visitor<'de> for KeySeed<'_, '_, '_> {
             Some(quoted) => self.0.out.push_str(quoted),
             None => {
                 quote(self.0.out, name);
-                self.0.out.push(':');
+                self.0.out.push_str(":");
             }
         }
         self.judge(name, &folded)
@@ -377,7 +372,7 @@ impl<'de> Visitor<'de> for KeySeed<'_, '_, '_> {
             self.0.settle(judged)?;
         }
         write_string(self.0.out, name);
-        self.0.out.push(':');
+        self.0.out.push_str(":");
         self.judge(name, &FoldedName::of(name))
     }
 }

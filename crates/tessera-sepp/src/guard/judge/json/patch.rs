@@ -10,6 +10,7 @@ use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::forwarded::ForwardedJson;
 use super::names::Names;
 use super::{OUTSIDE, Walk, judge_into, tree, write_string};
 use crate::guard::fields::Text;
@@ -59,7 +60,7 @@ const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test
 
 /// Judges one operation and writes it, with the members of RFC 6902 first. Writes nothing if it is left out.
 pub(super) fn operation<'de, A: MapAccess<'de>>(
-    mut walk: Walk<'_, '_>,
+    mut walk: Walk<'_, '_, '_>,
     mut members: A,
 ) -> Result<(), A::Error> {
     let mut found: [Option<&'de RawValue>; MEMBERS.len()] = [None; MEMBERS.len()];
@@ -95,13 +96,13 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
             return Ok(());
         }
         for (name, member, value) in others {
-            walk.out.push(',');
+            walk.out.push_str(",");
             write_string(walk.out, &name);
-            walk.out.push(':');
+            walk.out.push_str(":");
             let scope = walk.judge.below(OUTSIDE, member);
             judge_into(walk.judge, scope, value.get(), walk.left, walk.out)?;
         }
-        walk.out.push('}');
+        walk.out.push_str("}");
         Ok(())
     });
     walk.settle(judged)
@@ -109,7 +110,7 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
 
 /// Returns whether the operation was written.
 fn write(
-    walk: &mut Walk<'_, '_>,
+    walk: &mut Walk<'_, '_, '_>,
     found: &[Option<&RawValue>; MEMBERS.len()],
 ) -> Result<bool, Refusal> {
     let [op, path, from, value, original, new] = found;
@@ -151,7 +152,7 @@ fn write(
         value_at(walk.judge, place, value.get(), walk.left, walk.out)?;
         if puts && name != "origValue" {
             let len = walk.out.len() - before;
-            let value = tree(&walk.out[before..]);
+            let value = tree(&walk.out.text()[before..]);
             let value = Some(value.ok_or_else(|| malformed("has a value that can't be followed"))?);
             put(walk.judge, PlacedValue { place: pointer.clone(), value, len })?;
         }
@@ -252,7 +253,7 @@ fn value_at(
     place: Place,
     value: &str,
     depth: u32,
-    out: &mut String,
+    out: &mut ForwardedJson<'_>,
 ) -> Result<(), Refusal> {
     let scope = match place {
         Place::In(scope) => return judge_into(judge, scope, value, depth, out),
@@ -282,7 +283,7 @@ fn put(judge: &mut Judge<'_>, placed: PlacedValue) -> Result<(), Refusal> {
 
 /// Judges a value copied or moved from `from` at its destination.
 fn moved(
-    walk: &mut Walk<'_, '_>,
+    walk: &mut Walk<'_, '_, '_>,
     from: &[String],
     to: &[String],
     place: Place,
@@ -322,9 +323,10 @@ fn moved(
     }
     for (end, value) in ends {
         let place = follow(walk.judge, &end)?;
-        let mut text = String::new();
-        value_at(walk.judge, place, &value.to_string(), walk.left, &mut text)?;
-        put(walk.judge, PlacedValue { place: end, value: Some(value), len: text.len() })?;
+        let text = value.to_string();
+        let mut out = ForwardedJson::of(&text);
+        value_at(walk.judge, place, &text, walk.left, &mut out)?;
+        put(walk.judge, PlacedValue { place: end, value: Some(value), len: out.len() })?;
     }
     if is_seen && !is_unseen {
         return Ok(());
