@@ -4,6 +4,7 @@
 //! `sepp-relay BENCH [OPTIONS]`; see README.md. It fails if an aim is missed.
 
 mod client;
+mod ended;
 mod envoy;
 mod files;
 mod idle;
@@ -11,6 +12,7 @@ mod network_function;
 mod nghttpx;
 mod options;
 mod pair;
+mod peers;
 mod relay;
 mod report;
 mod request;
@@ -34,6 +36,7 @@ fn main() -> Result<(), Failure> {
         let ran = match bench {
             Bench::Relay => relay::run(&options),
             Bench::Idle => idle::run(&options),
+            Bench::Ended => ended::run(&options),
         };
         println!();
         failures.extend(ran.err().map(|failure| format!("{bench:?}: {failure}")));

@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::setting::Way;
 
 /// The usage, printed for invalid arguments.
-const USAGE: &str = "sepp-relay all|relay|idle [--program TESSERA] [--envoy ENVOY] [--nghttpx] \
+const USAGE: &str = "sepp-relay all|relay|idle|ended [--program TESSERA] [--envoy ENVOY] [--nghttpx] \
                      [--rounds N] [--count N] [--in-flight N] [--json]";
 
 /// A benchmark.
@@ -14,6 +14,7 @@ const USAGE: &str = "sepp-relay all|relay|idle [--program TESSERA] [--envoy ENVO
 pub(crate) enum Bench {
     Relay,
     Idle,
+    Ended,
 }
 
 /// The arguments.
@@ -38,9 +39,10 @@ impl Options {
         mut arguments: impl Iterator<Item = String>,
     ) -> Result<Self, Failure> {
         let benches = match arguments.next().as_deref() {
-            Some("all") => vec![Bench::Relay, Bench::Idle],
+            Some("all") => vec![Bench::Relay, Bench::Idle, Bench::Ended],
             Some("relay") => vec![Bench::Relay],
             Some("idle") => vec![Bench::Idle],
+            Some("ended") => vec![Bench::Ended],
             _ => return Err(USAGE.into()),
         };
         let mut options = Self {
@@ -87,6 +89,11 @@ impl Options {
     /// Returns how often each way has its turn.
     pub(crate) fn rounds(&self, default: usize) -> usize {
         self.rounds.unwrap_or(default).max(1)
+    }
+
+    /// Returns the number of requests or connections, if there is only one.
+    pub(crate) fn only_count(&self) -> Option<usize> {
+        self.count
     }
 
     /// Returns how many requests or connections a turn has.

@@ -57,6 +57,11 @@ impl Pair {
         Ok(processor_time(self.visited.id())? + processor_time(self.home.id())?)
     }
 
+    /// Returns the processor time of the home end since it was started.
+    pub(crate) fn processor_time_at_home(&self) -> Result<Duration, Failure> {
+        Ok(processor_time(self.home.id())?)
+    }
+
     /// Returns the resident memory of the home end, in bytes.
     pub(crate) fn resident_at_home(&self) -> Result<u64, Failure> {
         Ok(resident(self.home.id())?)
@@ -87,7 +92,7 @@ fn launch(setting: &Setting<'_>, options: &Options) -> Result<Process, Failure> 
             compiled("envoy", program, envoy::arguments(&file).into())
         }
         Way::Nghttpx => Process::start("nghttpx", Network::Loopback, nghttpx::arguments(setting)),
-        Way::Sepp | Way::SeppOfMany => {
+        Way::Sepp | Way::SeppOfMany | Way::SeppThatEnds { .. } => {
             let program = options.program.as_deref().ok_or("--program names no tessera")?;
             let file = directory.write(SEPP_FILE, sepp::configuration(setting));
             compiled("tessera", program, ["sepp", "run", &file].map(str::to_owned).into())

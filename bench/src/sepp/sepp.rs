@@ -7,7 +7,7 @@ use tessera_proxy::demo::{HOME, VISITED};
 
 use crate::files::Credential;
 use crate::request::UDM;
-use crate::setting::{End, Setting, Way};
+use crate::setting::{Comeback, End, Setting, Way};
 
 /// The number of further peers, and of the networks of each.
 const PEERS: u32 = 99;
@@ -29,11 +29,15 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
     let initiate = *end == End::Visited;
     let n32f_address =
         if initiate { format!("n32f-address = [\"{n32f}\"]\n") } else { String::new() };
+    // One peer may have half of the connections.
     let mut text = format!(
         "[process]\nadmin = \"unix:{admin}\"\nlog = \"json\"\nthreads = 1\n\
-         [limits]\nconnections-per-address = 10000\nhandshakes-per-address = 1000\n",
+         [limits]\nconnections = 30000\nconnections-per-address = 30000\nhandshakes-per-address = 1000\n",
         admin = directory.path("admin"),
     );
+    if let Way::SeppThatEnds { idle, .. } = way {
+        text += &format!("idle = \"{}s\"\n", idle.as_secs());
+    }
     if *end == End::Home {
         text += &format!("[sbi]\nhosts = {{ \"{UDM}\" = \"{network_function}\" }}\n");
     }
@@ -44,6 +48,9 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
         peer.trust(&roots.ca),
         peer.peer(),
     );
+    if let Way::SeppThatEnds { comeback: Comeback::Early, .. } = way {
+        text += "reconnection = { early-data = \"fs\" }\n";
+    }
     if *way == Way::SeppOfMany {
         (0..PEERS).for_each(|number| text += &other(number, roots));
     }

@@ -1,6 +1,7 @@
 //! The measured proxies, and the parameters of each end's configuration.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tessera_test_peers::Directory;
 
@@ -15,6 +16,26 @@ pub(crate) enum Way {
     Sepp,
     /// Ours, with 100 peers and 1,000 networks.
     SeppOfMany,
+    /// Ours, which ends connections that are idle for so long.
+    SeppThatEnds { comeback: Comeback, idle: Duration },
+}
+
+/// How the next request after the end of a connection comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comeback {
+    /// After a resumed handshake.
+    Resumed,
+    /// In the first flight, as forward-secret early data.
+    Early,
+}
+
+impl Comeback {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Resumed => "resumed",
+            Self::Early => "in the first flight",
+        }
+    }
 }
 
 impl Way {
@@ -24,11 +45,12 @@ impl Way {
             Self::Nghttpx => "nghttpx",
             Self::Sepp => "Tessera, one peer",
             Self::SeppOfMany => "Tessera, 100 peers, 1,000 networks",
+            Self::SeppThatEnds { .. } => "Tessera, idle connections end",
         }
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Sepp | Self::SeppOfMany)
+        !matches!(self, Self::Envoy | Self::Nghttpx)
     }
 }
 

@@ -63,10 +63,11 @@ impl ListenerContext {
                 drop(handshake);
                 Box::pin(self.functions(AcceptedConnection::plaintext(socket))).await
             }
-            Service::Functions(Some(acceptor)) => match acceptor.accept(socket).await {
+            Service::Functions(Some(acceptor)) => match Box::pin(acceptor.accept(socket)).await {
                 Ok(stream) => {
                     drop(handshake);
-                    Box::pin(self.functions(AcceptedConnection::tls(stream))).await
+                    let accepted = AcceptedConnection::boxed_tls(Box::new(stream));
+                    Box::pin(self.functions(accepted)).await
                 }
                 Err(error) => Err(ConnectionRefusal::Handshake(error)),
             },
@@ -115,7 +116,8 @@ impl ListenerContext {
         place: HandshakePlace,
     ) -> Result<String, ConnectionRefusal> {
         let began = Instant::now();
-        let mut stream = acceptor.start(socket).map_err(ConnectionRefusal::Handshake)?;
+        // In a box, as is whatever else an idle connection would have room for several times.
+        let mut stream = Box::new(acceptor.start(socket).map_err(ConnectionRefusal::Handshake)?);
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);
@@ -149,8 +151,9 @@ impl ListenerContext {
             keep(&mut answer, under_way);
             answer
         };
-        let ends = shared.until_gone(connected);
-        let ended = Box::pin(serve(AcceptedConnection::tls(stream), options, service, ends)).await;
+        let ends = Box::pin(shared.until_gone(connected));
+        let accepted = AcceptedConnection::boxed_tls(stream);
+        let ended = Box::pin(serve(accepted, options, service, ends)).await;
         Ok(format!("{peer}: {}", ended.cause))
     }
 

@@ -106,10 +106,25 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AcceptedConnection<ServerStream<IO>> {
     /// Wraps a TLS connection, with the protocol that ALPN chose. Requests received before the handshake is complete
     /// are marked and checked.
     pub fn tls(mut io: ServerStream<IO>) -> Self {
-        let protocol = Protocol::of_alpn(io.protocol());
-        let watch = (!io.is_handshake_complete()).then(|| io.handshake_watch());
+        let (protocol, watch) = of_tls(&mut io);
         Self { io, protocol, watch }
     }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> AcceptedConnection<Box<ServerStream<IO>>> {
+    /// The same, for a stream in a box: the futures that it passes through then have no room for it each, which counts
+    /// where many connections are idle.
+    pub fn boxed_tls(mut io: Box<ServerStream<IO>>) -> Self {
+        let (protocol, watch) = of_tls(&mut io);
+        Self { io, protocol, watch }
+    }
+}
+
+fn of_tls<IO: AsyncRead + AsyncWrite + Unpin>(
+    io: &mut ServerStream<IO>,
+) -> (Protocol, Option<HandshakeWatch>) {
+    let watch = (!io.is_handshake_complete()).then(|| io.handshake_watch());
+    (Protocol::of_alpn(io.protocol()), watch)
 }
 
 /// Serves a connection until it ends. When `drain` is ready, no new requests begin, and open ones must end within

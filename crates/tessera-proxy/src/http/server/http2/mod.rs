@@ -104,7 +104,8 @@ struct Connection<'a, IO, B, G> {
     /// Creates the future that answers a request.
     begin: B,
     handling: FuturesUnordered<PendingAnswer<G>>,
-    sending: FuturesUnordered<BodySender>,
+    /// Bodies that follow; most answers are sent at once.
+    sending: Option<Box<FuturesUnordered<BodySender>>>,
     /// Streams that were upgraded; most connections have none, and need no room for them.
     tunnels: Option<Box<FuturesUnordered<Tunnel>>>,
     life: Life,
@@ -132,7 +133,7 @@ where
             options,
             begin,
             handling: FuturesUnordered::new(),
-            sending: FuturesUnordered::new(),
+            sending: None,
             tunnels: None,
             life,
             credit: Credit::new(options.streams),
@@ -187,8 +188,12 @@ where
                 self.handled(asked, handled);
             }
         }
-        while let Poll::Ready(Some(sent)) = self.sending.poll_next_unpin(cx) {
-            self.sent(&sent);
+        while let Some(sending) = &mut self.sending {
+            match sending.poll_next_unpin(cx) {
+                Poll::Pending => break,
+                Poll::Ready(None) => self.sending = None,
+                Poll::Ready(Some(sent)) => self.sent(&sent),
+            }
         }
         self.poll_tunnels(cx);
         Poll::Pending
@@ -201,10 +206,11 @@ where
         for handling in Pin::new(&mut self.handling).iter_pin_mut() {
             handling.sweep(now, options.request_time);
         }
-        for sending in self.sending.iter_mut() {
+        for sending in self.sending.iter_mut().flat_map(|sending| sending.iter_mut()) {
             sending.sweep(now, options.stall_time, options.exchange_time);
         }
-        let under_way = self.handling.len() + self.sending.len();
+        let sending = self.sending.as_ref().map_or(0, |sending| sending.len());
+        let under_way = self.handling.len() + sending;
         let tunnels = self.tunnels.as_ref().map_or(0, |tunnels| tunnels.len());
         match self.life.look_around(now, under_way, tunnels, options) {
             life::Next::Live => None,
@@ -272,7 +278,7 @@ where
         // Most bodies are complete and need no place among the futures. The others are polled there next.
         match Pin::new(&mut sending).poll(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(sent) => self.sent(&sent),
-            Poll::Pending => self.sending.push(sending),
+            Poll::Pending => self.sending.get_or_insert_default().push(sending),
         }
     }
 
