@@ -17,7 +17,10 @@ pub(crate) enum Way {
     /// Ours, with 100 peers and 1,000 networks.
     SeppOfMany,
     /// Ours, which ends connections that are idle for so long.
-    SeppThatEnds { comeback: Comeback, idle: Duration },
+    SeppThatEnds {
+        comeback: Comeback,
+        idle: Duration,
+    },
 }
 
 /// How the next request after the end of a connection comes.

@@ -52,8 +52,18 @@ impl ListenerContext {
         drain(&mut connections, limit).await
     }
 
-    async fn connection(self, admitted: AdmittedClient) {
+    fn connection(self, admitted: AdmittedClient) -> impl Future<Output = ()> + Send {
         let AdmittedClient { socket, handshake, peer, .. } = admitted;
+        // In a box, as is what else an idle connection's future would have room for at each step.
+        self.admitted(Box::new(socket), handshake, peer)
+    }
+
+    async fn admitted(
+        self,
+        socket: Box<ClientSocket<Socket>>,
+        handshake: HandshakePlace,
+        peer: Peer,
+    ) {
         let address = match peer {
             Peer::Tcp(address) => address.to_string(),
             Peer::Local => "local".to_owned(),
@@ -61,9 +71,9 @@ impl ListenerContext {
         let ended = match &self.service {
             Service::Functions(None) => {
                 drop(handshake);
-                Box::pin(self.functions(AcceptedConnection::plaintext(socket))).await
+                Box::pin(self.functions(AcceptedConnection::plaintext(*socket))).await
             }
-            Service::Functions(Some(acceptor)) => match Box::pin(acceptor.accept(socket)).await {
+            Service::Functions(Some(acceptor)) => match Box::pin(acceptor.accept(*socket)).await {
                 Ok(stream) => {
                     drop(handshake);
                     let accepted = AcceptedConnection::boxed_tls(Box::new(stream));
@@ -71,7 +81,10 @@ impl ListenerContext {
                 }
                 Err(error) => Err(ConnectionRefusal::Handshake(error)),
             },
-            Service::Peers(acceptor) => self.peers(acceptor, socket, handshake).await,
+            Service::Peers(acceptor) => match acceptor.start(*socket) {
+                Ok(stream) => self.peers(Box::new(stream), handshake).await,
+                Err(error) => Err(ConnectionRefusal::Handshake(error)),
+            },
         };
         match ended {
             Ok(ended) => tracing::debug!(listener = self.name, address, "{ended}"),
@@ -111,13 +124,10 @@ impl ListenerContext {
 
     async fn peers(
         &self,
-        acceptor: &Acceptor,
-        socket: ClientSocket<Socket>,
+        mut stream: Box<ServerStream<ClientSocket<Socket>>>,
         place: HandshakePlace,
     ) -> Result<String, ConnectionRefusal> {
         let began = Instant::now();
-        // In a box, as is whatever else an idle connection would have room for several times.
-        let mut stream = Box::new(acceptor.start(socket).map_err(ConnectionRefusal::Handshake)?);
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);

@@ -54,13 +54,12 @@ where
         biased;
         // First, so that a request already received in a first flight is answered even during shutdown. Boxed only
         // while it lasts: an idle connection needs no room for it.
-        begun = Box::pin(Deadline::after(options.head_time).limit(builder(&options).handshake(io))) => begun,
+        begun = Box::pin(begin(io, &options)) => begun,
         () = &mut drain => return ConnectionSummary { requests: 0, cause: Cause::Drained { cut: 0 } },
     };
     let h2 = match begun {
-        Ok(Ok(h2)) => h2,
-        Ok(Err(error)) => return ConnectionSummary { requests: 0, cause: Cause::of(&error) },
-        Err(_) => return ConnectionSummary { requests: 0, cause: Cause::SlowHead },
+        Ok(h2) => h2,
+        Err(cause) => return ConnectionSummary { requests: 0, cause },
     };
     let (service, options) = (&service, &*options);
     // Boxed: `FuturesUnordered` reserves room for one even if it is empty.
@@ -76,6 +75,18 @@ where
     let mut connection = Connection::new(h2, watch, options, begin);
     let cause = std::future::poll_fn(|cx| connection.poll(cx, drain.as_mut())).await;
     ConnectionSummary { requests: connection.requests, cause }
+}
+
+/// Boxed: the futures that wait for it and own it have no room for it each.
+async fn begin<IO: AsyncRead + AsyncWrite + Unpin>(
+    io: Io<IO>,
+    options: &ServerOptions,
+) -> Result<Box<h2::server::Connection<Io<IO>, Bytes>>, Cause> {
+    match Deadline::after(options.head_time).limit(builder(options).handshake(io)).await {
+        Ok(Ok(h2)) => Ok(Box::new(h2)),
+        Ok(Err(error)) => Err(Cause::of(&error)),
+        Err(_) => Err(Cause::SlowHead),
+    }
 }
 
 fn builder(options: &ServerOptions) -> h2::server::Builder {
@@ -98,7 +109,7 @@ fn builder(options: &ServerOptions) -> h2::server::Builder {
 const MAX_WINDOW: u32 = (1 << 31) - 1;
 
 struct Connection<'a, IO, B, G> {
-    h2: h2::server::Connection<Io<IO>, Bytes>,
+    h2: Box<h2::server::Connection<Io<IO>, Bytes>>,
     watch: Option<HandshakeWatch>,
     options: &'a ServerOptions,
     /// Creates the future that answers a request.
@@ -121,7 +132,7 @@ where
     G: Future<Output = Response<Body>>,
 {
     fn new(
-        mut h2: h2::server::Connection<Io<IO>, Bytes>,
+        mut h2: Box<h2::server::Connection<Io<IO>, Bytes>>,
         watch: Option<HandshakeWatch>,
         options: &'a ServerOptions,
         begin: B,
