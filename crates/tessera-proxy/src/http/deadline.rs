@@ -143,6 +143,20 @@ mod tests {
         assert_eq!(deadline.limit(ready(7)).await, Ok(7));
     }
 
+    #[tokio::test]
+    async fn a_future_that_uses_up_the_budget_of_its_task_does_not_outlive_its_deadline() {
+        let busy = async {
+            loop {
+                tokio::task::coop::consume_budget().await;
+            }
+        };
+        let deadline = Deadline::after(Duration::from_millis(10));
+        assert_eq!(
+            deadline.limit::<futures_util::future::BoxFuture<'_, ()>>(Box::pin(busy)).await,
+            Err(DeadlineError)
+        );
+    }
+
     #[test]
     fn no_duration_is_too_long_for_the_clock() {
         assert!(!Deadline::after(Duration::MAX).is_over());
