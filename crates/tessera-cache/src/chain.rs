@@ -12,12 +12,12 @@ use crate::bytes::{Bytes, put16, put24};
 use crate::chain_hash::ChainHash;
 use crate::der::expires_at;
 
-/// The chain of a Certificate message, or its raw public key.
+/// The chain of a Certificate message, or its raw public key. Clones share its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chain {
     pub(crate) certificate_type: CertificateType,
     /// The end entity, DER; or the raw public key.
-    pub(crate) leaf: Vec<u8>,
+    pub(crate) leaf: Arc<[u8]>,
     /// The others, each with a three-byte length. Clients of one authority share the allocation.
     pub(crate) issuers: Arc<[u8]>,
 }
@@ -26,19 +26,19 @@ impl Chain {
     /// Parses the chain of a Certificate's body; `None` if it is empty, or has no hash.
     pub(crate) fn of_body(certificate_type: CertificateType, body: &[u8]) -> Option<Self> {
         let entries = certificate_entries(body)?;
-        let certificates: Vec<_> = entries.iter().map(|entry| entry.certificate).collect();
-        Self::of_certificates(certificate_type, &certificates)
+        Self::of_certificates(certificate_type, entries.map(|entry| entry.certificate))
     }
 
     /// Builds the chain of these certificates, or of this raw public key.
-    pub(crate) fn of_certificates<T: AsRef<[u8]>>(
+    pub(crate) fn of_certificates(
         certificate_type: CertificateType,
-        certificates: &[T],
+        certificates: impl IntoIterator<Item: AsRef<[u8]>>,
     ) -> Option<Self> {
-        let (leaf, others) = certificates.split_first()?;
+        let mut certificates = certificates.into_iter();
+        let leaf = certificates.next()?;
         let mut issuers = Vec::new();
-        others.iter().for_each(|certificate| put24(&mut issuers, certificate.as_ref()));
-        Self::new(certificate_type, leaf.as_ref().to_vec(), issuers.into())
+        certificates.for_each(|certificate| put24(&mut issuers, certificate.as_ref()));
+        Self::new(certificate_type, leaf.as_ref().into(), shared(&issuers))
     }
 
     /// Builds the chain of an accepted peer.
@@ -49,7 +49,7 @@ impl Chain {
     /// Builds a chain from these parts; `None` if it has no hash.
     pub(crate) fn new(
         certificate_type: CertificateType,
-        leaf: Vec<u8>,
+        leaf: Arc<[u8]>,
         issuers: Arc<[u8]>,
     ) -> Option<Self> {
         // The maximum length in a message, including the lengths before leaf and list.
@@ -68,14 +68,14 @@ impl Chain {
     pub(crate) fn hash(&self, sha256: &dyn Hash) -> ChainHash {
         let hash = match self.certificate_type {
             CertificateType::RAW_PUBLIC_KEY => raw_public_key_hash(sha256, &self.leaf),
-            _ => chain_hash(sha256, &self.certificates().collect::<Vec<_>>()),
+            _ => chain_hash(sha256, self.certificates()),
         };
         // Always present: `new` has checked form and length, and `sha256` is the right hash.
         ChainHash(hash.unwrap_or_default())
     }
 
     /// Returns the certificates in order; or the raw public key.
-    fn certificates(&self) -> impl Iterator<Item = &[u8]> {
+    fn certificates(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let mut issuers = Bytes(&self.issuers);
         core::iter::once(&self.leaf[..]).chain(core::iter::from_fn(move || issuers.vec24()))
     }
@@ -98,7 +98,8 @@ impl Chain {
             None if !extensions.is_empty() => None,
             next => Some(next.unwrap_or_default()),
         };
-        let mut list = Vec::new();
+        let beside = extensions.iter().map(|it| it.len()).sum::<usize>();
+        let mut list = Vec::with_capacity(self.len() + 5 * self.certificates().count() + beside);
         for certificate in self.certificates() {
             put24(&mut list, certificate);
             put16(&mut list, extension()?);
@@ -115,6 +116,11 @@ impl Chain {
     pub(crate) fn expires_at(&self) -> Option<u64> {
         self.certificates().filter_map(expires_at).min()
     }
+}
+
+/// Returns these bytes, without an allocation if there are none.
+pub(crate) fn shared(bytes: &[u8]) -> Arc<[u8]> {
+    if bytes.is_empty() { Arc::default() } else { bytes.into() }
 }
 
 impl ChainHash {

@@ -11,7 +11,7 @@ use crate::chain_hash::ChainHash;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The chain itself.
-    Whole(Arc<Chain>),
+    Whole(Chain),
     /// Its hash: the verifier remembers what it needs to judge it.
     Known(ChainHash),
 }
@@ -47,7 +47,8 @@ impl Form {
     /// Returns how many bytes it takes besides itself.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Whole(chain) => size_of::<Chain>() + chain.len(),
+            // Two counted allocations.
+            Self::Whole(chain) => size_of::<[usize; 4]>() + chain.len(),
             Self::Known(..) => 0,
         }
     }
@@ -67,7 +68,7 @@ mod tests {
         let lists: [Arc<[u8]>; 2] = [(); 2].map(|()| Arc::from([7; 20]));
         let chain = |leaf: u8, list: &Arc<[u8]>| {
             let chain = Chain::new(CertificateType::X509, [leaf; 30].into(), list.clone());
-            Form::Whole(Arc::new(chain.expect("a chain")))
+            Form::Whole(chain.expect("a chain"))
         };
         let before = chain(1, &lists[0]);
         assert!(chain(1, &lists[0]).is_still(&before));

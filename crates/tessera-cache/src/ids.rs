@@ -11,11 +11,14 @@ pub(crate) const FIRST_ID: u16 = 0xc000;
 /// Returns the id of a chain in one handshake between two ends that take part: to observers that don't know
 /// the chain it is a random number that changes each time.
 pub(crate) fn salted_id(sha256: &dyn Hash, client_random: &[u8; 32], chain: &ChainHash) -> Id {
-    let mut running = sha256.start();
-    running.update(b"tessera cached id");
-    running.update(client_random);
-    running.update(&chain.0);
-    id_of(first(running.current().as_ref()))
+    const LABEL: &[u8; 17] = b"tessera cached id";
+    let mut salted = [0; LABEL.len() + 32 + ChainHash::LEN];
+    let (label, rest) = salted.split_at_mut(LABEL.len());
+    let (random, hash) = rest.split_at_mut(32);
+    label.copy_from_slice(LABEL);
+    random.copy_from_slice(client_random);
+    hash.copy_from_slice(&chain.0);
+    id_of(first(sha256.hash(&salted).as_ref()))
 }
 
 /// Returns the id of a chain for peers that don't take part. It is constant, so observers recognise it.

@@ -45,8 +45,8 @@ impl OwnChains {
 /// with an AlgorithmIdentifier, which begins with an object identifier; the body of a certificate begins with
 /// a version or a number.
 fn type_of(body: &[u8]) -> CertificateType {
-    let entries = certificate_entries(body).unwrap_or_default();
-    let inner = entries.first().and_then(|it| element(&mut Bytes(it.certificate), SEQUENCE));
+    let first = certificate_entries(body).and_then(|mut entries| entries.next());
+    let inner = first.and_then(|it| element(&mut Bytes(it.certificate), SEQUENCE));
     let first = inner.and_then(|inner| element(&mut Bytes(inner), SEQUENCE));
     match first.and_then(<[u8]>::first) {
         Some(&OBJECT_IDENTIFIER) => CertificateType::RAW_PUBLIC_KEY,

@@ -127,8 +127,9 @@ fn of_two_chains_with_one_id_neither_is_offered() {
     let mut to = ServerInfo::new("server.example", now);
     to.random = &random;
     let learn = |name: &'static str| {
-        let chain = Chain::new(CertificateType::X509, name.into(), Arc::from([])).expect("a chain");
-        let (hash, form) = (ChainHash(array(get(name))), Form::Whole(Arc::new(chain)));
+        let chain = Chain::new(CertificateType::X509, name.as_bytes().into(), Arc::from([]))
+            .expect("a chain");
+        let (hash, form) = (ChainHash(array(get(name))), Form::Whole(chain));
         let shown = Some(ServerChain { hash, form, expires_at: None });
         let learned = HandshakeOutcome { shown, answers: true, tickets: None, request: None };
         cache.learn(Key::of(&to), learned);

@@ -115,15 +115,13 @@ impl<'a> Content<'a> {
 
     /// Writes it for the body of a Certificate with this chain; `None` if that is not a valid body.
     pub(crate) fn write(chain: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
-        let mut out = chain.0.to_vec();
-        let mut some = false;
-        for entry in certificate_entries(body)? {
-            some |= !entry.extensions.is_empty();
-            put16(&mut out, entry.extensions);
-        }
-        if !some {
-            out.truncate(ChainHash::LEN);
-        }
+        let extensions = certificate_entries(body)?.map(|entry| entry.extensions);
+        let some = extensions.clone().any(|it| !it.is_empty());
+        let extensions = extensions.filter(|_| some);
+        let len = extensions.clone().map(|it| 2 + it.len()).sum::<usize>();
+        let mut out = Vec::with_capacity(ChainHash::LEN + len);
+        out.extend_from_slice(&chain.0);
+        extensions.for_each(|it| put16(&mut out, it));
         Some(out)
     }
 }

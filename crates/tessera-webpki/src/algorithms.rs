@@ -201,7 +201,9 @@ fn push_new(schemes: &mut Vec<SignatureScheme>, scheme: SignatureScheme) {
 
 /// A signature to check, with the algorithms of its scheme.
 pub(crate) struct Signature<'a> {
-    algorithms: Vec<&'static dyn SignatureVerificationAlgorithm>,
+    scheme: SignatureScheme,
+    /// Those of its scheme verify it.
+    algorithms: &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)],
     signed: &'a [u8],
     bytes: &'a [u8],
 }
@@ -217,13 +219,12 @@ impl<'a> Signature<'a> {
             let reason = "the peer's proof is not a signature";
             return Err(reject(AlertDescription::UNSUPPORTED_CERTIFICATE, reason));
         };
-        let known = algorithms.handshake.iter().filter(|(known, _)| known == scheme);
-        let algorithms: Vec<_> = known.map(|(_, algorithm)| *algorithm).collect();
-        if algorithms.is_empty() {
+        let algorithms = algorithms.handshake;
+        if !algorithms.iter().any(|(known, _)| known == scheme) {
             let reason = "CertificateVerify: scheme not offered";
             return Err(reject(AlertDescription::ILLEGAL_PARAMETER, reason));
         }
-        Ok(Self { algorithms, signed, bytes: signature })
+        Ok(Self { scheme: *scheme, algorithms, signed, bytes: signature })
     }
 
     /// Checks the signature with the one algorithm that fits the peer's key. `check` is webpki's
@@ -237,7 +238,7 @@ impl<'a> Signature<'a> {
         ) -> Result<(), webpki::Error>,
     ) -> Result<(), PeerRejected> {
         let mut result = Ok(());
-        for algorithm in &self.algorithms {
+        for (_, algorithm) in self.algorithms.iter().filter(|(known, _)| *known == self.scheme) {
             result = check(*algorithm, self.signed, self.bytes);
             let is_of_another_kind = matches!(
                 result,

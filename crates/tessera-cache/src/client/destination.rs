@@ -1,25 +1,25 @@
 //! A client's entry for one server.
 
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::{ServerInfo, VerifierDigest};
 
 use super::tickets::OwnTickets;
+use crate::chain::shared;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::public_id;
 
 /// Where a client connects to, and what it accepts there. Chains accepted under another policy count as
 /// another server's, and so do those of the same name at another port or with other protocols: no connection
-/// reveals where else this client has been.
+/// reveals where else this client has been. Clones share its names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    pub(crate) server_name: String,
+    pub(crate) server_name: Arc<str>,
     pub(crate) port: Option<u16>,
     /// The offered application protocols, each with its length.
-    pub(crate) protocols: Vec<u8>,
+    pub(crate) protocols: Arc<[u8]>,
     pub(crate) policy: Option<[u8; VerifierDigest::LEN]>,
 }
 
@@ -32,6 +32,7 @@ impl Key {
             protocols.extend_from_slice(protocol);
         }
         let policy = to.policy.map(|digest| digest.0);
+        let protocols = shared(&protocols);
         Self { server_name: to.server_name.into(), port: to.port, protocols, policy }
     }
 }
@@ -65,7 +66,7 @@ pub(crate) struct Destination {
 
 /// How many chains of one server are kept: one name may have several servers, or an old and a new certificate
 /// during a change.
-const CHAINS: usize = 4;
+pub(crate) const CHAINS: usize = 4;
 
 impl Destination {
     /// Adds a chain that the server has presented.
@@ -92,8 +93,8 @@ impl Destination {
     }
 }
 
-/// The cost of a destination besides its chains and names: itself, its key, and its places in two trees.
-const OVERHEAD: usize = size_of::<Destination>() + size_of::<Key>() + 64;
+/// The cost of a destination besides its chains and names: itself, and its key in two trees.
+const OVERHEAD: usize = size_of::<Destination>() + 2 * size_of::<Key>() + 64;
 
 #[cfg(test)]
 mod tests {
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn a_destination_costs_what_all_of_its_parts_take() {
         let key = Key {
-            server_name: "n".repeat(100),
+            server_name: "n".repeat(100).into(),
             port: None,
             protocols: [0; 50].into(),
             policy: None,
@@ -117,7 +118,7 @@ mod tests {
         let mut destination = Destination::default();
         let bare = destination.cost(&key);
         assert!(bare >= 150 + size_of::<Destination>() + size_of::<Key>());
-        let longer = Key { server_name: "n".repeat(101), ..key.clone() };
+        let longer = Key { server_name: "n".repeat(101).into(), ..key.clone() };
         assert_eq!(destination.cost(&longer), bare + 1);
         destination.request = Some(Arc::from([0; 300]));
         assert_eq!(destination.cost(&key), bare + 300);
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(with_tickets, bare + 300 + destination.tickets.cost());
         assert!(destination.tickets.cost() > 0);
         let chain = Chain::new(CertificateType::X509, [2; 900].into(), Arc::from([3; 700]));
-        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let form = Form::Whole(chain.expect("a chain"));
         let chain = size_of::<ServerChain>() + form.bytes();
         destination.learn(ServerChain { hash: ChainHash([1; 32]), form, expires_at: None });
         assert_eq!(destination.cost(&key), with_tickets + chain);

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use tessera::auth::VerifierDigest;
 use tessera::crypto::{Provider, Random};
 
-pub(crate) use self::destination::{Destination, Key, ServerChain};
+pub(crate) use self::destination::{CHAINS, Destination, Key, ServerChain};
 use self::tickets::OwnTickets;
 pub(crate) use self::tickets::{HelloTickets, OwnFleetTicket, OwnTicket};
 use crate::cache::Cache;
@@ -67,9 +67,9 @@ impl Default for ClientLimits {
 
 #[derive(Default)]
 struct State {
-    destinations: BTreeMap<Arc<Key>, Destination>,
+    destinations: BTreeMap<Key, Destination>,
     /// The same, the least recently used first.
-    by_use: BTreeMap<u64, Arc<Key>>,
+    by_use: BTreeMap<u64, Key>,
     last_use: u64,
     bytes: usize,
     metrics: Metrics,
@@ -192,7 +192,7 @@ impl State {
     fn learn(&mut self, key: Key, learned: HandshakeOutcome, limits: ClientLimits) {
         self.metrics.learned += 1;
         let (key, mut destination) =
-            self.remove(&key).unwrap_or_else(|| (Arc::new(key), Destination::default()));
+            self.remove(&key).unwrap_or_else(|| (key, Destination::default()));
         if let Some(shown) = learned.shown {
             destination.learn(shown);
         }
@@ -208,7 +208,7 @@ impl State {
     }
 
     /// Adds a destination as the most recently used one.
-    fn put(&mut self, key: Arc<Key>, mut destination: Destination, limits: ClientLimits) {
+    fn put(&mut self, key: Key, mut destination: Destination, limits: ClientLimits) {
         // An import may contain one twice.
         self.remove(&key);
         let cost = destination.cost(&key);
@@ -228,7 +228,7 @@ impl State {
         self.destinations.insert(key, destination);
     }
 
-    fn remove(&mut self, key: &Key) -> Option<(Arc<Key>, Destination)> {
+    fn remove(&mut self, key: &Key) -> Option<(Key, Destination)> {
         let (key, destination) = self.destinations.remove_entry(key)?;
         self.by_use.remove(&destination.used);
         self.bytes = self.bytes.saturating_sub(destination.cost(&key));

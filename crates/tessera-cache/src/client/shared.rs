@@ -1,6 +1,5 @@
 //! Sharing between several caches of a client, such as those of processes that share a file.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::destination::Destination;
@@ -31,7 +30,7 @@ impl ClientCache {
 impl State {
     /// Removes the tickets of this many connections and returns them with everything else, the least recently
     /// used first.
-    fn give(&mut self, connections: usize) -> Vec<(Arc<Key>, Destination)> {
+    fn give(&mut self, connections: usize) -> Vec<(Key, Destination)> {
         let mut given = Vec::with_capacity(self.by_use.len());
         for key in self.by_use.values() {
             let Some(found) = self.destinations.get_mut(key) else { continue };
@@ -45,7 +44,7 @@ impl State {
         given
     }
 
-    fn take_over(&mut self, key: Arc<Key>, newer: Destination, limits: ClientLimits) {
+    fn take_over(&mut self, key: Key, newer: Destination, limits: ClientLimits) {
         let is_known = self.destinations.contains_key(&key);
         // Other processes may have connected since.
         if is_known && !newer.changed && newer.tickets.is_empty() {

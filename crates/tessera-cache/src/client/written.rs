@@ -1,7 +1,5 @@
 //! Export and import of a client's cache.
 
-use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
@@ -12,7 +10,7 @@ use super::destination::{Destination, Key, ServerChain};
 use super::tickets::{OwnTickets, RemainingTickets};
 use super::{ClientCache, State};
 use crate::bytes::{Bytes, put16, put24};
-use crate::chain::Chain;
+use crate::chain::{Chain, shared};
 use crate::chain_hash::ChainHash;
 use crate::error::ImportError;
 use crate::form::Form;
@@ -49,7 +47,7 @@ impl ClientCache {
         while !reader.is_empty() {
             let (key, destination) =
                 server(self.sha256, &mut reader, version).ok_or(ImportError::Damaged)?;
-            read.put(Arc::new(key), destination, self.peers.limits);
+            read.put(key, destination, self.peers.limits);
         }
         let mut state = self.peers.state.lock();
         read.metrics =
@@ -116,18 +114,18 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, with_tick
 const WITH_FLEET_TICKETS: u8 = 2;
 
 fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, Destination)> {
-    let server_name = String::from_utf8(from.vec16()?.to_vec()).ok()?;
+    let server_name = core::str::from_utf8(from.vec16()?).ok()?.into();
     let port = option(from, Bytes::u16)?;
-    let protocols = from.vec24()?.to_vec();
+    let protocols = shared(from.vec24()?);
     let policy = option(from, |from| from.array::<{ VerifierDigest::LEN }>())?;
     let (answers, failed) = (flag(from)?, flag(from)?);
     let mut destination = Destination { answers, failed, ..Destination::default() };
     for _ in 0..from.u8()? {
         let expires_at = option(from, |from| from.array().map(u64::from_be_bytes))?;
         let certificate_type = CertificateType(from.u8()?);
-        let (leaf, issuers) = (from.vec24()?.to_vec(), from.vec24()?);
-        let chain = Chain::new(certificate_type, leaf, issuers.into())?;
-        let (hash, form) = (chain.hash(sha256), Form::Whole(Arc::new(chain)));
+        let (leaf, issuers) = (from.vec24()?.into(), from.vec24()?);
+        let chain = Chain::new(certificate_type, leaf, shared(issuers))?;
+        let (hash, form) = (chain.hash(sha256), Form::Whole(chain));
         destination.put_before(ServerChain { hash, form, expires_at });
     }
     for _ in 0..from.u8()? {
@@ -169,16 +167,16 @@ mod tests {
     /// Makes a server with this many chains.
     fn destination(cache: &ClientCache, chains: u8) -> Destination {
         let chain = |byte| {
-            let chain = Chain::new(CertificateType::X509, [byte; 9].to_vec(), [].into());
+            let chain = Chain::new(CertificateType::X509, [byte; 9].into(), [].into());
             let chain = chain.expect("a chain");
-            let (hash, form) = (chain.hash(cache.sha256), Form::Whole(chain.into()));
+            let (hash, form) = (chain.hash(cache.sha256), Form::Whole(chain));
             ServerChain { hash, form, expires_at: None }
         };
         Destination { chains: (0..chains).map(chain).collect(), ..Destination::default() }
     }
 
     fn key(name: &str) -> Key {
-        Key { server_name: name.into(), port: None, protocols: [].to_vec(), policy: None }
+        Key { server_name: name.into(), port: None, protocols: [].into(), policy: None }
     }
 
     /// More would not fit into a ClientHello: no connection would start.
@@ -197,7 +195,7 @@ mod tests {
     #[test]
     fn a_chain_that_no_message_has_room_for_is_not_imported() {
         for (len, fits) in [((1 << 24) - 7, true), ((1 << 24) - 6, false)] {
-            let chain = Chain::new(CertificateType::X509, std::vec![7; len], [].into());
+            let chain = Chain::new(CertificateType::X509, std::vec![7; len].into(), [].into());
             assert_eq!(chain.is_some(), fits, "{len}");
             let hash =
                 chain.map(|it| it.hash(tessera_aws_lc::provider().sha256().expect("SHA-256")));

@@ -15,12 +15,12 @@ use tessera::wire::{
 };
 
 use super::client_end::ClientEnd;
-use super::offered::OfferedChain;
+use super::offered::OfferedChains;
 #[cfg(feature = "paper")]
 use super::paper;
 use super::{ALL_IDS, derive};
 use crate::chain_hash::ChainHash;
-use crate::client::{ClientCache, Destination, OwnTicket, ServerChain};
+use crate::client::{CHAINS, ClientCache, Destination, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
 use crate::miss_reason::MissReason;
 use crate::public_ids::PublicIds;
@@ -47,14 +47,13 @@ impl CertificateCodecFactory for ClientCache {
         let Some(contents) = hello(&end) else { return Ok(None) };
         let extension = OpaqueExtension { typ: ExtensionType::CACHED_CERTIFICATES, contents };
         let offered = offered(&mut end, &known, to);
-        let ids = offered.iter().map(|it| it.id).collect();
-        Ok(Some(Box::new(ClientCodec { end, extension, offered, ids })))
+        Ok(Some(Box::new(ClientCodec { end, extension, offered })))
     }
 }
 
 /// Builds the contents of the extension in the ClientHello; `None` without randomness, and then nothing is sent.
 fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
-    if end.tickets.is_empty() && end.fleet.is_none() {
+    if end.tickets[0].is_none() && end.fleet.is_none() {
         return Some(Hello::TakesPart.write());
     }
     // Random bytes replace a missing ticket, so that an observer can't count them.
@@ -62,26 +61,33 @@ fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
     for bytes in &mut random {
         end.cache.random(bytes)?;
     }
-    let shown = [0, 1].map(|at| end.tickets.get(at).map_or(random[at], |(it, _)| it.bytes));
+    let mut shown = random;
+    for (bytes, (ticket, _)) in shown.iter_mut().zip(end.tickets.iter().flatten()) {
+        *bytes = ticket.bytes;
+    }
     let sealed = end.fleet.as_ref().map(|(ticket, _)| &*ticket.sealed);
     (shown[0] != shown[1]).then(|| Hello::Tickets(shown, sealed).write())
 }
 
 /// Returns the server's chains to offer.
-fn offered(end: &mut ClientEnd, known: &Destination, to: &ServerInfo<'_>) -> Vec<OfferedChain<()>> {
+fn offered(end: &mut ClientEnd, known: &Destination, to: &ServerInfo<'_>) -> OfferedChains<()> {
     let cache = &*end.cache;
     let id_of = |chain: &ServerChain| match (known.answers, cache.public_ids) {
         (true, _) => Some(salted_id(cache.sha256, to.random, &chain.hash)),
         (false, PublicIds::ObserversRecogniseChains) => Some(public_id(&chain.hash)),
         (false, PublicIds::Never) => None,
     };
-    let named = known.chains.iter().filter_map(|chain| Some((id_of(chain)?, chain)));
-    let named: Vec<(Id, &ServerChain)> = named.collect();
+    let mut ids = [None; CHAINS];
+    for (id, chain) in ids.iter_mut().zip(&known.chains) {
+        *id = id_of(chain);
+    }
     // An id shared by two chains would be ambiguous.
-    let is_unique = |id: Id| named.iter().filter(|(other, _)| *other == id).count() == 1;
-    let unique: Vec<_> = named.iter().filter(|(id, _)| is_unique(*id)).collect();
-    end.not_offered(MissReason::SameId, named.len() - unique.len());
-    unique.into_iter().filter_map(|(id, chain)| end.offer(*id, (), chain, to.now)).collect()
+    let is_unique = |id: &Id| ids.iter().flatten().filter(|other| *other == id).count() == 1;
+    let ambiguous = ids.iter().flatten().filter(|id| !is_unique(id)).count();
+    end.not_offered(MissReason::SameId, ambiguous);
+    let named = ids.iter().zip(&known.chains).filter_map(|(id, chain)| Some(((*id)?, chain)));
+    let unique = named.filter(|(id, _)| is_unique(id));
+    unique.filter_map(|(id, chain)| end.offer(id, (), chain, to.now)).collect()
 }
 
 /// A client's codec for one connection.
@@ -89,14 +95,13 @@ struct ClientCodec {
     end: ClientEnd,
     /// The extension in the ClientHello.
     extension: OpaqueExtension,
-    /// The offered chains of the server, and their ids.
-    offered: Vec<OfferedChain<()>>,
-    ids: Vec<Id>,
+    /// The offered chains of the server.
+    offered: OfferedChains<()>,
 }
 
 impl CertificateCodec for ClientCodec {
     fn offers(&self) -> &[Id] {
-        &self.ids
+        self.offered.ids()
     }
 
     fn extensions(&self, _: HandshakeType) -> &[OpaqueExtension] {
@@ -131,7 +136,7 @@ impl CertificateCodec for ClientCodec {
         encoded: &[u8],
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
+        let offered = self.offered.find(id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let decoded = offered.decode(expected, encoded, len)?;
         self.end.receive(expected, &decoded, len, encoded.len());
@@ -139,7 +144,7 @@ impl CertificateCodec for ClientCodec {
     }
 
     fn ended(mut self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
-        let offered = !self.ids.is_empty();
+        let offered = !self.offered.is_empty();
         self.end.ended(end, offered, None, |own| Some(derive(end, own)?.map(Some)));
         self.end.outcome(true)
     }
@@ -148,7 +153,8 @@ impl CertificateCodec for ClientCodec {
 impl ClientCodec {
     /// Whether the server knows this side's chain by this id.
     fn stands_for(&self, id: Id, own: &ChainHash) -> bool {
-        let derived = self.end.tickets.iter().map(|(ticket, chain)| (ticket.id, chain));
+        let tickets = self.end.tickets.iter().flatten();
+        let derived = tickets.map(|(ticket, chain)| (ticket.id, chain));
         let fleet = self.end.fleet.iter().map(|(ticket, chain)| (ticket.id, chain));
         let by_ticket = derived.chain(fleet).any(|ticket| ticket == (id, own));
         let public = !self.end.answers && self.end.cache.public_ids != PublicIds::Never;

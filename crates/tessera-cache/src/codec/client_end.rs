@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::array;
 
 use tessera::Time;
 use tessera::auth::{
@@ -24,8 +25,8 @@ use crate::wire::Content;
 pub(super) struct ClientEnd {
     pub(super) cache: Arc<ClientCache>,
     key: Key,
-    /// The tickets in the ClientHello.
-    pub(super) tickets: Vec<OwnTicket>,
+    /// The tickets in the ClientHello, before missing ones.
+    pub(super) tickets: [Option<OwnTicket>; TICKETS],
     /// The fleet ticket after them.
     pub(super) fleet: Option<OwnFleetTicket>,
     /// Whether any chain of the server was known, offered or not.
@@ -75,10 +76,11 @@ impl ClientEnd {
         let now = to.now.unix.map(|unix| unix.as_secs());
         let is_valid = |it: &ServerChain| it.expires_at.zip(now).is_none_or(|(end, now)| now < end);
         known.chains.retain(is_valid);
+        let mut tickets = shown.derived.into_iter().flatten().filter(may_show);
         let mut end = Self {
             cache,
             key,
-            tickets: shown.derived.into_iter().flatten().filter(may_show).collect(),
+            tickets: array::from_fn(|_| tickets.next()),
             fleet: shown.fleet,
             is_known: all > 0,
             not_offered: None,
@@ -175,7 +177,7 @@ impl ClientEnd {
 
     /// Returns the chain of this side that all tickets in the ClientHello stand for.
     fn shown_for(&self) -> Option<ChainHash> {
-        let derived = self.tickets.first().map(|(_, chain)| *chain);
+        let derived = self.tickets[0].map(|(_, chain)| chain);
         derived.or(self.fleet.as_ref().map(|(_, chain)| *chain))
     }
 
@@ -203,7 +205,7 @@ impl ClientEnd {
 
     /// Returns why this side's chain was not sent as a hash, as far as a client can tell.
     fn own_missed(&self) -> Option<MissReason> {
-        let shows_tickets = !self.tickets.is_empty() || self.fleet.is_some();
+        let shows_tickets = self.tickets[0].is_some() || self.fleet.is_some();
         match self.sent_cached {
             true => None,
             false if self.is_offered => Some(MissReason::AnotherChain),

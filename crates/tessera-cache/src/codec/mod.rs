@@ -9,10 +9,9 @@ mod paper;
 mod server;
 mod server_end;
 
-use alloc::sync::Arc;
 use core::ops::RangeInclusive;
 
-use tessera::auth::{AskedChain, HandshakeEnd, PeerCertificate};
+use tessera::auth::{AskedChain, CertificateContents, HandshakeEnd, PeerCertificate};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use crate::cache::Cache;
@@ -43,6 +42,11 @@ fn learned_form<P>(
     expected: Option<ChainHash>,
     asked: AskedChain<'_>,
 ) -> Option<(ChainHash, Form)> {
+    if let CertificateContents::Known(hash) = peer.contents {
+        // The verifier has just judged it by what it remembers.
+        let hash = ChainHash(hash);
+        return Some((hash, Form::Known(hash)));
+    }
     let memory = cache.memory.as_ref();
     let is_known = |hash: &ChainHash| {
         memory.is_some_and(|it| it.pin(&AskedChain { hash: hash.0, ..asked }).is_some())
@@ -51,13 +55,11 @@ fn learned_form<P>(
     if let Some(hash) = told.filter(&is_known) {
         return Some((hash, Form::Known(hash)));
     }
-    let Some(chain) = Chain::of_peer(peer) else {
-        return told.map(|hash| (hash, Form::Known(hash)));
-    };
+    let chain = Chain::of_peer(peer)?;
     let hash = told.unwrap_or_else(|| chain.hash(cache.sha256));
     let form = match told.is_none() && is_known(&hash) {
         true => Form::Known(hash),
-        false => Form::Whole(Arc::new(chain)),
+        false => Form::Whole(chain),
     };
     Some((hash, form))
 }

@@ -1,5 +1,8 @@
 //! A peer's chain that this side offers to accept as a hash.
 
+use alloc::vec::Vec;
+use core::slice;
+
 use tessera::Time;
 use tessera::auth::{
     AskedChain, CertificateContents, CertificateNotDecoded, ChainMemory, DecodedCertificate,
@@ -19,6 +22,48 @@ pub(super) struct OfferedChain<P> {
     pub(super) form: Form,
     /// What the verifier holds, if there is only a hash.
     pub(super) pinned: Option<PinnedChain>,
+}
+
+/// All that are offered in a connection: seldom more than one, for which nothing is allocated.
+pub(super) struct OfferedChains<P> {
+    first: Option<OfferedChain<P>>,
+    others: Vec<OfferedChain<P>>,
+    /// The ids of all, if there are others.
+    ids: Vec<Id>,
+}
+
+impl<P> OfferedChains<P> {
+    /// Returns the ids, in order.
+    pub(super) fn ids(&self) -> &[Id] {
+        match &self.first {
+            Some(first) if self.others.is_empty() => slice::from_ref(&first.id),
+            _ => &self.ids,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(super) fn first(&self) -> Option<&OfferedChain<P>> {
+        self.first.as_ref()
+    }
+
+    /// Returns the chain with this id.
+    pub(super) fn find(&self, id: Id) -> Option<&OfferedChain<P>> {
+        self.first.iter().chain(&self.others).find(|it| it.id == id)
+    }
+}
+
+impl<P> FromIterator<OfferedChain<P>> for OfferedChains<P> {
+    fn from_iter<I: IntoIterator<Item = OfferedChain<P>>>(chains: I) -> Self {
+        let mut chains = chains.into_iter();
+        let first = chains.next();
+        let others: Vec<_> = chains.collect();
+        let all = first.iter().chain(&others).filter(|_| !others.is_empty());
+        let ids = all.map(|it| it.id).collect();
+        Self { first, others, ids }
+    }
 }
 
 /// Returns the purpose for which a verifier must know a chain; the hash is filled in later.

@@ -14,7 +14,7 @@ use tessera::wire::{
     OpaqueExtension,
 };
 
-use super::offered::OfferedChain;
+use super::offered::OfferedChains;
 #[cfg(feature = "paper")]
 use super::paper;
 use super::server_end::ServerEnd;
@@ -74,16 +74,16 @@ impl ServerCache {
             return Ok(None);
         }
         let mut end = ServerEnd::new(self, from);
-        let known = match hello {
+        let recognisable = match hello {
             None => end.cache.recognisable(end.under, from),
-            Some(Hello::TakesPart) => Vec::new(),
-            Some(Hello::Tickets(tickets, sealed)) => {
-                find(&mut end, &tickets, sealed, from).into_iter().collect()
-            }
+            Some(_) => Vec::new(),
+        };
+        let found = match hello {
+            Some(Hello::Tickets(tickets, sealed)) => find(&mut end, &tickets, sealed, from),
+            _ => None,
         };
         let offer = |(id, client)| end.offer(id, client, from.now);
-        let offered: Vec<_> = known.into_iter().filter_map(offer).collect();
-        let ids = offered.iter().map(|it| it.id).collect();
+        let offered = recognisable.into_iter().chain(found).filter_map(offer).collect();
         let says = match hello {
             None => Announcement::Nothing,
             Some(Hello::TakesPart) => Announcement::TakesPart,
@@ -91,7 +91,7 @@ impl ServerCache {
         };
         let takes_part = says != Announcement::Nothing;
         let answer = takes_part.then_some(OpaqueExtension { typ: CACHED, contents: Vec::new() });
-        Ok(Some(ServerCodec { end, says, answer, random: *from.random, offered, ids }))
+        Ok(Some(ServerCodec { end, says, answer, random: *from.random, offered }))
     }
 
     /// Returns the clients that don't take part, by the ids to offer them.
@@ -151,14 +151,13 @@ struct ServerCodec {
     answer: Option<OpaqueExtension>,
     /// The client's.
     random: [u8; 32],
-    /// The offered chains of clients, and their ids.
-    offered: Vec<OfferedChain<ClientEntry>>,
-    ids: Vec<Id>,
+    /// The offered chains of clients.
+    offered: OfferedChains<ClientEntry>,
 }
 
 impl CertificateCodec for ServerCodec {
     fn offers(&self) -> &[Id] {
-        &self.ids
+        self.offered.ids()
     }
 
     fn extensions(&self, message: HandshakeType) -> &[OpaqueExtension] {
@@ -196,7 +195,7 @@ impl CertificateCodec for ServerCodec {
         encoded: &[u8],
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
+        let offered = self.offered.find(id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let mut decoded = offered.decode(expected, encoded, len)?;
         if self.says == Announcement::Nothing && !decoded.is_what_was_sent {
@@ -211,7 +210,7 @@ impl CertificateCodec for ServerCodec {
     }
 
     fn ended(mut self: Box<Self>, end: &HandshakeEnd<'_>) -> CodecOutcome {
-        let offered = !self.ids.is_empty();
+        let offered = !self.offered.is_empty();
         self.end.count(end, offered);
         let found = self.offered.first().map(|found| &found.peer);
         if let Some((hash, client)) = self.end.client(end, found) {

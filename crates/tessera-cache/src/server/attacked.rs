@@ -1,7 +1,6 @@
 //! A store under any load that clients with valid certificates can cause, compared with a simple list.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::vec::Vec;
 
 use tessera::auth::VerifierDigest;
@@ -58,8 +57,8 @@ impl Numbers {
         let form = match client % 5 {
             0 => Form::Known(ChainHash([client as u8; 32])),
             _ => {
-                let chain = Chain::new(CertificateType::X509, own, issuers.into());
-                Form::Whole(Arc::new(chain.expect("a chain")))
+                let chain = Chain::new(CertificateType::X509, own.into(), issuers.into());
+                Form::Whole(chain.expect("a chain"))
             }
         };
         let identity = client as u32;
@@ -179,8 +178,8 @@ fn the_written_form_is_hardly_longer_than_the_kept_entries() {
     for client in 0..400_u32 {
         let (leaf, issuers) =
             (numbers.next().to_be_bytes(), std::vec![(client % 2) as u8; 100_000]);
-        let chain = Chain::new(CertificateType::X509, leaf.to_vec(), issuers.into());
-        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let chain = Chain::new(CertificateType::X509, leaf.into(), issuers.into());
+        let form = Form::Whole(chain.expect("a chain"));
         let under = AcceptanceConditions { server: [1; 16], policy: None };
         let peer = ClientEntry { form, under, identity: 0, share };
         store.learn(&peer, &[numbers.ticket()], false);
@@ -209,8 +208,8 @@ fn a_ticket_with_the_id_of_none_is_not_read() {
     let mut store = Store::new(tessera_aws_lc::provider().random, LIMITS).expect("a store");
     let mut numbers = Numbers(2);
     let (_, peer) = numbers.peer(&mut store);
-    let chain = Chain::new(CertificateType::X509, [7; 20].to_vec(), [].into());
-    let form = Form::Whole(Arc::new(chain.expect("a chain")));
+    let chain = Chain::new(CertificateType::X509, [7; 20].into(), [].into());
+    let form = Form::Whole(chain.expect("a chain"));
     store.learn(&ClientEntry { form, ..peer }, &[numbers.ticket()], false);
     let mut written = written(&store);
     assert!(Store::read(LIMITS, CacheKind::Clients.version(), Bytes(&written)).is_some());

@@ -178,7 +178,7 @@ mod tests {
         let name = get("server name").to_ascii_lowercase();
         let contents = Contents {
             chain: chain.hash(sha256()),
-            tail: tail_of(&Form::Whole(chain.into())),
+            tail: tail_of(&Form::Whole(chain)),
             server: first(sha256().hash(&name).as_ref()),
             id: Id(u16::from_be_bytes(array(get("id")))),
             issued_at: u64::from_be_bytes(array(get("time of issue"))),

@@ -116,12 +116,12 @@ impl Template {
         let share = store.share_of(&self.chain.leaf);
         let form = match self.kept {
             EntryContent::Certificates => {
-                let mut leaf = self.chain.leaf.clone();
+                let mut leaf = self.chain.leaf.to_vec();
                 let at = leaf.len().saturating_sub(own.len());
                 leaf.splice(at.., own);
                 let issuers = Arc::clone(&self.chain.issuers);
                 let certificate_type = self.chain.certificate_type;
-                Form::Whole(Arc::new(Chain { certificate_type, leaf, issuers }))
+                Form::Whole(Chain { certificate_type, leaf: leaf.into(), issuers })
             }
             EntryContent::Hashes => {
                 let mut hash = [0; ChainHash::LEN];
@@ -179,7 +179,7 @@ mod tests {
         let vectors = Trace::read(include_str!("../../../../docs/cached-handshakes-vectors.txt"));
         let body = &vectors.get("client chain, sha256", "Certificate")[4..];
         let entries = tessera::auth::certificate_entries(body).expect("a chain");
-        entries.iter().map(|entry| entry.certificate.to_vec()).collect()
+        entries.map(|entry| entry.certificate.to_vec()).collect()
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod store;
 mod tests;
 mod written;
 
+use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -219,7 +220,10 @@ impl ServerCache {
 
     /// Returns the server and policy under which this client would be accepted.
     pub(crate) fn under(&self, from: &ClientInfo<'_>) -> AcceptanceConditions {
-        let name = from.server_name.unwrap_or_default().to_ascii_lowercase();
+        let name = from.server_name.unwrap_or_default();
+        // Most clients send it so.
+        let is_lower = !name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let name = if is_lower { Cow::from(name) } else { name.to_ascii_lowercase().into() };
         let server: ServerName = first(self.sha256.hash(name.as_bytes()).as_ref());
         AcceptanceConditions { server, policy: from.policy }
     }

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
@@ -53,12 +52,12 @@ impl Record {
 }
 
 /// Splits a chain into what its record keeps, and what it shares with others.
-pub(super) fn parts(form: &Form) -> (Kind, Vec<u8>, Arc<[u8]>) {
+pub(super) fn parts(form: &Form) -> (Kind, &[u8], Arc<[u8]>) {
     match form {
         Form::Whole(chain) => {
-            (Kind::of(chain.certificate_type), chain.leaf.clone(), chain.issuers.clone())
+            (Kind::of(chain.certificate_type), &chain.leaf, chain.issuers.clone())
         }
-        Form::Known(hash) => (Kind::Known, hash.0.to_vec(), Arc::from([])),
+        Form::Known(hash) => (Kind::Known, &hash.0, Arc::default()),
     }
 }
 
@@ -69,6 +68,5 @@ pub(super) fn form(group: &Group, own: &[u8]) -> Option<Form> {
         Kind::RawPublicKey => CertificateType::RAW_PUBLIC_KEY,
         Kind::Known => return Some(Form::Known(ChainHash(own.try_into().ok()?))),
     };
-    let chain = Chain::new(certificate_type, own.to_vec(), group.issuers.clone())?;
-    Some(Form::Whole(Arc::new(chain)))
+    Chain::new(certificate_type, own.into(), group.issuers.clone()).map(Form::Whole)
 }

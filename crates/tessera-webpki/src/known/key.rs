@@ -25,6 +25,12 @@ pub(super) struct Context {
     lists_end: Vec<u64>,
 }
 
+/// The length of all parts of a key but the name, in bytes.
+const FIXED: usize = 32 + 32 + 8 + 1;
+
+/// The longest name in a key, in bytes: RFC 1035 §2.3.4.
+const LONGEST_NAME: usize = 255;
+
 /// The purpose for which a chain was accepted. Keys contain the numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'a> {
@@ -57,7 +63,8 @@ impl Context {
         Some(Self { digest: policy.digest(sha256).as_ref().try_into().ok()?, lists_end })
     }
 
-    /// Returns the key for a chain at this time: it changes when a list ends.
+    /// Returns the key for a chain at this time: it changes when a list ends. `None` for a name that no certificate is
+    /// valid for, because it is longer than DNS allows.
     pub(super) fn key(
         &self,
         chain: &[u8; 32],
@@ -75,12 +82,13 @@ impl Context {
             Purpose::NoNames(Role::Client) => (4, ""),
         };
         // All parts but the name have a fixed length.
-        let mut decides = Vec::with_capacity(32 + 32 + 8 + 1 + name.len());
-        decides.extend_from_slice(&self.digest);
-        decides.extend_from_slice(chain);
-        decides.extend_from_slice(&ended.to_be_bytes());
-        decides.push(number);
-        decides.extend_from_slice(name.as_bytes());
-        sha256.hash(&decides).as_ref().first_chunk().copied()
+        let parts = [&self.digest, &chain[..], &ended.to_be_bytes(), &[number], name.as_bytes()];
+        let mut decides = [0; FIXED + LONGEST_NAME];
+        let mut len = 0;
+        for part in parts {
+            decides.get_mut(len..len + part.len())?.copy_from_slice(part);
+            len += part.len();
+        }
+        sha256.hash(decides.get(..len)?).as_ref().first_chunk().copied()
     }
 }

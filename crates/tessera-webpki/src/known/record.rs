@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use super::key::Key;
 use super::public_key;
@@ -23,10 +24,17 @@ pub(super) struct VerifiedChain<'a> {
     pub(super) identity: &'a [u8],
 }
 
+/// A peer whose chain was accepted, as far as its proof and its dates decide.
+pub(super) struct KnownPeer {
+    /// When all certificates are valid.
+    pub(super) validity: RangeInclusive<u64>,
+    /// Its public key and its identity; `None` if they can't be read.
+    pub(super) key_and_identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
 /// The same in one allocation, after the key: notBefore (4 bytes), notAfter (5), the number of certificates
 /// (1), their length (3), the share that it counts in (1), the prefix numbers of public key and identity (1),
 /// the rest of either.
-#[derive(Clone)]
 pub(super) struct Record(Box<[u8]>);
 
 impl Record {
@@ -74,9 +82,19 @@ impl Record {
         self.0.first_chunk() == Some(key)
     }
 
+    /// Returns when all certificates are valid.
+    pub(super) fn validity(&self) -> RangeInclusive<u64> {
+        self.number(16..20)..=self.not_after()
+    }
+
     /// Whether all certificates are valid at this time.
     pub(super) fn is_valid_at(&self, unix: u64) -> bool {
-        (self.number(16..20)..=self.not_after()).contains(&unix)
+        self.validity().contains(&unix)
+    }
+
+    /// Returns the peer.
+    pub(super) fn known_peer(&self) -> KnownPeer {
+        KnownPeer { validity: self.validity(), key_and_identity: self.peer() }
     }
 
     /// Returns when the first of them expires.

@@ -9,7 +9,7 @@ use tessera::crypto::{Hash, Provider};
 
 use super::entries::{Entries, StoreBounds};
 use super::key::{Key, Salt};
-use super::record::Record;
+use super::record::{KnownPeer, Record};
 use crate::error::ConfigError;
 
 /// The chains that verifiers know. One store serves any number of [`KnownChains`](super::KnownChains) and
@@ -91,26 +91,27 @@ impl ChainStore {
         &self.salt
     }
 
-    /// Returns the record, if it is valid now, and counts the question.
-    pub(super) fn get(&self, key: &Key, unix: u64) -> Option<Record> {
+    /// Returns the peer, if its chain is valid now, and counts the question.
+    pub(super) fn get(&self, key: &Key, unix: u64) -> Option<KnownPeer> {
         let mut kept = self.kept();
         let record = kept.find(key).filter(|record| record.is_valid_at(unix));
-        match record.is_some() {
+        let peer = record.map(Record::known_peer);
+        match peer.is_some() {
             true => kept.hits += 1,
             false => kept.misses += 1,
         }
-        record
+        peer
     }
 
-    /// Returns the record, valid or not, for a chain that came only as a hash. Counts the question if the
+    /// Returns the peer, its chain valid or not, for a chain that came only as a hash. Counts the question if the
     /// record exists.
-    pub(super) fn get_at_any_time(&self, key: &Key) -> Option<Record> {
+    pub(super) fn get_at_any_time(&self, key: &Key) -> Option<KnownPeer> {
         let mut kept = self.kept();
-        let record = kept.find(key);
-        if record.is_some() {
+        let peer = kept.find(key).map(Record::known_peer);
+        if peer.is_some() {
             kept.hits += 1;
         }
-        record
+        peer
     }
 
     /// Stores the record of a chain whose end entity this authority issued.
@@ -126,12 +127,17 @@ impl ChainStore {
         });
     }
 
-    /// Returns the record, if it is valid now; it stays until every pin is released.
-    pub(super) fn pin(&self, key: &Key, unix: u64) -> Option<Record> {
+    /// Returns what `look` finds in the record, if it is valid now; the record stays until every pin is released.
+    pub(super) fn pin<R>(
+        &self,
+        key: &Key,
+        unix: u64,
+        look: impl FnOnce(&Record) -> R,
+    ) -> Option<R> {
         let mut kept = self.kept();
-        let record = kept.find(key).filter(|record| record.is_valid_at(unix))?;
+        let found = kept.find(key).filter(|record| record.is_valid_at(unix)).map(look)?;
         kept.pins.entry(*key).or_default().connections += 1;
-        Some(record)
+        Some(found)
     }
 
     pub(super) fn unpin(&self, key: &Key) {
@@ -149,12 +155,9 @@ impl ChainStore {
 }
 
 impl StoreState {
-    fn find(&mut self, key: &Key) -> Option<Record> {
-        let held = || self.pins.get(key).and_then(|pin| pin.record.as_ref());
-        match self.entries.get(key) {
-            Some(record) => Some(record.clone()),
-            None => held().cloned(),
-        }
+    fn find(&mut self, key: &Key) -> Option<&Record> {
+        let Self { entries, pins, .. } = self;
+        entries.get(key).or_else(|| pins.get(key)?.record.as_ref())
     }
 }
 

@@ -15,7 +15,7 @@ use webpki::RawPublicKeyEntity;
 
 use super::key::{Context, Key, Purpose};
 use super::pins::Pin;
-use super::record::{Record, VerifiedChain};
+use super::record::{KnownPeer, Record, VerifiedChain};
 use super::store::ChainStore;
 use crate::alerts::{self, reject};
 use crate::algorithms::Signature;
@@ -109,9 +109,9 @@ impl KnownChains {
         }
         let (chain, key) = self.key_of(question, purpose).unzip();
         let identity = if let (Some(key), Some(unix)) = (&key, question.unix)
-            && let Some(record) = self.store.get(key, unix)
+            && let Some(peer) = self.store.get(key, unix)
         {
-            answer(&self.inner, question, purpose, &record)
+            answer(&self.inner, question, purpose, peer)
         } else {
             self.judge_whole(question, purpose, key)
         };
@@ -170,24 +170,24 @@ impl KnownChains {
         purpose: Option<Purpose<'_>>,
     ) -> Result<PeerIdentity, PeerRejected> {
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
-        let record = self.record_at_any_time(question, chain, purpose).ok_or_else(|| {
+        let peer = self.peer_at_any_time(question, chain, purpose).ok_or_else(|| {
             let reason = "the certificates that the peer names are no longer known: connect again, and have them sent";
             reject(AlertDescription::BAD_CERTIFICATE, reason)
         })?;
-        if !record.is_valid_at(unix) {
+        if !peer.validity.contains(&unix) {
             let reason = "certificate: one of the known ones is not valid now";
             return Err(reject(AlertDescription::CERTIFICATE_EXPIRED, reason));
         }
-        answer(&self.inner, question, purpose, &record)
+        answer(&self.inner, question, purpose, peer)
     }
 
-    /// Returns the record of a chain, valid now or not.
-    fn record_at_any_time(
+    /// Returns the peer with a chain, valid now or not.
+    fn peer_at_any_time(
         &self,
         question: &VerifyPeer,
         chain: &[u8; 32],
         purpose: Option<Purpose<'_>>,
-    ) -> Option<Record> {
+    ) -> Option<KnownPeer> {
         let is_chain = question.certificate_type == CertificateType::X509;
         let key = self.key(chain, purpose.filter(|_| is_chain), question.unix?)?;
         self.store.get_at_any_time(&key)
@@ -220,16 +220,16 @@ impl KnownChains {
     }
 }
 
-/// Answers with the record of an accepted chain, if the proof is valid.
+/// Answers with the peer of an accepted chain, if the proof is valid.
 fn answer(
     inner: &WebPkiVerifier,
     question: &VerifyPeer,
     purpose: Option<Purpose<'_>>,
-    record: &Record,
+    KnownPeer { validity, key_and_identity }: KnownPeer,
 ) -> Result<PeerIdentity, PeerRejected> {
     let signature = Signature::of(question, &inner.algorithms)?;
     let (public_key, identity) =
-        record.peer().ok_or_else(|| ours("an entry of the known chains can't be read"))?;
+        key_and_identity.ok_or_else(|| ours("an entry of the known chains can't be read"))?;
     let public_key = SubjectPublicKeyInfoDer::from(public_key);
     let key = RawPublicKeyEntity::try_from(&public_key).map_err(|e| alerts::certificate(&e))?;
     signature.verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))?;
@@ -237,7 +237,7 @@ fn answer(
         Some(Purpose::Server(name)) => name.as_bytes().to_vec(),
         _ => identity,
     };
-    Ok(PeerIdentity { blob, expires_at: Some(record.not_after()) })
+    Ok(PeerIdentity { blob, expires_at: Some(*validity.end()) })
 }
 
 impl PeerVerifier for KnownChains {
@@ -273,8 +273,8 @@ impl PeerVerifier for KnownChains {
     fn is_proof_right(&self, question: &VerifyPeer) -> bool {
         let Some(chain) = &question.known else { return self.inner.is_proof_right(question) };
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
-        let record = self.record_at_any_time(question, chain, purpose);
-        record.is_some_and(|record| answer(&self.inner, question, purpose, &record).is_ok())
+        let peer = self.peer_at_any_time(question, chain, purpose);
+        peer.is_some_and(|peer| answer(&self.inner, question, purpose, peer).is_ok())
     }
 }
 
@@ -282,10 +282,10 @@ impl ChainMemory for KnownChains {
     fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain> {
         let unix = asked.unix?;
         let key = self.key(&asked.hash, self.purpose(asked.peer, asked.server_name), unix)?;
-        let record = self.store.pin(&key, unix)?;
+        let look = |it: &Record| (it.certificates(), it.list_len(), it.not_after());
+        let (certificates, list_len, not_after) = self.store.pin(&key, unix, look)?;
         let pin = Pin::new(self.store.clone(), key);
-        let (certificates, list_len) = (record.certificates(), record.list_len());
-        Some(PinnedChain::new(certificates, list_len, record.not_after(), pin))
+        Some(PinnedChain::new(certificates, list_len, not_after, pin))
     }
 }
 

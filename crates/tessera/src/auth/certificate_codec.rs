@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 #[cfg(feature = "abbreviations")]
@@ -14,9 +13,7 @@ use super::codec_results::{
 };
 use super::handshake_end::HandshakeEnd;
 use crate::error::{Error, require};
-use crate::wire::{
-    CertificateCompressionAlgorithm, ExtensionType, HandshakeType, OpaqueExtension, is_grease,
-};
+use crate::wire::{CertificateCompressionAlgorithm, HandshakeType, OpaqueExtension, is_grease};
 
 /// Makes the certificate codecs of a configuration's connections: for each connection at most one codec,
 /// depending on what is known of its peer.
@@ -147,13 +144,14 @@ pub(super) fn check_codecs(factories: &[Arc<dyn CertificateCodecFactory>]) -> Re
 
 /// Checks the extensions that codecs add to a message next to the `owner`'s.
 pub(super) fn check_extensions<'c>(
-    extensions: impl Iterator<Item = &'c OpaqueExtension>,
+    extensions: impl Iterator<Item = &'c OpaqueExtension> + Clone,
     owner: &[OpaqueExtension],
 ) -> Result<(), Error> {
-    let mut seen: Vec<ExtensionType> = Vec::new();
     let mut len = 0;
-    for OpaqueExtension { typ, contents } in extensions {
-        let is_taken = seen.contains(typ) || OpaqueExtension::names(owner, *typ);
+    // There are few: going through them again costs less than a list of their types.
+    for (at, OpaqueExtension { typ, contents }) in extensions.clone().enumerate() {
+        let is_of_another = extensions.clone().take(at).any(|earlier| earlier.typ == *typ);
+        let is_taken = is_of_another || OpaqueExtension::names(owner, *typ);
         require(
             !typ.is_known() && !is_grease(typ.0) && !is_taken,
             "certificate_codecs: the type of a codec's extension is its own",
@@ -163,7 +161,6 @@ pub(super) fn check_extensions<'c>(
             len <= MAX_EXTENSIONS,
             "certificate_codecs: the codecs' extensions have at most 4 KiB together",
         )?;
-        seen.push(*typ);
     }
     Ok(())
 }

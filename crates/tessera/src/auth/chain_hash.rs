@@ -9,11 +9,16 @@ use crate::wire::HandshakeType;
 /// TLS 1.2's format, so that neither the request context nor stapled data changes it (RFC 7924 §5). `None` if
 /// `sha256` is another hash, or the chain is empty or longer than a message may be.
 #[must_use]
-pub fn chain_hash<T: AsRef<[u8]>>(sha256: &dyn Hash, chain: &[T]) -> Option<[u8; 32]> {
-    chain.first()?;
-    let list_len = chain.iter().map(|der| 3 + der.as_ref().len()).sum();
+pub fn chain_hash(
+    sha256: &dyn Hash,
+    chain: impl IntoIterator<Item: AsRef<[u8]>, IntoIter: Clone>,
+) -> Option<[u8; 32]> {
+    let chain = chain.into_iter();
+    chain.clone().next()?;
+    let list_len = chain.clone().map(|der| 3 + der.as_ref().len()).sum();
     let mut hash = Message::start(sha256, list_len)?;
-    for der in chain.iter().map(AsRef::as_ref) {
+    for der in chain {
+        let der = der.as_ref();
         hash.add(&u24(der.len())?);
         hash.add(der);
     }
@@ -97,7 +102,7 @@ mod tests {
 
     #[test]
     fn an_empty_chain_and_an_ambiguous_key_have_no_hash() {
-        assert_eq!(chain_hash::<&[u8]>(sha256(), &[]), None);
+        assert_eq!(chain_hash(sha256(), &[b""; 0]), None);
         for key in [&[][..], &[0, 0, 1, 7]] {
             assert_eq!(raw_public_key_hash(sha256(), key), None);
         }

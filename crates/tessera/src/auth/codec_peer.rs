@@ -164,6 +164,6 @@ impl PeerCertificate {
     /// is known.
     pub fn chain(&self) -> impl Iterator<Item = &[u8]> {
         let entries = self.body().and_then(certificate_entries).unwrap_or_default();
-        entries.into_iter().map(|entry| entry.certificate)
+        entries.map(|entry| entry.certificate)
     }
 }

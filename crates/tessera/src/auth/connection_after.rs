@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem;
 
 use super::after_handshake::{AfterHandshake, NextTicket};
 use super::certificate_codec::check_extensions;
@@ -10,18 +11,24 @@ use crate::wire::{AlertDescription, ExtensionType, Extensions, Writer, write_ext
 
 /// What remains of the codecs; a connection without any allocates nothing.
 #[derive(Default)]
-pub(crate) struct RemainingCodecs(Option<Box<Inner>>);
-
-struct Inner {
-    codecs: Vec<(Option<ExtensionType>, Box<dyn AfterHandshake>)>,
+pub(crate) struct RemainingCodecs {
+    /// Most connections have no other.
+    first: Option<Remaining>,
+    others: Vec<Remaining>,
     /// The server has accepted the client.
     accepted: bool,
 }
 
+/// What remains of a codec, with the type of its first extension of the ClientHello.
+type Remaining = (Option<ExtensionType>, Box<dyn AfterHandshake>);
+
 impl RemainingCodecs {
-    /// Creates what remains of codecs, each with the type of its first extension of the ClientHello.
-    pub(super) fn new(codecs: Vec<(Option<ExtensionType>, Box<dyn AfterHandshake>)>) -> Self {
-        Self((!codecs.is_empty()).then(|| Box::new(Inner { codecs, accepted: false })))
+    /// Adds what remains of a codec, with the type of its first extension of the ClientHello.
+    pub(super) fn add(&mut self, typ: Option<ExtensionType>, codec: Box<dyn AfterHandshake>) {
+        match self.first {
+            None => self.first = Some((typ, codec)),
+            Some(_) => self.others.push((typ, codec)),
+        }
     }
 
     /// Appends the extensions of a server's codecs in a ticket.
@@ -30,8 +37,7 @@ impl RemainingCodecs {
         next: &NextTicket,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let Some(left) = &mut self.0 else { return Ok(()) };
-        let made = left.codecs.iter_mut().filter_map(|(_, codec)| codec.ticket_extension(next));
+        let made = self.codecs().filter_map(|(_, codec)| codec.ticket_extension(next));
         let made: Vec<_> = made.collect();
         check_extensions(made.iter(), &[])?;
         for extension in made {
@@ -43,7 +49,7 @@ impl RemainingCodecs {
     /// Hands the extensions of a received ticket to the codecs.
     pub(crate) fn ticket(&mut self, extensions: Extensions<'_>) {
         self.accepted();
-        for (own, codec) in self.0.iter_mut().flat_map(|left| &mut left.codecs) {
+        for (own, codec) in self.codecs() {
             let body = extensions.iter().find(|(typ, _)| Some(*typ) == *own);
             if let Some((_, body)) = body {
                 codec.ticket(body);
@@ -53,19 +59,25 @@ impl RemainingCodecs {
 
     /// Reports that data or a ticket arrived.
     pub(crate) fn accepted(&mut self) {
-        let Some(left) = self.0.as_mut().filter(|left| !left.accepted) else { return };
-        left.accepted = true;
-        left.codecs.retain_mut(|(_, codec)| codec.accepted());
-        if left.codecs.is_empty() {
-            self.0 = None;
+        if self.accepted {
+            return;
         }
+        self.accepted = true;
+        let goes_on = |(_, codec): &mut Remaining| codec.accepted();
+        self.first = self.first.take().and_then(|mut first| goes_on(&mut first).then_some(first));
+        self.others.retain_mut(goes_on);
+        self.others.shrink_to_fit();
     }
 
     /// Reports that the server ended the connection with this fatal alert.
     pub(crate) fn refused(&mut self, alert: AlertDescription) {
-        let left = self.0.take().filter(|left| !left.accepted);
-        for (_, mut codec) in left.into_iter().flat_map(|left| left.codecs) {
+        let Self { first, others, accepted } = mem::take(self);
+        for (_, mut codec) in first.into_iter().chain(others).filter(|_| !accepted) {
             codec.refused(alert);
         }
+    }
+
+    fn codecs(&mut self) -> impl Iterator<Item = &mut Remaining> {
+        self.first.iter_mut().chain(&mut self.others)
     }
 }

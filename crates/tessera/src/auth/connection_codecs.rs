@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::iter::once;
 use core::ops::RangeInclusive;
 
 use super::after_handshake::CodecOutcome;
@@ -28,7 +29,9 @@ use crate::wire::{
 pub(crate) struct ConnectionCodecs(Option<Box<Codecs>>);
 
 struct Codecs {
-    codecs: Vec<Codec>,
+    /// Most connections have no other.
+    first: Codec,
+    others: Vec<Codec>,
     /// What the peer can decode.
     peer_offers: Vec<CertificateCompressionAlgorithm>,
     /// The peer's certificate, until it is judged.
@@ -59,24 +62,28 @@ impl ConnectionCodecs {
         factories: &[Arc<dyn CertificateCodecFactory>],
         peer: PeerInfo<'_>,
     ) -> Result<Self, Error> {
-        let mut codecs = Vec::new();
+        let mut first = None;
+        let mut others = Vec::new();
         for factory in factories {
             let algorithms = factory.algorithms();
             if let Some(codec) = factory.clone().codec(peer)? {
-                codecs.push(Codec { algorithms, codec, conceals: false, is_wrong: false });
+                let codec = Codec { algorithms, codec, conceals: false, is_wrong: false };
+                match first {
+                    None => first = Some(codec),
+                    Some(_) => others.push(codec),
+                }
             }
         }
-        if codecs.is_empty() {
-            return Ok(Self(None));
-        }
+        let Some(first) = first else { return Ok(Self(None)) };
         let (message, offers) = match peer {
             PeerInfo::Server(_) => (HandshakeType::CLIENT_HELLO, None),
             PeerInfo::Client(from) => (HandshakeType::CERTIFICATE_REQUEST, Some(from.extensions)),
         };
-        check_offers(&codecs, message)?;
         let peer_offers = offers.into_iter().flat_map(PeerExtensions::algorithms).collect();
         let (received, accepted) = (None, None);
-        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, accepted }))))
+        let codecs = Box::new(Codecs { first, others, peer_offers, received, accepted });
+        check_offers(&codecs, message)?;
+        Ok(Self(Some(codecs)))
     }
 
     /// Returns a server's answers to these extensions of the ClientHello. No answer may have the type of one
@@ -100,7 +107,7 @@ impl ConnectionCodecs {
     ) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
         it.peer_offers = extensions.algorithms().collect();
-        for Codec { codec, .. } in &mut it.codecs {
+        for Codec { codec, .. } in it.iter_mut() {
             codec.received(message, extensions)?;
         }
         Ok(())
@@ -141,8 +148,8 @@ impl ConnectionCodecs {
 
     /// Encodes the body of this side's Certificate with the first codec that returns a result.
     pub(crate) fn encode(&mut self, body: &[u8]) -> Option<EncodedCertificate> {
-        let Codecs { codecs, peer_offers, .. } = &mut **self.0.as_mut()?;
-        codecs.iter_mut().find_map(|codec| {
+        let Codecs { first, others, peer_offers, .. } = &mut **self.0.as_mut()?;
+        once(first).chain(others).find_map(|codec| {
             let made = codec.codec.encode(body, peer_offers)?;
             // Don't send what the peer didn't offer, or what doesn't fit the message.
             let readable = codec.algorithms.contains(&made.algorithm)
@@ -200,7 +207,7 @@ impl ConnectionCodecs {
         read: Result<Certificate, Error>,
     ) -> Result<Certificate, Error> {
         let Some(it) = self.0.as_mut().filter(|_| read.is_err()) else { return read };
-        let Some(codec) = it.codecs.iter_mut().find(|codec| codec.conceals) else { return read };
+        let Some(codec) = it.iter_mut().find(|codec| codec.conceals) else { return read };
         codec.is_wrong = true;
         it.received.as_ref().map(without_extensions).ok_or(GONE)
     }
@@ -218,7 +225,7 @@ impl ConnectionCodecs {
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;
         // After a wrong name, the verdict is about another chain than the peer's.
-        if !self.codecs().iter().any(|codec| codec.conceals || codec.is_wrong) {
+        if !self.codecs().any(|codec| codec.conceals || codec.is_wrong) {
             return PeerRejected { alert, reason };
         }
         let reason = alloc::format!("{reason} ({alert:?}, which is not sent to the peer)");
@@ -232,7 +239,7 @@ impl ConnectionCodecs {
         chain_hash: Option<[u8; 32]>,
     ) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
-        if it.codecs.iter().any(|codec| codec.is_wrong) {
+        if it.iter().any(|codec| codec.is_wrong) {
             return Err(decrypt_error("the peer's proof doesn't match the chain that it named"));
         }
         let received = it.received.take();
@@ -252,28 +259,31 @@ impl ConnectionCodecs {
         derive: &dyn Fn(&[u8], &mut [u8]),
     ) -> ([Option<&'static str>; 2], RemainingCodecs) {
         let Some(it) = self.0 else { return Default::default() };
-        let end = HandshakeEnd::new(it.accepted.as_ref(), identity, now, derive);
-        let (mut own, mut peer, mut remaining) = (None, None, Vec::new());
-        for Codec { codec, .. } in it.codecs {
+        let Codecs { first, others, accepted, .. } = *it;
+        let end = HandshakeEnd::new(accepted.as_ref(), identity, now, derive);
+        let (mut own, mut peer, mut remaining) = (None, None, RemainingCodecs::default());
+        for Codec { codec, .. } in once(first).chain(others) {
             let typ = codec.extensions(HandshakeType::CLIENT_HELLO).first().map(|it| it.typ);
             let CodecOutcome { own_missed, peer_missed, after } = codec.ended(&end);
             (own, peer) = (own.or(own_missed), peer.or(peer_missed));
-            remaining.extend(after.map(|after| (typ, after)));
+            if let Some(after) = after {
+                remaining.add(typ, after);
+            }
         }
-        ([own, peer], RemainingCodecs::new(remaining))
+        ([own, peer], remaining)
     }
 
     pub(super) fn codecs_mut(&mut self) -> impl Iterator<Item = &mut Codec> {
-        self.0.iter_mut().flat_map(|it| &mut it.codecs)
+        self.0.iter_mut().flat_map(|it| it.iter_mut())
     }
 
-    fn codecs(&self) -> &[Codec] {
-        self.0.as_ref().map(|it| &it.codecs[..]).unwrap_or_default()
+    fn codecs(&self) -> impl Iterator<Item = &Codec> + Clone {
+        self.0.iter().flat_map(|it| it.iter())
     }
 
     /// Returns what this side can decode, in order of preference.
     fn offers(&self) -> impl Iterator<Item = CertificateCompressionAlgorithm> {
-        self.codecs().iter().flat_map(|codec| codec.codec.offers()).copied().take(MAX_ALGORITHMS)
+        self.codecs().flat_map(|codec| codec.codec.offers()).copied().take(MAX_ALGORITHMS)
     }
 
     fn in_hello(&self) -> impl Iterator<Item = &OpaqueExtension> {
@@ -281,17 +291,27 @@ impl ConnectionCodecs {
     }
 }
 
+impl Codecs {
+    fn iter(&self) -> impl Iterator<Item = &Codec> + Clone {
+        once(&self.first).chain(&self.others)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Codec> {
+        once(&mut self.first).chain(&mut self.others)
+    }
+}
+
 /// Returns the codecs' extensions of a message.
-fn extensions_of(
-    codecs: &[Codec],
+fn extensions_of<'c>(
+    codecs: impl Iterator<Item = &'c Codec> + Clone,
     message: HandshakeType,
-) -> impl Iterator<Item = &OpaqueExtension> {
-    codecs.iter().flat_map(move |it| it.codec.extensions(message))
+) -> impl Iterator<Item = &'c OpaqueExtension> + Clone {
+    codecs.flat_map(move |it| it.codec.extensions(message))
 }
 
 /// Checks what codecs offer, so that their authors' mistakes fail here, not at a peer.
-fn check_offers(codecs: &[Codec], message: HandshakeType) -> Result<(), Error> {
-    for Codec { algorithms, codec, .. } in codecs {
+fn check_offers(codecs: &Codecs, message: HandshakeType) -> Result<(), Error> {
+    for Codec { algorithms, codec, .. } in codecs.iter() {
         let offers = codec.offers();
         let twice = |at: usize| offers[..at].contains(&offers[at]);
         require(
@@ -299,7 +319,7 @@ fn check_offers(codecs: &[Codec], message: HandshakeType) -> Result<(), Error> {
             "certificate_codecs: a codec offers its factory's algorithms, each once",
         )?;
     }
-    check_extensions(extensions_of(codecs, message), &[])
+    check_extensions(extensions_of(codecs.iter(), message), &[])
 }
 
 /// Returns a certificate without its extensions.

@@ -29,7 +29,7 @@ pub use abbreviations::{AbbreviatedMessages, Abbreviations, ServerFlight};
 pub use after_handshake::{AfterHandshake, CodecOutcome, NextTicket};
 pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
-pub use certificate_entries::{CertificateEntry, certificate_entries};
+pub use certificate_entries::{CertificateEntries, CertificateEntry, certificate_entries};
 pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
 pub use chain_hash::{chain_hash, raw_public_key_hash};

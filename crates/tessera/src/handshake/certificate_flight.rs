@@ -19,8 +19,8 @@ use crate::role::Role;
 use crate::schedule::Transcript;
 use crate::wire::{
     AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateType,
-    CertificateVerify, CompressedCertificate, EntryExtensions, HandshakeMessage, HandshakeType,
-    SignatureScheme, Writer, write_message,
+    CertificateVerify, CompressedCertificate, EntryExtensions, HANDSHAKE_HEADER_LEN,
+    HandshakeMessage, HandshakeType, SignatureScheme, Writer, write_message,
 };
 
 /// Sends Certificate and, once signed, CertificateVerify; then continues. The credential is an index into the
@@ -65,18 +65,20 @@ fn write_certificate(
         write_message(out, HandshakeType::CERTIFICATE, |out| credential.write_body(out, requested));
         return None;
     }
-    let mut body = Vec::new();
-    credential.write_body(&mut body, requested);
-    let abbreviated = codecs.abbreviated(&body);
-    if abbreviated.is_none()
-        && let Some(EncodedCertificate { algorithm, encoded }) = codecs.encode(&body)
-    {
-        let (uncompressed_len, compressed) = (body.len(), &*encoded);
-        CompressedCertificate { algorithm, uncompressed_len, compressed }.write(out);
-        return Some(algorithm);
+    // Written whole, and replaced if a codec has something shorter.
+    let start = out.len();
+    write_message(out, HandshakeType::CERTIFICATE, |out| credential.write_body(out, requested));
+    let body = &out[start + HANDSHAKE_HEADER_LEN..];
+    let uncompressed_len = body.len();
+    if let Some(abbreviated) = codecs.abbreviated(body) {
+        out.truncate(start);
+        write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&abbreviated));
+        return None;
     }
-    write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&abbreviated.unwrap_or(body)));
-    None
+    let EncodedCertificate { algorithm, encoded } = codecs.encode(body)?;
+    out.truncate(start);
+    CompressedCertificate { algorithm, uncompressed_len, compressed: &encoded }.write(out);
+    Some(algorithm)
 }
 
 /// Sends the CertificateVerify with the signature.
@@ -194,7 +196,9 @@ impl<P: Part, K> Handover<P, K> {
         let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
         self.codecs.accept(&identity, chain_hash)?;
         self.lineage.verified(identity, by, ctx.now);
-        ctx.facts.note_lineage(&self.lineage);
+        // The rest was noted when the handshake parameters were agreed.
+        ctx.facts.peer = self.lineage.peer.clone();
+        ctx.facts.authenticated_at = self.lineage.authenticated_at;
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn client_codec(
         certificates: chains.iter().map(|chain| chain.peer).collect(),
         requests: request.iter().map(|(hash, _)| *hash).collect(),
     };
-    let tickets = end.tickets.iter().map(|(ticket, _)| ticket.bytes);
+    let tickets = end.tickets.iter().flatten().map(|(ticket, _)| ticket.bytes);
     let hello = OpaqueExtension { typ: ticket_extension, contents: Hello::write(tickets) };
     let cached_info = info.write().map(|contents| OpaqueExtension { typ: CACHED_INFO, contents });
     let extensions = cached_info.into_iter().chain([hello]).collect();
@@ -98,7 +98,7 @@ impl CertificateCodec for PaperClient {
         if let Some(answer) = extensions.get(self.ticket_extension) {
             // Beyond RFC 7924.
             self.end.answers = true;
-            self.ticket = read_selected_ticket(answer, self.end.tickets.len())?;
+            self.ticket = read_selected_ticket(answer, self.end.tickets.iter().flatten().count())?;
             self.end.is_offered = self.ticket.is_some();
         }
         if let Some(answer) = extensions.get(CACHED_INFO) {
@@ -130,7 +130,7 @@ impl Abbreviations for PaperClient {
 
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let own = self.end.hash_own(body);
-        let (_, expected) = self.ticket.and_then(|place| self.end.tickets.get(place))?;
+        let (_, expected) = self.ticket.and_then(|place| self.end.tickets.get(place)?.as_ref())?;
         // The server treats another chain as an error.
         self.end.disagrees = own != Some(*expected);
         Some(abbreviated(&self.end.send(&own?, body)?))

@@ -59,7 +59,7 @@ fn read_extensions(mutator: &mut Mutator, round: usize, read: &mut [usize; 4]) {
     }
 }
 
-fn read_messages(mutator: &mut Mutator, chain: &Arc<Chain>, content: &[u8], read: &mut [usize; 2]) {
+fn read_messages(mutator: &mut Mutator, chain: &Chain, content: &[u8], read: &mut [usize; 2]) {
     let sha256 = tessera_aws_lc::provider().sha256().expect("SHA-256");
     let asked = asked_of(Role::Client, None, tessera_harness::at(0));
     let form = Form::Whole(chain.clone());
@@ -72,7 +72,7 @@ fn read_messages(mutator: &mut Mutator, chain: &Arc<Chain>, content: &[u8], read
     let (decoded, len) = expand(&offered, expected, said).expect("well-formed");
     let CertificateContents::Body(body) = decoded.contents else { panic!("it is whole") };
     assert!(len <= chain.body().len() + said.len());
-    let is_it = Chain::of_body(CertificateType::X509, &body).as_ref() == Some(&**chain);
+    let is_it = Chain::of_body(CertificateType::X509, &body).as_ref() == Some(chain);
     assert!(is_it, "whatever was received, the expected chain is judged");
     if decoded.is_what_was_sent {
         read[1] += 1;

@@ -116,7 +116,7 @@ fn abbreviated_messages_are_those_of_the_vectors() {
             assert_eq!(abbreviated(&content), short, "{section}");
             // And the reverse.
             assert_eq!(read_certificate(short), Ok(&content[..]));
-            let form = Form::Whole(chain.into());
+            let form = Form::Whole(chain);
             let asked = super::super::offered::asked_of(tessera::auth::Role::Server, None, at(0));
             let offered = OfferedChain::new(NO_ID, (), &form, None, asked).expect("a chain");
             let (decoded, len) = expand(&offered, hash, &content).expect("a body");

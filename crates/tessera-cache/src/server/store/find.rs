@@ -138,8 +138,6 @@ const CANDIDATES: usize = 4;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use tessera::auth::VerifierDigest;
     use tessera::wire::CertificateType;
 
@@ -161,9 +159,10 @@ mod tests {
         learn(&mut store, 1, 8, ONE);
         let named = |client: u32, issuers: &[u8]| {
             let leaf = certificate(1, client);
-            let chain = Chain::new(CertificateType::X509, leaf, issuers.into()).expect("a chain");
+            let chain =
+                Chain::new(CertificateType::X509, leaf.into(), issuers.into()).expect("a chain");
             let (id, server, hash) = (Id(0xc000), [1; 16], chain.hash(sha256()));
-            let tail = tail_of(&Form::Whole(Arc::new(chain)));
+            let tail = tail_of(&Form::Whole(chain));
             Contents { chain: hash, tail, server, id, issued_at: NOW }
         };
         let find = |store: &mut Store, named: &Contents, under| {
@@ -215,10 +214,10 @@ mod tests {
         let mut store = store(100, 1 << 20);
         let chain = |client: u8| {
             let key = [&[0x30, client][..], &[7; 30]].concat();
-            Chain::new(CertificateType::RAW_PUBLIC_KEY, key, [].into()).expect("a key")
+            Chain::new(CertificateType::RAW_PUBLIC_KEY, key.into(), [].into()).expect("a key")
         };
         for client in 0..50 {
-            let form = Form::Whole(Arc::new(chain(client)));
+            let form = Form::Whole(chain(client));
             store.learn(&ClientEntry { form, under: under(1), identity: 0, share: 0 }, &[], false);
         }
         assert_eq!(store.metrics().entries, 50);

@@ -6,7 +6,6 @@ mod tickets;
 mod written;
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
 use tessera::crypto::{Random, RandomFailed};
@@ -83,6 +82,9 @@ pub(super) const MOST: usize = END as usize / LIVE;
 /// Maximum number of records for one leaf, one per server.
 const RECORDS: usize = 2;
 
+/// The records for one leaf.
+type WithLeaf = [Option<u32>; RECORDS];
+
 /// The cost of a client besides its certificate: its record, and its place in three tables.
 const COST: usize = size_of::<Record>() + 3 * 5;
 
@@ -149,7 +151,7 @@ impl Store {
     /// Forgets a client, with its tickets.
     pub(super) fn forget(&mut self, peer: &ClientEntry) {
         let (own, group) = self.kept_as(peer);
-        if let Some(client) = self.among(&self.with_leaf(&own), &group) {
+        if let Some(client) = self.among(self.with_leaf(own), &group) {
             self.remove(client);
         }
     }
@@ -168,17 +170,17 @@ impl Store {
     /// it doesn't fit.
     fn client(&mut self, peer: &ClientEntry) -> Option<u32> {
         let (own, group) = self.kept_as(peer);
-        let known = self.with_leaf(&own);
-        if let Some(client) = self.among(&known, &group) {
+        let known = self.with_leaf(own);
+        if let Some(client) = self.among(known, &group) {
             self.touch(client);
             return Some(client);
         }
-        self.make_room_for_chain(&known, &group);
-        self.add(own.into_boxed_slice(), &group)
+        self.make_room_for_chain(known, &group);
+        self.add(own, &group)
     }
 
     /// Splits a client's data into its own, and what it shares with others.
-    fn kept_as(&mut self, peer: &ClientEntry) -> (Vec<u8>, Group) {
+    fn kept_as<'p>(&mut self, peer: &'p ClientEntry) -> (&'p [u8], Group) {
         let (kind, own, issuers) = parts(&peer.form);
         let policy = peer.under.policy.map(|it| it.0);
         // Connections may outlive an import that removed their share.
@@ -188,21 +190,24 @@ impl Store {
     }
 
     /// Returns the record of this group among those with a leaf.
-    fn among(&self, with_leaf: &[u32], group: &Group) -> Option<u32> {
+    fn among(&self, with_leaf: WithLeaf, group: &Group) -> Option<u32> {
         let number = self.groups.find(group)?;
         let is_it = |client: &u32| self.records.get(*client).is_some_and(|it| it.group == number);
-        with_leaf.iter().copied().find(is_it)
+        with_leaf.into_iter().flatten().find(is_it)
     }
 
     /// Returns the records of clients with this leaf: a client may send other certificates after it, connect
     /// to other servers and so on.
-    fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
-        let mut found = Vec::new();
+    fn with_leaf(&self, own: &[u8]) -> WithLeaf {
+        let mut found = WithLeaf::default();
+        let mut places = found.iter_mut();
         self.clients.find(hash_of_tail(&self.keyed, own), |number| {
-            if self.records.get(number).is_some_and(|it| *it.own == *own) {
-                found.push(number);
+            let is_it = self.records.get(number).is_some_and(|it| *it.own == *own);
+            let place = if is_it { places.next() } else { None };
+            if let Some(place) = place {
+                *place = Some(number);
             }
-            false
+            places.len() == 0
         });
         found
     }
@@ -210,21 +215,23 @@ impl Store {
     /// Removes other chains of the same leaf: what follows a leaf is its owner's choice, so it must not
     /// multiply what is kept. A new list replaces the previous one at the same server, and across servers
     /// there are at most [`RECORDS`].
-    fn make_room_for_chain(&mut self, known: &[u32], new: &Group) {
-        let replaced = |it: &Self, client: u32| {
-            let group = it.records.get(client).and_then(|record| it.groups.get(record.group));
+    fn make_room_for_chain(&mut self, known: WithLeaf, new: &Group) {
+        let is_replaced = |client: &u32| {
+            let record = self.records.get(*client);
+            let group = record.and_then(|record| self.groups.get(record.group));
             group.is_some_and(|group| group.server == new.server && group.policy == new.policy)
         };
-        let (replaced, mut others): (Vec<u32>, Vec<u32>) =
-            known.iter().copied().partition(|client| replaced(self, *client));
-        others.sort_by_key(|client| self.live(*client));
-        let too_many = (others.len() + 1).saturating_sub(RECORDS);
-        for client in replaced.iter().chain(others.iter().take(too_many)) {
-            self.remove(*client);
+        let replaced = known.map(|client| client.filter(is_replaced));
+        let mut others = known.map(|client| client.filter(|client| !is_replaced(client)));
+        others.sort_by_key(|client| client.map(|client| self.live(client)));
+        let too_many = (others.iter().flatten().count() + 1).saturating_sub(RECORDS);
+        let too_many = others.into_iter().flatten().take(too_many);
+        for client in replaced.into_iter().flatten().chain(too_many) {
+            self.remove(client);
         }
     }
 
-    fn add(&mut self, own: Box<[u8]>, group: &Group) -> Option<u32> {
+    fn add(&mut self, own: &[u8], group: &Group) -> Option<u32> {
         let charged = COST + own.len();
         if charged + group.cost() > self.limits.bytes || self.limits.clients == 0 {
             return None;
@@ -236,9 +243,9 @@ impl Store {
         while self.bytes + charged + self.groups.cost_to_join(group) > self.limits.bytes {
             self.evict(self.shares.makes_room(group.share, self.limits.bytes, |it| it.bytes))?;
         }
-        let hash = hash_of_tail(&self.keyed, &own);
+        let hash = hash_of_tail(&self.keyed, own);
         let (number, group_cost) = self.groups.join(group);
-        let record = Record::new(own, number);
+        let record = Record::new(own.into(), number);
         let client = match self.records.get_mut(self.free) {
             Some(free) => {
                 let client = self.free;

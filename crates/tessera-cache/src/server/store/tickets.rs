@@ -2,7 +2,7 @@
 
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use super::{AcceptanceConditions, Store};
+use super::{AcceptanceConditions, Store, WithLeaf};
 use crate::ids::{KeptTicket, TicketBytes};
 use crate::server::extras::{ExtraTickets, Extras, INLINE, LIVE};
 use crate::server::keyed::KeyedHasher;
@@ -50,13 +50,12 @@ impl Store {
     }
 
     /// Limits a leaf to [`LIVE`] tickets, wherever it was presented: its other records lose theirs first.
-    fn make_room_for_ticket(&mut self, client: u32, with_leaf: &[u32]) {
-        let others = with_leaf.iter().copied().filter(|other| *other != client);
-        let live = |it: &Self| with_leaf.iter().map(|client| it.live(*client)).sum::<usize>();
-        if live(self) < LIVE {
+    fn make_room_for_ticket(&mut self, client: u32, with_leaf: WithLeaf) {
+        let with_leaf = with_leaf.into_iter().flatten();
+        if with_leaf.clone().map(|client| self.live(client)).sum::<usize>() < LIVE {
             return;
         }
-        for other in others {
+        for other in with_leaf.filter(|other| *other != client) {
             if let Some(place) = (0..LIVE).find(|place| self.ticket(other, *place).is_some()) {
                 self.clear(other, place);
                 return;
@@ -82,7 +81,7 @@ impl Store {
         let own = self.records.get(client).map(|it| &it.own);
         let with_leaf = own.map(|own| self.with_leaf(own)).unwrap_or_default();
         for ticket in tickets {
-            self.make_room_for_ticket(client, &with_leaf);
+            self.make_room_for_ticket(client, with_leaf);
             self.add_ticket(client, ticket);
         }
         // Tickets take room too.

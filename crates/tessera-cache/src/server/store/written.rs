@@ -149,14 +149,14 @@ impl Store {
     /// Reads what follows the issuers of a client.
     fn read_client(&mut self, from: &mut Bytes<'_>, issuers: Arc<[u8]>) -> Option<()> {
         let certificate_type = CertificateType(from.u8()?);
-        let leaf = from.vec24()?.to_vec();
-        let share = self.share_of(&leaf);
-        let chain = Chain::new(certificate_type, leaf, issuers)?;
+        let leaf = from.vec24()?;
+        let share = self.share_of(leaf);
+        let chain = Chain::new(certificate_type, leaf.into(), issuers)?;
         let server = from.array()?;
         let policy = option(from, |from| from.array::<{ VerifierDigest::LEN }>())?;
         let under = AcceptanceConditions { server, policy: policy.map(VerifierDigest) };
         let identity = u32::from_be_bytes(from.array()?);
-        let form = Form::Whole(Arc::new(chain));
+        let form = Form::Whole(chain);
         let client = self.client(&ClientEntry { form, under, identity, share });
         if let Some(record) = client.and_then(|client| self.records.get_mut(client)) {
             record.identity = identity;

@@ -44,8 +44,9 @@ pub(super) fn certificate(authority: u8, client: u32) -> Vec<u8> {
 
 /// Makes a client with this certificate and share.
 fn entry(leaf: Vec<u8>, issuers: &[u8], share: u32) -> ClientEntry {
-    let chain = Chain::new(CertificateType::X509, leaf, Arc::from(issuers)).expect("a chain");
-    ClientEntry { form: Form::Whole(Arc::new(chain)), under: under(1), identity: 0, share }
+    let chain =
+        Chain::new(CertificateType::X509, leaf.into(), Arc::from(issuers)).expect("a chain");
+    ClientEntry { form: Form::Whole(chain), under: under(1), identity: 0, share }
 }
 
 /// Learns a client and returns its tickets.

@@ -136,12 +136,14 @@ fn a_pinned_chain_returns_the_length_of_its_certificate() {
     assert_eq!(pinned.body_len(0), 1 + 3 + 2 * (3 + 2) + bytes);
     assert_eq!(pinned.body_len(70), pinned.body_len(0) + 70);
     assert_eq!(pinned.expires_at, 1_906_502_400);
+    let no_dns_name = "n".repeat(1000);
     for other in [
         AskedChain { unix: None, ..asked(&whole) },
         AskedChain { unix: Some(0), ..asked(&whole) },
         AskedChain { unix: Some(NOT_AFTER), ..asked(&whole) },
         AskedChain { server_name: None, ..asked(&whole) },
         AskedChain { server_name: Some("192.0.2.1"), ..asked(&whole) },
+        AskedChain { server_name: Some(&no_dns_name), ..asked(&whole) },
         AskedChain { peer: Role::Client, ..asked(&whole) },
     ] {
         assert!(verifier.pin(&other).is_none(), "{other:?}");

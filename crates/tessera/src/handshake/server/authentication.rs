@@ -52,7 +52,8 @@ impl Authentication {
         let mut request = None;
         if let Some(accepted) = accepted {
             let grease = draw_grease(config.grease, config.provider.random)?;
-            CertificateRequest::write_with(request.insert(Vec::new()), |out| {
+            let room = Vec::with_capacity(FIRST_REQUEST);
+            CertificateRequest::write_with(request.insert(room), |out| {
                 accepted.write_extensions(HandshakeType::CERTIFICATE_REQUEST, grease, out);
                 if let Some(grease) = grease {
                     grease.write_full_extension(out);
@@ -70,6 +71,9 @@ impl Authentication {
         Ok(request)
     }
 }
+
+/// The first size of a CertificateRequest, in bytes: a few lists of code points fit.
+const FIRST_REQUEST: usize = 128;
 
 /// Returns the certificate codecs for this client; with a PSK they only prepare later handshakes.
 pub(super) fn codecs_for(
