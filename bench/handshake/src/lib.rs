@@ -4,9 +4,11 @@ mod certificates;
 mod cost;
 mod rustls_scene;
 mod scene;
+mod timed_scene;
 mod ways;
 
 pub use cost::{Cost, End, Meter, Timer};
 pub use rustls_scene::RustlsScene;
 pub use scene::{REQUEST, Scene};
+pub use timed_scene::TimedScene;
 pub use ways::{Certificates, Kind, RustlsWay, WAYS, Way};

@@ -41,6 +41,16 @@ pub struct Scene {
 impl Scene {
     /// With the provider's stack depth, or another.
     pub fn new(way: &'static Way, stack_depth: Option<StackDepth>) -> Self {
+        Self::wrapped(way, stack_depth, |client| client, |server| server)
+    }
+
+    /// The same, with these wrappers of both ends' configurations.
+    pub(crate) fn wrapped(
+        way: &'static Way,
+        stack_depth: Option<StackDepth>,
+        of_client: impl FnOnce(ClientConfig) -> ClientConfig,
+        of_server: impl FnOnce(ServerConfig) -> ServerConfig,
+    ) -> Self {
         let (mut provider, ahead) = tessera_aws_lc::provider_with_keys_ahead();
         if !way.ahead {
             provider = tessera_aws_lc::provider();
@@ -86,7 +96,7 @@ impl Scene {
                 server.policy.early_data.forward_secret = Some(guard);
             }
         }
-        let (client, server) = (client.checked(), server.checked());
+        let (client, server) = (of_client(client).checked(), of_server(server).checked());
         let (client, server) = (client.expect("works"), server.expect("works"));
         Self { way, client, server, ahead: way.ahead.then_some(ahead) }
     }
@@ -133,7 +143,7 @@ impl Scene {
     }
 
     /// Makes the key pairs that a connection takes, of both ends.
-    fn make_ahead(&self) {
+    pub(crate) fn make_ahead(&self) {
         let Some(ahead) = self.ahead else { return };
         // One at each end.
         let mut counts = KeyCounts::of_client(2);

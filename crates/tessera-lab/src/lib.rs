@@ -17,8 +17,8 @@
 //! (`process_memory/`, which `testing/memory` uses too). Table, JSON and page are views of one report;
 //! [`tessera_reports`] has its parts that other crates read.
 //!
-//! - `observed/` wraps what a configuration has (provider, verifier, key, stores), to time each operation (`timed/`) and
-//!   to count memory by component (`components/`).
+//! - [`tessera_observed`] wraps what a configuration has (provider, verifier, key, stores), to time each operation and to
+//!   count memory by component (`components/`).
 //! - `sepp_pair/` is two processes `tessera sepp run` over a link, with the network functions of a registration on both
 //!   sides; their metrics show how a connection was resumed.
 //! - `table/` is the one table of all reports, with its writers for terminals, Markdown and pages (`page/`).
@@ -50,7 +50,6 @@ pub mod load;
 mod machine;
 mod names;
 mod numbers;
-mod observed;
 mod page;
 mod pki;
 pub mod process_memory;
@@ -63,7 +62,6 @@ mod sepp_pair;
 pub mod sites;
 mod statistics;
 mod table;
-mod timed;
 mod topology;
 pub mod traffic;
 mod variants;

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use tessera_observed::{Observer, Operation};
 
 use crate::heap::{self, Arena};
-use crate::observed::{Observer, Operation};
 
 /// The owner of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

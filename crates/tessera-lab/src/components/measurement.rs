@@ -13,7 +13,6 @@ use super::{HeldMemory, Kind, Memory, Side};
 use crate::control::Preparation;
 use crate::endpoint::{Stores, client_config, server_config};
 use crate::heap::NO_ALLOCATOR;
-use crate::observed;
 use crate::pki::Pki;
 use crate::ways::Way;
 
@@ -83,12 +82,12 @@ impl Measurement {
     /// Returns both ends, observed. A new connection brings this many sessions.
     fn ends(&self, sessions: u8) -> Result<Ends> {
         let [client_books, server_books] = self.books;
-        let client = observed::client(client_config(&self.client, sessions)?, client_books);
+        let client = tessera_observed::client(client_config(&self.client, sessions)?, client_books);
         let mut server = server_config(&self.server, &self.stores)?;
         if let Some(guard) = &mut server.policy.early_data.forward_secret {
             guard.vault = Arc::new(ApartVault { inner: guard.vault.clone(), books: server_books });
         }
-        let server = observed::server(server, server_books);
+        let server = tessera_observed::server(server, server_books);
         Ok(Ends {
             client: ConfiguredEnd::new(client.checked()?, client_books),
             server: ConfiguredEnd::new(server.checked()?, server_books),
@@ -173,8 +172,8 @@ pub(super) fn peaks(
     before: impl Fn(),
     [of_client, of_server]: [&'static Books; 2],
 ) -> Result<[i64; 2]> {
-    let client = observed::client(client, of_client).checked()?;
-    let server = observed::server(server, of_server).checked()?;
+    let client = tessera_observed::client(client, of_client).checked()?;
+    let server = tessera_observed::server(server, of_server).checked()?;
     let mut ends = Ends {
         client: ConfiguredEnd::new(client, of_client),
         server: ConfiguredEnd::new(server, of_server),

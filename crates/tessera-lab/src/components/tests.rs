@@ -4,13 +4,13 @@ use std::{io, thread};
 
 use serde_json::json;
 use tessera::wire::NamedGroup;
+use tessera_observed::{Operation, during};
 use tessera_reports::{Letter, Mode, Store, Suite, Variant};
 
 use super::books::{Account, Books, Components};
 use super::{HeldMemory, Kind, Memory, Side, measure};
 use crate::engine_names;
 use crate::heap;
-use crate::observed::{Operation, during};
 use crate::variants;
 
 /// Arenas are jemalloc's.

@@ -9,6 +9,7 @@ use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, Facts, ServerConfig};
 use tessera_link::LinkKind;
+use tessera_observed::TimedEnd;
 use tessera_reports::{KeyExchange, Suite};
 use tessera_vault::MemoryVault;
 use tessera_webpki::{Algorithms, WebPkiVerifier};
@@ -20,7 +21,6 @@ use super::way::EdgeWay;
 use crate::certificates::Parties;
 use crate::control::Preparation;
 use crate::endpoint::{Result, Stores, client_config, server_config};
-use crate::timed::TimedEnd;
 
 /// The suite of both ends: BoringSSL's choice, and so the paper's platform's.
 const SUITE: Suite = Suite::Aes128GcmSha256;

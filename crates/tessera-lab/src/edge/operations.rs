@@ -1,6 +1,7 @@
 //! What both ends compute: connections in memory, each operation timed.
 
 use tessera_link::LinkKind;
+use tessera_observed::{Operation, OperationTime, TimedEnd};
 
 use super::ends::{Ends, TimedEnds};
 use super::report::{EndOperations, OperationSamples, Operations, RowName};
@@ -10,8 +11,6 @@ use crate::bench::{check, us};
 use crate::certificates::Parties;
 use crate::endpoint::Result;
 use crate::in_memory::{FinishedConnection, connect};
-use crate::observed::Operation;
-use crate::timed::{OperationTime, TimedEnd};
 
 /// Connections of a warm-up, as a share of a repetition: the first signature of a key takes longer than the others.
 const WARM_UP: usize = 1;

@@ -210,7 +210,7 @@ impl CellLink {
 }
 
 fn operations(report: &Report) -> String {
-    let sums = |row: &Operations, of: &[crate::observed::Operation]| {
+    let sums = |row: &Operations, of: &[tessera_observed::Operation]| {
         [&row.client, &row.server].map(|end| LaneData::of(end.sums(of)))
     };
     let figures = report.operations.chunk_by(|a, b| a.name.certificates == b.name.certificates);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use tessera_observed::Operation;
 use tessera_reports::{KeyExchange, Machine};
 
 use super::way::EdgeWay;
 use crate::certificates::Certificates;
-use crate::observed::Operation;
 use crate::wired::{self, LinkName, RECORD_OVERHEAD, Sizes};
 
 /// The experiment with its results.

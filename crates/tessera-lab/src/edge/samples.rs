@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tessera_observed::Operation;
 use tessera_reports::{KeyExchange, Machine};
 
 use super::EdgeWay;
@@ -10,7 +11,6 @@ use super::report::{
     RowName, Sample,
 };
 use crate::certificates::Certificates;
-use crate::observed::Operation;
 use crate::wired::{self, LinkName, SentBytes};
 
 /// Returns a full handshake over a link without delay.

@@ -1,5 +1,6 @@
 //! The results as tables, and the terms in them.
 
+use tessera_observed::Operation;
 use tessera_reports::KeyExchange;
 
 use super::FEWER_AT_RATE;
@@ -8,7 +9,6 @@ use super::report::{
 };
 use super::way::EdgeWay;
 use crate::numbers::fixed;
-use crate::observed::Operation;
 use crate::statistics::{Median, quantile};
 use crate::table::{Cell as Entry, Name, Row, Table, cells};
 use crate::wired::LinkName;

@@ -1,6 +1,7 @@
 //! What a client would need whose next proxy isn't known: a one-time key at each neighbour. Computed from the sizes and times
 //! of one.
 
+use tessera_observed::Operation;
 use tessera_reports::KeyExchange;
 
 use super::input::Inputs;
@@ -10,7 +11,6 @@ use crate::edge::EdgeWay;
 use crate::edge::report::Sample;
 use crate::edge::table;
 use crate::numbers::{count, fixed};
-use crate::observed::Operation;
 use crate::table::{Table, cells};
 
 /// How many neighbours; a session names one companion today.

@@ -1,5 +1,6 @@
 //! Operations of both ends, and of libraries.
 
+use tessera_observed::Operation;
 use tessera_reports::KeyExchange;
 
 use super::input::{Inputs, Library};
@@ -7,7 +8,6 @@ use crate::certificates::Certificates;
 use crate::edge::EdgeWay;
 use crate::edge::report::EndOperations;
 use crate::edge::table;
-use crate::observed::Operation;
 use crate::statistics::Median;
 use crate::table::{Table, cells};
 

@@ -1,5 +1,6 @@
 //! The paper's numbers next to ours.
 
+use tessera_observed::Operation;
 use tessera_reports::KeyExchange::{self, X25519, X25519MlKem768};
 
 use super::input::{Inputs, Library};
@@ -11,7 +12,6 @@ use crate::certificates::Certificates::{self, P256, Rsa2048};
 use crate::edge::EdgeWay::{self, Full, Resumed};
 use crate::edge::report::EndOperations;
 use crate::numbers::{count, fixed};
-use crate::observed::Operation;
 use crate::table::{Table, cells};
 
 /// The table.

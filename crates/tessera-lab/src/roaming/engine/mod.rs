@@ -2,6 +2,7 @@
 
 mod issuing;
 mod operations;
+mod typical;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use tessera_observed::{OperationTime, TimedEnd};
 use tessera_reports::Sides;
 use tessera_reports::roaming::Operation;
 
 use super::Ends;
+use super::typical::typical;
 use crate::bench::check;
 use crate::endpoint::Result;
 use crate::in_memory::connect;
-use crate::timed::{OperationTime, TimedEnd, typical};
 use crate::ways::Way;
 
 /// The most reconnections that are timed.

@@ -7,7 +7,8 @@ use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::Reply;
 use tessera::wire::{CertificateType, EntryExtensions, SignatureScheme};
 
-use super::{ObservedPart, Observer, Operation};
+use crate::observer::{ObservedPart, Observer};
+use crate::operation::Operation;
 
 impl<O: Observer> Signer for ObservedPart<Arc<dyn Signer>, O> {
     fn schemes(&self) -> &[SignatureScheme] {

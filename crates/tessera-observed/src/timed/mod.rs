@@ -9,7 +9,7 @@
 //!
 //! Times are by the monotonic clock, since reading the thread's processor clock is a system call, longer than an HMAC.
 //! The cost of two readings is measured when the first [`TimedEnd`] of a process is made, and subtracted from each
-//! operation. An interrupted thread counts too much: [`typical`] takes medians over many connections.
+//! operation. An interrupted thread counts too much: take medians over many connections.
 //!
 //! Operations nest: random bytes for a key belong to [`Random`](Operation::Random) and not to the key. So the times of
 //! a connection add up, and the rest is the engine's own work. A ticket is sealed and opened by the ring itself: all of
@@ -23,21 +23,24 @@ use serde::{Deserialize, Serialize};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_webpki::Algorithms;
 
-use crate::observed::{self, Operation};
-use crate::statistics::Median;
+use crate::algorithms::algorithms;
+use crate::config;
+use crate::operation::Operation;
 use tally::Tally;
 
 /// How often an end did something, and how long it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct OperationTime {
-    pub(crate) operation: Operation,
-    pub(crate) count: u64,
+pub struct OperationTime {
+    /// What it did.
+    pub operation: Operation,
+    /// How often.
+    pub count: u64,
     /// All of them together, in microseconds.
-    pub(crate) us: f64,
+    pub us: f64,
 }
 
 /// One end, whose operations are timed.
-pub(crate) struct TimedEnd {
+pub struct TimedEnd {
     /// Providers live as long as the process, and so does their tally.
     tally: &'static Tally,
 }
@@ -45,29 +48,29 @@ pub(crate) struct TimedEnd {
 impl TimedEnd {
     /// Creates an end that has done nothing yet. It leaks some kilobytes with its first configuration: make one for
     /// each end of a process, and use it for all connections.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { tally: Box::leak(Box::new(Tally::new())) }
     }
 
     /// Returns the client's configuration, timed.
-    pub(crate) fn client(&self, config: ClientConfig) -> ClientConfig {
-        observed::client(config, self.tally)
+    pub fn client(&self, config: ClientConfig) -> ClientConfig {
+        config::client(config, self.tally)
     }
 
     /// Returns the server's configuration, timed, with its stores.
-    pub(crate) fn server(&self, config: ServerConfig) -> ServerConfig {
-        observed::server(config, self.tally)
+    pub fn server(&self, config: ServerConfig) -> ServerConfig {
+        config::server(config, self.tally)
     }
 
     /// Returns these algorithms for a verifier that it will have: with them, a peer's signature is timed apart from its
     /// chain.
-    pub(crate) fn algorithms(&self, of: Algorithms) -> Algorithms {
-        observed::algorithms(of, self.tally)
+    pub fn algorithms(&self, of: Algorithms) -> Algorithms {
+        algorithms(of, self.tally)
     }
 
     /// Returns the operations since the last call, in the order of [`Operation::ALL`], without those that did not
     /// occur.
-    pub(crate) fn take(&self) -> Vec<OperationTime> {
+    pub fn take(&self) -> Vec<OperationTime> {
         let done = Operation::ALL.into_iter().map(|operation| {
             let (count, nanos) = self.tally.take(operation);
             OperationTime { operation, count, us: nanos as f64 / 1e3 }
@@ -76,18 +79,8 @@ impl TimedEnd {
     }
 }
 
-/// Returns the median connection: for each operation the median count and the median time, separately. Operations that
-/// most connections lack are absent.
-pub(crate) fn typical(connections: &[Vec<OperationTime>]) -> Vec<OperationTime> {
-    let median_of = |operation: Operation| {
-        let of_each = |value: fn(&OperationTime) -> f64| {
-            Median::of(connections.iter().map(move |connection| {
-                connection.iter().find(|it| it.operation == operation).map_or(0.0, value)
-            }))
-        };
-        let count = of_each(|it| it.count as f64)?.value.round() as u64;
-        let us = of_each(|it| it.us)?.value;
-        (count > 0).then_some(OperationTime { operation, count, us })
-    };
-    Operation::ALL.into_iter().filter_map(median_of).collect()
+impl Default for TimedEnd {
+    fn default() -> Self {
+        Self::new()
+    }
 }

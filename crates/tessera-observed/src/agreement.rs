@@ -1,11 +1,13 @@
 //! Key agreement, observed.
 
 use tessera::crypto::{
-    AgreementError, Ephemeral, KeyAgreement, KeyForm, OneTimeKey, OneTimeKeys, Random, SharedSecret,
+    AgreementError, Ephemeral, KeyAgreement, KeyForm, NewOneTimeKey, OneTimeKey, OneTimeKeys,
+    Random, SharedSecret,
 };
 use tessera::wire::NamedGroup;
 
-use super::{ObservedPart, Observer, Operation, during};
+use crate::observer::{ObservedPart, Observer, during};
+use crate::operation::Operation;
 
 impl<O: Observer> KeyAgreement for ObservedPart<&'static dyn KeyAgreement, O> {
     fn group(&self) -> NamedGroup {
@@ -78,6 +80,16 @@ impl<O: Observer> OneTimeKeys for ObservedPart<&'static dyn OneTimeKeys, O> {
         private: &mut [u8],
     ) -> Result<Vec<u8>, AgreementError> {
         let generate = |inner: &&dyn OneTimeKeys| inner.generate_expanded(random, private);
+        self.during(Operation::OneTimeKeyGeneration, generate)
+    }
+
+    fn generate(
+        &self,
+        form: KeyForm,
+        random: &dyn Random,
+        id: &mut [u8],
+    ) -> Result<NewOneTimeKey, AgreementError> {
+        let generate = |inner: &&dyn OneTimeKeys| inner.generate(form, random, id);
         self.during(Operation::OneTimeKeyGeneration, generate)
     }
 

@@ -10,7 +10,8 @@ use tessera::resume::{
     SingleUseRegister, TakeAnswer, TakeSecret, TicketKeys, Vault,
 };
 
-use super::{ObservedPart, Observer, Operation};
+use crate::observer::{ObservedPart, Observer};
+use crate::operation::Operation;
 
 impl<O: Observer> TicketKeys for ObservedPart<Arc<dyn TicketKeys>, O> {
     fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
@@ -53,6 +54,10 @@ impl<O: Observer> Vault for ObservedPart<Arc<dyn Vault>, O> {
 
     fn len(&self) -> usize {
         self.inner.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.inner.is_empty()
     }
 }
 

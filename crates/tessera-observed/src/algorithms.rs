@@ -2,14 +2,17 @@
 
 use std::fmt;
 
-use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
+use pki_types::{
+    AlgorithmIdentifier, FipsStatus, InvalidSignature, SignatureVerificationAlgorithm,
+};
 use tessera_webpki::Algorithms;
 
-use super::{Observer, Operation, during};
+use crate::observer::{Observer, during};
+use crate::operation::Operation;
 
 /// Returns the same algorithms, with which a verifier checks peers' signatures apart from their chains. They live as long
 /// as the process.
-pub(crate) fn algorithms<O: Observer>(of: Algorithms, by: &'static O) -> Algorithms {
+pub fn algorithms<O: Observer>(of: Algorithms, by: &'static O) -> Algorithms {
     let handshake = of.handshake.iter().map(|(scheme, inner)| {
         let observed: &'static dyn SignatureVerificationAlgorithm =
             Box::leak(Box::new(ObservedAlgorithm { inner: *inner, by }));
@@ -46,5 +49,13 @@ impl<O: Observer> SignatureVerificationAlgorithm for ObservedAlgorithm<O> {
 
     fn signature_alg_id(&self) -> AlgorithmIdentifier {
         self.inner.signature_alg_id()
+    }
+
+    fn fips(&self) -> bool {
+        self.inner.fips()
+    }
+
+    fn fips_status(&self) -> FipsStatus {
+        self.inner.fips_status()
     }
 }

@@ -2,10 +2,11 @@
 
 use tessera::crypto::{
     Aead, AeadAlgorithm, Digest, Hash, HeaderKey, HmacState, MASK_LEN, Nonce, OpenFailed,
-    RunningHash, SAMPLE_LEN, TAG_LEN,
+    RunningHash, SAMPLE_LEN, Secret, TAG_LEN,
 };
 
-use super::{ObservedPart, Observer, Operation};
+use crate::observer::{ObservedPart, Observer, during};
+use crate::operation::Operation;
 
 impl<O: Observer> Hash for ObservedPart<&'static dyn Hash, O> {
     fn len(&self) -> usize {
@@ -29,8 +30,16 @@ impl<O: Observer> Hash for ObservedPart<&'static dyn Hash, O> {
         self.inner.hash_of_nothing()
     }
 
+    fn derived_without_psk(&self) -> Option<&'static [u8]> {
+        self.inner.derived_without_psk()
+    }
+
     fn extract_into(&self, salt: &[u8], input: &[u8], prk: &mut [u8]) {
         self.during(Operation::KeyDerivation, |inner| inner.extract_into(salt, input, prk));
+    }
+
+    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
+        self.during(Operation::KeyDerivation, |inner| inner.extract(salt, input))
     }
 
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {
@@ -49,7 +58,7 @@ impl<O: Observer> Hash for ObservedPart<&'static dyn Hash, O> {
 impl<O: Observer> RunningHash for ObservedPart<Box<dyn RunningHash>, O> {
     fn update(&mut self, bytes: &[u8]) {
         let Self { inner, by } = self;
-        super::during(*by, Operation::Hash, || inner.update(bytes));
+        during(*by, Operation::Hash, || inner.update(bytes));
     }
 
     fn current(&self) -> Digest {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The operations that a configuration performs for a connection, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Operation {
+pub enum Operation {
     /// An ephemeral key is made: a client's share.
     KeyGeneration,
     /// A share is answered: key generation and agreement in one, of a server's, or of a client's with a
@@ -52,7 +52,7 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// All of them, in the order of their discriminants.
-    pub(crate) const ALL: [Self; 20] = [
+    pub const ALL: [Self; 20] = [
         Self::KeyGeneration,
         Self::Encapsulation,
         Self::Decapsulation,
@@ -76,7 +76,7 @@ impl Operation {
     ];
 
     /// Its name in tables.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::KeyGeneration => "key generation",
             Self::Encapsulation => "encapsulation",
@@ -102,7 +102,7 @@ impl Operation {
     }
 
     /// Its place in [`ALL`](Self::ALL).
-    pub(crate) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self as usize
     }
 }

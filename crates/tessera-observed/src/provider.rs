@@ -2,12 +2,13 @@
 
 use tessera::crypto::{KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed, Suite};
 
-use super::{ObservedPart, Observer, Operation};
+use crate::observer::{ObservedPart, Observer};
+use crate::operation::Operation;
 
 /// The same provider, observed. It lives as long as the process.
 ///
 /// Stacks are wiped as deep as before: an observer adds less to a call than providers round up.
-pub(super) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provider {
+pub(crate) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provider {
     let groups = inner.groups.iter().map(|group| {
         let observed: &'static dyn KeyAgreement = leaked(ObservedPart { inner: *group, by });
         observed

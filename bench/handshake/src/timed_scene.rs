@@ -1,0 +1,53 @@
+//! What the primitives alone take of a connection.
+
+use std::time::Duration;
+
+use tessera_observed::{OperationTime, TimedEnd};
+
+use crate::cost::{Cost, End, Meter};
+use crate::scene::Scene;
+use crate::ways::Way;
+
+/// A scene in which each operation of provider, key, verifier and stores is timed. That slows its connections down: what
+/// they cost is measured in a [`Scene`] of its own.
+pub struct TimedScene {
+    scene: Scene,
+    client: TimedEnd,
+    server: TimedEnd,
+}
+
+/// Measures nothing: the ends themselves do.
+struct Unmeasured;
+
+impl Meter for Unmeasured {
+    fn run<R>(&mut self, _: End, engine: impl FnOnce() -> R) -> R {
+        engine()
+    }
+}
+
+impl TimedScene {
+    /// A scene of this way.
+    pub fn new(way: &'static Way) -> Self {
+        let (client, server) = (TimedEnd::new(), TimedEnd::new());
+        let scene = Scene::wrapped(way, None, |it| client.client(it), |it| server.server(it));
+        Self { scene, client, server }
+    }
+
+    /// Returns the time of all operations of each end, of each connection.
+    pub fn round(&self, handshakes: usize) -> Vec<Cost> {
+        let mut session = self.scene.first(&mut Unmeasured);
+        let connections = (0..handshakes).map(|_| {
+            self.scene.make_ahead();
+            self.client.take();
+            self.server.take();
+            session = self.scene.next(session.take(), &mut Unmeasured);
+            let (client, server) = (total(&self.client.take()), total(&self.server.take()));
+            Cost { client, server, ahead: Duration::ZERO }
+        });
+        connections.collect()
+    }
+}
+
+fn total(operations: &[OperationTime]) -> Duration {
+    Duration::from_secs_f64(operations.iter().map(|it| it.us).sum::<f64>() / 1e6)
+}
