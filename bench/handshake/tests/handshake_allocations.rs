@@ -117,7 +117,7 @@ fn a_connection_allocates_no_more_than_its_bound() {
 const OF_AWS_LC: i64 = 2 * 592;
 
 /// How many bytes a client's certificate codecs may keep.
-const OF_CODECS: i64 = 280;
+const OF_CODECS: i64 = 40;
 
 /// Without the driver's buffers, which are its own to release.
 #[test]
