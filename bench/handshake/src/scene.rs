@@ -143,7 +143,7 @@ impl Scene {
     }
 
     /// Makes the key pairs that a connection takes, of both ends.
-    pub(crate) fn make_ahead(&self) {
+    fn make_ahead(&self) {
         let Some(ahead) = self.ahead else { return };
         // One at each end.
         let mut counts = KeyCounts::of_client(2);

@@ -37,7 +37,6 @@ impl TimedScene {
     pub fn round(&self, handshakes: usize) -> Vec<Cost> {
         let mut session = self.scene.first(&mut Unmeasured);
         let connections = (0..handshakes).map(|_| {
-            self.scene.make_ahead();
             self.client.take();
             self.server.take();
             session = self.scene.next(session.take(), &mut Unmeasured);
