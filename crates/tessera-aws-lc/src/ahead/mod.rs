@@ -40,7 +40,8 @@ static ONE_TIME_HYBRID: OneTimeKeysAhead = OneTimeKeysAhead::new(&X25519_ML_KEM_
 /// the same processor time as one made by a handshake: it is spent earlier.
 ///
 /// **Copies of the process.** Pairs that were made before `fork` are not used in the child, as long as it has another process
-/// id than its parent: in a namespace of its own it may not. What can't be noticed is that a
+/// id than its parent: in a namespace of its own it may not. A child must not call [`fill`](Self::fill) or
+/// [`len`](Self::len) if a thread of its parent did: they may wait for ever. What can't be noticed is that a
 /// virtual machine was copied with pairs in its memory: two copies would send the same shares, and an observer who learned
 /// one secret would have both. Don't use this where machines are resumed from a snapshot more than once.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +60,11 @@ impl KeysAhead {
         // As the engine does after a handshake made one.
         wipe_stack_below(STACK_DEPTH.agreement);
         step
+    }
+
+    /// Wipes the key pairs that are too old, and makes none.
+    pub fn wipe_old(&self) {
+        KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(usize::MAX));
     }
 
     /// Returns how many key pairs there are.

@@ -1,6 +1,8 @@
 //! A bounded number of key pairs, each of which is used once.
 
 use std::collections::VecDeque;
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -12,13 +14,20 @@ pub(crate) struct Pool<K> {
     contents: Mutex<Contents<K>>,
     /// How old a key pair may be when it is used.
     lifetime: Duration,
+    /// Counted without the lock, which a handshake may not get.
+    used: AtomicU64,
+    on_demand: AtomicU64,
 }
+
+/// How often a handshake tries to get the lock: another one holds it for some 50 ns.
+const TRIES: usize = 64;
 
 struct Contents<K> {
     /// The oldest first, with the time when it was made.
     keys: VecDeque<(Instant, K)>,
     /// The process that made them: after `fork` both would use the same.
     process: u32,
+    /// Without what handshakes took.
     usage: KeyUsage,
 }
 
@@ -61,27 +70,34 @@ impl KeyUsage {
 impl<K> Pool<K> {
     pub(crate) const fn new(lifetime: Duration) -> Self {
         let contents = Contents { keys: VecDeque::new(), process: 0, usage: KeyUsage::NONE };
-        Self { contents: Mutex::new(contents), lifetime }
+        let (used, on_demand) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { contents: Mutex::new(contents), lifetime, used, on_demand }
     }
 
     /// Returns the oldest key pair that isn't too old, if there is one; otherwise the caller makes one. Doesn't wait for
     /// another thread: in a child of `fork` the parent's would hold the lock for ever.
     pub(crate) fn take(&self) -> Option<K> {
-        let mut contents = match self.contents.try_lock() {
-            Ok(contents) => contents,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        if !contents.keys.is_empty() {
-            contents.forget_others(std::process::id());
-            contents.wipe_old(self.lifetime);
+        let key = self.try_lock().and_then(|mut contents| {
+            if !contents.keys.is_empty() {
+                contents.forget_others(std::process::id());
+                contents.wipe_old(self.lifetime);
+            }
+            contents.keys.pop_front()
+        });
+        let count = if key.is_some() { &self.used } else { &self.on_demand };
+        count.fetch_add(1, Ordering::Relaxed);
+        key.map(|(_, key)| key)
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, Contents<K>>> {
+        for _ in 0..TRIES {
+            match self.contents.try_lock() {
+                Ok(contents) => return Some(contents),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => spin_loop(),
+            }
         }
-        let key = contents.keys.pop_front().map(|(_, key)| key);
-        match key {
-            Some(_) => contents.usage.used += 1,
-            None => contents.usage.on_demand += 1,
-        }
-        key
+        None
     }
 
     /// Drops the key pairs that are too old or too many.
@@ -110,7 +126,9 @@ impl<K> Pool<K> {
     }
 
     pub(crate) fn usage(&self) -> KeyUsage {
-        self.lock().usage
+        let (used, on_demand) = (&self.used, &self.on_demand);
+        let [used, on_demand] = [used, on_demand].map(|count| count.load(Ordering::Relaxed));
+        KeyUsage { used, on_demand, ..self.lock().usage }
     }
 
     fn lock(&self) -> MutexGuard<'_, Contents<K>> {
@@ -188,6 +206,7 @@ mod tests {
         assert_eq!(pool.take(), None);
         drop(held);
         assert_eq!(pool.take(), Some(0));
+        assert_eq!((pool.usage().on_demand, pool.usage().used), (1, 1), "each is counted");
     }
 
     #[test]

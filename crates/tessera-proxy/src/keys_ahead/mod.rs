@@ -94,6 +94,8 @@ async fn keep_full(keys: KeysAhead, work: Arc<FillWork>) {
     loop {
         sleep(pause).await;
         let made_before = work.made();
+        // However busy the process is.
+        keys.wipe_old();
         if load.is_idle() {
             let step = fill(|| keys.fill(keys.kinds_in_use(MOST)), &work).await;
             if step == FillStep::Failed && warnings.is_due(Instant::now()) {

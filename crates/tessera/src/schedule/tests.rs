@@ -7,7 +7,10 @@ use std::string::String;
 
 use tessera_harness::Trace;
 
-use super::{ApplicationSecrets, EarlySecret, Label, ResumptionSecret, TrafficSecret, Transcript};
+use super::{
+    ApplicationSecrets, EarlySecret, Label, Profile, ResumptionSecret, STREAM, TrafficSecret,
+    Transcript,
+};
 use crate::crypto::{Aead, Digest, HmacState, NONCE_LEN, Nonce, SharedSecret};
 use crate::role::Role;
 use crate::testing::{AES_128_GCM_SHA256, KDF, TRACES, trace};
@@ -235,4 +238,10 @@ fn certificate_tickets_are_expanded_from_the_resumption_secret() {
     let mut ticket = [0; 255];
     resumption.certificate_ticket(&[7; 255], &mut ticket);
     assert_eq!(ticket[247..], 0xb8d1_95d7_fa4f_41ff_u64.to_be_bytes());
+}
+
+#[test]
+fn what_is_known_of_tls_is_not_used_with_other_labels() {
+    assert!(STREAM.has_labels_of_tls());
+    assert!(!Profile { label_prefix: b"dtls13", ..STREAM }.has_labels_of_tls());
 }

@@ -29,17 +29,21 @@ fn is_telling(name: &HeaderName) -> bool {
 pub(in super::super) fn hide_request(translation: &Translation<'_>, headers: &mut HeaderMap) {
     take_out(headers, |name| is_telling(name) || *name == ACCEPT_ENCODING);
     hide_roots(translation, headers);
-    let Some(agent) = headers.get_mut(USER_AGENT) else { return };
+    hide_agent(headers);
+}
+
+/// Leaves the type of the function in the first `user-agent`, and no other.
+fn hide_agent(headers: &mut HeaderMap) {
+    let mut agents = headers.get_all(USER_AGENT).iter();
+    let (Some(agent), is_alone) = (agents.next(), agents.next().is_none()) else { return };
     let kind = agent.as_bytes().iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    if kind > 0 && kind == agent.len() {
+    if is_alone && kind > 0 && kind == agent.len() {
         return;
     }
     match HeaderValue::from_bytes(&agent.as_bytes()[..kind]) {
-        Ok(kind) if !kind.is_empty() => *agent = kind,
-        _ => {
-            headers.remove(USER_AGENT);
-        }
-    }
+        Ok(kind) if !kind.is_empty() => headers.insert(USER_AGENT, kind),
+        _ => headers.remove(USER_AGENT),
+    };
 }
 
 /// Removes them from a response.
@@ -125,4 +129,28 @@ fn translate(
         *location = HeaderValue::from_str(&text).map_err(|_| UnknownPseudonym)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_user_agent_but_the_first_ones_type_leaves_the_network() {
+        for (agents, left) in [
+            (&["AMF"][..], Some("AMF")),
+            (&["AMF-7c1a amf1.internal"], Some("AMF")),
+            (&["AMF", "AMF-7c1a amf1.internal"], Some("AMF")),
+            (&["AMF-1 a.internal", "SMF amf2.internal"], Some("AMF")),
+            (&["/1.0", "SMF"], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for agent in agents {
+                headers.append(USER_AGENT, HeaderValue::from_static(agent));
+            }
+            hide_agent(&mut headers);
+            let all: Vec<_> = headers.get_all(USER_AGENT).iter().collect();
+            assert_eq!(all, left.into_iter().collect::<Vec<_>>(), "{agents:?}");
+        }
+    }
 }
