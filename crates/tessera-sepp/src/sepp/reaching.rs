@@ -14,11 +14,14 @@ use super::Sepp;
 use super::link::Slot;
 use super::live::ActiveConfig;
 use super::policy::PeerIndex;
-use crate::n32f::reach::Reach;
+use crate::n32f::reach::{Probe, Reach};
 use crate::names::Fqdn;
 
 /// The maximum time of a probe: connecting to each address of a peer.
 const PROBE: Duration = Duration::from_secs(5);
+
+/// How long the connection of a visit stays open, so that its tickets arrive.
+const STAY: Duration = Duration::from_secs(2);
 
 impl Sepp {
     /// Updates the reachability of all peers, and probes those without a connection. Call it every second.
@@ -39,18 +42,22 @@ impl Sepp {
             let status = link.pool.status();
             if status.ready > 0 {
                 self.note(slot, &policy.fqdn, Reach::Reachable);
-            } else if status.connections == 0 && slot.reach().begin_probe(now) {
+            } else if status.connections == 0
+                && let Some(probe) = slot.reach().begin_probe(now)
+            {
                 let (sepp, slot, fqdn) = (self.clone(), slot.clone(), policy.fqdn.clone());
                 tokio::spawn(async move {
-                    let probed = link.pool.probe(Deadline::after(PROBE)).await;
-                    slot.reach().end_probe(Instant::now());
+                    let deadline = Deadline::after(PROBE);
+                    let probed = match probe {
+                        Probe::Keep => link.pool.probe(deadline).await,
+                        Probe::Visit => link.pool.visit(deadline, STAY).await,
+                    };
                     if sepp.is_current(&slot) {
-                        sepp.note(
-                            &slot,
-                            &fqdn,
-                            probed.map_or_else(|error| unreachable(&error), |()| Reach::Reachable),
-                        );
+                        let reach =
+                            probed.map_or_else(|error| unreachable(&error), |()| Reach::Reachable);
+                        sepp.note(&slot, &fqdn, reach);
                     }
+                    slot.reach().end_probe(Instant::now());
                 });
             }
         }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tessera_proxy::http::client::{CallErrorKind, Delivery, PoolOptions};
+use tessera_proxy::http::deadline::Deadline;
 use tokio::task::JoinSet;
 
 use super::raw::{
@@ -170,6 +171,32 @@ async fn connections_that_are_idle_or_old_end() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert!(old.status().connections <= 2);
+}
+
+#[tokio::test]
+async fn the_connection_of_a_visit_ends_unless_a_call_comes() {
+    let server = RawServer::start(|seen| ServerStep::write(ok(seen.stream))).await;
+    let pool = pool_to(&[server.address], PoolOptions::default());
+    let stay = Duration::from_millis(50);
+    let deadline = || Deadline::after(Duration::from_secs(10));
+    for visits in 1..=3 {
+        pool.visit(deadline(), stay).await.unwrap();
+        assert_eq!((pool.status().connections, server.connections()), (0, visits));
+    }
+    // A call that comes meanwhile keeps the connection, and one that follows finds it.
+    let visiting = pool.visit(deadline(), stay);
+    let calling = async {
+        while pool.status().ready == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        pool.call(get(), call()).await.unwrap();
+    };
+    tokio::join!(async { visiting.await.unwrap() }, calling);
+    pool.call(get(), call()).await.unwrap();
+    // A visit changes nothing where there is a connection.
+    pool.visit(deadline(), stay).await.unwrap();
+    assert_eq!((pool.status().connections, server.connections()), (1, 4));
+    assert_eq!(pool.status().in_use, 0);
 }
 
 #[tokio::test]

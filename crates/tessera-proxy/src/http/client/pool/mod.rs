@@ -164,6 +164,29 @@ impl Pool {
         self.inner.acquire_now(Early::Never, None, deadline).await.map(drop)
     }
 
+    /// Like [`probe`](Self::probe), but the connection that it opened stays only for `stay`, in which the server's
+    /// tickets arrive, unless a call comes.
+    ///
+    /// # Errors
+    /// The reason why the peer can't be reached.
+    pub async fn visit(&self, deadline: Deadline, stay: Duration) -> Result<(), CallError> {
+        let granted = self.inner.acquire_now(Early::Never, None, deadline).await?;
+        let connection = granted.lease.connection().clone();
+        tokio::time::sleep(stay).await;
+        // Places are taken under this lock alone.
+        let state = self.inner.state();
+        let is_unused = connection.calls() == 1;
+        if is_unused {
+            connection.refuse_calls();
+        }
+        drop(state);
+        drop(granted);
+        if is_unused {
+            connection.retire();
+        }
+        Ok(())
+    }
+
     /// Uses these addresses from now on. Connections to others get no more calls.
     pub fn set_targets(&self, targets: Vec<Target>) {
         self.inner.set_targets(targets);
