@@ -154,7 +154,7 @@ impl Scene {
             _ => (),
         }
         while ahead.fill(counts) == FillStep::Made {}
-        assert_eq!(ahead.len(), counts, "the pool is full");
+        assert_eq!(ahead.counts(), counts, "the pool is full");
     }
 
     fn connect(

@@ -56,7 +56,7 @@ impl KeyCounts {
         Self { x25519: burst, ml_kem_768: burst, one_time_x25519: 0, one_time_x25519_ml_kem_768: 0 }
     }
 
-    pub(super) fn each(of: impl Fn(KeyKind) -> usize) -> Self {
+    pub(super) fn from_fn(of: impl Fn(KeyKind) -> usize) -> Self {
         Self {
             x25519: of(KeyKind::X25519),
             ml_kem_768: of(KeyKind::MlKem768),

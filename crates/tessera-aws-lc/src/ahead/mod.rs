@@ -41,7 +41,7 @@ static ONE_TIME_HYBRID: OneTimeKeysAhead = OneTimeKeysAhead::new(&X25519_ML_KEM_
 ///
 /// **Copies of the process.** Pairs that were made before `fork` are not used in the child, as long as it has another process
 /// id than its parent: in a namespace of its own it may not. A child must not call [`fill`](Self::fill) or
-/// [`len`](Self::len) if a thread of its parent did: they may wait for ever. What can't be noticed is that a
+/// [`counts`](Self::counts) if a thread of its parent did: they may wait for ever. What can't be noticed is that a
 /// virtual machine was copied with pairs in its memory: two copies would send the same shares, and an observer who learned
 /// one secret would have both. Don't use this where machines are resumed from a snapshot more than once.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +69,8 @@ impl KeysAhead {
 
     /// Returns how many key pairs there are.
     #[must_use]
-    pub fn len(&self) -> KeyCounts {
-        KeyCounts::each(|kind| stock(kind).len())
+    pub fn counts(&self) -> KeyCounts {
+        KeyCounts::from_fn(|kind| stock(kind).len())
     }
 
     /// Returns what became of the key pairs of a kind since the process started.
@@ -83,7 +83,7 @@ impl KeysAhead {
     /// isn't worth making.
     #[must_use]
     pub fn kinds_in_use(&self, count: usize) -> KeyCounts {
-        KeyCounts::each(|kind| if stock(kind).usage().is_in_use() { count } else { 0 })
+        KeyCounts::from_fn(|kind| if stock(kind).usage().is_in_use() { count } else { 0 })
     }
 }
 

@@ -15,21 +15,21 @@ fn keys_made_ahead_are_used_once_and_agree_with_the_others() {
     let (ahead, keys) = provider_with_keys_ahead();
     let mut counts = KeyCounts::of_server(4);
     counts.ml_kem_768 = 4;
-    assert_eq!(keys.len(), KeyCounts::NONE);
+    assert_eq!(keys.counts(), KeyCounts::NONE);
     assert_eq!(keys.kinds_in_use(4), KeyCounts::NONE, "before any handshake");
     for made in 0..16 {
-        let there: usize = KeyKind::ALL.iter().map(|kind| keys.len().of(*kind)).sum();
+        let there: usize = KeyKind::ALL.iter().map(|kind| keys.counts().of(*kind)).sum();
         assert_eq!(there, made, "each step makes one");
         assert_eq!(keys.fill(counts), FillStep::Made);
     }
-    assert_eq!((keys.fill(counts), keys.len()), (FillStep::Full, counts));
+    assert_eq!((keys.fill(counts), keys.counts()), (FillStep::Full, counts));
 
     for group in GROUPS {
         agree(&ahead, &provider(), group);
         agree(&provider(), &ahead, group);
     }
     // X25519: two as a client, alone and in the hybrid, and two as a server. ML-KEM: two as a client.
-    assert_eq!((keys.len().x25519, keys.len().ml_kem_768), (0, 2));
+    assert_eq!((keys.counts().x25519, keys.counts().ml_kem_768), (0, 2));
     assert_eq!(keys.kinds_in_use(4), KeyCounts::of_client(4), "no one-time key was asked for");
 
     let mut seen = HashSet::new();
@@ -50,7 +50,7 @@ fn keys_made_ahead_are_used_once_and_agree_with_the_others() {
             assert_eq!(opened.expect("its private half").expose(), secret.expose());
         }
     }
-    assert_eq!((keys.len().one_time_x25519, keys.len().one_time_x25519_ml_kem_768), (0, 0));
+    assert_eq!((keys.counts().one_time_x25519, keys.counts().one_time_x25519_ml_kem_768), (0, 0));
     let usage = keys.usage(KeyKind::OneTimeX25519);
     assert_eq!((usage.made, usage.used, usage.wiped, usage.on_demand), (4, 4, 0, 2));
 
@@ -59,10 +59,10 @@ fn keys_made_ahead_are_used_once_and_agree_with_the_others() {
     let hybrid = ahead.one_time(NamedGroup::X25519MLKEM768).expect("the provider has it");
     let key = hybrid.generate(KeyForm::Seed, ahead.random, &mut id).expect("a key");
     assert_eq!((key.form, key.private.len()), (KeyForm::Seed, 96));
-    assert_eq!(keys.len(), counts);
+    assert_eq!(keys.counts(), counts);
 
     fill(keys, KeyCounts::NONE);
-    assert_eq!(keys.len(), KeyCounts::NONE);
+    assert_eq!(keys.counts(), KeyCounts::NONE);
     assert_eq!(keys.usage(KeyKind::OneTimeX25519).wiped, 4);
     agree(&ahead, &provider(), NamedGroup::X25519MLKEM768);
 }

@@ -26,7 +26,7 @@ pub(super) struct KeyMetrics {
 
 impl Collector for KeyMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let there = self.keys.len();
+        let there = self.keys.counts();
         let gauge = |kind: &KeyKind| (vec![("kind", name(*kind))], there.of(*kind) as u64);
         let there = KeyKind::ALL.iter().map(gauge).map(|(by, count)| (by, ConstGauge::new(count)));
         let help = "Key pairs that wait for a handshake.";
