@@ -94,8 +94,8 @@ pub fn provider_with_rare_groups() -> Provider {
     Provider { groups: RARE_TOO, ..PROVIDER }
 }
 
-/// Returns the provider that takes its key pairs from those made ahead, and their owner's handle, with which they are made
-/// in idle time. Until then, and whenever there are none left, it makes them on demand like [`provider`].
+/// Returns the provider that takes key pairs made ahead, and the handle by which its owner makes them in idle time. Whenever
+/// there are none, it makes them on demand like [`provider`].
 pub fn provider_with_keys_ahead() -> (Provider, KeysAhead) {
     random::seed();
     let provider =

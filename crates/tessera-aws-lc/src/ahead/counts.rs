@@ -35,11 +35,11 @@ pub struct KeyCounts {
 }
 
 impl KeyCounts {
-    /// None: what is there is wiped at the next [`fill`](super::KeysAhead::fill).
+    /// None: [`fill`](super::KeysAhead::fill) wipes all that there are.
     pub const NONE: Self =
         Self { x25519: 0, ml_kem_768: 0, one_time_x25519: 0, one_time_x25519_ml_kem_768: 0 };
 
-    /// For a server that issues forward-secret tickets: as many handshakes in a burst.
+    /// Returns what a burst of this many handshakes takes of a server that issues forward-secret tickets.
     #[must_use]
     pub const fn of_server(burst: usize) -> Self {
         Self {
@@ -50,12 +50,13 @@ impl KeyCounts {
         }
     }
 
-    /// For a client: as many handshakes in a burst.
+    /// Returns what a burst of this many handshakes takes of a client.
     #[must_use]
     pub const fn of_client(burst: usize) -> Self {
         Self { x25519: burst, ml_kem_768: burst, one_time_x25519: 0, one_time_x25519_ml_kem_768: 0 }
     }
 
+    /// Returns what a function returns for each kind.
     pub(super) fn from_fn(of: impl Fn(KeyKind) -> usize) -> Self {
         Self {
             x25519: of(KeyKind::X25519),

@@ -39,19 +39,19 @@ static ONE_TIME_HYBRID: OneTimeKeysAhead = OneTimeKeysAhead::new(&X25519_ML_KEM_
 /// that finds none makes its own, as without this. Each is used once, and those that get too old are wiped. A pair costs
 /// the same processor time as one made by a handshake: it is spent earlier.
 ///
-/// **Copies of the process.** Pairs that were made before `fork` are not used in the child, as long as it has another process
-/// id than its parent: in a namespace of its own it may not. A child must not call [`fill`](Self::fill) or
-/// [`counts`](Self::counts) if a thread of its parent did: they may wait for ever. What can't be noticed is that a
-/// virtual machine was copied with pairs in its memory: two copies would send the same shares, and an observer who learned
-/// one secret would have both. Don't use this where machines are resumed from a snapshot more than once.
+/// **Copies of the process.** Handshakes of a child of `fork` use no pair that its parent made, as long as its process id is
+/// another: in a PID namespace of its own it may be the same. A child must not call these methods if another thread of its
+/// parent may have been inside one: they would wait forever. A virtual machine that is copied with pairs in its memory can't
+/// be detected: both copies would send the same shares, and an observer who learned one secret would have both. Don't use
+/// this where machines are resumed from a snapshot more than once.
 #[derive(Debug, Clone, Copy)]
 pub struct KeysAhead(());
 
 impl KeysAhead {
     pub(crate) const THE_PROCESS: Self = Self(());
 
-    /// Wipes the key pairs that are too old or too many, and makes one that is missing, 6 to 25 µs of work. The cheapest come
-    /// first.
+    /// Wipes the key pairs that are too old or too many, and makes one that is missing, 10 to 35 µs of work. The cheapest
+    /// come first.
     pub fn fill(&self, counts: KeyCounts) -> FillStep {
         KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(counts.of(*kind)));
         let is_missing = |kind: &&KeyKind| stock(**kind).len() < counts.of(**kind);
@@ -87,6 +87,7 @@ impl KeysAhead {
     }
 }
 
+/// In its own frame, which is wiped with those below it.
 #[inline(never)]
 fn make(kind: KeyKind) -> FillStep {
     stock(kind).make()

@@ -19,7 +19,8 @@ pub(crate) struct Pool<K> {
     on_demand: AtomicU64,
 }
 
-/// How often a handshake tries to get the lock: another one holds it for some 50 ns.
+/// How often a handshake tries to get the lock, which another one holds for some 50 ns. While old keys are wiped it is held
+/// for longer, and the handshake makes its own key.
 const TRIES: usize = 64;
 
 struct Contents<K> {
@@ -27,7 +28,7 @@ struct Contents<K> {
     keys: VecDeque<(Instant, K)>,
     /// The process that made them: after `fork` both would use the same.
     process: u32,
-    /// Without what handshakes took.
+    /// Its `used` and `on_demand` stay 0: those of the [`Pool`] count.
     usage: KeyUsage,
 }
 
@@ -74,8 +75,8 @@ impl<K> Pool<K> {
         Self { contents: Mutex::new(contents), lifetime, used, on_demand }
     }
 
-    /// Returns the oldest key pair that isn't too old, if there is one; otherwise the caller makes one. Doesn't wait for
-    /// another thread: in a child of `fork` the parent's would hold the lock for ever.
+    /// Returns the oldest key pair that isn't too old; `None` if the caller must make one. Doesn't wait for another thread:
+    /// in a child of `fork`, a thread that only the parent has may hold the lock forever.
     pub(crate) fn take(&self) -> Option<K> {
         let key = self.try_lock().and_then(|mut contents| {
             if !contents.keys.is_empty() {
@@ -100,7 +101,7 @@ impl<K> Pool<K> {
         None
     }
 
-    /// Drops the key pairs that are too old or too many.
+    /// Wipes the key pairs that are too old or too many, the oldest first.
     pub(crate) fn trim(&self, most: usize) {
         let mut contents = self.lock();
         contents.forget_others(std::process::id());
@@ -137,7 +138,7 @@ impl<K> Pool<K> {
 }
 
 impl<K> Contents<K> {
-    /// Drops what another process made.
+    /// Wipes what another process made.
     fn forget_others(&mut self, process: u32) {
         if self.process != process {
             self.usage.wiped += self.keys.len() as u64;
