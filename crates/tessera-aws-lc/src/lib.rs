@@ -64,6 +64,7 @@ mod ahead;
 mod dh;
 mod hash;
 mod hmac_sha256;
+mod hybrid;
 mod kem;
 mod key_rejected;
 mod one_time;
@@ -72,9 +73,13 @@ mod random;
 #[cfg(all(feature = "graviola", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod scalar_mult;
 mod sign;
+mod stack_depth;
 
-use tessera::crypto::{Hybrid, HybridOneTimeKeys, KeyAgreement, Provider, StackDepth, Suite};
-use tessera::wire::{CipherSuite, NamedGroup};
+use tessera::crypto::{KeyAgreement, Provider, Suite};
+use tessera::wire::CipherSuite;
+
+use hybrid::{ONE_TIME_X25519_ML_KEM_768, X25519_ML_KEM_768};
+use stack_depth::STACK_DEPTH;
 
 pub use ahead::{FillStep, KeyCounts, KeyKind, KeyUsage, KeysAhead};
 pub use key_rejected::KeyRejected;
@@ -116,15 +121,10 @@ static RARE_TOO: &[&dyn KeyAgreement] = &[
 static PROVIDER: Provider = Provider {
     suites: &[&AES_128_GCM_SHA256, &AES_256_GCM_SHA384, &CHACHA20_POLY1305_SHA256],
     groups: &[&X25519_ML_KEM_768, &dh::X25519, &dh::P256, &dh::P384, &kem::ML_KEM_768],
-    one_time_keys: &[&X25519_ML_KEM_768_ONE_TIME, &one_time::X25519],
+    one_time_keys: &[&ONE_TIME_X25519_ML_KEM_768, &one_time::X25519],
     random: &random::AwsLc,
     stack_depth: STACK_DEPTH,
 };
-
-/// Measured by `wiping-cost` in `bench/handshake`: up to 31,263 bytes with a key exchange, and 38,415 if a vault keeps seeds,
-/// from which one-time keys of ML-KEM are derived. Without one 15,407 with SHA-256 on a processor with instructions for it;
-/// AWS-LC's HKDF, otherwise in use, reached 22,198.
-const STACK_DEPTH: StackDepth = StackDepth { derivation: 24 * 1024, agreement: 48 * 1024 };
 
 static AES_128_GCM_SHA256: Suite =
     Suite::new(CipherSuite::TLS_AES_128_GCM_SHA256, &hash::SHA256, &aead::AES_128_GCM);
@@ -136,13 +136,3 @@ static AES_256_GCM_SHA384: Suite =
 static CHACHA20_POLY1305_SHA256: Suite =
     Suite::new(CipherSuite::TLS_CHACHA20_POLY1305_SHA256, &hash::SHA256, &aead::CHACHA20_POLY1305)
         .with_confidentiality_limit(u64::MAX);
-
-static X25519_ML_KEM_768: Hybrid =
-    Hybrid { group: NamedGroup::X25519MLKEM768, first: &kem::ML_KEM_768, second: &dh::X25519 };
-
-static X25519_ML_KEM_768_ONE_TIME: HybridOneTimeKeys = HybridOneTimeKeys {
-    kind: NamedGroup::X25519MLKEM768,
-    first: &one_time::MlKem768,
-    first_encapsulated_len: kem::CIPHERTEXT_LEN,
-    second: &one_time::X25519,
-};

@@ -14,7 +14,9 @@ use self::one_time::OneTimeKeysAhead;
 pub use self::pool::{FillStep, KeyUsage};
 use self::share::SharesAhead;
 use self::stock::Stock;
-use crate::{STACK_DEPTH, X25519_ML_KEM_768_ONE_TIME, dh, kem, one_time as on_demand};
+use crate::hybrid::ONE_TIME_X25519_ML_KEM_768;
+use crate::stack_depth::STACK_DEPTH;
+use crate::{dh, kem, one_time as on_demand};
 
 pub(crate) static GROUPS: &[&dyn KeyAgreement] =
     &[&X25519_ML_KEM_768, &X25519, &dh::P256, &dh::P384, &ML_KEM_768];
@@ -30,7 +32,7 @@ static X25519_ML_KEM_768: Hybrid =
 
 static ONE_TIME_X25519: OneTimeKeysAhead = OneTimeKeysAhead::new(&on_demand::X25519);
 
-static ONE_TIME_HYBRID: OneTimeKeysAhead = OneTimeKeysAhead::new(&X25519_ML_KEM_768_ONE_TIME);
+static ONE_TIME_HYBRID: OneTimeKeysAhead = OneTimeKeysAhead::new(&ONE_TIME_X25519_ML_KEM_768);
 
 /// The key pairs that [`provider_with_keys_ahead`](crate::provider_with_keys_ahead) takes: ephemeral ones of X25519
 /// and ML-KEM-768, and one-time ones of X25519 and X25519MLKEM768 for a vault.
