@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Handle, RuntimeMetrics};
 
-/// The time that the runtime's workers were busy, since it was last asked.
+/// Whether the runtime's workers have been idle, from one call to the next.
 pub(super) struct RuntimeLoad {
     runtime: RuntimeMetrics,
-    /// When it was asked, and how long the workers had been busy by then, in sum.
+    /// When it was last called, and the sum of the workers' busy times by then.
     last: (Instant, Duration),
 }
 

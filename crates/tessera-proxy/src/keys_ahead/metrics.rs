@@ -12,6 +12,8 @@ use tessera_aws_lc::{KeyKind, KeyUsage, KeysAhead};
 
 use super::work::FillWork;
 
+/// The pools, and what filling them cost:
+///
 /// | metric | labels | value |
 /// |---|---|---|
 /// | `tessera_keys_ahead` | `kind` | key pairs that wait for a handshake |
@@ -55,8 +57,8 @@ impl Collector for KeyMetrics {
     }
 }
 
-/// Returns a status line's part, once any key was made.
-pub(super) fn in_words(keys: KeysAhead, work: &FillWork) -> Option<String> {
+/// Returns a part of a status line, once any key was made.
+pub(super) fn status(keys: KeysAhead, work: &FillWork) -> Option<String> {
     let sum = |of: fn(KeyUsage) -> u64| KeyKind::ALL.iter().map(|kind| of(keys.usage(*kind))).sum();
     let made: u64 = sum(|usage| usage.made);
     let [used, wiped, on_demand]: [u64; 3] =

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tessera::crypto::Provider;
 use tessera::wire::NamedGroup;
-use tessera_aws_lc::{FillStep, KeyCounts, KeysAhead, provider_with_keys_ahead};
+use tessera_aws_lc::{FillStep, KeyCounts, KeyKind, KeysAhead, provider_with_keys_ahead};
 use tessera_kit::names;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, yield_now};
@@ -38,11 +38,14 @@ pub fn provider(groups: &[NamedGroup]) -> Provider {
     }
 }
 
-/// The most key pairs of a kind: 10 ms of work and half a megabyte for the most expensive.
+/// The most key pairs of a kind. All four kinds together are some 10 ms of work and a megabyte.
 const MOST: usize = 128;
 
-/// How long the filler waits after it made keys, and after it made none.
-const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
+/// How long the filler waits.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long it waits after it made key pairs: a burst may go on.
+const PAUSE_AFTER_KEYS: Duration = Duration::from_millis(100);
 
 /// Makes the process's key pairs until it is dropped, which wipes those that were not used.
 pub struct KeyFiller {
@@ -69,7 +72,7 @@ impl KeyFiller {
     /// demand`.
     #[must_use]
     pub fn status(&self) -> Option<String> {
-        metrics::in_words(self.keys, &self.work)
+        metrics::status(self.keys, &self.work)
     }
 }
 
@@ -90,11 +93,11 @@ impl fmt::Debug for KeyFiller {
 async fn keep_full(keys: KeysAhead, work: Arc<FillWork>) {
     let mut load = RuntimeLoad::of(&Handle::current());
     let mut warnings = Warnings::default();
-    let [after_keys, mut pause] = PAUSES;
+    let mut pause = PAUSE;
     loop {
         sleep(pause).await;
         let made_before = work.made();
-        // However busy the process is.
+        // Even in a busy process, which makes none.
         keys.wipe_old();
         if load.is_idle() {
             let step = fill(|| keys.fill(keys.kinds_in_use(MOST)), &work).await;
@@ -104,14 +107,14 @@ async fn keep_full(keys: KeysAhead, work: Arc<FillWork>) {
                 );
             }
         }
-        pause = if work.made() > made_before { after_keys } else { PAUSES[1] };
+        pause = if work.made() > made_before { PAUSE_AFTER_KEYS } else { PAUSE };
     }
 }
 
 /// Makes key pairs until none is missing; at most as many as all pools hold, so that a flood can't keep it here.
-async fn fill(mut fill: impl FnMut() -> FillStep, work: &FillWork) -> FillStep {
-    for _ in 0..4 * MOST {
-        let step = work.measure(&mut fill);
+async fn fill(mut make: impl FnMut() -> FillStep, work: &FillWork) -> FillStep {
+    for _ in 0..KeyKind::ALL.len() * MOST {
+        let step = work.measure(&mut make);
         if step != FillStep::Made {
             return step;
         }
