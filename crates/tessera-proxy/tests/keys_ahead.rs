@@ -3,14 +3,16 @@
 //! A program of its own: a process has one set of them.
 
 use std::collections::HashSet;
+use std::thread;
 use std::time::Duration;
 
 use tessera::wire::NamedGroup;
 use tessera_proxy::admin::Metrics;
 use tessera_proxy::keys_ahead::{KeyFiller, provider};
+use tokio::task::yield_now;
 use tokio::time::sleep;
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn an_idle_process_makes_the_kinds_in_use_and_a_flood_makes_its_own() {
     let metrics = Metrics::new();
     let filler = KeyFiller::start(&metrics);
@@ -43,6 +45,15 @@ async fn an_idle_process_makes_the_kinds_in_use_and_a_flood_makes_its_own() {
         assert!(seen.insert(share), "a key came twice");
     };
     share();
+    let busy = tokio::spawn(async {
+        // In steps, since a runtime updates its metrics after some sixty.
+        for _ in 0..2500 {
+            thread::sleep(Duration::from_millis(1));
+            yield_now().await;
+        }
+    });
+    busy.await.expect("it ends");
+    assert_eq!(there(), 0.0, "a busy process makes none");
     becomes_full().await;
     assert_eq!(value("tessera_keys_ahead{kind=\"ml_kem_768\"}"), 0.0, "no handshake asked for it");
 

@@ -50,17 +50,18 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_worker_is_seen() {
+    fn a_runtime_with_a_busy_worker_is_not_idle() {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
         let task = runtime.spawn(async {
-            let began = Instant::now();
-            while began.elapsed() < Duration::from_millis(300) {
+            let mut load = RuntimeLoad::of(&Handle::current());
+            // Often: a runtime updates its metrics after some sixty steps.
+            for _ in 0..300 {
+                std::thread::sleep(Duration::from_millis(1));
                 tokio::task::yield_now().await;
             }
+            load.is_idle()
         });
-        runtime.block_on(task).unwrap();
-        let busy = busy(&runtime.metrics());
-        assert!(busy >= Duration::from_millis(150), "{busy:?}");
+        assert!(!runtime.block_on(task).unwrap());
     }
 }
