@@ -9,7 +9,7 @@ use tessera::{ClientConfig, ServerConfig};
 use crate::observer::{ObservedPart, Observer};
 use crate::provider;
 
-/// Returns the client's configuration, with everything in it observed.
+/// Returns the client's configuration, with its provider, its verifier and its local keys observed.
 ///
 /// A provider lives as long as the process: each call leaks about a kilobyte.
 pub fn client<O: Observer>(mut config: ClientConfig, by: &'static O) -> ClientConfig {
@@ -19,7 +19,7 @@ pub fn client<O: Observer>(mut config: ClientConfig, by: &'static O) -> ClientCo
     config
 }
 
-/// Returns the server's configuration, with everything in it observed, stores included; see [`client`].
+/// Returns the server's configuration, with the same parts observed as the [`client`]'s, and its stores.
 pub fn server<O: Observer>(mut config: ServerConfig, by: &'static O) -> ServerConfig {
     config.provider = provider::observed(&config.provider, by);
     config.credentials = credentials(config.credentials, by);

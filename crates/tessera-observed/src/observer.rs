@@ -7,13 +7,13 @@ pub trait Observer: Send + Sync + 'static {
     /// Whether to observe hashes and record protection too, which are frequent.
     const SUITES: bool;
 
-    /// What it keeps from the beginning of an operation to its end.
+    /// What an observer keeps from the beginning of an operation to its end.
     type Begun;
 
     /// An operation begins.
     fn begin(&self, operation: Operation) -> Self::Begun;
 
-    /// It has ended.
+    /// The operation has ended, of which [`begin`](Self::begin) returned `begun`.
     fn end(&self, operation: Operation, begun: Self::Begun);
 }
 

@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// An ephemeral key is made: a client's share.
+    /// Making an ephemeral key: a client's share.
     KeyGeneration,
-    /// A share is answered: key generation and agreement in one, of a server's, or of a client's with a
-    /// one-time key.
+    /// Answering a share, key generation and agreement in one: a server's work, or a client's for a one-time key.
     Encapsulation,
     /// Agreeing a secret with the answer to a key share.
     Decapsulation,
-    /// A one-time key is made for a ticket, or its public half computed.
+    /// Making a one-time key for a ticket, or computing its public half.
     OneTimeKeyGeneration,
     /// Reading a one-time key in the form in which a vault stored it; from a seed this derives the key again.
     OneTimeKeyReading,
@@ -23,24 +22,24 @@ pub enum Operation {
     KeyDerivation,
     /// The transcript, and hashes of whole messages.
     Hash,
-    /// A key for records is made ready, or for their headers.
+    /// Preparing a key for records, or for their headers.
     RecordKey,
-    /// A record is sealed.
+    /// Sealing a record, or masking a header of either direction (RFC 9001 §5.4).
     Seal,
-    /// A record is opened.
+    /// Opening a record.
     Open,
     /// Random bytes.
     Random,
-    /// A CertificateVerify is signed.
+    /// Signing a CertificateVerify.
     Signature,
     /// Verifying a peer: its chain, its name and its signature.
     Verification,
     /// Checking its signature (CertificateVerify), apart from the rest of the verification; only with
     /// [`algorithms`](super::algorithms).
     ProofVerification,
-    /// A session is sealed into a ticket.
+    /// Sealing a session into a ticket.
     TicketSealing,
-    /// A ticket is opened.
+    /// Opening a ticket.
     TicketOpening,
     /// Putting a one-time key into a vault.
     VaultPut,
@@ -75,7 +74,7 @@ impl Operation {
         Self::Register,
     ];
 
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::KeyGeneration => "key generation",
@@ -101,7 +100,7 @@ impl Operation {
         }
     }
 
-    /// Its place in [`ALL`](Self::ALL).
+    /// Returns its place in [`ALL`](Self::ALL).
     pub fn index(self) -> usize {
         self as usize
     }

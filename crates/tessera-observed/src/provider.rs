@@ -5,40 +5,40 @@ use tessera::crypto::{KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed,
 use crate::observer::{ObservedPart, Observer};
 use crate::operation::Operation;
 
-/// The same provider, observed. It lives as long as the process.
+/// Returns the same provider, observed. It lives as long as the process.
 ///
 /// Stacks are wiped as deep as before: an observer adds less to a call than providers round up.
 pub(crate) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provider {
     let groups = inner.groups.iter().map(|group| {
-        let observed: &'static dyn KeyAgreement = leaked(ObservedPart { inner: *group, by });
+        let observed: &'static dyn KeyAgreement = leak(ObservedPart { inner: *group, by });
         observed
     });
     let one_time_keys = inner.one_time_keys.iter().map(|keys| {
-        let observed: &'static dyn OneTimeKeys = leaked(ObservedPart { inner: *keys, by });
+        let observed: &'static dyn OneTimeKeys = leak(ObservedPart { inner: *keys, by });
         observed
     });
     let mut provider = Provider {
         groups: groups.collect::<Vec<_>>().leak(),
         one_time_keys: one_time_keys.collect::<Vec<_>>().leak(),
-        random: leaked(ObservedPart { inner: inner.random, by }),
+        random: leak(ObservedPart { inner: inner.random, by }),
         ..*inner
     };
     if O::SUITES {
-        let suites = inner.suites.iter().map(|it| &*leaked(suite(it, by)));
+        let suites = inner.suites.iter().map(|it| &*leak(suite(it, by)));
         provider.suites = suites.collect::<Vec<_>>().leak();
     }
     provider
 }
 
 fn suite<O: Observer>(inner: &'static Suite, by: &'static O) -> Suite {
-    let hash = leaked(ObservedPart { inner: inner.hash, by });
-    let aead = leaked(ObservedPart { inner: inner.aead, by });
+    let hash = leak(ObservedPart { inner: inner.hash, by });
+    let aead = leak(ObservedPart { inner: inner.aead, by });
     Suite::new(inner.id, hash, aead)
         .with_confidentiality_limit(inner.confidentiality_limit)
         .with_integrity_limit(inner.integrity_limit)
 }
 
-fn leaked<T>(value: T) -> &'static mut T {
+fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
 }
 

@@ -62,8 +62,7 @@ impl TimedEnd {
         config::server(config, self.tally)
     }
 
-    /// Returns these algorithms for a verifier that it will have: with them, a peer's signature is timed apart from its
-    /// chain.
+    /// Returns these algorithms for this end's verifier: with them, a peer's signature is timed apart from its chain.
     pub fn algorithms(&self, of: Algorithms) -> Algorithms {
         algorithms(of, self.tally)
     }
