@@ -1,5 +1,6 @@
 //! Reads and writes vectors with their lengths (RFC 8446 §3).
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// A cursor over bytes from a peer or a file. Methods return `None` if fewer bytes are left than requested.
@@ -48,6 +49,11 @@ impl<'a> Bytes<'a> {
         let [a, b, c] = self.array()?;
         self.take(u32::from_be_bytes([0, a, b, c]) as usize)
     }
+}
+
+/// Returns these bytes, without an allocation if there are none.
+pub(crate) fn shared(bytes: &[u8]) -> Arc<[u8]> {
+    if bytes.is_empty() { Arc::default() } else { bytes.into() }
 }
 
 /// Encodes a three-byte length, below 2^24.

@@ -8,7 +8,7 @@ use tessera::auth::{PeerCertificate, certificate_entries, chain_hash, raw_public
 use tessera::crypto::Hash;
 use tessera::wire::CertificateType;
 
-use crate::bytes::{Bytes, put16, put24};
+use crate::bytes::{Bytes, put16, put24, shared};
 use crate::chain_hash::ChainHash;
 use crate::der::expires_at;
 
@@ -98,8 +98,10 @@ impl Chain {
             None if !extensions.is_empty() => None,
             next => Some(next.unwrap_or_default()),
         };
-        let beside = extensions.iter().map(|it| it.len()).sum::<usize>();
-        let mut list = Vec::with_capacity(self.len() + 5 * self.certificates().count() + beside);
+        let extensions_len = extensions.iter().map(|it| it.len()).sum::<usize>();
+        // The lengths of a certificate and of its extensions.
+        let lengths = (3 + 2) * self.certificates().count();
+        let mut list = Vec::with_capacity(self.len() + lengths + extensions_len);
         for certificate in self.certificates() {
             put24(&mut list, certificate);
             put16(&mut list, extension()?);
@@ -116,11 +118,6 @@ impl Chain {
     pub(crate) fn expires_at(&self) -> Option<u64> {
         self.certificates().filter_map(expires_at).min()
     }
-}
-
-/// Returns these bytes, without an allocation if there are none.
-pub(crate) fn shared(bytes: &[u8]) -> Arc<[u8]> {
-    if bytes.is_empty() { Arc::default() } else { bytes.into() }
 }
 
 impl ChainHash {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tessera::auth::{ServerInfo, VerifierDigest};
 
 use super::tickets::OwnTickets;
-use crate::chain::shared;
+use crate::bytes::shared;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::public_id;

@@ -24,11 +24,11 @@ pub(super) struct OfferedChain<P> {
     pub(super) pinned: Option<PinnedChain>,
 }
 
-/// All that are offered in a connection: seldom more than one, for which nothing is allocated.
+/// The chains offered in a connection: seldom more than one, for which nothing is allocated.
 pub(super) struct OfferedChains<P> {
     first: Option<OfferedChain<P>>,
     others: Vec<OfferedChain<P>>,
-    /// The ids of all, if there are others.
+    /// The ids of all, the first included, if there are others.
     ids: Vec<Id>,
 }
 

@@ -221,7 +221,7 @@ impl ServerCache {
     /// Returns the server and policy under which this client would be accepted.
     pub(crate) fn under(&self, from: &ClientInfo<'_>) -> AcceptanceConditions {
         let name = from.server_name.unwrap_or_default();
-        // Most clients send it so.
+        // As most clients send it: without an allocation.
         let is_lower = !name.bytes().any(|byte| byte.is_ascii_uppercase());
         let name = if is_lower { Cow::from(name) } else { name.to_ascii_lowercase().into() };
         let server: ServerName = first(self.sha256.hash(name.as_bytes()).as_ref());
