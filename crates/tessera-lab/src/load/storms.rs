@@ -16,7 +16,7 @@ pub(crate) struct Storms<'c> {
 pub(crate) fn storms(cells: &[Cell]) -> Vec<Storms<'_>> {
     let mut found: Vec<Storms<'_>> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.kind == Kind::Storm) {
-        match found.iter_mut().find(|storms| storms.are_like(cell)) {
+        match found.iter_mut().find(|storms| storms.are_of(&cell.variant, cell)) {
             Some(storms) => storms.all.push(cell),
             None => found.push(Storms { all: vec![cell] }),
         }
@@ -62,16 +62,17 @@ pub(crate) fn tls_work(one: &Cell, other: &Cell) -> Option<f64> {
 }
 
 impl<'c> Storms<'c> {
-    fn are_like(&self, cell: &Cell) -> bool {
+    /// Whether they are of this row, with the size and round-trip time of a cell.
+    fn are_of(&self, row: &Variant, like: &Cell) -> bool {
         self.all.first().is_some_and(|first| {
-            (first.variant, first.users, first.rtt_ms) == (cell.variant, cell.users, cell.rtt_ms)
+            (first.variant, first.users, first.rtt_ms) == (*row, like.users, like.rtt_ms)
         })
     }
 
     /// Returns those that are a valid measure; all if none is.
     pub(crate) fn measures(&self) -> impl Iterator<Item = &'c Cell> {
-        let is_any = self.all.iter().any(|cell| cell.succeeded());
-        self.all.iter().copied().filter(move |cell| cell.succeeded() || !is_any)
+        let any_succeeded = self.all.iter().any(|cell| cell.succeeded());
+        self.all.iter().copied().filter(move |cell| cell.succeeded() || !any_succeeded)
     }
 
     /// Summarises a number that each storm has.
@@ -96,16 +97,14 @@ impl<'c> Storms<'c> {
     /// Returns the full handshakes that this row is compared with.
     fn full_among<'s>(&self, all: &'s [Self]) -> Option<&'s Self> {
         let first = self.all.first()?;
-        let of = |row: &Variant| {
-            all.iter().find(|storms| storms.are_like(&Cell { variant: *row, ..(*first).clone() }))
-        };
         let full = variants::all().into_iter().filter(|row| {
             row.option == Letter::A
                 && (row.suite, row.store) == (first.variant.suite, first.variant.store)
         });
         let full: Vec<_> = full.collect();
         let same = full.iter().find(|row| row.kx == first.variant.kx);
-        of(same.or(full.first())?)
+        let row = same.or(full.first())?;
+        all.iter().find(|storms| storms.are_of(row, first))
     }
 }
 
