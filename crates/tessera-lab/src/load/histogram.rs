@@ -24,8 +24,8 @@ impl Histogram {
         *self.counts.entry(bucket(time.as_nanos() as f64 / 1e3)).or_default() += 1;
     }
 
-    /// Returns all samples of several.
-    pub(crate) fn together<'h>(all: impl IntoIterator<Item = &'h Self>) -> Self {
+    /// Returns a histogram of all their samples.
+    pub(crate) fn merge<'h>(all: impl IntoIterator<Item = &'h Self>) -> Self {
         let mut counts = BTreeMap::new();
         for (bucket, count) in all.into_iter().flat_map(|it| &it.counts) {
             let of_bucket: &mut u64 = counts.entry(*bucket).or_default();
@@ -108,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn histograms_together_have_the_samples_of_each() {
+    fn merged_histograms_have_the_samples_of_each() {
         let of = |times: &[u64]| {
             let mut histogram = Histogram::default();
             times.iter().for_each(|us| histogram.add(Duration::from_micros(*us)));
             histogram
         };
-        let both = Histogram::together([&of(&[5, 9_000]), &of(&[5, 7])]);
+        let both = Histogram::merge([&of(&[5, 9_000]), &of(&[5, 7])]);
         assert_eq!(both, of(&[5, 5, 7, 9_000]));
     }
 

@@ -58,7 +58,7 @@ pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
     let load = inputs.load.as_ref()?;
     let ms = |us: Summary| Median::from(us).divided_by(1e3);
     let tail = |times: fn(&LoadCell) -> &Histogram, storms: &Storms<'_>| {
-        let [_, tail @ ..] = quantiles_of(&Histogram::together(storms.measures().map(times)));
+        let [_, tail @ ..] = quantiles_of(&Histogram::merge(storms.measures().map(times)));
         tail.join(" / ")
     };
     for (storms, summary) in storms(&load.cells).iter().zip(&load.storms) {
