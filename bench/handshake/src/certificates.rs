@@ -49,10 +49,11 @@ pub(crate) fn configure(
             server.client_authentication = require(other);
         }
         Certificates::NeverCached => {
-            let (mut servers, mut clients) = (ClientLimits::default(), ServerLimits::default());
-            (servers.servers, clients.clients) = (0, 0);
-            client.certificate_codecs = vec![Arc::new(of_client.with_limits(servers))];
-            server.certificate_codecs = vec![Arc::new(of_server.with_limits(clients))];
+            let (mut client_limits, mut server_limits) =
+                (ClientLimits::default(), ServerLimits::default());
+            (client_limits.servers, server_limits.clients) = (0, 0);
+            client.certificate_codecs = vec![Arc::new(of_client.with_limits(client_limits))];
+            server.certificate_codecs = vec![Arc::new(of_server.with_limits(server_limits))];
             client.verifier = pki.verifier();
             server.client_authentication = require(pki.verifier());
         }

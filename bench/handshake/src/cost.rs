@@ -31,8 +31,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns the average of so many connections.
-    pub(crate) fn of(self, connections: usize) -> Self {
+    /// Returns the average of this many connections.
+    pub(crate) fn per_connection(self, connections: usize) -> Self {
         let connections = u32::try_from(connections).unwrap_or(u32::MAX);
         let Self { client, server, ahead } = self;
         Self {

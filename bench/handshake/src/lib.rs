@@ -1,4 +1,4 @@
-//! Both ends of handshakes, to measure: shared by the programs and tests.
+//! Both ends of handshakes, and what they cost: shared by the programs and tests.
 
 mod certificates;
 mod cost;

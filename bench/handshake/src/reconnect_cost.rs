@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         println!("{:<60} {}", way.name(), ends.join(" ").trim_end());
     }
     for ((way, samples), primitives) in ways.iter().zip(&of_ours).zip(&of_primitives) {
-        let rustls = rustls_ways.iter().zip(&of_theirs).find(|(it, _)| **it == way.of);
+        let rustls = rustls_ways.iter().zip(&of_theirs).find(|(it, _)| **it == way.rustls);
         let rustls = rustls.map_or(&[][..], |(_, rustls)| rustls);
         let ends = [server, client].map(|end| columns(end, samples, rustls, primitives));
         let ahead = match way.ahead {

@@ -75,7 +75,7 @@ impl RustlsScene {
             let is_resumed = self.connect(&mut timer) == Some(HandshakeKind::Resumed);
             assert_eq!(is_resumed, self.way.resumes());
         }
-        timer.cost.of(handshakes)
+        timer.cost.per_connection(handshakes)
     }
 
     fn connect(&self, meter: &mut impl Meter) -> Option<HandshakeKind> {

@@ -39,13 +39,13 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// With the provider's stack depth, or another.
+    /// Creates the scene of a way, with the provider's stack depth or another.
     pub fn new(way: &'static Way, stack_depth: Option<StackDepth>) -> Self {
-        Self::wrapped(way, stack_depth, |client| client, |server| server)
+        Self::with_configs(way, stack_depth, |client| client, |server| server)
     }
 
-    /// The same, with these wrappers of both ends' configurations.
-    pub(crate) fn wrapped(
+    /// Creates it with what these functions make of both ends' configurations.
+    pub(crate) fn with_configs(
         way: &'static Way,
         stack_depth: Option<StackDepth>,
         of_client: impl FnOnce(ClientConfig) -> ClientConfig,
@@ -109,9 +109,9 @@ impl Scene {
         timer.cost = Cost::default();
         for _ in 0..handshakes {
             ahead += timer.time(|| self.make_ahead()).0;
-            session = self.connect_by_way(session, &mut timer);
+            session = self.connect_again(session, &mut timer);
         }
-        Cost { ahead, ..timer.cost }.of(handshakes)
+        Cost { ahead, ..timer.cost }.per_connection(handshakes)
     }
 
     /// Makes a full handshake; returns what the next connection resumes.
@@ -119,20 +119,20 @@ impl Scene {
         self.connect(None, false, meter)
     }
 
-    /// Makes a connection by the way; returns what the next one resumes. Key pairs are made ahead unmeasured.
+    /// Makes a connection of the scene's kind; returns what the next one resumes. Key pairs are made ahead unmeasured.
     ///
     /// # Panics
-    /// If the handshake took another way.
+    /// If the handshake is of another kind.
     pub fn next(
         &self,
         session: Option<ClientSession>,
         meter: &mut impl Meter,
     ) -> Option<ClientSession> {
         self.make_ahead();
-        self.connect_by_way(session, meter)
+        self.connect_again(session, meter)
     }
 
-    fn connect_by_way(
+    fn connect_again(
         &self,
         session: Option<ClientSession>,
         meter: &mut impl Meter,
@@ -157,10 +157,11 @@ impl Scene {
         assert_eq!(ahead.counts(), counts, "the pool is full");
     }
 
+    /// `knows_chains`: both ends have seen each other's certificates, and may have cached them.
     fn connect(
         &self,
         session: Option<ClientSession>,
-        is_known: bool,
+        knows_chains: bool,
         meter: &mut impl Meter,
     ) -> Option<ClientSession> {
         let resumes = session.is_some();
@@ -215,7 +216,7 @@ impl Scene {
             self.way.kind == Kind::Mutual,
             "the handshake is of its way"
         );
-        if is_known {
+        if knows_chains {
             self.way.certificates.check(facts);
         }
         // Dropping them takes time too.

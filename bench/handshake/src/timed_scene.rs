@@ -16,30 +16,30 @@ pub struct TimedScene {
     server: TimedEnd,
 }
 
-/// Measures nothing: the ends themselves do.
-struct Unmeasured;
+/// Measures nothing: each [`TimedEnd`] does.
+struct NoMeter;
 
-impl Meter for Unmeasured {
+impl Meter for NoMeter {
     fn run<R>(&mut self, _: End, engine: impl FnOnce() -> R) -> R {
         engine()
     }
 }
 
 impl TimedScene {
-    /// A scene of this way.
+    /// Creates the scene of a way.
     pub fn new(way: &'static Way) -> Self {
         let (client, server) = (TimedEnd::new(), TimedEnd::new());
-        let scene = Scene::wrapped(way, None, |it| client.client(it), |it| server.server(it));
+        let scene = Scene::with_configs(way, None, |it| client.client(it), |it| server.server(it));
         Self { scene, client, server }
     }
 
     /// Returns the time of all operations of each end, of each connection.
     pub fn round(&self, handshakes: usize) -> Vec<Cost> {
-        let mut session = self.scene.first(&mut Unmeasured);
+        let mut session = self.scene.first(&mut NoMeter);
         let connections = (0..handshakes).map(|_| {
             self.client.take();
             self.server.take();
-            session = self.scene.next(session.take(), &mut Unmeasured);
+            session = self.scene.next(session.take(), &mut NoMeter);
             let (client, server) = (total(&self.client.take()), total(&self.server.take()));
             Cost { client, server, ahead: Duration::ZERO }
         });

@@ -21,7 +21,7 @@ pub struct Way {
     /// Whether key pairs are made ahead; what that takes is counted apart.
     pub ahead: bool,
     /// What rustls does of the same kind.
-    pub of: RustlsWay,
+    pub rustls: RustlsWay,
 }
 
 /// What a client begins with.
@@ -122,7 +122,7 @@ const RESUMED: Way = Way {
     certificates: Certificates::Verified,
     form: KeyForm::Expanded,
     ahead: false,
-    of: RustlsWay::ResumedHybrid,
+    rustls: RustlsWay::ResumedHybrid,
 };
 
 const fn forward_secret(
@@ -142,15 +142,19 @@ const FULL_X25519: Way = Way {
     name: "full, x25519",
     kind: Kind::Full,
     group: X25519,
-    of: RustlsWay::FullX25519,
+    rustls: RustlsWay::FullX25519,
     ..RESUMED
 };
 const FULL_HYBRID: Way =
-    Way { name: "full, hybrid", kind: Kind::Full, of: RustlsWay::FullHybrid, ..RESUMED };
+    Way { name: "full, hybrid", kind: Kind::Full, rustls: RustlsWay::FullHybrid, ..RESUMED };
 const RESUMED_X25519: Way =
-    Way { name: "psk-dhe, x25519", group: X25519, of: RustlsWay::ResumedX25519, ..RESUMED };
-const MUTUAL: Way =
-    Way { name: "mutual, x25519", kind: Kind::Mutual, of: RustlsWay::MutualX25519, ..FULL_X25519 };
+    Way { name: "psk-dhe, x25519", group: X25519, rustls: RustlsWay::ResumedX25519, ..RESUMED };
+const MUTUAL: Way = Way {
+    name: "mutual, x25519",
+    kind: Kind::Mutual,
+    rustls: RustlsWay::MutualX25519,
+    ..FULL_X25519
+};
 const FS_X25519: Way =
     forward_secret("0rtt-fs x25519, then psk_ke", X25519, Continuation::PskKe, X25519);
 const FS_HYBRID: Way =

@@ -31,10 +31,10 @@ impl Meter for Allocations {
 const MUTUAL: &str = "mutual, x25519";
 const NEVER_HIT: &str = "mutual, x25519, caches that never hit";
 
-/// How many of these caches may be their own.
+/// How many allocations caches that never hit may add.
 const OF_CACHES: u64 = 10;
 
-/// The most of a server and of a client, for ways whose names begin so; the first that fits counts.
+/// The most allocations of a server and of a client, for ways whose names begin so; the first that fits counts.
 const BOUNDS: [(&str, u64, u64); 15] = [
     ("full, x25519", 30, 41),
     ("full, hybrid", 39, 53),
@@ -56,7 +56,7 @@ const BOUNDS: [(&str, u64, u64); 15] = [
 /// How many more AWS-LC needs than Graviola to open a one-time key of X25519.
 const WITHOUT_GRAVIOLA: u64 = 4;
 
-/// Whether the processor has what Graviola needs; of processors since 2015 most lack it only in emulators.
+/// Whether the processor has what Graviola needs. x86-64 processors since about 2015 have it; emulators may not.
 fn has_graviola() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("adx");
@@ -64,12 +64,12 @@ fn has_graviola() -> bool {
     false
 }
 
-/// The key pairs made ahead are the process's.
-static TURN: Mutex<()> = Mutex::new(());
+/// Serialises the tests: the key pairs made ahead are the process's.
+static POOL_LOCK: Mutex<()> = Mutex::new(());
 
 #[test]
 fn a_connection_allocates_no_more_than_its_bound() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _lock = POOL_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let mut above = Vec::new();
     let mut medians = HashMap::new();
     for way in &WAYS {
@@ -122,7 +122,7 @@ const OF_CODECS: i64 = 40;
 /// Without the driver's buffers, which are its own to release.
 #[test]
 fn an_idle_end_keeps_no_more_than_two_kibibytes() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _lock = POOL_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let mut above = Vec::new();
     for way in &WAYS {
         let scene = Scene::new(way, None);
