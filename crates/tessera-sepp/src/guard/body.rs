@@ -28,8 +28,8 @@ fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Judges a body, and replaces it with what was read unless these are the same bytes. For a body that isn't inspected, judges its coding. `is_error`: an
-/// answer of which only the status counts.
+/// Judges a body, and replaces it with what was read unless these are the same bytes. For a body that isn't inspected,
+/// judges its coding. `is_error`: an answer of which only the status counts.
 pub(super) fn judge(
     judge: &mut Judge<'_>,
     headers: &mut HeaderMap,
@@ -106,7 +106,7 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// Corrects an announced length.
+/// Corrects `content-length`, if there is one.
 pub(crate) fn set_length(headers: &mut HeaderMap, length: usize) {
     let mut announced = headers.get_all(CONTENT_LENGTH).iter();
     let is_right = match (announced.next(), announced.next()) {
@@ -121,13 +121,8 @@ pub(crate) fn set_length(headers: &mut HeaderMap, length: usize) {
 
 /// Returns whether a text is this number, without a sign or zeros before it.
 fn is_number(text: &[u8], number: usize) -> bool {
-    let mut left = number;
-    let are_digits = text.iter().rev().all(|digit| {
-        let is_next = usize::from(*digit) == usize::from(b'0') + left % 10;
-        left /= 10;
-        is_next
-    });
-    are_digits && left == 0 && (text.len() == 1 || text.first().is_some_and(|it| *it != b'0'))
+    let is_plain = matches!(text, [b'0'] | [b'1'..=b'9', ..]);
+    is_plain && std::str::from_utf8(text).is_ok_and(|text| text.parse::<usize>() == Ok(number))
 }
 
 /// Returns the `content-type` if there is exactly one, else why not.
