@@ -66,7 +66,7 @@ impl Service {
     }
 
     fn of_segment(segment: &str) -> Option<Self> {
-        // All services begin with `n`, but `oauth2`.
+        // The name of every service but `oauth2` begins with `n`, which may be encoded.
         if !matches!(segment.as_bytes().first(), Some(b'n' | b'o' | b'%')) {
             return None;
         }

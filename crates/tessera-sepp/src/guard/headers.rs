@@ -69,7 +69,7 @@ const fn scope(name: &'static str, side: Side) -> Scope {
 
 /// Removes headers that aren't forwarded, and refuses those that some servers take for a judged header.
 fn tidy(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> Result<(), Refusal> {
-    // Nearly all messages stay as they are: a pass over the names finds that out, without a lookup for each.
+    // Nearly all messages stay as they are: one pass over the names costs less than a lookup of each header.
     let stays = |name: &HeaderName| {
         let name = name.as_str();
         let is_plain = name.bytes().all(|byte| byte != b'_');

@@ -29,10 +29,11 @@
 //! errors and tokens.
 //!
 //! A message is forwarded in the form in which it was read, so that its receiver reads what was judged: JSON, forms,
-//! multipart bodies and the request line are written again unless that gives the same bytes, and a peer's headers that no API has are removed. Constructs
-//! that only some servers understand are malformed: duplicate members, text with NUL, paths with dot segments or
-//! encoded slashes, values encoded repeatedly, multipart bodies with anything around the parts, tokens within tokens.
-//! The prefix in a peer's `3gpp-Sbi-Target-apiRoot`, which precedes the API's path, must be in the configuration.
+//! multipart bodies and the request line are rewritten unless that gives the same bytes, and a peer's headers that no
+//! API has are removed. Constructs that only some servers understand are malformed: duplicate members, text with NUL,
+//! paths with dot segments or encoded slashes, values encoded repeatedly, multipart bodies with anything around the
+//! parts, tokens within tokens. The prefix in a peer's `3gpp-Sbi-Target-apiRoot`, which precedes the API's path, must
+//! be in the configuration.
 //!
 //! If local names are hidden from a peer, its messages must not name what it may not reach: a local function could repeat
 //! the name, and hidden names are always reachable.

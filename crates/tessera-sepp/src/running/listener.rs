@@ -54,7 +54,7 @@ impl ListenerContext {
 
     fn connection(self, admitted: AdmittedClient) -> impl Future<Output = ()> + Send {
         let AdmittedClient { socket, handshake, peer, .. } = admitted;
-        // In a box, as is what else an idle connection's future would have room for at each step.
+        // In a box, like whatever else the future of an idle connection would reserve room for.
         self.admitted(Box::new(socket), handshake, peer)
     }
 

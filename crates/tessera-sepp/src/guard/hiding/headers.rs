@@ -9,7 +9,7 @@ use super::super::uri::{HttpUri, UriMatch};
 use super::{Translation, UnknownPseudonym};
 
 /// Returns whether it is a header of proxies on the path, or of the functions behind them (TS 29.500 §5.2.3.2.21).
-fn is_telling(name: &HeaderName) -> bool {
+fn reveals_topology(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
         "via"
@@ -27,7 +27,7 @@ fn is_telling(name: &HeaderName) -> bool {
 
 /// Removes them from a request; `user-agent` keeps the type of the function (TS 29.500 §5.2.2.2).
 pub(in super::super) fn hide_request(translation: &Translation<'_>, headers: &mut HeaderMap) {
-    take_out(headers, |name| is_telling(name) || *name == ACCEPT_ENCODING);
+    remove_where(headers, |name| reveals_topology(name) || *name == ACCEPT_ENCODING);
     hide_roots(translation, headers);
     hide_agent(headers);
 }
@@ -49,11 +49,11 @@ fn hide_agent(headers: &mut HeaderMap) {
 /// Removes them from a response.
 pub(in super::super) fn hide_response(headers: &mut HeaderMap) {
     // Also the server that a proxy chose for the request.
-    take_out(headers, |name| is_telling(name) || *name == TARGET);
+    remove_where(headers, |name| reveals_topology(name) || *name == TARGET);
 }
 
-/// Removes headers. Most messages have none of them, so it doesn't look for each.
-fn take_out(headers: &mut HeaderMap, is_removed: impl Fn(&HeaderName) -> bool) {
+/// Removes headers. Most messages have none of them: one pass over the names costs less than a lookup of each.
+fn remove_where(headers: &mut HeaderMap, is_removed: impl Fn(&HeaderName) -> bool) {
     while let Some(name) = headers.keys().find(|name| is_removed(name)).cloned() {
         headers.remove(name);
     }

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// What was read, written again. As long as it comes out byte for byte as it came, it is the text that came, and nothing
-/// is copied: a receiver reads what was judged either way.
+/// What was read, rewritten. As long as the output is byte for byte the text that came, nothing is copied: a receiver reads
+/// what was judged either way.
 pub(in crate::guard) struct ForwardedJson<'t> {
     came: &'t str,
-    /// How many bytes of it came out, unless there is another text.
+    /// How many of its bytes are the output, as long as there is no other text.
     len: usize,
-    /// What came out, from the first difference on.
+    /// The whole output, from the first difference on.
     other: Option<String>,
     /// A comma comes before the next byte.
     has_comma: bool,
 }
 
-/// A position in it.
+/// A position in the output.
 #[derive(Clone, Copy)]
 pub(in crate::guard) struct Mark {
     len: usize,
@@ -59,7 +59,7 @@ impl<'t> ForwardedJson<'t> {
         self.append(bracket);
     }
 
-    /// Returns what came out so far.
+    /// Returns the output so far.
     pub(super) fn text(&self) -> &str {
         self.other.as_deref().unwrap_or_else(|| &self.came[..self.len])
     }
@@ -72,7 +72,7 @@ impl<'t> ForwardedJson<'t> {
         Mark { len: self.len(), has_comma: self.has_comma }
     }
 
-    /// Takes back what came out since then.
+    /// Takes back the output since then.
     pub(super) fn back_to(&mut self, mark: Mark) {
         match &mut self.other {
             Some(other) => other.truncate(mark.len),

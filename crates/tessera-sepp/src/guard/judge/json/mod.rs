@@ -1,5 +1,5 @@
-//! JSON, in one pass and without a tree. Text that serde_json rejects is malformed. Everything goes on as it was read, so
-//! that every receiver reads the same: the same bytes if they came so, and written again otherwise.
+//! JSON, in one pass and without a tree. Text that serde_json rejects is malformed. Everything is forwarded as it was
+//! read, so that every receiver reads the same: rewritten, unless that gives the same bytes.
 
 mod codes;
 mod forwarded;
