@@ -20,10 +20,10 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
         End::Visited => ((VISITED, &files.visited), (HOME, &files.home)),
         End::Home => ((HOME, &files.home), (VISITED, &files.visited)),
     };
-    let nobody = SocketAddr::from(([127, 0, 0, 1], 0));
+    let unused = SocketAddr::from(([127, 0, 0, 1], 0));
     let (sbi, n32f_listener, [own_n32c, peer_n32c]) = match end {
-        End::Visited => (*listen, nobody, *n32c),
-        End::Home => (nobody, *n32f, [n32c[1], n32c[0]]),
+        End::Visited => (*listen, unused, *n32c),
+        End::Home => (unused, *n32f, [n32c[1], n32c[0]]),
     };
     // The visited end connects, and so needs the address of N32-f of the home end.
     let initiate = *end == End::Visited;

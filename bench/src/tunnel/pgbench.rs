@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     fill(&link, inside)?;
 
     let mut all = Vec::new();
-    for way in WAYS.into_iter().filter(|way| way.is_there(&options.programs)) {
+    for way in WAYS.into_iter().filter(|way| way.is_available(&options.programs)) {
         // Without a tunnel the client talks to the backend across the link.
         let backend =
             if way == NONE { (link.addresses().server, inside.port()).into() } else { inside };

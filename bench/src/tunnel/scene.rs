@@ -29,10 +29,10 @@ impl<'a> Scene<'a> {
         Ok(Self { runtime, link, backend, files: Files::new()?, options })
     }
 
-    /// stunnel, HAProxy, and these of ours, as far as their programs are there.
+    /// Returns stunnel, HAProxy, and these of ours, as far as their programs are available.
     pub(crate) fn ways(&self, ours: &[Way]) -> Vec<Way> {
         let ways = [&[STUNNEL, HAPROXY, HAPROXY_AWS_LC], ours].concat();
-        ways.into_iter().filter(|way| way.is_there(&self.options.programs)).collect()
+        ways.into_iter().filter(|way| way.is_available(&self.options.programs)).collect()
     }
 
     /// Starts both ends; with `told` they log each connection.

@@ -88,8 +88,8 @@ const fn tessera(name: &'static str, exchange: Exchange) -> Way {
 }
 
 impl Way {
-    /// Whether these programs can be started.
-    pub(crate) fn is_there(&self, programs: &Programs) -> bool {
+    /// Whether its program is among these.
+    pub(crate) fn is_available(&self, programs: &Programs) -> bool {
         match self.tunnel {
             Tunnel::Tessera(_) => programs.tessera.is_some(),
             Tunnel::Haproxy(Library::AwsLc) => programs.haproxy_aws_lc.is_some(),
