@@ -339,6 +339,10 @@ fn a_ring_opens_only_tickets_of_suites_that_its_provider_has() {
             ring.add(copy(&shared), NOW).unwrap();
             let again = ring.add(copy(&shared), NOW);
             assert_eq!(again, Err(RingError::DuplicateId { id: shared.id }));
+            let renamed = TicketKey { id: [1; 16], ..copy(&shared) };
+            let again = ring.add(renamed, NOW);
+            let duplicate = RingError::DuplicateSecret { first: shared.id, second: [1; 16] };
+            assert_eq!(again, Err(duplicate), "with algorithms and without");
             ring
         })
         .collect();
