@@ -1,4 +1,4 @@
-//! The algorithms of a verifier, those for CertificateVerify observed.
+//! The algorithms with which a verifier checks signatures, observed.
 
 use std::fmt;
 
@@ -13,12 +13,17 @@ use crate::operation::Operation;
 /// Returns the same algorithms, with which a verifier checks peers' signatures apart from their chains. They live as long
 /// as the process.
 pub fn algorithms<O: Observer>(of: Algorithms, by: &'static O) -> Algorithms {
-    let handshake = of.handshake.iter().map(|(scheme, inner)| {
-        let observed: &'static dyn SignatureVerificationAlgorithm =
-            Box::leak(Box::new(ObservedAlgorithm { inner: *inner, by }));
-        (*scheme, observed)
-    });
+    let handshake = of.handshake.iter().map(|(scheme, inner)| (*scheme, algorithm(*inner, by)));
     Algorithms { handshake: handshake.collect::<Vec<_>>().leak(), ..of }
+}
+
+/// Returns the same algorithm, with each use observed as [`Operation::ProofVerification`], whatever is verified with it. It
+/// lives as long as the process.
+pub fn algorithm<O: Observer>(
+    inner: &'static dyn SignatureVerificationAlgorithm,
+    by: &'static O,
+) -> &'static dyn SignatureVerificationAlgorithm {
+    Box::leak(Box::new(ObservedAlgorithm { inner, by }))
 }
 
 struct ObservedAlgorithm<O: 'static> {

@@ -24,7 +24,7 @@ mod stores;
 mod suite;
 mod timed;
 
-pub use algorithms::algorithms;
+pub use algorithms::{algorithm, algorithms};
 pub use config::{client, server};
 pub use observer::{Observer, during};
 pub use operation::Operation;

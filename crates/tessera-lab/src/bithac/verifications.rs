@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::thread::LocalKey;
 
-use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
 use tessera::wire::SignatureScheme;
+use tessera_observed::{Observer, Operation, algorithm};
 use tessera_webpki::Algorithms;
 use webpki::aws_lc_rs::ML_DSA_87;
 
@@ -37,46 +37,32 @@ impl Verifications {
 
     /// Returns the algorithms of the products' verifiers, and ML-DSA-87.
     fn new(count: &'static Count) -> Self {
-        let counted = |inner| -> &'static dyn SignatureVerificationAlgorithm {
-            Box::leak(Box::new(CountedAlgorithm { inner, count }))
-        };
+        let counter: &'static Counter = Box::leak(Box::new(Counter(count)));
         let Algorithms { handshake, chain, chain_schemes } = Algorithms::AWS_LC;
         let largest = (SignatureScheme::MLDSA87, ML_DSA_87);
         let has_largest = handshake.iter().any(|(scheme, _)| *scheme == largest.0);
         let more = (!has_largest).then_some(largest);
         let handshake = handshake.iter().copied().chain(more);
-        let handshake: Vec<_> = handshake.map(|(scheme, inner)| (scheme, counted(inner))).collect();
+        let handshake: Vec<_> =
+            handshake.map(|(scheme, inner)| (scheme, algorithm(inner, counter))).collect();
         let chain = chain.iter().copied().chain(more.map(|(_, inner)| inner));
-        let chain: Vec<_> = chain.map(counted).collect();
+        let chain: Vec<_> = chain.map(|inner| algorithm(inner, counter)).collect();
         let algorithms =
             Algorithms { handshake: handshake.leak(), chain: chain.leak(), chain_schemes };
         Self { algorithms, count }
     }
 }
 
-/// An algorithm that counts.
-#[derive(Debug)]
-struct CountedAlgorithm {
-    inner: &'static dyn SignatureVerificationAlgorithm,
-    count: &'static Count,
-}
+/// Counts signatures as they are checked.
+struct Counter(&'static Count);
 
-impl SignatureVerificationAlgorithm for CountedAlgorithm {
-    fn verify_signature(
-        &self,
-        public_key: &[u8],
-        message: &[u8],
-        signature: &[u8],
-    ) -> Result<(), InvalidSignature> {
-        self.count.set(self.count.get() + 1);
-        self.inner.verify_signature(public_key, message, signature)
+impl Observer for Counter {
+    const SUITES: bool = false;
+    type Begun = ();
+
+    fn begin(&self, _: Operation) {
+        self.0.set(self.0.get() + 1);
     }
 
-    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
-        self.inner.public_key_alg_id()
-    }
-
-    fn signature_alg_id(&self) -> AlgorithmIdentifier {
-        self.inner.signature_alg_id()
-    }
+    fn end(&self, _: Operation, (): ()) {}
 }
