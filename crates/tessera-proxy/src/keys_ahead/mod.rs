@@ -7,6 +7,7 @@
 
 mod load;
 mod metrics;
+mod warnings;
 mod work;
 
 use std::fmt;
@@ -23,7 +24,8 @@ use tokio::time::sleep;
 
 use self::load::RuntimeLoad;
 use self::metrics::KeyMetrics;
-use self::work::{FillWork, Warnings};
+use self::warnings::Warnings;
+use self::work::FillWork;
 use crate::admin::Metrics;
 use crate::logging::tracing;
 

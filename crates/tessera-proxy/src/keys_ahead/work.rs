@@ -1,7 +1,7 @@
 //! What making key pairs cost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tessera_aws_lc::FillStep;
 use tessera_kit::clock;
@@ -40,22 +40,5 @@ impl FillWork {
 
     pub(super) fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
-    }
-}
-
-/// Limits warnings to one a minute.
-#[derive(Debug, Default)]
-pub(super) struct Warnings(Option<Instant>);
-
-impl Warnings {
-    /// Whether to warn now.
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
-        let is_due = self
-            .0
-            .is_none_or(|last| now.saturating_duration_since(last) >= Duration::from_secs(60));
-        if is_due {
-            self.0 = Some(now);
-        }
-        is_due
     }
 }
