@@ -18,9 +18,9 @@ pub struct Way {
     pub certificates: Certificates,
     /// The form in which the vault keeps one-time keys.
     pub form: KeyForm,
-    /// Whether key pairs are made ahead; what that takes is counted apart.
+    /// Whether key pairs are made ahead; their time is counted apart.
     pub ahead: bool,
-    /// What rustls does of the same kind.
+    /// The connection of rustls that it is compared with.
     pub rustls: RustlsWay,
 }
 
@@ -37,7 +37,7 @@ pub enum Kind {
     PskOnly,
     /// A ticket, under which it sends replayable early data, and a key exchange.
     Replayable,
-    /// A one-time key of this kind, to which it sends early data, and then this.
+    /// A ticket with a one-time key of this kind, for which it sends early data; the handshake then continues in this way.
     ForwardSecret(NamedGroup, Continuation),
 }
 
