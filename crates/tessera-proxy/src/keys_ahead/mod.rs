@@ -46,6 +46,9 @@ const MOST: usize = 128;
 /// How long the filler waits.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How late a wake may be in an idle process.
+const LATE: Duration = Duration::from_millis(20);
+
 /// How long it waits after it made key pairs: a burst may go on.
 const PAUSE_AFTER_KEYS: Duration = Duration::from_millis(100);
 
@@ -97,11 +100,14 @@ async fn keep_full(keys: KeysAhead, work: Arc<FillWork>) {
     let mut warnings = Warnings::default();
     let mut pause = PAUSE;
     loop {
+        let asleep = Instant::now();
         sleep(pause).await;
+        // The runtime counts busy time only now and then: a late wake shows a long task at once.
+        let is_late = asleep.elapsed() > pause + LATE;
         let made_before = work.made();
         // Even in a busy process, which makes none.
         keys.wipe_old();
-        if load.is_idle() {
+        if load.is_idle() && !is_late {
             let step = fill(|| keys.fill(keys.kinds_in_use(MOST)), &work).await;
             if step == FillStep::Failed && warnings.is_due(Instant::now()) {
                 tracing::error!(
