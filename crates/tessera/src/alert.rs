@@ -35,6 +35,8 @@ code_points! {
         DECODE_ERROR = 50,
         /// decrypt_error.
         DECRYPT_ERROR = 51,
+        /// too_many_cids_requested, in DTLS (RFC 9147 §9).
+        TOO_MANY_CIDS_REQUESTED = 52,
         /// protocol_version.
         PROTOCOL_VERSION = 70,
         /// insufficient_security.

@@ -11,5 +11,7 @@ code_points! {
     Carrier(u8) {
         /// A stream such as TCP: TLS.
         STREAM = 0,
+        /// Datagrams such as UDP's: DTLS.
+        DATAGRAM = 1,
     }
 }

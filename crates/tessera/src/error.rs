@@ -24,6 +24,9 @@ pub enum Error {
     Truncated,
     /// The handshake took longer than the configuration allows.
     TimedOut,
+    /// The client hasn't shown that it receives what is sent to its address, and has no PSK that would vouch for it: ask
+    /// for a cookie.
+    AddressUnproved,
     /// This side's cryptography failed.
     Provider(&'static str),
     /// A state that can't occur: a bug in this library. Please report it, with the text.
@@ -55,7 +58,9 @@ impl Error {
             Self::Provider(_) | Self::Internal(_) | Self::Configuration(_) => {
                 Some(AlertDescription::INTERNAL_ERROR)
             }
-            Self::AlertReceived(_) | Self::Truncated | Self::TimedOut => None,
+            Self::AlertReceived(_) | Self::Truncated | Self::TimedOut | Self::AddressUnproved => {
+                None
+            }
             Self::TooEarly(_) | Self::Closed | Self::WrongAnswer | Self::Misuse(_) => None,
         }
     }
@@ -68,6 +73,7 @@ impl fmt::Display for Error {
             Self::AlertReceived(alert) => write!(f, "the peer ended the connection: {alert:?}"),
             Self::PeerRejected(rejected) => rejected.fmt(f),
             Self::TimedOut => f.write_str("the handshake was not complete within its time limit"),
+            Self::AddressUnproved => f.write_str("the client's address is unproved"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
             Self::Internal(what) => write!(f, "a mistake in this library: {what}"),

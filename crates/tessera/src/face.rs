@@ -47,9 +47,10 @@
 //! | calls of [`Below`] | which messages one step sends; their order on the wire and their epochs are the protocol's |
 
 pub use crate::carrier::Carrier;
+pub use crate::connection::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
 pub use crate::handshake::{
     Arrival, Below, Core, Direction, Epoch, Limit, RefusedEarlyData, RetryState,
 };
 pub use crate::record::{Batch, Reassembly};
-pub use crate::schedule::{Profile, STREAM, TrafficSecret};
+pub use crate::schedule::{DATAGRAM, Profile, STREAM, TrafficSecret};
 pub use crate::wire::{HandshakeMessage, Versions};

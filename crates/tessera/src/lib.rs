@@ -139,6 +139,7 @@ pub mod auth;
 mod carrier;
 mod code_point;
 mod connection;
+mod connection_id;
 pub mod crypto;
 mod error;
 pub mod face;
@@ -156,7 +157,11 @@ mod testing;
 mod time;
 pub mod wire;
 
-pub use connection::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};
+pub use connection::{
+    Association, AssociationOptions, ClientAssociation, ClientConnection, Connection, Progress,
+    ReadEvent, ServerAssociation, ServerConnection,
+};
+pub use connection_id::ConnectionId;
 pub use error::Error;
 pub use handshake::{
     ClientConfig, ClientQuestion, Destination, EarlyDataStatus, Event, Facts, Reply, ServerConfig,
@@ -164,7 +169,7 @@ pub use handshake::{
 };
 pub use key_log::KeyLog;
 pub use padding::Padding;
-pub use record::Output;
+pub use record::{DroppedRecords, Output};
 pub use role::Role;
 pub use time::{Clock, Time};
 pub use zeroize::Zeroizing;

@@ -10,6 +10,9 @@ pub(crate) const MAX_HANDSHAKE_MESSAGE: usize = 128 * 1024;
 /// The longest ClientHello, in bytes: it is read before anything is known of the peer.
 pub(crate) const MAX_CLIENT_HELLO: usize = 80 * 1024;
 
+/// The longest ClientHello over datagrams, in bytes: room for a hybrid share, a ticket and a cookie.
+pub(crate) const MAX_CLIENT_HELLO_OF_DATAGRAMS: usize = 16 * 1024;
+
 /// The longest message where only small ones may come, in bytes.
 pub(crate) const MAX_SMALL_MESSAGE: usize = 16 * 1024;
 

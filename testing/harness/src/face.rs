@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tessera::face::{Arrival, Carrier, Profile, Versions};
+use tessera::face::{Arrival, Carrier, Profile, STREAM, Versions};
 use tessera::handshake::{
     Checked, ClientHandshake, Handshake, OpenQuestion, Question, ServerHandshake, Token,
 };
@@ -30,8 +30,8 @@ pub static ANOTHER: Profile = Profile {
     versions: Versions { legacy: ProtocolVersion(0xfefd), selected: ProtocolVersion(0xfefc) },
     end_of_early_data: false,
     legacy_session_id: false,
-    key_update: true,
     server_hello_extensions: &[ExtensionType(54), ExtensionType(61)],
+    ..STREAM
 };
 
 /// One end, over either face.

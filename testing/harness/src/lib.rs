@@ -1,6 +1,7 @@
 //! Two ends of a connection in one process, and access to its memory, for tests and benchmarks.
 
 mod changed_codec;
+mod datagram_pair;
 mod face;
 mod forge;
 mod hello;
@@ -14,6 +15,7 @@ mod stores;
 mod trace;
 
 pub use changed_codec::{ChangedCodecs, CodecChange};
+pub use datagram_pair::{DatagramPair, Link, lossless};
 pub use face::{ANOTHER, End, Face};
 pub use forge::{
     Sealer, Secrets, expand_label, expand_label_to_hash, message, messages, open_all, plain,

@@ -53,6 +53,7 @@ const FLOORS: &[&str] = &[
     "alert",
     "carrier",
     "code_point",
+    "connection_id",
     "key_log",
     "limits",
     "padding",

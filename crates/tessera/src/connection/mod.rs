@@ -1,5 +1,10 @@
-//! Faces: what a user holds of a connection. Over a stream for now; datagrams and QUIC will follow.
+//! Faces: what a user holds of a connection, over a stream or over datagrams.
 
+mod datagram;
 mod stream;
 
+pub use datagram::{
+    Association, AssociationOptions, ClientAssociation, HelloPart, HelloReader, ServerAssociation,
+    connection_id_of, offers_psk, write_retry,
+};
 pub use stream::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};

@@ -9,9 +9,7 @@ use crate::crypto::Suite;
 use crate::error::{Error, decode_error, illegal_parameter, unexpected_message};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::role::Role;
-#[cfg(test)]
-use crate::schedule::TrafficSecret;
-use crate::schedule::{ApplicationSecrets, ExporterSecret};
+use crate::schedule::{ApplicationSecrets, ExporterSecret, TrafficSecret};
 use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 
 /// The secrets of a connection whose handshake is complete.
@@ -43,10 +41,12 @@ impl Application {
         self.secrets.exporter().ok_or(Error::Closed)
     }
 
-    /// Returns the traffic secret of what this side sends.
-    #[cfg(test)]
-    pub(crate) fn write_secret(&self) -> Option<TrafficSecret<'_>> {
-        self.secrets.traffic(self.role)
+    /// Returns the traffic secret of a direction; `None` once it has ended.
+    pub(crate) fn traffic(&self, direction: Direction) -> Option<TrafficSecret<'_>> {
+        self.secrets.traffic(match direction {
+            Direction::Write => self.role,
+            Direction::Read => self.role.peer(),
+        })
     }
 
     /// Drops the secrets of a direction that has ended.
@@ -95,6 +95,7 @@ impl Application {
         scratch: &mut Vec<u8>,
         below: &mut dyn Below,
     ) -> Result<(), Error> {
+        below.may_update()?;
         let next = self.secrets.update(self.role).ok_or(Error::Closed)?;
         scratch.clear();
         write_message(scratch, HandshakeType::KEY_UPDATE, |out| {

@@ -48,8 +48,21 @@ pub trait Below {
         secret: TrafficSecret<'_>,
     ) -> Result<(), Error>;
 
-    /// Sends a KeyUpdate, and then protects everything sent under `next` (RFC 8446 §4.6.3).
+    /// Returns an error if no KeyUpdate may be sent now: over datagrams, the earlier one must be acknowledged
+    /// (RFC 9147 §8), and messages have numbers.
+    fn may_update(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Sends a KeyUpdate, and then protects everything sent under `next` (RFC 8446 §4.6.3): over datagrams, once it and
+    /// all before it are acknowledged (RFC 9147 §8).
     fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: TrafficSecret<'_>);
+
+    /// Returns how many records of early data have arrived, without a gap from the first on, and takes no more. `None`
+    /// where none can be missing, as over a stream.
+    fn close_early_data(&mut self) -> Option<u32> {
+        None
+    }
 
     /// Withdraws early data that the server refused before its end: the second ClientHello goes out in
     /// plaintext again (RFC 8446 §4.1.2).

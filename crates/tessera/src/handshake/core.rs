@@ -18,7 +18,7 @@ use crate::crypto::{StackDepth, wipe_stack_below};
 use crate::error::{Error, unexpected_message};
 use crate::question::{OpenQuestion, Question, Token};
 use crate::role::Role;
-use crate::schedule::{MAX_LABEL, Profile};
+use crate::schedule::{MAX_LABEL, Profile, TrafficSecret};
 use crate::time::Time;
 use crate::wire::{HandshakeMessage, HandshakeType};
 
@@ -232,6 +232,16 @@ impl<H: Handshake> Core<H> {
         if let Some(application) = self.state.application_mut() {
             application.saw_data();
         }
+    }
+
+    /// Returns the application traffic secret of a direction, as long as it has not ended.
+    pub(crate) fn traffic(&self, direction: Direction) -> Option<TrafficSecret<'_>> {
+        self.state.application()?.traffic(direction)
+    }
+
+    /// Wipes the stack below a derivation that the face made.
+    pub(crate) fn wipe_derivation(&self) {
+        wipe_stack_below(self.stack_depth.derivation);
     }
 
     /// Exports keying material (RFC 8446 §7.5).

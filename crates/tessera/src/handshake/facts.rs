@@ -53,6 +53,10 @@ pub struct Facts {
     /// On a client: how many bytes of early data it has written. At most this much was sent,
     /// even if the connection has failed since.
     pub early_data_written: usize,
+    /// On a client over datagrams, once its early data is accepted: how many records of it the server has taken, the
+    /// first ones; none of the others was or will be executed. `None` if the server doesn't report it: then each may have
+    /// been.
+    pub early_records_taken: Option<u32>,
     /// The name of this connection's forward-secret flight. On a client: of the one that it sent, from the start and
     /// after any error. On a server: of the one that it accepted.
     pub flight: Option<FlightHandle>,

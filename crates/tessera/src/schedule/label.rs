@@ -37,6 +37,8 @@ impl Label {
     pub(crate) const RESUMPTION_MASTER: Self = Self::new(b"res master");
     pub(crate) const KEY: Self = Self::new(b"key");
     pub(crate) const IV: Self = Self::new(b"iv");
+    /// RFC 9147 §4.2.3.
+    pub(crate) const RECORD_NUMBER: Self = Self::new(b"sn");
     pub(crate) const FINISHED: Self = Self::new(b"finished");
     pub(crate) const TRAFFIC_UPDATE: Self = Self::new(b"traffic upd");
     pub(crate) const EXPORTER: Self = Self::new(b"exporter");

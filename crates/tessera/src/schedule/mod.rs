@@ -16,7 +16,7 @@ mod transcript;
 pub(crate) use application::ApplicationSecrets;
 pub(crate) use exporter::ExporterSecret;
 pub(crate) use label::{KeyDerivation, Label, MAX_LABEL};
-pub use profile::{Profile, STREAM};
+pub use profile::{DATAGRAM, Profile, STREAM};
 pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 

@@ -11,7 +11,7 @@ pub struct Profile {
     pub carrier: Carrier,
     /// Precedes every label of the key schedule ("dtls13" for DTLS, RFC 9147 §5.9).
     pub label_prefix: &'static [u8; LABEL_PREFIX_LEN],
-    /// The versions in the hellos.
+    /// The versions in the hellos, and their format.
     pub versions: Versions,
     /// Whether the client sends EndOfEarlyData (not in DTLS, RFC 9147 §5.6, nor in QUIC,
     /// RFC 9001 §8.3).
@@ -21,6 +21,12 @@ pub struct Profile {
     pub legacy_session_id: bool,
     /// Whether either end changes its keys with a KeyUpdate (not in QUIC, RFC 9001 §6, which refuses the message).
     pub key_update: bool,
+    /// Whether early data may be lost or arrive late, so that its client asks how many records were taken
+    /// (docs/0rtt-fs.md).
+    pub counts_early_records: bool,
+    /// Whether a client sends a stranger one classical share alone, so that its ClientHello fits one datagram: a server
+    /// that prefers a post-quantum group asks for its share.
+    pub one_share_for_strangers: bool,
     /// The owners' extensions that a server answers in ServerHello, such as DTLS's connection_id
     /// (RFC 9147 §9). All others are answered in EncryptedExtensions.
     pub server_hello_extensions: &'static [ExtensionType],
@@ -42,7 +48,7 @@ impl Profile {
 
     /// Returns the profile for this carrier, if this version of Tessera knows it.
     pub(crate) fn over(carrier: Carrier) -> Option<&'static Self> {
-        [&STREAM].into_iter().find(|profile| profile.carrier == carrier)
+        [&STREAM, &DATAGRAM].into_iter().find(|profile| profile.carrier == carrier)
     }
 }
 
@@ -54,5 +60,20 @@ pub static STREAM: Profile = Profile {
     end_of_early_data: true,
     legacy_session_id: true,
     key_update: true,
+    counts_early_records: false,
+    one_share_for_strangers: false,
     server_hello_extensions: &[],
+};
+
+/// DTLS 1.3 over datagrams (RFC 9147).
+pub static DATAGRAM: Profile = Profile {
+    carrier: Carrier::DATAGRAM,
+    label_prefix: b"dtls13",
+    versions: Versions::DTLS_1_3,
+    end_of_early_data: false,
+    legacy_session_id: false,
+    key_update: true,
+    counts_early_records: true,
+    one_share_for_strangers: true,
+    server_hello_extensions: &[ExtensionType::CONNECTION_ID],
 };

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::label::{KeyDerivation, Label};
-use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Suite, for_one_call};
+use crate::crypto::{Aead, Digest, HeaderKey, MAX_HASH_LEN, NONCE_LEN, Suite, for_one_call};
 
 /// A traffic secret of one direction and epoch, borrowed from the slab.
 #[derive(Clone, Copy)]
@@ -32,6 +32,17 @@ impl<'s> TrafficSecret<'s> {
             self.kdf.expand_label(secret, Label::IV, &[], &mut iv);
             (key, iv)
         })
+    }
+
+    /// Derives the key that encrypts record numbers (RFC 9147 §4.2.3).
+    pub(crate) fn record_number_key(&self, suite: &Suite) -> Box<dyn HeaderKey> {
+        let len = suite.aead.key_len().min(MAX_HASH_LEN);
+        let fill = |out: &mut [u8]| {
+            self.kdf.with_keyed(self.secret, |secret| {
+                self.kdf.expand_label(secret, Label::RECORD_NUMBER, &[], out);
+            });
+        };
+        for_one_call(len, fill, |key| suite.aead.header_key(key))
     }
 
     /// Returns the secret itself, for the key log and for faces that protect packets themselves.

@@ -61,6 +61,8 @@ impl<'a> ClientHello<'a> {
         if session_id.len() > 32 {
             return Err(decode_error("legacy_session_id is longer than 32 bytes"));
         }
+        // RFC 9147 §5.3: empty in DTLS 1.3.
+        let has_legacy_cookie = known.has_legacy_cookie() && !reader.vec8()?.is_empty();
         let cipher_suites = CodePoints::new(reader.vec16()?)?;
         let compression = reader.vec8()?;
         if compression.is_empty() {
@@ -99,6 +101,9 @@ impl<'a> ClientHello<'a> {
                 AlertDescription::PROTOCOL_VERSION,
                 "the client offers no TLS 1.3",
             ));
+        }
+        if has_legacy_cookie {
+            return Err(illegal_parameter("legacy_cookie is not empty"));
         }
         if compression != [0] {
             return Err(illegal_parameter("legacy_compression_methods is not just null"));

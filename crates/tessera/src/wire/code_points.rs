@@ -99,6 +99,10 @@ code_points! {
         TLS1_2 = 0x0303,
         /// TLS 1.3.
         TLS1_3 = 0x0304,
+        /// DTLS 1.2, the legacy version of DTLS.
+        DTLS1_2 = 0xfefd,
+        /// DTLS 1.3.
+        DTLS1_3 = 0xfefc,
     }
 }
 
@@ -113,6 +117,8 @@ code_points! {
         HANDSHAKE = 22,
         /// application_data, and every protected record.
         APPLICATION_DATA = 23,
+        /// ack, in DTLS (RFC 9147 §7).
+        ACK = 26,
     }
 }
 
@@ -123,12 +129,18 @@ code_points! {
         CLIENT_HELLO = 1,
         /// server_hello, and HelloRetryRequest.
         SERVER_HELLO = 2,
+        /// hello_verify_request, of DTLS before 1.3 (RFC 6347 §4.2.1).
+        HELLO_VERIFY_REQUEST = 3,
         /// new_session_ticket.
         NEW_SESSION_TICKET = 4,
         /// end_of_early_data.
         END_OF_EARLY_DATA = 5,
         /// encrypted_extensions.
         ENCRYPTED_EXTENSIONS = 8,
+        /// request_connection_id, in DTLS (RFC 9147 §9).
+        REQUEST_CONNECTION_ID = 9,
+        /// new_connection_id, in DTLS (RFC 9147 §9).
+        NEW_CONNECTION_ID = 10,
         /// certificate.
         CERTIFICATE = 11,
         /// certificate_request.
@@ -196,6 +208,9 @@ code_points! {
         /// forward_secret_receipts: Tessera's own, from the private-use range. In a ClientHello: the
         /// handles of flights. In EncryptedExtensions: their fate.
         FORWARD_SECRET_RECEIPTS = 0xff5b,
+        /// early_records: Tessera's own, from the private-use range, over datagrams. In a ClientHello with early data:
+        /// empty. In EncryptedExtensions: how many records of it the server has taken.
+        EARLY_RECORDS = 0xff5e,
     }
 }
 
@@ -203,6 +218,9 @@ impl ExtensionType {
     /// cached_certificates: Tessera's own, from the private-use range, for a certificate codec. The
     /// engine carries it unread, so it is none of the types that [are known](Self::is_known).
     pub const CACHED_CERTIFICATES: Self = Self(0xff5c);
+
+    /// connection_id (RFC 9146 §3), which the datagram face interprets: to the handshake it is an owner's extension.
+    pub const CONNECTION_ID: Self = Self(54);
 }
 
 code_points! {

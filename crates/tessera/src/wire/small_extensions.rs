@@ -63,6 +63,10 @@ small_extensions! {
     ticket_request: TicketRequest, in CLIENT_HELLO;
     /// ticket_request: the server's answer to it.
     expected_tickets: ExpectedTickets, in ENCRYPTED_EXTENSIONS;
+    /// early_records: the client asks how many records of its early data arrived (docs/0rtt-fs.md).
+    counts_early_records: CountEarlyRecords, in CLIENT_HELLO;
+    /// early_records: the server's answer to it.
+    early_records_taken: EarlyRecordsTaken, in ENCRYPTED_EXTENSIONS;
     /// early_data: how much of it, replayable, may come with a ticket (RFC 8446 §4.6.1).
     max_early_data_size: MaxEarlyDataSize, in NEW_SESSION_TICKET;
 }
@@ -165,6 +169,36 @@ impl SmallExtension for ExpectedTickets {
     }
 }
 
+/// The client asks how many records of its early data arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountEarlyRecords;
+
+impl SmallExtension for CountEarlyRecords {
+    const TYPE: ExtensionType = ExtensionType::EARLY_RECORDS;
+
+    fn read(_: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn write(self, _: &mut Vec<u8>) {}
+}
+
+/// How many records of early data the server has taken: those with the lowest numbers. It takes no others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyRecordsTaken(pub u32);
+
+impl SmallExtension for EarlyRecordsTaken {
+    const TYPE: ExtensionType = ExtensionType::EARLY_RECORDS;
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        body.u32().map(Self)
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u32(self.0);
+    }
+}
+
 /// early_data of a ticket: how much replayable early data the server accepts, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxEarlyDataSize(pub u32);
@@ -207,17 +241,19 @@ mod tests {
     fn each_message_writes_and_reads_its_own_small_extensions() {
         let of_servers = SmallExtensions {
             expected_tickets: Some(ExpectedTickets(3)),
+            early_records_taken: Some(EarlyRecordsTaken(0x0506_0708)),
             max_early_data_size: Some(MaxEarlyDataSize(0x0102_0304)),
             ..SmallExtensions::default()
         };
         let all = SmallExtensions {
             record_size_limit: Some(RecordSizeLimit(64)),
             ticket_request: Some(TicketRequest { new_session_count: 2, resumption_count: 1 }),
+            counts_early_records: Some(CountEarlyRecords),
             ..of_servers
         };
         let expected = [
-            (HELLO, vec![0, 28, 0, 2, 0, 64, 0, 58, 0, 2, 2, 1]),
-            (ANSWER, vec![0, 28, 0, 2, 0, 64, 0, 58, 0, 1, 3]),
+            (HELLO, vec![0, 28, 0, 2, 0, 64, 0, 58, 0, 2, 2, 1, 0xff, 0x5e, 0, 0]),
+            (ANSWER, vec![0, 28, 0, 2, 0, 64, 0, 58, 0, 1, 3, 0xff, 0x5e, 0, 4, 5, 6, 7, 8]),
             (TICKET, vec![0, 42, 0, 4, 1, 2, 3, 4]),
             (HandshakeType::CERTIFICATE_REQUEST, vec![]),
         ];

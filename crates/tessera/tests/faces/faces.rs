@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tessera::Error;
 use tessera::face::{Carrier, Direction, Epoch, Profile, STREAM, Versions};
+use tessera::wire::ProtocolVersion;
 use tessera_harness::{ANOTHER, End, Face, Mode, Pair, Scene, at, to};
 use tessera_null_provider::provider;
 
@@ -96,12 +97,18 @@ fn protocols_with_other_versions_do_not_meet() {
     let start = |face| {
         Pair::start_over(face, &scene.client, &scene.server, to(None), at(0)).expect("starts")
     };
-    let (mut tls, mut other) = (start(Face::Messages(&STREAM)), start(Face::Messages(&ANOTHER)));
+    let (mut tls, mut other) = (start(Face::Messages(&STREAM)), start(Face::Messages(&NEXT)));
     let hello = tls.intercept_client();
     other.deliver_to_server(&hello);
     let alert = other.to_server.error.and_then(|error| error.alert());
     assert_eq!(alert, Some(tessera::wire::AlertDescription::PROTOCOL_VERSION));
 }
+
+/// TLS with another version. The hellos of DTLS have another format, too.
+static NEXT: Profile = Profile {
+    versions: Versions { selected: ProtocolVersion(0x0305), ..Versions::TLS_1_3 },
+    ..STREAM
+};
 
 /// RFC 9147 §5: only TLS echoes a legacy_session_id.
 #[test]
@@ -176,12 +183,10 @@ fn no_suite_chooses_a_face_itself() {
 /// The rules of QUIC (RFC 9001 §4, §6, §8), whose packets change keys themselves.
 static QUIC: Profile = Profile {
     carrier: Carrier(254),
-    label_prefix: b"tls13 ",
-    versions: Versions::TLS_1_3,
     end_of_early_data: false,
     legacy_session_id: false,
     key_update: false,
-    server_hello_extensions: &[],
+    ..STREAM
 };
 
 #[test]

@@ -12,6 +12,7 @@
 
 mod client;
 
+use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::ops::Range;
 use core::time::Duration;
@@ -49,7 +50,7 @@ pub type ServerConnection = Connection<ServerHandshake>;
 #[non_exhaustive]
 #[must_use = "what was consumed is to be dropped from the input, and the event acted on"]
 pub struct Progress<Q> {
-    /// How many bytes at the beginning of the input are done with. Drop them after handling
+    /// How many bytes at the beginning of the input, or of the datagram, are done with. Drop them after handling
     /// the event, whose data may be among them.
     pub consumed: usize,
     /// What happened.
@@ -62,7 +63,7 @@ pub struct Progress<Q> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadEvent<Q> {
-    /// Nothing more until more bytes arrive.
+    /// Nothing more until more bytes, or another datagram, arrive.
     NeedInput,
     /// Nothing more until the output is sent.
     OutputFull,
@@ -75,6 +76,8 @@ pub enum ReadEvent<Q> {
     /// The client's early data, decrypted: the bytes of the input in this range. Replayable, unless it
     /// came under a forward-secret ticket.
     EarlyData(Range<usize>),
+    /// The same over datagrams, if it came before the ClientHello was answered.
+    EarlyDatagram(Vec<u8>),
     /// Application data, decrypted: the bytes of the input in this range.
     Data(Range<usize>),
     /// The peer sent close_notify: the data is complete, and nothing more arrives. This side may continue
@@ -92,13 +95,14 @@ impl<Q> ReadEvent<Q> {
             Self::WaitingForAnswer => ReadEvent::WaitingForAnswer,
             Self::Handshake(event) => ReadEvent::Handshake(event),
             Self::EarlyData(range) => ReadEvent::EarlyData(range),
+            Self::EarlyDatagram(data) => ReadEvent::EarlyDatagram(data),
             Self::Data(range) => ReadEvent::Data(range),
             Self::PeerClosed => ReadEvent::PeerClosed,
         })
     }
 
     /// Returns whether the connection waits for something from outside.
-    fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         matches!(self, Self::NeedInput | Self::OutputFull | Self::WaitingForAnswer)
     }
 }

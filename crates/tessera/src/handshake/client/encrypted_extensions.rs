@@ -77,6 +77,10 @@ impl ReadEncryptedExtensions {
         )?;
         let early_data = self.settle_early_data(&extensions, ctx)?;
         let receipts = self.read_receipts(extensions.receipts)?;
+        let early_records_taken = extensions.small.early_records_taken.map(|taken| taken.0);
+        if early_records_taken.is_some() && early_data != EarlyDataStatus::Accepted {
+            return Err(illegal_parameter("a count of early data that was not accepted"));
+        }
         let session = self.offer.session.as_ref().map(|session| &session.state);
         let resumes = matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
         self.lineage.inherit(session.filter(|_| resumes), self.group, self.one_time_key);
@@ -84,7 +88,14 @@ impl ReadEncryptedExtensions {
 
         let Self { mut offer, suite, psk, group, transcript, secrets, lineage, .. } = *self;
         let (client_random, codecs) = (offer.random, core::mem::take(&mut offer.codecs));
-        let own = ClientPart { offer, group, early_data, receipts, certificate_request: None };
+        let own = ClientPart {
+            offer,
+            group,
+            early_data,
+            receipts,
+            early_records_taken,
+            certificate_request: None,
+        };
         let handover = Handover { own, suite, client_random, transcript, secrets, codecs, lineage };
         let handover = Box::new(handover);
         Ok(match psk {

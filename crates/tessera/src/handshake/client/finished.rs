@@ -36,6 +36,7 @@ impl ReadFinished {
         ctx.facts.early_data = early_data;
         // As with the verdict: an attacker who could report "burned" could have it executed twice.
         ctx.facts.receipts = core::mem::take(&mut last.own.receipts);
+        ctx.facts.early_records_taken = last.own.early_records_taken;
         match early_data {
             EarlyDataStatus::Accepted => {
                 ctx.event(Event::EarlyDataAccepted);

@@ -20,7 +20,8 @@ use crate::resume::{
 use crate::schedule::{EarlySecret, KeyDerivation, Profile};
 use crate::time::Time;
 use crate::wire::{
-    CipherSuite, FlightHandle, Grease, NamedGroup, OpaqueExtension, PskModes, SmallExtensions,
+    CipherSuite, CountEarlyRecords, FlightHandle, Grease, NamedGroup, OpaqueExtension, PskModes,
+    SmallExtensions,
 };
 
 /// The client's side of a handshake until ServerHello.
@@ -186,6 +187,8 @@ impl Offer {
         offer.offers_psks = !offer.psks.is_empty();
         offer.offers_modes = offer.config.policy.resumption || offer.offers_psks;
         offer.early_suite = offer.early_data.and(offer.psks.first()).map(|psk| psk.suite.id);
+        let asks = offer.early_data.is_some() && profile.counts_early_records;
+        offer.small.counts_early_records = asks.then_some(CountEarlyRecords);
         offer.choose_modes();
         if offer.modes.psk_dhe_ke {
             offer.add_shares()?;
@@ -293,7 +296,7 @@ impl Offer {
     }
 
     /// Adds a share for the group that worked last time. For an unknown server adds a classical share to a
-    /// post-quantum one, so that no server needs a HelloRetryRequest.
+    /// post-quantum one, so that no server needs a HelloRetryRequest; over datagrams the classical share alone.
     fn add_shares(&mut self) -> Result<(), Error> {
         let known = self.session.as_ref().and_then(|session| session.group);
         let groups: Vec<_> = match known.and_then(|group| self.config.group(group)) {
@@ -304,7 +307,12 @@ impl Offer {
                 let classical = Some(first).filter(|first| first.group().is_post_quantum());
                 let classical =
                     classical.and_then(|_| offered.find(|g| !g.group().is_post_quantum()));
-                core::iter::once(first).chain(classical).collect()
+                match classical {
+                    Some(classical) if self.profile.one_share_for_strangers => {
+                        alloc::vec![classical]
+                    }
+                    _ => core::iter::once(first).chain(classical).collect(),
+                }
             }
         };
         for group in groups {

@@ -23,6 +23,8 @@ pub struct ClientPart {
     pub(super) early_data: EarlyDataStatus,
     /// The server's receipts for earlier flights.
     pub(super) receipts: SettledFlights,
+    /// How many records of the early data the server has taken.
+    pub(super) early_records_taken: Option<u32>,
     /// What the client sends if the server asks for a certificate.
     pub(super) certificate_request: Option<CertificateAnswer>,
 }

@@ -16,13 +16,13 @@ use super::server_hello::ReadServerHello;
 use super::{ClientConfig, ClientState, Destination};
 use crate::auth::{Credential, PeerIdentity, PrivateKey};
 use crate::crypto::{Secret, SharedSecret};
-use crate::handshake::Epoch;
 use crate::handshake::config::settle;
 use crate::handshake::context::SecretLog;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::handshake_secret;
 use crate::handshake::state::State;
+use crate::handshake::{Direction, Epoch};
 use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
 use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
@@ -174,7 +174,7 @@ fn the_client_states_send_and_derive_what_the_rfc_8448_traces_do() {
         }
         assert_eq!(recorder.read_secrets, read, "{name}");
         let ClientState::Connected(connected) = client else { panic!("connected, {name}") };
-        let write = connected.application.write_secret().expect("it can write");
+        let write = connected.application.traffic(Direction::Write).expect("it can write");
         assert_eq!(write.expose(), trace.secret("c_ap_traffic"));
         let resumed = recorder.facts.psk.is_some() || name == "resumed_0rtt";
         assert_eq!(recorder.facts.early_data == EarlyDataStatus::Accepted, resumed, "{name}");

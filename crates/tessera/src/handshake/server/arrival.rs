@@ -11,6 +11,7 @@ use crate::wire::OpaqueExtension;
 pub struct Arrival {
     pub(super) extensions: Vec<OpaqueExtension>,
     pub(in crate::handshake) retry: Option<RetryState>,
+    pub(super) is_unproved: bool,
 }
 
 impl Arrival {
@@ -20,9 +21,28 @@ impl Arrival {
     ///
     /// # Errors
     /// [`Error::Configuration`] if the engine can't send them.
-    pub fn with_extensions(self, extensions: Vec<OpaqueExtension>) -> Result<Self, Error> {
-        OpaqueExtension::check_all(&extensions)?;
-        Ok(Self { extensions, ..self })
+    pub fn with_extensions(mut self, extensions: Vec<OpaqueExtension>) -> Result<Self, Error> {
+        self.extensions.extend(extensions);
+        OpaqueExtension::check_all(&self.extensions)?;
+        Ok(self)
+    }
+
+    /// Requires a PSK whose binder is right, because the client hasn't shown that it receives what is sent to its address:
+    /// with anything else the connection ends with [`Error::AddressUnproved`] before a signature, a key exchange or the
+    /// take of a one-time key, and its owner asks for a cookie ([`RetryState::request`]).
+    #[must_use]
+    pub fn from_unproved_address(self) -> Self {
+        Self { is_unproved: true, ..self }
+    }
+
+    /// Returns an error if the client's address is unproved and no PSK vouches for it.
+    pub(super) fn check_address(&self, is_vouched: bool) -> Result<(), Error> {
+        if self.is_unproved && !is_vouched { Err(Error::AddressUnproved) } else { Ok(()) }
+    }
+
+    /// Returns whether the connection continues after a HelloRetryRequest.
+    pub(crate) fn is_after_retry(&self) -> bool {
+        self.retry.is_some()
     }
 
     /// Continues after a HelloRetryRequest that a server sent before the connection existed: the first ClientHello

@@ -83,6 +83,8 @@ impl ReadClientHello {
         let known = negotiation
             .find_psk(&mut answers.psk, ctx)
             .map_err(suspend(|answers| &mut answers.psk.opened))?;
+        // A stranger's address is proved by a cookie (RFC 9147 §5.1), which also brings the right share.
+        arrival.check_address(known.is_some() && !negotiation.lacks_share(known))?;
         let suite = negotiation.choose_suite(known)?;
         // RFC 8446 §4.1.4. A HelloRetryRequest precedes the take, which a retry would waste.
         if negotiation.lacks_share(known) {
@@ -95,6 +97,7 @@ impl ReadClientHello {
             .accept_resumption(known, &mut answers.resumption)
             .map_err(suspend(|answers| &mut answers.resumption))?;
         let psk = known.filter(|_| verdict != ResumptionVerdict::Refuse);
+        arrival.check_address(psk.is_some())?;
         if negotiation.lacks_share(psk) {
             return Ok(retry_hello(&negotiation, arrival, suite, psk, ctx)?);
         }
@@ -129,7 +132,8 @@ fn retry_hello(
     ctx: &mut Context<'_>,
 ) -> Result<ServerState, Error> {
     let retry = negotiation.retry(suite, psk, ctx)?;
-    let arrival = Arrival { extensions: arrival.extensions.clone(), retry: Some(retry) };
+    let extensions = arrival.extensions.clone();
+    let arrival = Arrival { extensions, retry: Some(retry), is_unproved: arrival.is_unproved };
     Ok(ServerState::start(negotiation.config.clone(), arrival))
 }
 

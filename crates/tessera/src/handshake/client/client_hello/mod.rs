@@ -99,6 +99,9 @@ impl Offer {
             out.u16(self.profile.versions.legacy.0);
             out.bytes(form.random);
             out.vec8(|out| out.bytes(self.legacy_session_id()));
+            if self.profile.versions.has_legacy_cookie() {
+                out.u8(0);
+            }
             out.vec16(|out| {
                 let grease = self.grease.map(|grease| grease.cipher_suite().0);
                 grease.into_iter().chain(self.suites()).for_each(|suite| out.u16(suite));

@@ -30,8 +30,8 @@ use crate::handshake::secrets::handshake_secret;
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
 use crate::schedule::{EarlySecret, HandshakeSecret, Transcript};
 use crate::wire::{
-    EncryptedExtensions, ExtensionType, KeyShareEntry, NamedGroup, OpaqueExtension, Rejection,
-    ServerHello, Writer,
+    CountEarlyRecords, EarlyRecordsTaken, EncryptedExtensions, ExtensionType, KeyShareEntry,
+    NamedGroup, OpaqueExtension, Rejection, ServerHello, Writer,
 };
 
 /// What the server decided.
@@ -163,6 +163,18 @@ pub(super) fn send_server_hello(
     {
         ctx.below.limit(Limit::Records { peer: peer.0, own: own.0 });
     }
+    let mut is_early_read = false;
+    if let (EarlyDataAnswer::Accepted { limit }, Some(secret)) = (early_data, &early_traffic)
+        && ctx.profile.counts_early_records
+    {
+        // EncryptedExtensions answers what has arrived.
+        ctx.install(Direction::Read, Epoch::EarlyData, suite, secret.traffic())?;
+        ctx.below.limit(Limit::EarlyData(limit));
+        is_early_read = true;
+        let asked = hello.small.counts_early_records;
+        let taken = asked.and_then(|CountEarlyRecords| ctx.below.close_early_data());
+        extensions.small.early_records_taken = taken.map(EarlyRecordsTaken);
+    }
     let request = match &authentication {
         Some(authentication) => authentication.request(config, &mut codecs)?,
         None => None,
@@ -171,7 +183,7 @@ pub(super) fn send_server_hello(
     ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
 
     let receiving = match (early_data, early_traffic) {
-        (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
+        (EarlyDataAnswer::Accepted { limit }, Some(secret)) if !is_early_read => {
             ctx.install(Direction::Read, Epoch::EarlyData, suite, secret.traffic())?;
             ctx.below.limit(Limit::EarlyData(limit));
             match ctx.profile.end_of_early_data {

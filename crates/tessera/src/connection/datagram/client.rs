@@ -1,0 +1,51 @@
+//! What only a client's association has: its start, and early data.
+
+use super::{AssociationOptions, ClientAssociation, connection_id};
+use crate::error::Error;
+use crate::handshake::{Checked, ClientConfig, Core, Destination};
+use crate::record::DatagramBelow;
+use crate::role::Role;
+use crate::schedule::DATAGRAM;
+use crate::time::Time;
+
+impl ClientAssociation {
+    /// Starts an association; [`transmit`](super::Association::transmit) sends the ClientHello. Early data may be written at
+    /// once, so that both go out together.
+    pub fn start(
+        config: Checked<ClientConfig>,
+        mut destination: Destination,
+        options: AssociationOptions,
+        now: Time,
+    ) -> Result<Self, Error> {
+        let mut datagrams = options.datagrams(Role::Client);
+        let own_id = options.connection_id;
+        destination.extensions.extend(own_id.as_ref().map(connection_id::extension));
+        let mut below = DatagramBelow { datagrams: &mut datagrams };
+        let core = Core::client(config, destination, &DATAGRAM, now, &mut below)?;
+        Ok(Self::new(core, datagrams, own_id))
+    }
+
+    /// Returns how many bytes of early data may be written now, in one datagram: 0 without a ticket for it, or once the
+    /// server has answered.
+    #[must_use]
+    pub fn early_data_room(&self) -> usize {
+        let is_open = self.check_writable().is_ok() && self.datagrams.is_in_early_data();
+        if is_open { self.datagrams.early_data_left.min(self.datagrams.max_data()) } else { 0 }
+    }
+
+    /// Writes early data, all of it or nothing, as one datagram's content; returns whether it was taken.
+    /// [`transmit`](super::Association::transmit) sends it after the ClientHello, once.
+    ///
+    /// Accepted isn't received: early data may be lost on the way. Of a server that
+    /// [counts it](crate::Facts::early_records_taken) the first so many calls arrived, and nothing that was written after
+    /// them was or will be executed: send that again. Of any other server each may have been.
+    pub fn write_early_data(&mut self, data: &[u8]) -> Result<bool, Error> {
+        self.check_writable()?;
+        if data.len() > self.early_data_room() {
+            return Ok(false);
+        }
+        let written = self.datagrams.add_early_data(data);
+        self.core.wrote_early_data(written);
+        Ok(written == data.len())
+    }
+}

@@ -1,0 +1,30 @@
+//! Idle associations, which hold secrets and counters alone.
+
+use super::Association;
+use crate::handshake::Handshake;
+
+impl<H: Handshake> Association<H> {
+    /// Drops the keys of records, which are derived again from the secrets when the next record comes or goes, and all
+    /// unused memory; returns whether it did. An association doesn't sleep before its handshake is complete, nor while
+    /// messages wait to be acknowledged; the keys for late records of earlier epochs go.
+    ///
+    /// To wake costs two derivations of keys, also for a record that turns out to be forged.
+    pub fn sleep(&mut self) -> bool {
+        self.core.is_complete() && self.datagrams.sleep()
+    }
+
+    /// Derives the keys again.
+    pub(super) fn wake(&mut self) {
+        if self.datagrams.incoming.sleeping().or(self.datagrams.outgoing.sleeping()).is_some() {
+            self.derive_again();
+            self.core.wipe_derivation();
+        }
+    }
+
+    /// In its own frame, which is wiped.
+    #[inline(never)]
+    fn derive_again(&mut self) {
+        let Self { core, datagrams, .. } = self;
+        datagrams.wake(|direction| core.traffic(direction));
+    }
+}

@@ -1,0 +1,72 @@
+//! What a server does before there is an association: it reads a ClientHello, and asks for a cookie (RFC 9147 §5.1).
+
+use alloc::vec::Vec;
+
+use crate::connection_id::ConnectionId;
+use crate::error::Error;
+use crate::limits::MAX_CLIENT_HELLO_OF_DATAGRAMS;
+use crate::record::{FirstRecords, write_lone_message};
+use crate::wire::{ClientHello, HandshakeMessage, HandshakeType, Versions};
+
+/// Joins the fragments of a ClientHello from an address without an association.
+#[derive(Default)]
+pub struct HelloReader {
+    records: FirstRecords,
+}
+
+/// What a datagram is to a [`HelloReader`].
+#[derive(Debug, PartialEq, Eq)]
+pub enum HelloPart {
+    /// The ClientHello is whole: the message with its frame.
+    Whole(Vec<u8>),
+    /// More is missing.
+    Partial,
+    /// It begins with no fragment of a ClientHello, or with one that contradicts an earlier one.
+    Other,
+}
+
+impl HelloReader {
+    /// Reads a datagram. It isn't changed: the association reads it again.
+    pub fn read(&mut self, datagram: &[u8]) -> HelloPart {
+        match self.records.read(datagram, MAX_CLIENT_HELLO_OF_DATAGRAMS) {
+            Ok(Some(message)) => HelloPart::Whole(message),
+            Ok(None) => HelloPart::Partial,
+            Err(_) => HelloPart::Other,
+        }
+    }
+
+    /// Returns how many bytes are kept.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.records.reserved()
+    }
+}
+
+/// Returns whether a ClientHello of DTLS 1.3 offers a PSK.
+#[must_use]
+pub fn offers_psk(hello: HandshakeMessage<'_>) -> bool {
+    let read = |reader| ClientHello::read(reader, &Versions::DTLS_1_3);
+    let hello = hello.reader_for(HandshakeType::CLIENT_HELLO).and_then(read);
+    hello.is_ok_and(|hello| hello.psks.is_some())
+}
+
+/// Appends the datagram with the HelloRetryRequest that
+/// [`RetryState::request`](crate::face::RetryState::request) made.
+///
+/// # Errors
+/// [`Error::Misuse`] if it is no message.
+pub fn write_retry(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    write_lone_message(request, out).ok_or(Error::Misuse("a HelloRetryRequest that is no message"))
+}
+
+/// Returns the connection ID in the first record of a datagram, if that has one of `len` bytes: where the datagram
+/// belongs, whatever address it comes from.
+#[must_use]
+pub fn connection_id_of(datagram: &[u8], len: usize) -> Option<ConnectionId> {
+    let (first, rest) = datagram.split_first()?;
+    // RFC 9147 §4: 001C, with the C bit.
+    (first & 0b1111_0000 == 0b0011_0000 && len > 0)
+        .then(|| rest.get(..len))
+        .flatten()
+        .and_then(ConnectionId::new)
+}

@@ -1,0 +1,75 @@
+//! The records of a ClientHello, before there is an association.
+
+use alloc::vec::Vec;
+
+use super::fragments::{Arrival, FRAGMENT_HEADER_LEN, Fragment, Fragments};
+use super::header::{PLAINTEXT_HEADER_LEN, RecordHeader, write_plaintext_header};
+use super::record_number::RecordNumber;
+use crate::error::{Error, unexpected_message};
+use crate::wire::{ContentType, HandshakeType, Reader};
+
+/// The fragments of one ClientHello.
+#[derive(Default)]
+pub(crate) struct FirstRecords {
+    fragments: Fragments,
+    has_begun: bool,
+}
+
+impl FirstRecords {
+    /// Reads the plaintext records at the beginning of a datagram; returns the ClientHello once it is whole.
+    pub(crate) fn read(
+        &mut self,
+        datagram: &[u8],
+        longest: usize,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let mut rest = datagram;
+        let mut has_any = false;
+        while let Some(RecordHeader::Plaintext { typ, content, .. }) = RecordHeader::read(rest, &[])
+            && typ == ContentType::HANDSHAKE
+        {
+            let mut reader = Reader::new(&rest[content.clone()]);
+            while !reader.is_empty() {
+                self.add(Fragment::read(&mut reader)?, longest)?;
+                has_any = true;
+            }
+            rest = &rest[content.end..];
+        }
+        if !has_any {
+            return Err(NO_HELLO);
+        }
+        Ok(self.fragments.next().map(|(_, message)| message))
+    }
+
+    fn add(&mut self, fragment: Fragment<'_>, longest: usize) -> Result<(), Error> {
+        // Message 1 has a cookie.
+        if fragment.typ != HandshakeType::CLIENT_HELLO || fragment.message_seq > 1 {
+            return Err(NO_HELLO);
+        }
+        if !self.has_begun {
+            self.has_begun = true;
+            self.fragments.skip_to(fragment.message_seq);
+        }
+        match self.fragments.insert(fragment, 0, longest)? {
+            Arrival::Kept => Ok(()),
+            Arrival::Old | Arrival::Dropped => Err(NO_HELLO),
+        }
+    }
+
+    /// Returns how many bytes are reserved.
+    pub(crate) fn reserved(&self) -> usize {
+        self.fragments.reserved()
+    }
+}
+
+/// Appends a plaintext record with the whole message, the first of both; `None` if it has no frame.
+pub(crate) fn write_lone_message(message: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let (frame, body) = message.split_first_chunk::<4>()?;
+    let number = RecordNumber { epoch: 0, sequence: 0 };
+    out.reserve(PLAINTEXT_HEADER_LEN + FRAGMENT_HEADER_LEN + body.len());
+    write_plaintext_header(out, ContentType::HANDSHAKE, number, FRAGMENT_HEADER_LEN + body.len());
+    Fragment::write_header(out, (HandshakeType(frame[0]), body.len(), 0), 0..body.len());
+    out.extend_from_slice(body);
+    Some(())
+}
+
+const NO_HELLO: Error = unexpected_message("no ClientHello");

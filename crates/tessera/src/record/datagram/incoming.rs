@@ -1,0 +1,357 @@
+//! Opens the records of datagrams (RFC 9147 §4).
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::time::Duration;
+
+use super::header::RecordHeader;
+use super::protection::Protection;
+use super::record_number::{EARLY_DATA_EPOCH, RecordNumber};
+use super::replay_window::ReplayWindow;
+use crate::connection_id::ConnectionId;
+use crate::crypto::{Suite, TAG_LEN};
+use crate::error::{Error, protocol, unexpected_message};
+use crate::limits::{MAX_EXPANSION, MAX_PLAINTEXT};
+use crate::wire::{AlertDescription, ContentType};
+
+/// The receiving half.
+pub(crate) struct IncomingRecords {
+    /// The epochs with keys, in ascending order.
+    epochs: Vec<ReadEpoch>,
+    /// The connection IDs that the peer may use, all of one length; empty ones are none.
+    pub(crate) own_ids: Vec<ConnectionId>,
+    /// The most content and type of one protected record; this side may have lowered it (RFC 8449).
+    pub(crate) max_inner_plaintext: usize,
+    /// The number of a closure alert: records after it are ignored (§5.10).
+    closed_at: Option<RecordNumber>,
+    pub(crate) counts: DroppedRecords,
+}
+
+/// The records that were dropped, by reason; they changed nothing else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DroppedRecords {
+    /// Their header is none of DTLS 1.3, or names another connection ID, or a length beyond the datagram.
+    pub malformed: u64,
+    /// They didn't open.
+    pub forged: u64,
+    /// Their number was seen before, or is too old to tell.
+    pub repeated: u64,
+    /// There are no keys for their epoch, or none any more.
+    pub without_keys: u64,
+    /// Their content may not come in their epoch.
+    pub misplaced: u64,
+}
+
+struct ReadEpoch {
+    number: u64,
+    suite: &'static Suite,
+    /// `None` while the association sleeps.
+    protection: Option<Protection>,
+    window: ReplayWindow,
+    /// How many records didn't open.
+    forged: u64,
+    /// When the keys are dropped.
+    until: Option<Duration>,
+}
+
+/// A record that opened, with its content in place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OpenedRecord {
+    pub(crate) typ: ContentType,
+    pub(crate) number: RecordNumber,
+    /// The content, from the record's beginning.
+    pub(crate) content: Range<usize>,
+    /// No record of this epoch with a higher number has opened.
+    pub(crate) is_newest: bool,
+}
+
+/// What a datagram holds next.
+pub(crate) enum NextRecord {
+    /// A record, and its length.
+    Opened(OpenedRecord, usize),
+    /// A record that was dropped, and its length.
+    Dropped(usize),
+    /// A record for which there are no keys, or none yet, and its length. It isn't counted.
+    WithoutKeys(usize),
+    /// A record with which the peer, and no one else, broke the protocol.
+    Invalid(Error),
+}
+
+impl IncomingRecords {
+    pub(crate) fn new() -> Self {
+        Self {
+            epochs: Vec::new(),
+            own_ids: Vec::new(),
+            max_inner_plaintext: MAX_PLAINTEXT + 1,
+            closed_at: None,
+            counts: DroppedRecords::default(),
+        }
+    }
+
+    /// Opens records of this epoch from now on, and no longer those whose numbers have the same low bits: none could name
+    /// it (§4.2.2), and a peer that changes its keys often would fill the memory.
+    pub(super) fn install(&mut self, number: u64, protection: Protection) {
+        self.epochs.retain(|epoch| (epoch.number ^ number) & EPOCH_MASK != 0);
+        self.epochs.push(ReadEpoch {
+            number,
+            suite: protection.suite,
+            protection: Some(protection),
+            window: ReplayWindow::default(),
+            forged: 0,
+            until: None,
+        });
+    }
+
+    /// Returns the newest epoch with keys; 0 without any.
+    pub(crate) fn newest(&self) -> u64 {
+        self.epochs.last().map_or(0, |epoch| epoch.number)
+    }
+
+    /// Returns epoch and sequence number of the newest record that opened.
+    pub(crate) fn newest_record(&self) -> (u64, u64) {
+        let opened = self.epochs.iter().rev().find(|epoch| epoch.window.next() > 0);
+        opened.map_or((0, 0), |epoch| (epoch.number, epoch.window.next()))
+    }
+
+    /// Drops the keys of all epochs below `number` at `until`, unless they go earlier.
+    pub(crate) fn retire_below(&mut self, number: u64, until: Duration) {
+        for epoch in self.epochs.iter_mut().filter(|epoch| epoch.number < number) {
+            epoch.until = Some(epoch.until.map_or(until, |earlier| earlier.min(until)));
+        }
+    }
+
+    /// Drops the keys of an epoch.
+    pub(crate) fn drop_epoch(&mut self, number: u64) {
+        self.epochs.retain(|epoch| epoch.number != number);
+    }
+
+    /// Drops the keys whose time is over.
+    pub(crate) fn expire(&mut self, now: Duration) {
+        self.epochs.retain(|epoch| epoch.until.is_none_or(|until| now < until));
+    }
+
+    /// Drops all keys but the newest, which [`wake`](Self::wake) derives again.
+    pub(crate) fn sleep(&mut self) {
+        let newest = self.newest();
+        self.epochs.retain(|epoch| epoch.number == newest);
+        self.epochs.shrink_to_fit();
+        self.epochs.iter_mut().for_each(|epoch| epoch.protection = None);
+    }
+
+    /// Returns the suite of the newest keys, if they are to be derived again.
+    pub(crate) fn sleeping(&self) -> Option<&'static Suite> {
+        self.epochs.last().filter(|epoch| epoch.protection.is_none()).map(|epoch| epoch.suite)
+    }
+
+    /// Sets the newest keys again.
+    pub(super) fn wake(&mut self, protection: Protection) {
+        if let Some(epoch) = self.epochs.last_mut() {
+            epoch.protection = Some(protection);
+        }
+    }
+
+    /// Drops all keys.
+    pub(crate) fn close(&mut self) {
+        self.epochs.clear();
+    }
+
+    /// Notes a closure alert: later records are ignored.
+    pub(crate) fn end_at(&mut self, number: RecordNumber) {
+        let earliest = self.closed_at.map_or(number, |earlier| earlier.min(number));
+        self.closed_at = Some(earliest);
+    }
+
+    /// Returns whether so many records were forged that the keys must be replaced (§4.5.3): by a KeyUpdate at half of
+    /// the limit, or by the end of the association at the limit.
+    pub(crate) fn forgeries(&self) -> Forgeries {
+        let of = |epoch: &ReadEpoch| {
+            let limit = epoch.suite.integrity_limit;
+            if epoch.forged >= limit {
+                Forgeries::AtLimit
+            } else if epoch.forged >= limit / 2 {
+                Forgeries::NearLimit
+            } else {
+                Forgeries::Few
+            }
+        };
+        self.epochs.last().map_or(Forgeries::Few, of)
+    }
+
+    /// Opens the first record of `bytes`. A record that doesn't open changes nothing but a count (§4.5.2).
+    pub(crate) fn next(&mut self, bytes: &mut [u8], now: Duration) -> NextRecord {
+        let Some(header) = RecordHeader::read(bytes, &self.own_ids) else {
+            // Where it ends is unknown, too.
+            self.counts.malformed += 1;
+            return NextRecord::Dropped(bytes.len());
+        };
+        let len = header.end();
+        let (typ, number, content, is_newest) = match header {
+            RecordHeader::Plaintext { typ, number, content } => {
+                if content.len() > MAX_PLAINTEXT {
+                    self.counts.malformed += 1;
+                    return NextRecord::Dropped(len);
+                }
+                (typ, number, content, true)
+            }
+            RecordHeader::Protected { epoch_bits, has_connection_id, number, content } => {
+                match self.open(bytes, epoch_bits, has_connection_id, number, content, now) {
+                    Ok(opened) => opened,
+                    Err(unread) => return unread.of(len, &mut self.counts),
+                }
+            }
+        };
+        if self.closed_at.is_some_and(|closed| number > closed) {
+            self.counts.misplaced += 1;
+            return NextRecord::Dropped(len);
+        }
+        NextRecord::Opened(OpenedRecord { typ, number, content, is_newest }, len)
+    }
+
+    fn open(
+        &mut self,
+        bytes: &mut [u8],
+        epoch_bits: u8,
+        has_connection_id: bool,
+        number_at: Range<usize>,
+        content_at: Range<usize>,
+        now: Duration,
+    ) -> Result<(ContentType, RecordNumber, Range<usize>, bool), Unread> {
+        self.expire(now);
+        // A client's early data comes before it knows the server's connection ID.
+        let must_have_id = self.own_ids.iter().any(|id| !id.is_empty());
+        if must_have_id && !has_connection_id && u64::from(epoch_bits) != EARLY_DATA_EPOCH {
+            return Err(Unread::Malformed);
+        }
+        // A client sends early data before it can know the server's limit.
+        let longest = match u64::from(epoch_bits) {
+            EARLY_DATA_EPOCH => MAX_PLAINTEXT + 1,
+            _ => self.max_inner_plaintext,
+        };
+        if !(TAG_LEN..=MAX_PLAINTEXT + MAX_EXPANSION).contains(&content_at.len()) {
+            return Err(Unread::Malformed);
+        }
+        // §4.2.2: the most recent epoch with these bits.
+        let mut known = self.epochs.iter_mut().rev();
+        let known = known.find(|epoch| epoch.number & EPOCH_MASK == u64::from(epoch_bits));
+        let epoch = known.ok_or(Unread::WithoutKeys)?;
+        let (header, rest) = bytes.split_at_mut(content_at.start);
+        let content = &mut rest[..content_at.len()];
+        let expected = epoch.window.next();
+        let protection = epoch.protection.as_ref().ok_or(Unread::WithoutKeys)?;
+        let Ok((sequence, len)) = protection.open(header, number_at, content, expected) else {
+            epoch.forged += 1;
+            return Err(Unread::Forged);
+        };
+        // §4.5.1: only after it opened.
+        if epoch.window.has_seen(sequence) {
+            return Err(Unread::Repeated);
+        }
+        let is_newest = epoch.window.note(sequence);
+        let number = RecordNumber { epoch: epoch.number, sequence };
+        if len > longest {
+            let error = protocol(AlertDescription::RECORD_OVERFLOW, "a record is too long inside");
+            return Err(Unread::Invalid(error));
+        }
+        // RFC 8446 §5.4: the content type is the last byte that isn't zero.
+        let Some(last) = content[..len].iter().rposition(|byte| *byte != 0) else {
+            let error = unexpected_message("a record of nothing but padding");
+            return Err(Unread::Invalid(error));
+        };
+        let typ = ContentType(content[last]);
+        let begin = content_at.start;
+        Ok((typ, number, begin..begin + last, is_newest))
+    }
+}
+
+/// The bits of an epoch's number that a record has.
+const EPOCH_MASK: u64 = 3;
+
+/// How many records were forged under the newest keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forgeries {
+    Few,
+    NearLimit,
+    AtLimit,
+}
+
+/// Why a protected record isn't read.
+enum Unread {
+    Malformed,
+    Forged,
+    Repeated,
+    WithoutKeys,
+    Invalid(Error),
+}
+
+impl Unread {
+    fn of(self, len: usize, counts: &mut DroppedRecords) -> NextRecord {
+        let count = match self {
+            // It may be kept.
+            Self::WithoutKeys => return NextRecord::WithoutKeys(len),
+            Self::Invalid(error) => return NextRecord::Invalid(error),
+            Self::Malformed => &mut counts.malformed,
+            Self::Forged => &mut counts.forged,
+            Self::Repeated => &mut counts.repeated,
+        };
+        *count += 1;
+        NextRecord::Dropped(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::write_unified_header;
+    use super::*;
+    use crate::schedule::{DATAGRAM, EarlySecret, KeyDerivation};
+    use crate::testing::AES_128_GCM_SHA256;
+
+    const EPOCH: u64 = 3;
+
+    fn protection() -> Protection {
+        let suite = &AES_128_GCM_SHA256;
+        let kdf = KeyDerivation { hash: suite.hash, profile: &DATAGRAM };
+        let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&suite.hash.hash(b""));
+        Protection::new(suite, secret.traffic())
+    }
+
+    /// Returns the record with this inner plaintext.
+    fn sealed(inner: &[u8]) -> Vec<u8> {
+        let mut record = Vec::new();
+        let number = RecordNumber { epoch: EPOCH, sequence: 0 };
+        let at = write_unified_header(&mut record, number, &ConnectionId::default(), None);
+        let header_len = record.len();
+        record.extend_from_slice(inner);
+        record.resize(record.len() + TAG_LEN, 0);
+        protection().seal(0, &mut record, header_len, at);
+        record
+    }
+
+    #[test]
+    fn what_only_the_peer_can_have_sealed_is_its_mistake() {
+        for (inner, expected) in [
+            (&b""[..], AlertDescription::UNEXPECTED_MESSAGE),
+            (&[0; 40], AlertDescription::UNEXPECTED_MESSAGE),
+            (&[23; MAX_PLAINTEXT + 2], AlertDescription::RECORD_OVERFLOW),
+        ] {
+            let mut incoming = IncomingRecords::new();
+            incoming.install(EPOCH, protection());
+            let mut record = sealed(inner);
+            let mut forged = record.clone();
+            *forged.last_mut().expect("a tag") ^= 1;
+            assert!(matches!(incoming.next(&mut forged, Duration::ZERO), NextRecord::Dropped(_)));
+            let NextRecord::Invalid(error) = incoming.next(&mut record, Duration::ZERO) else {
+                panic!("{} bytes were read", inner.len());
+            };
+            assert_eq!(error.alert(), Some(expected), "{} bytes", inner.len());
+        }
+    }
+
+    #[test]
+    fn a_peer_that_changes_its_keys_often_fills_no_memory() {
+        let mut incoming = IncomingRecords::new();
+        for epoch in 2..100 {
+            incoming.install(epoch, protection());
+            assert!(incoming.epochs.len() <= 4 && incoming.newest() == epoch);
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Records over datagrams (RFC 9147): a handshake's messages, which are retransmitted until they are acknowledged, and
+//! data, which isn't.
+//!
+//! ```text
+//!   datagram ──► IncomingRecords ──► Fragments ──► messages          Flight ──► OutgoingRecords ──► datagram
+//!                      │                 └──► Acknowledgements ──────────────────────┘
+//!                      └──► data, alerts, ACKs ──► Flight
+//! ```
+
+mod acknowledgements;
+mod below;
+mod early_records;
+mod first_records;
+mod flight;
+mod fragments;
+mod header;
+mod incoming;
+mod outgoing;
+mod protection;
+mod ranges;
+mod receive;
+mod record_number;
+mod replay_window;
+mod timer;
+mod transmit;
+
+pub(crate) use below::DatagramBelow;
+pub(crate) use first_records::{FirstRecords, write_lone_message};
+pub use incoming::DroppedRecords;
+pub(crate) use incoming::{Forgeries, NextRecord, OpenedRecord};
+pub(crate) use record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use acknowledgements::Acknowledgements;
+use early_records::EarlyRecords;
+use flight::Flight;
+use fragments::Fragments;
+use incoming::IncomingRecords;
+use outgoing::{OutgoingRecords, RecordEnd};
+use protection::Protection;
+use timer::RetransmissionTimer;
+
+use crate::error::Error;
+use crate::handshake::Direction;
+use crate::role::Role;
+use crate::schedule::TrafficSecret;
+use crate::wire::{AlertDescription, ContentType};
+
+/// The record layer of one association.
+pub(crate) struct Datagrams {
+    role: Role,
+    pub(crate) incoming: IncomingRecords,
+    pub(crate) outgoing: OutgoingRecords,
+    fragments: Fragments,
+    flight: Flight,
+    acknowledgements: Acknowledgements,
+    timer: RetransmissionTimer,
+    /// The longest datagram to send, in bytes.
+    max_datagram: usize,
+    /// The most records of a flight that are sent at once.
+    max_burst: u8,
+    /// How many more records of the flight may be sent before something is acknowledged, or the timer expires.
+    burst_left: u8,
+    /// Records of data have a length.
+    pub(crate) delimits_data: bool,
+    /// The epoch of the peer's next message.
+    message_epoch: u64,
+    /// The number of the peer's message after those that this side's flight answers.
+    answered_seq: u32,
+    /// The flight was sent again since the timer was started, because the peer seems to lack it.
+    was_hurried: bool,
+    is_complete: bool,
+    /// The keys that follow the KeyUpdate under way.
+    next_keys: Option<Protection>,
+    /// An alert to send.
+    alert: Option<AlertDescription>,
+    /// An alert was sent that nothing may follow.
+    is_closed: bool,
+    /// Protected records of early data, to be sent with the ClientHello.
+    unsent_early: Vec<Vec<u8>>,
+    pub(crate) early_data_left: usize,
+    pub(crate) early_data: EarlyRecords,
+}
+
+impl Datagrams {
+    /// With `measures` the measured round-trip time replaces `first_timeout`.
+    pub(crate) fn new(
+        role: Role,
+        first_timeout: Duration,
+        measures: bool,
+        max_datagram: usize,
+        max_burst: u8,
+    ) -> Self {
+        let max_burst = max_burst.max(1);
+        Self {
+            role,
+            incoming: IncomingRecords::new(),
+            outgoing: OutgoingRecords::new(),
+            fragments: Fragments::default(),
+            flight: Flight::default(),
+            acknowledgements: Acknowledgements::default(),
+            timer: RetransmissionTimer::new(first_timeout, measures),
+            max_datagram: max_datagram.max(SHORTEST_DATAGRAM),
+            max_burst,
+            burst_left: max_burst,
+            delimits_data: false,
+            message_epoch: 0,
+            answered_seq: 0,
+            was_hurried: false,
+            is_complete: false,
+            next_keys: None,
+            alert: None,
+            is_closed: false,
+            unsent_early: Vec::new(),
+            early_data_left: 0,
+            early_data: EarlyRecords::default(),
+        }
+    }
+
+    /// Continues after the first exchange of hellos, which was answered without state: the ClientHello with the cookie
+    /// is message 1, and so is the ServerHello.
+    pub(crate) fn after_stateless_retry(&mut self) {
+        self.fragments.skip_to(1);
+        self.flight.skip_to(1);
+        self.outgoing.skip_plaintext_to(1);
+    }
+
+    /// Returns whether DTLS 1.3 is agreed: only then ACKs are sent, and ACKs without keys are read (§7).
+    fn is_agreed(&self) -> bool {
+        self.fragments.next_seq() > 0
+    }
+
+    /// Changes the keys after a KeyUpdate (§8), and drops those that no retransmission needs.
+    fn acknowledged_all(&mut self, now: Duration) {
+        if let Some(keys) = self.next_keys.take() {
+            self.outgoing.install(self.outgoing.newest() + 1, keys);
+        }
+        if self.is_complete {
+            self.outgoing.retain(|_| false);
+            if self.role == Role::Client {
+                self.incoming.retire_below(APPLICATION_EPOCH, now + LATE_RECORDS);
+            }
+            self.flight.release();
+        }
+    }
+
+    /// Notes a record that opened under the newest keys: the earlier ones are needed for late records alone.
+    pub(crate) fn note_newest_keys(&mut self, epoch: u64, now: Duration) {
+        if epoch > APPLICATION_EPOCH && epoch == self.incoming.newest() {
+            self.incoming.retire_below(epoch, now + LATE_RECORDS);
+        }
+    }
+
+    /// Notes that records came for which there are no keys yet: something before them is missing (§7.1).
+    pub(crate) fn note_missing_keys(&mut self, now: Duration) {
+        if self.is_agreed() && !self.is_complete {
+            self.acknowledgements.no_later_than(now + self.timer.quarter());
+        }
+    }
+
+    /// Notes that the handshake is complete.
+    pub(crate) fn complete(&mut self, now: Duration) {
+        self.is_complete = true;
+        if self.role == Role::Server {
+            // The client's last flight has no other answer. For twice the MSL it may come again (§5.8.1).
+            self.acknowledgements.hasten(now);
+            self.incoming.drop_epoch(EARLY_DATA_EPOCH);
+            self.incoming.retire_below(APPLICATION_EPOCH, now + LATE_FLIGHTS);
+            let flight = &self.flight;
+            self.outgoing.retain(|epoch| flight.is_in(epoch));
+        }
+    }
+
+    /// Adds a message to the flight.
+    ///
+    /// # Errors
+    /// The association has used up its message numbers.
+    fn send_message(&mut self, epoch: u64, message: &[u8]) -> Result<(), Error> {
+        if epoch < APPLICATION_EPOCH && self.fragments.next_seq() != self.answered_seq {
+            // A new flight, which acknowledges the peer's.
+            self.answered_seq = self.fragments.next_seq();
+            self.acknowledgements.clear();
+            self.was_hurried = false;
+            self.burst_left = self.max_burst;
+        } else if self.flight.is_empty() {
+            self.burst_left = self.max_burst;
+        }
+        self.flight.add(epoch, message).then_some(()).ok_or(NO_MESSAGES_LEFT)
+    }
+
+    /// Returns an error if no message may be sent after the handshake: none follows a KeyUpdate until that is
+    /// acknowledged (§8), and messages have numbers.
+    pub(crate) fn may_send_after_handshake(&self) -> Result<(), Error> {
+        if self.next_keys.is_some() {
+            return Err(Error::TooEarly("the peer has not acknowledged the earlier KeyUpdate"));
+        }
+        if self.flight.has_used_up_numbers() { Err(NO_MESSAGES_LEFT) } else { Ok(()) }
+    }
+
+    /// Sends a message after the handshake.
+    pub(crate) fn send_after_handshake(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.may_send_after_handshake()?;
+        self.send_message(self.outgoing.newest(), message)
+    }
+
+    /// Returns whether everything that was sent is acknowledged.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.flight.is_empty()
+    }
+
+    /// Changes the time to wait at first, also that of what waits now.
+    pub(crate) fn set_first_timeout(&mut self, timeout: Duration) {
+        let before = self.timer.quarter();
+        self.timer.set_initial(timeout);
+        self.acknowledgements.change_delay(before, self.timer.quarter());
+    }
+
+    /// Changes the longest datagram to send.
+    pub(crate) fn set_max_datagram(&mut self, len: usize) {
+        self.max_datagram = len.max(SHORTEST_DATAGRAM);
+    }
+
+    /// Protects early data, to be sent with the ClientHello; returns how many bytes were taken.
+    pub(crate) fn add_early_data(&mut self, data: &[u8]) -> usize {
+        let most = self.max_data().min(self.early_data_left);
+        if data.is_empty() || data.len() > most {
+            return 0;
+        }
+        let mut record = Vec::new();
+        let room = (self.max_datagram, RecordEnd::Delimited);
+        let typ = ContentType::APPLICATION_DATA;
+        if !self.outgoing.record(typ, EARLY_DATA_EPOCH, room, &mut record, |out| {
+            out.extend_from_slice(data);
+        }) {
+            return 0;
+        }
+        self.early_data_left -= data.len();
+        self.unsent_early.push(record);
+        data.len()
+    }
+
+    /// Appends a datagram with data.
+    pub(crate) fn write_data(&mut self, data: &[u8], out: &mut Vec<u8>) {
+        let (epoch, typ) = (self.outgoing.newest(), ContentType::APPLICATION_DATA);
+        let end = if self.delimits_data { RecordEnd::Delimited } else { RecordEnd::OfDatagram };
+        let room = (self.max_datagram, end);
+        self.outgoing.record(typ, epoch, room, out, |out| out.extend_from_slice(data));
+    }
+
+    /// Returns the most data in one datagram, in bytes.
+    pub(crate) fn max_data(&self) -> usize {
+        self.outgoing.most_content(self.outgoing.newest(), self.max_datagram)
+    }
+
+    /// Sends an alert with the next datagram; nothing follows it but what is under way.
+    pub(crate) fn send_alert(&mut self, alert: AlertDescription) {
+        self.alert = Some(alert);
+    }
+
+    /// Ends the association: drops keys, messages and what is kept of the peer's. An alert may still be sent.
+    pub(crate) fn end(&mut self) {
+        self.incoming.close();
+        self.fragments.clear();
+        self.flight.give_up();
+        self.acknowledgements.clear();
+        self.timer.stop();
+        self.unsent_early.clear();
+        self.early_data = EarlyRecords::default();
+        self.next_keys = None;
+        if self.alert.is_none() {
+            self.outgoing.close();
+        }
+    }
+
+    /// Drops the keys that can be derived again, and all unused memory; returns whether the association sleeps: not while
+    /// messages or ACKs are under way.
+    pub(crate) fn sleep(&mut self) -> bool {
+        let is_idle = self.is_complete
+            && self.flight.is_empty()
+            && self.next_keys.is_none()
+            && self.alert.is_none()
+            && !self.fragments.has_parts()
+            && self.acknowledgements.deadline().is_none();
+        if is_idle {
+            self.incoming.sleep();
+            self.outgoing.sleep();
+            self.fragments.clear();
+            self.flight.give_up();
+            self.acknowledgements.clear();
+            self.unsent_early = Vec::new();
+            self.early_data = EarlyRecords::default();
+        }
+        is_idle
+    }
+
+    /// Derives dropped keys again; `secret` returns the traffic secret of a direction.
+    pub(crate) fn wake<'s>(&mut self, secret: impl Fn(Direction) -> Option<TrafficSecret<'s>>) {
+        if let Some((suite, secret)) = self.incoming.sleeping().zip(secret(Direction::Read)) {
+            self.incoming.wake(Protection::new(suite, secret));
+        }
+        if let Some((suite, secret)) = self.outgoing.sleeping().zip(secret(Direction::Write)) {
+            self.outgoing.wake(Protection::new(suite, secret));
+        }
+    }
+
+    /// Returns whether there are keys to read with, so that what comes without protection is no one's in particular.
+    pub(crate) fn has_read_keys(&self) -> bool {
+        self.message_epoch > 0
+    }
+
+    /// Returns whether there are keys for data.
+    pub(crate) fn has_application_keys(&self) -> bool {
+        self.outgoing.newest() >= APPLICATION_EPOCH
+    }
+
+    /// Returns whether early data may be sent.
+    pub(crate) fn is_in_early_data(&self) -> bool {
+        self.outgoing.newest() == EARLY_DATA_EPOCH
+    }
+}
+
+/// The shortest datagram that is sent, in bytes: for links such as IEEE 802.15.4's.
+const SHORTEST_DATAGRAM: usize = 96;
+
+/// How long late records may open under keys that were replaced.
+const LATE_RECORDS: Duration = Duration::from_secs(10);
+
+/// Twice the maximum segment lifetime (RFC 9293 §3.4.2), for which a server acknowledges the client's last flight again.
+const LATE_FLIGHTS: Duration = Duration::from_secs(240);
+
+const NO_MESSAGES_LEFT: Error = Error::TooEarly("the association has used up its message numbers");

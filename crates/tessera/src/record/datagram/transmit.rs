@@ -1,0 +1,164 @@
+//! What goes out: ACKs, flights and their retransmission, early data, alerts.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::outgoing::RecordEnd;
+use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
+use super::{Datagrams, SHORTEST_DATAGRAM};
+use crate::error::Error;
+use crate::wire::{AlertDescription, ContentType};
+
+impl Datagrams {
+    /// Returns when [`expire`](Self::expire) or [`transmit`](Self::transmit) must be called.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        let timer = self.timer.deadline();
+        let due = self.acknowledgements.deadline().filter(|_| self.may_acknowledge());
+        [timer, due].into_iter().flatten().min()
+    }
+
+    /// Sends the flight again if its time is over.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`]: the peer answers nothing in the handshake, or a server neither acknowledges its end nor sends
+    /// anything under the keys after it.
+    pub(crate) fn expire(&mut self, now: Duration) -> Result<(), Error> {
+        let Some(in_a_row) = self.timer.expire(now) else { return Ok(()) };
+        if in_a_row > MAX_RETRANSMISSIONS {
+            let is_heard = self.incoming.newest_record().0 >= APPLICATION_EPOCH;
+            if !self.is_complete || self.flight.is_in(HANDSHAKE_EPOCH) && !is_heard {
+                return Err(Error::TimedOut);
+            }
+            // The peer is gone, or doesn't want the messages; data may still pass.
+            self.flight.give_up();
+            return Ok(());
+        }
+        if in_a_row >= SMALLER_AFTER {
+            // §4.4: perhaps the datagrams are too long for the path.
+            self.max_datagram = (self.max_datagram / 2).max(SHORTEST_DATAGRAM);
+        }
+        self.was_hurried &= in_a_row == 0;
+        self.acknowledgements.withdraw_empty();
+        self.burst_left = self.max_burst;
+        // The rest of a long flight before its beginning again.
+        if !self.flight.has_unsent() {
+            self.flight.send_again();
+        }
+        Ok(())
+    }
+
+    /// Returns whether something is to be sent now.
+    pub(crate) fn has_output(&self, now: Duration) -> bool {
+        let acknowledges = self.acknowledgements.deadline().is_some_and(|due| due <= now);
+        acknowledges && self.may_acknowledge()
+            || self.burst_left > 0 && self.flight.has_unsent()
+            || self.alert.is_some()
+            || !self.unsent_early.is_empty()
+    }
+
+    /// Appends the next datagram to send, of at most `room` bytes; returns whether there is one.
+    pub(crate) fn transmit(&mut self, room: usize, now: Duration, out: &mut Vec<u8>) -> bool {
+        let max_datagram = self.max_datagram;
+        self.max_datagram = max_datagram.min(room);
+        let has_sent = self.transmit_one(now, out);
+        self.max_datagram = max_datagram;
+        has_sent
+    }
+
+    fn transmit_one(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        self.transmit_ack(now, out);
+        let mut has_sent = false;
+        while self.burst_left > 0 && self.transmit_messages(start, now, out) {
+            self.burst_left -= 1;
+            has_sent = true;
+        }
+        let fits = |record: &Vec<u8>| out.len() - start + record.len() <= self.max_datagram;
+        if !self.flight.has_unsent() && self.unsent_early.first().is_some_and(fits) {
+            out.extend(self.unsent_early.remove(0));
+        }
+        if !self.flight.has_unsent()
+            && let Some(alert) = self.alert
+        {
+            self.transmit_alert(alert, start, out);
+        }
+        if has_sent && (!self.flight.has_unsent() || self.burst_left == 0) {
+            self.timer.start(now);
+            if self.flight.has_unsent() {
+                // A long flight goes on before its answer is due: a ClientHello has none, and no ACK, before it is whole.
+                self.timer.hurry(now + self.timer.quarter());
+            }
+        }
+        out.len() > start
+    }
+
+    fn transmit_ack(&mut self, now: Duration, out: &mut Vec<u8>) {
+        let is_due = self.acknowledgements.deadline().is_some_and(|due| due <= now);
+        if !is_due || !self.may_acknowledge() {
+            return;
+        }
+        let epoch = self.control_epoch();
+        let room = (self.max_datagram, RecordEnd::Delimited);
+        let most = self.outgoing.most_content(epoch, self.max_datagram);
+        let acks = &mut self.acknowledgements;
+        self.outgoing.record(ContentType::ACK, epoch, room, out, |out| {
+            acks.write(epoch, most, out);
+        });
+    }
+
+    /// Appends a record of messages; returns whether anything fitted.
+    fn transmit_messages(&mut self, start: usize, now: Duration, out: &mut Vec<u8>) -> bool {
+        let Some(epoch) = self.flight.unsent_epoch() else { return false };
+        let before = out.len();
+        let room = self.max_datagram.saturating_sub(before - start);
+        let most = self.outgoing.most_content(epoch, room);
+        let number = self.outgoing.next_number(epoch);
+        let flight = &mut self.flight;
+        let place = (room, RecordEnd::Delimited);
+        self.outgoing.record(ContentType::HANDSHAKE, epoch, place, out, |out| {
+            flight.write_record(number, most, now, out);
+        });
+        out.len() > before
+    }
+
+    fn transmit_alert(&mut self, alert: AlertDescription, start: usize, out: &mut Vec<u8>) {
+        const WARNING: u8 = 1;
+        const FATAL: u8 = 2;
+        let is_warning =
+            matches!(alert, AlertDescription::CLOSE_NOTIFY | AlertDescription::USER_CANCELED);
+        let level = if is_warning { WARNING } else { FATAL };
+        let epoch = self.control_epoch();
+        let room = self.max_datagram.saturating_sub(out.len() - start);
+        if self.outgoing.most_content(epoch, room) < 2 {
+            return;
+        }
+        let place = (room, RecordEnd::Delimited);
+        self.outgoing.record(ContentType::ALERT, epoch, place, out, |out| {
+            out.extend_from_slice(&[level, alert.0]);
+        });
+        self.alert = None;
+        // §5.10: nothing follows.
+        self.is_closed = true;
+        self.flight.give_up();
+        self.timer.stop();
+        self.outgoing.close();
+    }
+
+    fn may_acknowledge(&self) -> bool {
+        self.is_agreed() && !self.is_closed
+    }
+
+    /// Returns the epoch of ACKs and alerts: the newest, but not that of early data (§7).
+    fn control_epoch(&self) -> u64 {
+        match self.outgoing.newest() {
+            EARLY_DATA_EPOCH => 0,
+            newest => newest,
+        }
+    }
+}
+
+/// How many timeouts in a row make datagrams shorter.
+const SMALLER_AFTER: u32 = 2;
+
+/// How often a flight is sent again.
+const MAX_RETRANSMISSIONS: u32 = 12;

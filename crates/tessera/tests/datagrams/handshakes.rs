@@ -1,0 +1,123 @@
+//! Handshakes without loss.
+
+use tessera::Role;
+use tessera::wire::NamedGroup;
+use tessera::{AssociationOptions, EarlyDataStatus};
+use tessera_harness::{EARLY_DATA, Mode, Pair, at, lossless, to};
+
+use crate::world::{DELAY, is_connected, scene, session, start, start_with};
+
+#[test]
+fn every_way_to_connect_works() {
+    for mode in Mode::ALL {
+        for max_datagram in [1200, 300, 96] {
+            let scene = scene(mode);
+            let options = AssociationOptions { max_datagram, ..AssociationOptions::default() };
+            let mut pair = start(&scene, options, lossless(DELAY));
+            pair.run();
+            let what = format!("{mode:?}, {max_datagram} bytes");
+            is_connected(&mut pair, &what);
+            let longest = pair.sent.iter().flatten().map(Vec::len).max();
+            assert!(longest.is_some_and(|len| len <= max_datagram), "{what}: {longest:?}");
+            assert_eq!(pair.client.facts().psk.is_some(), mode.resumes(), "{what}");
+            assert_eq!(pair.client.facts().psk, pair.server.facts().psk, "{what}");
+            if pair.client.facts().early_data != EarlyDataStatus::NotOffered {
+                assert_eq!(pair.to_server.early_data, EARLY_DATA, "{what}");
+                assert_eq!(pair.to_client.early_data_accepted, Some(true), "{what}");
+            }
+            assert!(!pair.to_client.sessions.is_empty(), "{what}");
+        }
+    }
+}
+
+/// RFC 9147 §5.7: a flight each way, and the ACK.
+#[test]
+fn a_handshake_takes_as_many_round_trips_as_flights_and_its_hello_one_datagram() {
+    for mode in Mode::ALL {
+        let mut pair = start(&scene(mode), AssociationOptions::default(), lossless(DELAY));
+        while !(pair.to_client.complete && pair.to_server.complete) {
+            pair.pass(DELAY / 4);
+        }
+        // The server is complete half a round trip after the client.
+        // A stranger's hybrid share is asked for.
+        let trips = if mode.resumes() { 3 } else { 5 };
+        assert_eq!(pair.elapsed, DELAY * trips, "{mode:?}");
+        assert!(pair.sent[Role::Client as usize].iter().all(|datagram| datagram.len() <= 1200));
+        let before_answer = pair.sent[Role::Client as usize].len();
+        assert!(before_answer <= 4, "{mode:?}: {before_answer} datagrams");
+        assert_eq!(pair.client.dropped(), Default::default(), "{mode:?}");
+        assert_eq!(pair.server.dropped(), Default::default(), "{mode:?}");
+    }
+}
+
+#[test]
+fn early_data_shares_the_datagram_of_its_hello() {
+    for mode in [Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
+        // Hybrid shares and keys need two.
+        let mut scene = scene(mode);
+        scene.client.groups = vec![NamedGroup::X25519];
+        scene.server.groups = vec![NamedGroup::X25519];
+        if let Some(guard) = &mut scene.server.policy.early_data.forward_secret
+            && mode != Mode::FsPsk
+        {
+            guard.kinds = vec![NamedGroup::X25519];
+        }
+        let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
+        pair.transmit();
+        assert_eq!(pair.sent[Role::Client as usize].len(), 1, "{mode:?}");
+        pair.pass(DELAY);
+        assert_eq!(pair.to_server.early_data, EARLY_DATA, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_session_resumes_over_its_own_carrier_alone() {
+    let scene = scene(Mode::PskDhe);
+    let of_datagrams = session(&scene);
+    assert!(of_datagrams.is_some());
+    let of_stream = scene.session();
+    let mut over_stream =
+        Pair::start(&scene.client, &scene.server, to(of_datagrams), at(0)).expect("starts");
+    over_stream.run();
+    assert!(over_stream.to_client.complete && over_stream.client.facts().psk.is_none());
+    let options = AssociationOptions::default();
+    let mut over_datagrams = start_with(&scene, of_stream, options, lossless(DELAY));
+    over_datagrams.run();
+    assert!(over_datagrams.to_client.complete && over_datagrams.client.facts().psk.is_none());
+}
+
+#[test]
+fn a_closed_association_reports_its_end_and_nothing_after_it() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    pair.client.close();
+    pair.pass(DELAY * 2);
+    assert!(pair.to_server.closed && pair.to_server.error.is_none());
+    assert!(pair.write(Role::Client, b"late").is_err());
+    // The other direction stays open.
+    pair.write(Role::Server, b"still here").expect("writes");
+    pair.pass(DELAY * 2);
+    assert_eq!(pair.to_client.data, b"still here");
+    pair.server.close();
+    pair.pass(DELAY * 2);
+    assert!(pair.to_client.closed);
+    let mut out = [0; 32];
+    assert!(pair.client.export_keying_material(b"EXPORTER-test", b"", &mut out).is_err());
+}
+
+#[test]
+fn data_of_any_length_that_fits_passes_and_none_that_does_not() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    let most = pair.client.max_data();
+    for len in [1, 2, most - 1, most] {
+        let data = vec![len as u8; len];
+        pair.to_server.data.clear();
+        pair.write(Role::Client, &data).expect("fits");
+        pair.pass(DELAY);
+        assert_eq!(pair.to_server.data, data, "{len}");
+    }
+    assert!(pair.write(Role::Client, &vec![0; most + 1]).is_err());
+    let longest = pair.sent[Role::Client as usize].iter().map(Vec::len).max();
+    assert!(longest.is_some_and(|len| len <= 1200), "{longest:?}");
+}

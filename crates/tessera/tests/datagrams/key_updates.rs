@@ -1,0 +1,118 @@
+//! KeyUpdate (RFC 9147 §8).
+
+use std::time::Duration;
+
+use tessera::Role;
+use tessera::{AssociationOptions, Error};
+use tessera_harness::{DatagramPair, Link, Mode, lossless};
+
+use crate::world::{DELAY, Numbers, is_connected, scene, start};
+
+/// A trip each way, and a quarter of the timeout.
+const ACKNOWLEDGED: Duration = Duration::from_millis(300);
+
+fn connected() -> DatagramPair {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    pair
+}
+
+#[test]
+fn new_keys_are_used_once_the_peer_has_acknowledged_the_message() {
+    let mut pair = connected();
+    let epoch = |datagram: &[u8]| datagram[0] & 3;
+    pair.client.update_keys(false).expect("possible");
+    // Another must wait.
+    assert!(matches!(pair.client.update_keys(false), Err(Error::TooEarly(_))));
+    pair.transmit();
+    pair.write(Role::Client, b"under the old keys").expect("writes");
+    assert_eq!(epoch(pair.sent[Role::Client as usize].last().expect("sent")), 3);
+    pair.pass(ACKNOWLEDGED);
+    pair.write(Role::Client, b"under the new keys").expect("writes");
+    assert_eq!(epoch(pair.sent[Role::Client as usize].last().expect("sent")), 0);
+    pair.client.update_keys(false).expect("possible again");
+    pair.pass(ACKNOWLEDGED);
+    assert_eq!(pair.to_server.data, b"under the old keysunder the new keys");
+    is_connected(&mut pair, "after updates");
+}
+
+#[test]
+fn an_update_that_was_asked_for_comes_with_the_next_data() {
+    let mut pair = connected();
+    pair.client.update_keys(true).expect("possible");
+    pair.pass(ACKNOWLEDGED);
+    let count = pair.sent[Role::Server as usize].len();
+    pair.write(Role::Server, b"data").expect("writes");
+    pair.pass(ACKNOWLEDGED);
+    let sent = &pair.sent[Role::Server as usize][count..];
+    assert!(sent.len() >= 2, "the data and a KeyUpdate");
+    pair.write(Role::Server, b"data").expect("writes");
+    let last = pair.sent[Role::Server as usize].last().expect("sent");
+    assert_eq!(last[0] & 3, 0, "epoch 4");
+    pair.pass(DELAY);
+    is_connected(&mut pair, "after both updates");
+}
+
+/// A lost KeyUpdate, a lost ACK, and data of both epochs in any order.
+#[test]
+fn updates_survive_loss_and_reordering() {
+    for seed in 0..50 {
+        let mut pair = connected();
+        let mut numbers = Numbers(seed);
+        let link: Link = Box::new(move |_, _, _| match numbers.next() % 4 {
+            0 => Vec::new(),
+            1 => vec![DELAY * 5],
+            2 => vec![DELAY, DELAY * 2],
+            _ => vec![DELAY],
+        });
+        pair.link = link;
+        for round in 0..40 {
+            let (side, request) =
+                (if round % 3 == 0 { Role::Server } else { Role::Client }, round % 5 == 0);
+            let updated = match side {
+                Role::Client => pair.client.update_keys(request),
+                Role::Server => pair.server.update_keys(request),
+            };
+            assert!(matches!(updated, Ok(()) | Err(Error::TooEarly(_))), "{updated:?}");
+            pair.write(side, b"data").expect("writes");
+            pair.pass(DELAY * 10);
+        }
+        pair.link = lossless(DELAY);
+        pair.pass(Duration::from_secs(300));
+        is_connected(&mut pair, &format!("seed {seed}"));
+    }
+}
+
+/// The epochs of both directions differ then, and with them those of an ACK and of what it names.
+#[test]
+fn one_side_alone_may_change_its_keys_again_and_again() {
+    for side in [Role::Client, Role::Server] {
+        let mut pair = connected();
+        for round in 0..10 {
+            match side {
+                Role::Client => pair.client.update_keys(false),
+                Role::Server => pair.server.update_keys(false),
+            }
+            .unwrap_or_else(|error| panic!("{side:?}, round {round}: {error}"));
+            pair.pass(ACKNOWLEDGED);
+            pair.write(side, b"x").expect("writes");
+            pair.pass(DELAY);
+        }
+        is_connected(&mut pair, &format!("{side:?}"));
+    }
+}
+
+/// More updates than epochs have bits: the number wraps on the wire only.
+#[test]
+fn a_hundred_updates_in_both_directions_work() {
+    let mut pair = connected();
+    for _ in 0..100 {
+        pair.client.update_keys(false).expect("possible");
+        pair.server.update_keys(false).expect("possible");
+        pair.pass(ACKNOWLEDGED);
+        pair.write(Role::Client, b"x").expect("writes");
+        pair.write(Role::Server, b"x").expect("writes");
+        pair.pass(ACKNOWLEDGED);
+    }
+    assert_eq!((pair.to_client.data.len(), pair.to_server.data.len()), (100, 100));
+}

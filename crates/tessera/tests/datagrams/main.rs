@@ -1,0 +1,10 @@
+//! DTLS 1.3 (RFC 9147): both ends over a link that loses, doubles, delays and forges datagrams, in virtual time.
+
+mod connection_ids;
+mod early_data;
+mod forged;
+mod handshakes;
+mod key_updates;
+mod losses;
+mod sleep;
+mod world;

@@ -1,0 +1,100 @@
+//! Scenes over datagrams.
+
+use std::time::Duration;
+
+use tessera::resume::ClientSession;
+use tessera::{AssociationOptions, ConnectionId, Destination};
+use tessera_harness::{DatagramPair, EARLY_DATA, Link, Mode, Scene, at, lossless, to};
+use tessera_null_provider::provider;
+
+pub const DELAY: Duration = Duration::from_millis(20);
+
+/// Returns the scene of a mode.
+pub fn scene(mode: Mode) -> Scene {
+    Scene::new(provider(), mode)
+}
+
+/// Starts both ends with a session of an earlier association if the mode needs one, and with early data if it can be
+/// sent.
+pub fn start(scene: &Scene, options: AssociationOptions, link: Link) -> DatagramPair {
+    let session = scene.mode.resumes().then(|| session(scene)).flatten();
+    start_with(scene, session, options, link)
+}
+
+/// Starts both ends with this session.
+pub fn start_with(
+    scene: &Scene,
+    session: Option<ClientSession>,
+    options: AssociationOptions,
+    link: Link,
+) -> DatagramPair {
+    let mut pair = begin(scene, to(session), [options.clone(), options], link);
+    if pair.client.early_data_room() >= EARLY_DATA.len() {
+        assert_eq!(pair.client.write_early_data(EARLY_DATA), Ok(true), "it fits");
+    }
+    pair
+}
+
+/// Starts both ends to a destination.
+pub fn begin(
+    scene: &Scene,
+    destination: Destination,
+    options: [AssociationOptions; 2],
+    link: Link,
+) -> DatagramPair {
+    let pair =
+        DatagramPair::start(&scene.client, &scene.server, destination, options, (at(0), link));
+    pair.expect("starts")
+}
+
+/// Returns a session of a full handshake.
+pub fn session(scene: &Scene) -> Option<ClientSession> {
+    let options = [AssociationOptions::default(), AssociationOptions::default()];
+    let mut pair = begin(scene, to(None), options, lossless(DELAY));
+    pair.run();
+    pair.to_client.sessions.pop()
+}
+
+/// Returns options with a connection ID of these bytes.
+pub fn with_id(id: &[u8]) -> AssociationOptions {
+    AssociationOptions { connection_id: ConnectionId::new(id), ..AssociationOptions::default() }
+}
+
+/// Checks that both ends completed, agree on their secrets, and carry data both ways.
+#[track_caller]
+pub fn is_connected(pair: &mut DatagramPair, what: &str) {
+    use tessera::Role::{Client, Server};
+    assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{what}");
+    assert!(pair.to_client.complete && pair.to_server.complete, "{what}");
+    let mut exported = [[0; 32]; 2];
+    let label = b"EXPORTER-test";
+    pair.client.export_keying_material(label, b"", &mut exported[0]).expect("complete");
+    pair.server.export_keying_material(label, b"", &mut exported[1]).expect("complete");
+    assert_eq!(exported[0], exported[1], "{what}");
+    pair.link = lossless(DELAY);
+    pair.to_client.data.clear();
+    pair.to_server.data.clear();
+    pair.write(Client, b"from the client").expect("writes");
+    pair.write(Server, b"from the server").expect("writes");
+    pair.pass(DELAY * 4);
+    assert_eq!(pair.to_server.data, b"from the client", "{what}");
+    assert_eq!(pair.to_client.data, b"from the server", "{what}");
+}
+
+/// A generator of numbers from a seed (splitmix64), so that a failure can be repeated.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// Returns whether something happens that does in `percent` of all cases.
+    pub fn happens(&mut self, percent: u64) -> bool {
+        self.next() % 100 < percent
+    }
+}
