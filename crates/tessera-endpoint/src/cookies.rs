@@ -1,0 +1,67 @@
+//! Cookies: all that a server would have to remember of a stranger, sealed and sent back by him (RFC 9147 §5.1).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::face::{DATAGRAM, HandshakeMessage, RetryState};
+use tessera::handshake::Checked;
+use tessera::resume::TicketKeys;
+use tessera::{Error, ServerConfig};
+
+use crate::path::Path;
+
+/// Makes cookies and opens them.
+pub(crate) struct Cookies {
+    keys: Arc<dyn TicketKeys>,
+    lifetime: Duration,
+}
+
+impl Cookies {
+    pub(crate) fn new(keys: Arc<dyn TicketKeys>, lifetime: Duration) -> Self {
+        Self { keys, lifetime }
+    }
+
+    /// Returns the HelloRetryRequest for a first ClientHello.
+    pub(crate) fn request(
+        &self,
+        config: &Checked<ServerConfig>,
+        path: &Path,
+        hello: HandshakeMessage<'_>,
+        unix: Duration,
+    ) -> Result<Vec<u8>, Error> {
+        RetryState::request(config, &DATAGRAM, hello, |state| {
+            let mut contents = unix.as_secs().to_be_bytes().to_vec();
+            contents.extend_from_slice(state);
+            // Without a key there is no cookie, and the empty one is refused.
+            self.keys.seal_for(&purpose(path), &contents, unix).unwrap_or_default()
+        })
+    }
+
+    /// Returns the state in the cookie of a ClientHello; `None` if it has no cookie.
+    pub(crate) fn open(
+        &self,
+        config: &Checked<ServerConfig>,
+        path: &Path,
+        hello: HandshakeMessage<'_>,
+        unix: Duration,
+    ) -> Result<Option<RetryState>, Error> {
+        RetryState::of_cookie(config, &DATAGRAM, hello, |cookie| {
+            let contents = self.keys.open_for(&purpose(path), cookie, unix)?;
+            let (made, state) = contents.split_first_chunk()?;
+            let age = unix.as_secs().checked_sub(u64::from_be_bytes(*made))?;
+            (age <= self.lifetime.as_secs()).then(|| state.to_vec())
+        })
+    }
+}
+
+/// Returns the purpose for which a cookie is sealed: this address, and nothing that isn't a cookie.
+fn purpose(path: &Path) -> Vec<u8> {
+    let mut purpose = b"dtls cookie 1".to_vec();
+    match path.remote.ip().to_canonical() {
+        IpAddr::V4(address) => purpose.extend_from_slice(&address.octets()),
+        IpAddr::V6(address) => purpose.extend_from_slice(&address.octets()),
+    }
+    purpose.extend_from_slice(&path.remote.port().to_be_bytes());
+    purpose
+}

@@ -1,0 +1,27 @@
+//! What became of datagrams.
+
+/// Datagrams without an association, by what became of them, since the beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EndpointCounts {
+    /// A ClientHello was answered with a HelloRetryRequest.
+    pub cookies_sent: u64,
+    /// A ClientHello had a cookie that was made here, for its address, and in time.
+    pub cookies_opened: u64,
+    /// Its cookie was another.
+    pub cookies_refused: u64,
+    /// A ClientHello could not be answered.
+    pub refused_hellos: u64,
+    /// A part of a ClientHello was kept.
+    pub kept_parts: u64,
+    /// A part found no room.
+    pub dropped_parts: u64,
+    /// A limit of associations was reached.
+    pub full: u64,
+    /// A record of no association that is known here.
+    pub unknown: u64,
+    /// Not DTLS 1.3.
+    pub foreign: u64,
+    /// Associations moved to another address.
+    pub moved: u64,
+}

@@ -1,0 +1,48 @@
+//! The server's end of a UDP socket: all its DTLS 1.3 associations (RFC 9147) in one object, sans-IO.
+//!
+//! ```text
+//!   datagram, its path ──► route() ──► Association(id) ──► read() ──► events, data
+//!                             ├──► Answered: a HelloRetryRequest with a cookie
+//!                             ├──► Foreign: not DTLS 1.3, for another program
+//!                             └──► Dropped, counted by reason
+//!   datagrams, their paths ◄── transmit()
+//!   deadline() ──► handle_timeouts()
+//! ```
+//!
+//! `examples/echo.rs` is a whole server over a blocking socket, and a client of it.
+//!
+//! # Who gets state
+//!
+//! | a ClientHello | costs | leaves |
+//! |---|---|---|
+//! | of a stranger | two hashes and a seal | nothing: a HelloRetryRequest carries all in its cookie |
+//! | with a cookie of this address | opening it | an association |
+//! | with a ticket that opens and a binder that is right | a key exchange | an association that sends at most three times what came |
+//! | with a ticket that doesn't, or with early data for a key that is gone | opening it | nothing |
+//! | in parts | copying them | a place in a bounded pool for ten seconds |
+//!
+//! Above [`EndpointOptions::max_unproved`] associations without a proved address every ClientHello needs a cookie.
+//!
+//! # Moves
+//!
+//! A record that opens and is the newest of its association moves it to the address from which the record came
+//! (RFC 9146 §6). Such an address is unproved until the peer answers from there, and gets at most three times what it
+//! sends.
+#![forbid(unsafe_code)]
+
+mod budget;
+mod cookies;
+mod counts;
+mod endpoint;
+mod foreign;
+mod hello_pool;
+mod options;
+mod path;
+mod routes;
+mod timers;
+
+pub use counts::EndpointCounts;
+pub use endpoint::{AssociationId, Endpoint, Route};
+pub use foreign::Foreign;
+pub use options::EndpointOptions;
+pub use path::Path;
