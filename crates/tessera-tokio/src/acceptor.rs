@@ -76,6 +76,16 @@ impl Acceptor {
         self
     }
 
+    /// Returns the configuration, as it is replaced.
+    pub(crate) fn current(&self) -> &Current<ServerConfig> {
+        &self.config
+    }
+
+    /// Returns what answers questions.
+    pub(crate) fn answers(&self) -> &Arc<dyn Answers> {
+        &self.answers
+    }
+
     /// Accepts a client; ready when the handshake is complete. Early data is the first thing read from the
     /// stream.
     pub async fn accept<IO: AsyncRead + AsyncWrite + Unpin>(

@@ -6,7 +6,9 @@ use tessera::handshake::{
     Checked, ClientHandshake, ClientQuestion, Handshake, OpenQuestion, Question, ServerHandshake,
     ServerQuestion,
 };
-use tessera::{ClientConfig, Connection, Error, Output, ServerConfig, ServerConnection, Time};
+use tessera::{
+    Association, ClientConfig, Connection, Error, Output, ServerConfig, ServerConnection, Time,
+};
 
 use crate::answers::{Answer, Answers};
 use crate::current::Continuity;
@@ -27,9 +29,16 @@ pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
     fn ask(question: Self::Question, answers: &dyn Answers) -> Answer<AnswerCallback<Self>>;
 }
 
-/// Passes an answer to the connection that asked.
-pub type AnswerCallback<S> =
-    Box<dyn FnOnce(&mut Connection<S>, Time, &mut Output) -> Result<(), Error> + Send>;
+/// Passes an answer to the face that asked.
+pub type AnswerCallback<S> = Box<dyn FnOnce(Face<'_, S>, Time) -> Result<(), Error> + Send>;
+
+/// A face of the engine, which asks and gets the answer.
+pub enum Face<'f, S: AsyncHandshake> {
+    /// Over a stream.
+    Stream(&'f mut Connection<S>, &'f mut Output),
+    /// Over datagrams.
+    Datagrams(&'f mut Association<S>),
+}
 
 /// Maps each question to its method of [`Answers`].
 macro_rules! asks {
@@ -85,10 +94,10 @@ where
     let answer = ask(question);
     Box::pin(async move {
         let answer = answer.await;
-        let give: AnswerCallback<S> =
-            Box::new(move |connection: &mut Connection<S>, now, output| {
-                connection.answer(token, answer, now, output)
-            });
+        let give: AnswerCallback<S> = Box::new(move |face: Face<'_, S>, now| match face {
+            Face::Stream(connection, output) => connection.answer(token, answer, now, output),
+            Face::Datagrams(association) => association.answer(token, answer, now),
+        });
         give
     })
 }

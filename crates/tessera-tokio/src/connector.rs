@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use crate::answers::{Answers, NoAnswers};
 use crate::clock::MachineClock;
-use crate::current::Current;
+use crate::current::{Current, InitialConfig};
 use crate::early_data::EarlyData;
 use crate::error::wrap;
 use crate::first_flight::FirstFlight;
@@ -220,7 +220,7 @@ impl Connector {
     }
 
     /// Adds a session from the store to the destination, unless it already has one.
-    async fn with_session(&self, mut destination: Destination) -> Destination {
+    pub(crate) async fn with_session(&self, mut destination: Destination) -> Destination {
         if let (Some(store), None) = (&self.sessions, &destination.session) {
             let server_name = destination.server_name.clone();
             destination.session = if store.blocks() {
@@ -240,20 +240,38 @@ impl Connector {
     /// Starts a connection with the session of the destination, if it has one; the store is not used.
     pub fn start_afresh<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        mut destination: Destination,
+        destination: Destination,
         io: IO,
     ) -> io::Result<ClientStream<IO>> {
-        destination.clock.get_or_insert_with(|| self.clock.clone());
-        let session_writer = SessionWriter::new(self.sessions.clone(), &destination.server_name);
-        let (config, begun) = self.config.begin();
+        let Preparation { config, begun, answers, session_writer, destination, .. } =
+            self.prepare(destination);
         let machine = Machine::new(
             begun,
             |now, output| ClientConnection::start(config, destination, now, output),
-            self.answers.clone(),
+            answers,
             session_writer,
         );
         Ok(ClientStream::new(io, machine.map_err(wrap)?))
     }
+
+    /// Returns what a connection starts with.
+    pub(crate) fn prepare(&self, mut destination: Destination) -> Preparation {
+        destination.clock.get_or_insert_with(|| self.clock.clone());
+        let session_writer = SessionWriter::new(self.sessions.clone(), &destination.server_name);
+        let (config, begun) = self.config.begin();
+        let (current, answers) = (self.config.clone(), self.answers.clone());
+        Preparation { config, begun, current, answers, session_writer, destination }
+    }
+}
+
+/// What a client's connection starts with.
+pub(crate) struct Preparation {
+    pub(crate) config: Checked<ClientConfig>,
+    pub(crate) begun: InitialConfig<ClientConfig>,
+    pub(crate) current: Current<ClientConfig>,
+    pub(crate) answers: Arc<dyn Answers>,
+    pub(crate) session_writer: SessionWriter,
+    pub(crate) destination: Destination,
 }
 
 /// Takes the newest session that may be offered. Sessions that began under withdrawn trust are dropped.

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tessera::auth::PeerRejected;
 use tessera::handshake::{Checked, Facts, Foundation};
+use tessera::wire::AlertDescription;
 use tessera::{ClientConfig, ServerConfig};
 
 /// The configuration that new connections use, shared by all clones. The lock is held only while a pointer is
@@ -102,6 +104,14 @@ impl<C: Continuity> InitialConfig<C> {
                 foundation.as_deref().is_some_and(|foundation| !upholds(foundation))
             }
         }
+    }
+}
+
+/// Returns why a handshake ends whose basis is withdrawn.
+pub(crate) fn withdrawn() -> PeerRejected {
+    PeerRejected {
+        alert: AlertDescription::ACCESS_DENIED,
+        reason: "trust in it was withdrawn during the handshake".into(),
     }
 }
 

@@ -13,6 +13,8 @@
 //! - [`SessionStore`]s keep a client's sessions for its next connections: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
 //! - [`fast_open`] sends and receives first flights in TCP's SYN (RFC 7413). Off by default.
+//! - [`DatagramConnector`] and [`DatagramListener`] do the same over UDP: DTLS 1.3, whose connections survive a change of
+//!   the client's address.
 //! - [`Answers`] answers what a configuration leaves for later.
 //! - The feature `http` adds the module `http`: early data in HTTP (RFC 8470).
 //!
@@ -112,7 +114,7 @@
 //!
 //! No future owns state, so that dropping one loses nothing. `machine` is the connection with its buffers and never
 //! waits, `socket` holds bytes and wakers, and `driver` is one loop for both roles. `server/` is the accept loop with its
-//! limits; it deals with TLS only when a handshake is over.
+//! limits; it deals with TLS only when a handshake is over. `datagram/` has one task and one lock for each UDP socket.
 //!
 //! [`AsyncRead`]: tokio::io::AsyncRead
 //! [`AsyncWrite`]: tokio::io::AsyncWrite
@@ -126,6 +128,7 @@ pub mod axum;
 mod clock;
 mod connector;
 mod current;
+mod datagram;
 mod driver;
 mod early_data;
 mod early_data_buffer;
@@ -154,6 +157,10 @@ pub use acceptor::Acceptor;
 pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
+pub use datagram::{
+    ClientDatagramConnection, DatagramConnection, DatagramConnector, DatagramHandshake,
+    DatagramListener, ReceivedDatagram, ServerDatagramConnection,
+};
 pub use early_data::{EarlyData, EarlyDataOutcome};
 pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
@@ -163,6 +170,7 @@ pub use server::{
 };
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
+pub use tessera_endpoint::{EndpointCounts, EndpointOptions};
 pub use tracked::{StreamUse, TrackedStream, Tracker};
 #[cfg(feature = "system-trust")]
 pub use trust::system_verifier;

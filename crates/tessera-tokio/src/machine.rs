@@ -1,16 +1,15 @@
 //! A connection with its buffers: everything that doesn't wait.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use tessera::auth::PeerRejected;
-use tessera::wire::AlertDescription;
 use tessera::{Connection, Error, Event, Output, ReadEvent, Role, Time};
 use tokio::time::Instant;
 
 use crate::answers::{Answer, Answers};
-use crate::async_handshake::{AnswerCallback, AsyncHandshake};
-use crate::current::InitialConfig;
+use crate::async_handshake::{AnswerCallback, AsyncHandshake, Face};
+use crate::clock::since;
+use crate::current::{InitialConfig, withdrawn};
 use crate::early_data_buffer::EarlyDataBuffer;
 use crate::input::Input;
 use crate::sessions::SessionWriter;
@@ -191,11 +190,7 @@ impl<S: AsyncHandshake> Machine<S> {
         let are_tickets = S::ROLE == Role::Server && self.connection.facts().handshake_complete;
         let unsent = if are_tickets { 0 } else { self.output.as_slice().len() };
         self.output.consume(unsent);
-        let why = PeerRejected {
-            alert: AlertDescription::ACCESS_DENIED,
-            reason: "trust in it was withdrawn during the handshake".into(),
-        };
-        let error = self.connection.refuse(why, &mut self.output);
+        let error = self.connection.refuse(withdrawn(), &mut self.output);
         if unsent > 0 {
             // An alert behind a gap in the record sequence could not be decrypted.
             self.output.consume(self.output.as_slice().len());
@@ -214,7 +209,8 @@ impl<S: AsyncHandshake> Machine<S> {
     pub(crate) fn give(&mut self, answer: AnswerCallback<S>) -> Result<(), Error> {
         self.check_withdrawn()?;
         let now = self.now();
-        answer(&mut self.connection, now, &mut self.output).map_err(|error| self.fail(error))
+        let face = Face::Stream(&mut self.connection, &mut self.output);
+        answer(face, now).map_err(|error| self.fail(error))
     }
 
     /// Handles the end of the peer's stream.
@@ -312,8 +308,3 @@ pub(crate) const CHUNK: usize = 16 * 1024;
 
 /// Replaces timeouts that overflow the clock.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-
-fn since(started: Instant) -> Time {
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-    Time { monotonic: started.elapsed(), unix }
-}

@@ -1,0 +1,260 @@
+//! The connection that an application sends and receives with.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use tessera::handshake::{ClientHandshake, ServerHandshake};
+use tessera::{Association, Error, Facts};
+use tokio::net::UdpSocket;
+use tokio::sync::Notify;
+
+use super::associations::{Associations, DatagramHandshake};
+use super::hub::{Hub, Id, State};
+use super::inbox::ReceivedDatagram;
+use super::peer::Peer;
+use super::sending::SendStep;
+use super::socket::Socket;
+use crate::error::wrap;
+
+/// A client's connection over datagrams.
+pub type ClientDatagramConnection = DatagramConnection<ClientHandshake>;
+
+/// A server's connection over datagrams.
+pub type ServerDatagramConnection = DatagramConnection<ServerHandshake>;
+
+/// A connection over datagrams: DTLS 1.3 over UDP.
+///
+/// - Data may be lost, and may arrive in another order. What must arrive is the application's to repeat.
+/// - A task of the runtime drives the handshake and answers key updates, whatever the application waits for.
+/// - Dropping a future loses nothing: [`recv`](Self::recv) has taken its datagram or not, [`send`](Self::send) has sent
+///   its data or not. Several may wait at once.
+/// - What arrives waits for `recv`, up to 128 KiB; then it is [dropped](Self::dropped), as in the buffer of a UDP socket.
+/// - Dropping the connection sends close_notify and ends it.
+///
+/// ```
+/// use std::io;
+/// use tessera_tokio::ServerDatagramConnection;
+///
+/// async fn echo(connection: ServerDatagramConnection) -> io::Result<()> {
+///     connection.handshake().await?;
+///     while let Some(datagram) = connection.recv().await? {
+///         connection.send(&datagram).await?;
+///     }
+///     connection.close().await;
+///     Ok(())
+/// }
+/// ```
+pub struct DatagramConnection<S: DatagramHandshake> {
+    hub: Arc<Hub<S>>,
+    id: Id<S>,
+    changed: Arc<Notify>,
+    generation: u64,
+}
+
+impl<S: DatagramHandshake> DatagramConnection<S> {
+    /// Makes the connection of an association that has a peer.
+    pub(super) fn new(hub: &Arc<Hub<S>>, state: &mut State<S>, id: Id<S>) -> Option<Self> {
+        let peer = state.peers.get(&id)?;
+        let (changed, generation) = (peer.changed.clone(), peer.begun.generation);
+        state.users += 1;
+        Some(Self { hub: hub.clone(), id, changed, generation })
+    }
+
+    /// Waits until the handshake is complete: the peer is authenticated, and no data read so far was a replay.
+    pub async fn handshake(&self) -> io::Result<()> {
+        self.until(|peer| peer.is_complete.then_some(())).await?;
+        Ok(())
+    }
+
+    /// Receives the data of a datagram; `None` after the peer's close_notify.
+    ///
+    /// A server may read early data before its handshake is complete: see [`ReceivedDatagram::is_early`].
+    pub async fn recv(&self) -> io::Result<Option<ReceivedDatagram>> {
+        self.until(|peer| match peer.inbox.pop() {
+            Some(received) => Some(Some(received)),
+            None => (peer.has_closed && peer.failed.is_none()).then_some(None),
+        })
+        .await
+    }
+
+    /// Sends data as one datagram, of at most [`max_data`](Self::max_data) bytes.
+    ///
+    /// It waits for the end of the handshake, except at a server that has accepted early data, which it may answer at
+    /// once. It waits too while the peer is at a new address that hasn't been proved: that gets at most three times what
+    /// came from it.
+    pub async fn send(&self, data: &[u8]) -> io::Result<()> {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            let step = self.hub.lock().send(self.id, data)?;
+            match step {
+                SendStep::Sent => return Ok(()),
+                SendStep::Waits => changed.await,
+                SendStep::Blocked(socket) => socket.writable().await?,
+            }
+        }
+    }
+
+    /// Waits until a look at the peer has a result, or the connection has failed.
+    async fn until<T>(&self, mut look: impl FnMut(&mut Peer<S>) -> Option<T>) -> io::Result<T> {
+        self.release();
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let seen = match self.hub.lock().peers.get_mut(&self.id) {
+                None => Some(Err(wrap(Error::Closed))),
+                Some(peer) => match (look(peer), &peer.failed) {
+                    (Some(result), _) => Some(Ok(result)),
+                    (None, failed) => failed.as_ref().map(|failure| Err(failure.to_io())),
+                },
+            };
+            match seen {
+                Some(result) => return result,
+                None => changed.await,
+            }
+        }
+    }
+
+    /// Lets a client's first flight go.
+    fn release(&self) {
+        let mut state = self.hub.lock();
+        if std::mem::take(&mut state.is_held) {
+            state.flush();
+        }
+    }
+
+    /// Returns the most data in one datagram, in bytes.
+    pub fn max_data(&self) -> usize {
+        self.with(|association| association.max_data()).unwrap_or(0)
+    }
+
+    /// Returns whether the handshake is complete.
+    pub fn is_handshake_complete(&self) -> bool {
+        self.peer(|peer| peer.is_complete)
+    }
+
+    /// Returns what is known of the connection: protocol, peer, suite, outcome of early data.
+    pub fn facts(&self) -> Facts {
+        let live = self.with(|association| association.facts().clone());
+        live.unwrap_or_else(|| self.peer(|peer| peer.facts.clone()))
+    }
+
+    /// Returns the generation of the configuration that it began with: see
+    /// [`Acceptor::generation`](crate::Acceptor::generation) and
+    /// [`Connector::generation`](crate::Connector::generation).
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Returns whether what the connection depends on was withdrawn: see
+    /// [`TlsStream::is_withdrawn`](crate::TlsStream::is_withdrawn).
+    pub fn is_withdrawn(&self) -> bool {
+        let facts = self.facts();
+        self.peer(|peer| peer.begun.is_withdrawn(&facts))
+    }
+
+    /// Returns where the peer is; a client may move. `None` once the connection has failed.
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        self.hub.lock().associations.address(self.id)
+    }
+
+    /// Returns the address of this side's socket.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.hub.lock().socket.local_addr()
+    }
+
+    /// Returns how many datagrams were dropped because nobody received them in time.
+    pub fn dropped(&self) -> u64 {
+        self.peer(|peer| peer.inbox.dropped)
+    }
+
+    /// Returns how many bytes were received, and how many sent, handshake and records included.
+    pub fn bytes(&self) -> [u64; 2] {
+        let mut state = self.hub.lock();
+        let live = state.associations.bytes(self.id);
+        live.unwrap_or_else(|| state.peers.get_mut(&self.id).map_or([0; 2], |peer| peer.bytes))
+    }
+
+    /// Exports keying material (RFC 8446 §7.5) once the handshake is complete.
+    pub fn export_keying_material(
+        &self,
+        label: &[u8],
+        context: &[u8],
+        out: &mut [u8],
+    ) -> io::Result<()> {
+        let exported = self.with(|it| it.export_keying_material(label, context, out));
+        exported.unwrap_or(Err(Error::Closed)).map_err(wrap)
+    }
+
+    /// Changes this side's keys, and with `request` asks the peer to change its own (RFC 9147 §8). The new ones are used
+    /// when the peer has acknowledged them.
+    pub fn update_keys(&self, request: bool) -> io::Result<()> {
+        let changed = self.with(|association| association.update_keys(request));
+        self.hub.lock().flush();
+        changed.unwrap_or(Err(Error::Closed)).map_err(wrap)
+    }
+
+    /// Sends close_notify: this side sends nothing more, and may go on receiving. Waits until a client's sessions are
+    /// stored.
+    ///
+    /// No one acknowledges it: a peer that never gets it learns nothing.
+    pub async fn close(&self) {
+        self.with(Association::close);
+        self.hub.lock().flush();
+        poll_fn(|cx| match self.hub.lock().peers.get_mut(&self.id) {
+            Some(peer) => peer.session_writer.poll_done(cx),
+            None => Poll::Ready(()),
+        })
+        .await;
+    }
+
+    fn with<R>(&self, change: impl FnOnce(&mut Association<S>) -> R) -> Option<R> {
+        self.hub.lock().associations.with(self.id, change)
+    }
+
+    /// Looks at the peer, which is there as long as the connection is.
+    fn peer<R: Default>(&self, look: impl FnOnce(&Peer<S>) -> R) -> R {
+        self.hub.lock().peers.get(&self.id).map(look).unwrap_or_default()
+    }
+}
+
+impl ClientDatagramConnection {
+    /// Writes early data, all of it or nothing, as one datagram; returns whether it was taken. That is `false` if there
+    /// was no ticket for early data, if its limit is reached or if the server has answered.
+    ///
+    /// On a connection that was just [started](crate::DatagramConnector::start) it is sent with the ClientHello, on the
+    /// first use of the connection; once, never again. When the handshake is complete,
+    /// [`Facts::early_data`] tells whether it was accepted, and [`Facts::early_records_taken`] how many of the first
+    /// calls have arrived; those after them were not executed and never will be. Without that count each may have been
+    /// executed.
+    pub fn write_early(&self, data: &[u8]) -> io::Result<bool> {
+        let written = self.with(|association| association.write_early_data(data));
+        self.hub.lock().flush();
+        written.unwrap_or(Err(Error::Closed)).map_err(wrap)
+    }
+
+    /// Returns how many bytes of early data may be written now, in one call.
+    pub fn early_data_room(&self) -> usize {
+        self.with(|association| association.early_data_room()).unwrap_or(0)
+    }
+
+    /// Continues over another socket: after the network has changed, or to leave it. A server with connection IDs
+    /// follows with the next record that it gets.
+    pub async fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
+        let Some(remote) = self.peer_addr() else { return Err(wrap(Error::Closed)) };
+        let socket = Socket::of_client(socket, remote).await?;
+        self.hub.lock().replace_socket(socket);
+        Ok(())
+    }
+}
+
+impl<S: DatagramHandshake> Drop for DatagramConnection<S> {
+    fn drop(&mut self) {
+        self.hub.lock().drop_peer(self.id);
+    }
+}

@@ -1,0 +1,126 @@
+//! The client's end.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tessera::{AssociationOptions, ClientAssociation, Destination};
+use tokio::net::UdpSocket;
+use tokio::time::Instant;
+
+use super::connection::{ClientDatagramConnection, DatagramConnection};
+use super::driver::Driver;
+use super::hub::Hub;
+use super::lone_association::LoneAssociation;
+use super::peer::Peer;
+use super::socket::Socket;
+use crate::clock::since;
+use crate::connector::{Connector, Preparation};
+use crate::error::wrap;
+
+/// Connects to servers over UDP: DTLS 1.3. Cheap to clone.
+///
+/// ```no_run
+/// use tessera::{ClientConfig, Destination};
+/// use tessera_tokio::{Connector, DatagramConnector};
+///
+/// # async fn example(config: ClientConfig) -> Result<(), Box<dyn std::error::Error>> {
+/// let connector = DatagramConnector::new(Connector::new(config.checked()?));
+/// let destination = Destination { server_name: "server.example".into(), ..Default::default() };
+/// let connection = connector.connect("192.0.2.1:5684".parse()?, destination).await?;
+/// connection.send(b"question").await?;
+/// if let Some(answer) = connection.recv().await? {
+///     println!("{} bytes", answer.len());
+/// }
+/// connection.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct DatagramConnector {
+    connector: Connector,
+    options: AssociationOptions,
+}
+
+impl DatagramConnector {
+    /// Connects with the configuration, the answers and the session store of a connector for streams. A session resumes
+    /// over what it came over: a store should be for datagrams alone, or it may return a stream's session, which is lost.
+    pub fn new(connector: Connector) -> Self {
+        Self { connector, options: AssociationOptions::default() }
+    }
+
+    /// Uses these options. The connection ID is for a client that shares its socket, so leave it empty.
+    pub fn with_options(self, options: AssociationOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Returns the connector, to replace its configuration.
+    pub fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    /// Connects to a server; ready when the handshake is complete.
+    pub async fn connect(
+        &self,
+        server: SocketAddr,
+        destination: Destination,
+    ) -> io::Result<ClientDatagramConnection> {
+        let connection = self.start(server, destination).await?;
+        connection.handshake().await?;
+        Ok(connection)
+    }
+
+    /// Starts a connection, and returns it before anything is sent: for
+    /// [`write_early`](ClientDatagramConnection::write_early), or to run the handshake where the connection is used.
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::net::SocketAddr;
+    /// use tessera::Destination;
+    /// use tessera_tokio::{ClientDatagramConnection, DatagramConnector};
+    ///
+    /// /// Asks with the first flight, and again what the server did not take.
+    /// async fn ask(
+    ///     connector: &DatagramConnector,
+    ///     server: SocketAddr,
+    ///     destination: Destination,
+    ///     question: &[u8],
+    /// ) -> io::Result<ClientDatagramConnection> {
+    ///     let connection = connector.start(server, destination).await?;
+    ///     let was_written = connection.write_early(question)?;
+    ///     connection.handshake().await?;
+    ///     if !was_written || connection.facts().early_records_taken == Some(0) {
+    ///         connection.send(question).await?;
+    ///     }
+    ///     Ok(connection)
+    /// }
+    /// ```
+    pub async fn start(
+        &self,
+        server: SocketAddr,
+        destination: Destination,
+    ) -> io::Result<ClientDatagramConnection> {
+        let any: SocketAddr = match server {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = Socket::of_client(UdpSocket::bind(any).await?, server).await?;
+        let destination = self.connector.with_session(destination).await;
+        let Preparation { config, begun, current, answers, session_writer, destination } =
+            self.connector.prepare(destination);
+        let started = Instant::now();
+        let association =
+            ClientAssociation::start(config, destination, self.options.clone(), since(started));
+        let association = LoneAssociation::new(association.map_err(wrap)?, server);
+        let generation = begun.generation;
+        let hub = Hub::new(association, (current, generation), answers, socket, started);
+        let mut peer = Peer::new(begun, session_writer);
+        peer.is_open = true;
+        let mut state = hub.lock();
+        state.is_held = true;
+        state.peers.insert((), peer);
+        let connection = DatagramConnection::new(&hub, &mut state, ());
+        drop(state);
+        tokio::spawn(Driver::new(hub.clone()));
+        connection.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}

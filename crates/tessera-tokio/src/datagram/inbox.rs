@@ -1,0 +1,117 @@
+//! Received data that waits for its reader.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Deref;
+
+use zeroize::optimization_barrier;
+
+/// The data of a datagram, decrypted. Wiped on drop.
+pub struct ReceivedDatagram {
+    data: Vec<u8>,
+    is_early: bool,
+}
+
+impl ReceivedDatagram {
+    /// Returns whether it is early data. Until the handshake is complete, replayable early data may not come from this
+    /// connection's client; forward-secret early data is accepted at most once in any case.
+    pub fn is_early(&self) -> bool {
+        self.is_early
+    }
+}
+
+impl Deref for ReceivedDatagram {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.data
+    }
+}
+
+/// Omits the data.
+impl fmt::Debug for ReceivedDatagram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut it = f.debug_struct("ReceivedDatagram");
+        it.field("len", &self.data.len()).field("is_early", &self.is_early).finish_non_exhaustive()
+    }
+}
+
+impl Drop for ReceivedDatagram {
+    fn drop(&mut self) {
+        wipe(&mut self.data);
+    }
+}
+
+/// Wipes plaintext. `Zeroize` does so byte by byte, which would cost as much as decrypting.
+pub(super) fn wipe(bytes: &mut [u8]) {
+    bytes.fill(0);
+    optimization_barrier(bytes);
+}
+
+/// What has arrived, in the order of arrival, bounded.
+#[derive(Default)]
+pub(super) struct Inbox {
+    received: VecDeque<ReceivedDatagram>,
+    size: usize,
+    /// How many were dropped because there was no room.
+    pub(super) dropped: u64,
+}
+
+impl Inbox {
+    /// Adds a datagram's data, or drops it if there is no room.
+    pub(super) fn push(&mut self, data: Vec<u8>, is_early: bool) {
+        let received = ReceivedDatagram { data, is_early };
+        let size = size(&received);
+        if self.size + size > LIMIT {
+            self.dropped += 1;
+            return;
+        }
+        self.size += size;
+        self.received.push_back(received);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<ReceivedDatagram> {
+        let first = self.received.pop_front()?;
+        self.size -= size(&first);
+        if self.received.is_empty() {
+            // An idle connection holds no memory for it.
+            self.received = VecDeque::new();
+        }
+        Some(first)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.received = VecDeque::new();
+        self.size = 0;
+    }
+}
+
+fn size(received: &ReceivedDatagram) -> usize {
+    received.data.len() + OVERHEAD
+}
+
+/// The most memory that waiting data of one connection takes, in bytes.
+const LIMIT: usize = 128 * 1024;
+
+/// What a datagram takes besides its data, in bytes.
+const OVERHEAD: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_is_bounded_and_counts_what_it_drops() {
+        let mut inbox = Inbox::default();
+        for index in 0..10_000_u32 {
+            inbox.push(index.to_be_bytes().to_vec(), false);
+        }
+        let kept = 10_000 - inbox.dropped;
+        assert_eq!(kept as usize, LIMIT / (4 + OVERHEAD));
+        for index in 0..kept {
+            assert_eq!(inbox.pop().unwrap()[..], (index as u32).to_be_bytes());
+        }
+        assert!(inbox.pop().is_none());
+        assert_eq!((inbox.size, inbox.received.capacity()), (0, 0));
+    }
+}

@@ -1,0 +1,149 @@
+//! The server's end.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use tessera::handshake::ServerHandshake;
+use tessera::resume::TicketKeys;
+use tessera_endpoint::{Endpoint, EndpointCounts, EndpointOptions};
+use tokio::net::UdpSocket;
+use tokio::time::Instant;
+
+use super::connection::{DatagramConnection, ServerDatagramConnection};
+use super::driver::Driver;
+use super::hub::Hub;
+use super::socket::Socket;
+use crate::acceptor::Acceptor;
+
+/// Accepts DTLS 1.3 clients at a UDP socket.
+///
+/// Strangers leave nothing here: a client gets a connection once it has proved its address with a cookie, or shown a
+/// ticket with a binder that is right. See [`tessera_endpoint`] for what that costs, and for the limits. A client that
+/// changes its address keeps its connection.
+///
+/// All connections are driven by one task. Dropping the listener ends those that nobody has accepted; others go on.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use tessera::ServerConfig;
+/// use tessera::resume::TicketKeys;
+/// use tessera_tokio::{Acceptor, DatagramListener, EndpointOptions};
+///
+/// # async fn example(
+/// #     config: ServerConfig,
+/// #     cookie_keys: Arc<dyn TicketKeys>,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+/// let acceptor = Acceptor::new(config.checked()?);
+/// let address = "[::]:5684".parse()?;
+/// let options = EndpointOptions::default();
+/// let listener = DatagramListener::bind(address, &acceptor, cookie_keys, options).await?;
+/// loop {
+///     let connection = listener.accept().await?;
+///     tokio::spawn(async move {
+///         connection.handshake().await?;
+///         while let Some(datagram) = connection.recv().await? {
+///             connection.send(&datagram).await?;
+///         }
+///         std::io::Result::Ok(())
+///     });
+/// }
+/// # }
+/// ```
+pub struct DatagramListener {
+    hub: Arc<Hub<ServerHandshake>>,
+}
+
+impl DatagramListener {
+    /// Binds a socket, and accepts its clients: see [`new`](Self::new).
+    pub async fn bind(
+        address: SocketAddr,
+        acceptor: &Acceptor,
+        cookies: Arc<dyn TicketKeys>,
+        options: EndpointOptions,
+    ) -> io::Result<Self> {
+        Ok(Self::new(UdpSocket::bind(address).await?, acceptor, cookies, options))
+    }
+
+    /// Accepts the clients of a socket. `cookies` seals cookies: keys that a fleet behind one address shares, and that it
+    /// should replace more often than those of tickets. [`Acceptor::replace`] applies here too.
+    ///
+    /// Bind the socket to one address of a machine that has several: answers leave from the address that the system
+    /// chooses.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub fn new(
+        socket: UdpSocket,
+        acceptor: &Acceptor,
+        cookies: Arc<dyn TicketKeys>,
+        options: EndpointOptions,
+    ) -> Self {
+        let (config, begun) = acceptor.current().begin();
+        let endpoint = Endpoint::new(config, cookies, options);
+        let hub = Hub::new(
+            endpoint,
+            (acceptor.current().clone(), begun.generation),
+            acceptor.answers().clone(),
+            Socket::of_server(socket),
+            Instant::now(),
+        );
+        let mut state = hub.lock();
+        state.arrivals = Some(VecDeque::new());
+        state.users = 1;
+        drop(state);
+        tokio::spawn(Driver::new(hub.clone()));
+        Self { hub }
+    }
+
+    /// Accepts a client whose ClientHello is answered. Its handshake goes on by itself:
+    /// [`handshake`](DatagramConnection::handshake) waits for the end, and early data can be received and answered at
+    /// once. Dropping the future loses no client.
+    ///
+    /// # Errors
+    /// The socket doesn't work any more.
+    pub async fn accept(&self) -> io::Result<ServerDatagramConnection> {
+        loop {
+            let mut arrived = pin!(self.hub.arrived.notified());
+            // From here on none is missed.
+            arrived.as_mut().enable();
+            if let Some(connection) = self.take_arrival()? {
+                return Ok(connection);
+            }
+            arrived.await;
+        }
+    }
+
+    fn take_arrival(&self) -> io::Result<Option<ServerDatagramConnection>> {
+        let mut state = self.hub.lock();
+        while let Some(id) = state.arrivals.as_mut().and_then(VecDeque::pop_front) {
+            if let Some(connection) = DatagramConnection::new(&self.hub, &mut state, id) {
+                return Ok(Some(connection));
+            }
+        }
+        if state.is_over { Err(io::ErrorKind::NotConnected.into()) } else { Ok(None) }
+    }
+
+    /// Returns the address of the socket.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.hub.lock().socket.local_addr()
+    }
+
+    /// Returns what became of datagrams without a connection.
+    pub fn counts(&self) -> EndpointCounts {
+        self.hub.lock().associations.counts()
+    }
+}
+
+impl Drop for DatagramListener {
+    fn drop(&mut self) {
+        let mut state = self.hub.lock();
+        for id in state.arrivals.take().unwrap_or_default() {
+            state.associations.remove(id);
+            state.peers.remove(&id);
+        }
+        state.leave();
+    }
+}

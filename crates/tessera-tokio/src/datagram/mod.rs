@@ -1,0 +1,24 @@
+//! DTLS 1.3 (RFC 9147) over UDP sockets.
+//!
+//! No future owns state: all of it is behind one lock of its socket (`hub`), and one task (`driver`) receives, sends
+//! again what is not acknowledged, and keeps time. A socket's associations are an endpoint, or a client's only one
+//! (`associations`); everything else is the same for both roles.
+
+mod associations;
+mod connection;
+mod connector;
+mod driver;
+mod hub;
+mod inbox;
+mod listener;
+mod lone_association;
+mod peer;
+mod receiving;
+mod sending;
+mod socket;
+
+pub use associations::DatagramHandshake;
+pub use connection::{ClientDatagramConnection, DatagramConnection, ServerDatagramConnection};
+pub use connector::DatagramConnector;
+pub use inbox::ReceivedDatagram;
+pub use listener::DatagramListener;

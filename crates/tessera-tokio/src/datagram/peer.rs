@@ -1,0 +1,90 @@
+//! What a connection's user sees of its association.
+
+use std::io;
+use std::sync::Arc;
+
+use tessera::{Error, Facts};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use super::inbox::Inbox;
+use crate::async_handshake::AsyncHandshake;
+use crate::current::InitialConfig;
+use crate::error::wrap;
+use crate::sessions::SessionWriter;
+
+/// The other end of an association: what came from it, and how the association stands.
+pub(super) struct Peer<S: AsyncHandshake> {
+    pub(super) inbox: Inbox,
+    /// Wakes the futures that wait for a change.
+    pub(super) changed: Arc<Notify>,
+    /// The configuration, and whether it is still current.
+    pub(super) begun: InitialConfig<S::Config>,
+    pub(super) session_writer: SessionWriter,
+    /// Answers the open question.
+    pub(super) question: Option<AbortHandle>,
+    /// It was handed to a user, or waits to be accepted.
+    pub(super) is_open: bool,
+    pub(super) is_complete: bool,
+    /// It sends nothing more.
+    pub(super) has_closed: bool,
+    pub(super) failed: Option<Failure>,
+    /// What was known when the handshake was complete, or failed.
+    pub(super) facts: Facts,
+    /// Bytes received and sent until it ended.
+    pub(super) bytes: [u64; 2],
+}
+
+/// Why a connection failed.
+#[derive(Clone)]
+pub(super) enum Failure {
+    Engine(Error),
+    Socket(io::ErrorKind),
+}
+
+impl Failure {
+    pub(super) fn to_io(&self) -> io::Error {
+        match self {
+            Self::Engine(error) => wrap(error.clone()),
+            Self::Socket(kind) => (*kind).into(),
+        }
+    }
+}
+
+impl<S: AsyncHandshake> Peer<S> {
+    pub(super) fn new(begun: InitialConfig<S::Config>, session_writer: SessionWriter) -> Self {
+        Self {
+            inbox: Inbox::default(),
+            changed: Arc::default(),
+            begun,
+            session_writer,
+            question: None,
+            is_open: false,
+            is_complete: false,
+            has_closed: false,
+            failed: None,
+            facts: Facts::default(),
+            bytes: [0; 2],
+        }
+    }
+
+    /// Keeps why it failed; what was received before may still be read.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.failed.get_or_insert(failure);
+        self.drop_question();
+        self.changed.notify_waiters();
+    }
+
+    fn drop_question(&mut self) {
+        if let Some(question) = self.question.take() {
+            question.abort();
+        }
+    }
+}
+
+/// An answer belongs to its connection.
+impl<S: AsyncHandshake> Drop for Peer<S> {
+    fn drop(&mut self) {
+        self.drop_question();
+    }
+}

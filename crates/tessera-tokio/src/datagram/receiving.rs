@@ -1,0 +1,222 @@
+//! What comes in: datagrams, answers, time.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+use tessera::{Event, ReadEvent, Role};
+
+use super::associations::{Associations, DatagramHandshake};
+use super::hub::{Id, State};
+use super::peer::{Failure, Peer};
+use crate::async_handshake::AnswerCallback;
+use crate::current::withdrawn;
+use crate::sessions::SessionWriter;
+
+impl<S: DatagramHandshake> State<S> {
+    /// Handles a datagram that has arrived.
+    pub(super) fn receive(&mut self, from: SocketAddr, datagram: &mut [u8]) {
+        self.errors = 0;
+        if S::ROLE == Role::Server && self.generation != self.config.generation() {
+            let (config, begun) = self.config.begin();
+            self.associations.set_config(config);
+            self.generation = begun.generation;
+        }
+        let now = self.now();
+        let Some((id, instead)) = self.associations.route(now, from, datagram) else { return };
+        if !self.peers.contains_key(&id) && !self.begin(id) {
+            self.associations.remove(id);
+            return;
+        }
+        match instead {
+            Some(mut datagrams) => self.read(id, Some(from), &mut datagrams),
+            None => self.read(id, Some(from), datagram),
+        }
+    }
+
+    /// Begins with an association that has read nothing yet; returns false for one that nobody accepts, or whose
+    /// configuration has just been replaced: the client sends its ClientHello again.
+    fn begin(&mut self, id: Id<S>) -> bool {
+        let (_, begun) = self.config.begin();
+        let is_accepted = self.arrivals.is_some() && begun.generation == self.generation;
+        if is_accepted {
+            self.peers.insert(id, Peer::new(begun, SessionWriter::default()));
+        }
+        is_accepted
+    }
+
+    /// Lets an association read until it needs more.
+    fn read(&mut self, id: Id<S>, from: Option<SocketAddr>, datagram: &mut [u8]) {
+        let mut consumed = 0;
+        loop {
+            if self.check_withdrawn(id) {
+                return;
+            }
+            let now = self.now();
+            let progress = match self.associations.read(id, now, from, &mut datagram[consumed..]) {
+                Ok(progress) => progress,
+                Err(error) => return self.fail(id, Failure::Engine(error)),
+            };
+            let rest = &datagram[consumed..];
+            consumed += progress.consumed;
+            let Some(peer) = self.peers.get_mut(&id) else { return };
+            match progress.event {
+                ReadEvent::Question(question) => self.ask(id, question),
+                ReadEvent::Handshake(event) => self.note(id, event),
+                ReadEvent::EarlyData(data) => peer.inbox.push(rest[data].to_vec(), true),
+                ReadEvent::EarlyDatagram(data) => peer.inbox.push(data, true),
+                ReadEvent::Data(data) => peer.inbox.push(rest[data].to_vec(), false),
+                ReadEvent::PeerClosed => {
+                    peer.has_closed = true;
+                    break;
+                }
+                ReadEvent::NeedInput | ReadEvent::OutputFull | ReadEvent::WaitingForAnswer => break,
+                // Events that this version doesn't know.
+                _ => (),
+            }
+        }
+        if !self.check_withdrawn(id) {
+            self.show(id);
+        }
+    }
+
+    /// Shows its user what has changed. One whose ClientHello is accepted gets a user.
+    fn show(&mut self, id: Id<S>) {
+        let can_write = self.associations.with(id, |it| it.can_write()).unwrap_or(false);
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        if !peer.is_open && (can_write || peer.is_complete) {
+            peer.is_open = true;
+            if let (Some(arrivals), Some(hub)) = (&mut self.arrivals, self.hub.upgrade()) {
+                arrivals.push_back(id);
+                hub.arrived.notify_waiters();
+            }
+        }
+        peer.changed.notify_waiters();
+    }
+
+    /// Asks elsewhere: an answer may take time, and may call this crate.
+    fn ask(&mut self, id: Id<S>, question: S::Question) {
+        let (hub, answers) = (self.hub.clone(), self.answers.clone());
+        let task = tokio::spawn(async move {
+            let answer = S::ask(question, &*answers);
+            let answer = answer.await;
+            if let Some(hub) = hub.upgrade() {
+                hub.lock().give(id, answer);
+            }
+        });
+        if let Some(peer) = self.peers.get_mut(&id) {
+            peer.question = Some(task.abort_handle());
+        }
+    }
+
+    /// Passes an answer to the association that asked.
+    fn give(&mut self, id: Id<S>, answer: AnswerCallback<S>) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.question = None;
+        if !self.check_withdrawn(id) {
+            let now = self.now();
+            match self.associations.answer(id, answer, now) {
+                Ok(()) => self.read(id, None, &mut []),
+                Err(error) => self.fail(id, Failure::Engine(error)),
+            }
+        }
+        self.flush();
+    }
+
+    fn note(&mut self, id: Id<S>, event: Event) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        match event {
+            Event::HandshakeComplete => {
+                let facts = self.associations.with(id, |it| it.facts().clone());
+                peer.facts = facts.unwrap_or_default();
+                // This very step may have accepted the peer.
+                if !self.check_withdrawn(id)
+                    && let Some(peer) = self.peers.get_mut(&id)
+                {
+                    peer.begun.complete(&peer.facts);
+                    peer.is_complete = true;
+                }
+            }
+            Event::NewSession(session) => peer.session_writer.put(session),
+            // The facts record what became of early data.
+            _ => (),
+        }
+    }
+
+    /// Ends a handshake whose peer, PSK or session was withdrawn meanwhile; returns whether it did. What one step of the
+    /// engine brings, such as early data, is valid only under the current configuration.
+    fn check_withdrawn(&mut self, id: Id<S>) -> bool {
+        let Some(peer) = self.peers.get_mut(&id) else { return false };
+        if peer.is_complete || peer.failed.is_some() || !peer.begun.is_earlier() {
+            return false;
+        }
+        let is_withdrawn = self.associations.with(id, |it| peer.begun.is_withdrawn(it.facts()));
+        if is_withdrawn != Some(true) {
+            return false;
+        }
+        peer.inbox.clear();
+        if let Some(error) = self.associations.with(id, |it| it.refuse(withdrawn())) {
+            self.fail(id, Failure::Engine(error));
+        }
+        true
+    }
+
+    /// Keeps a failure for the user of a connection. One without a user is forgotten.
+    fn fail(&mut self, id: Id<S>, failure: Failure) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        if !peer.is_open {
+            self.peers.remove(&id);
+            return;
+        }
+        if let Some(facts) = self.associations.with(id, |it| it.facts().clone()) {
+            peer.facts = facts;
+        }
+        if let Some(bytes) = self.associations.bytes(id) {
+            peer.bytes = bytes;
+        }
+        peer.fail(failure);
+    }
+
+    /// Notes an error of the socket. On a client's it may be the network's report that nothing listens at the server's
+    /// port, which ends only a handshake: anyone who guesses the ports can forge one.
+    pub(super) fn note_error(&mut self, error: &io::Error) {
+        self.errors += 1;
+        let failure = Failure::Socket(error.kind());
+        if !is_of_network(error) {
+            if self.errors >= MAX_ERRORS {
+                self.fail_all(&failure);
+            }
+        } else if S::ROLE == Role::Client && self.errors >= MAX_REPORTS {
+            let incomplete = self.peers.iter().filter(|(_, peer)| !peer.is_complete);
+            let incomplete: Vec<_> = incomplete.map(|(id, _)| *id).collect();
+            incomplete.into_iter().for_each(|id| self.fail(id, failure.clone()));
+        }
+    }
+
+    /// Ends all connections.
+    pub(super) fn fail_all(&mut self, failure: &Failure) {
+        let ids: Vec<_> = self.peers.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.fail(id, failure.clone()));
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeouts(&mut self) {
+        let now = self.now();
+        for (id, error) in self.associations.handle_timeouts(now) {
+            self.fail(id, Failure::Engine(error));
+        }
+    }
+}
+
+/// Whether an error reports what happened to an earlier datagram.
+pub(super) fn is_of_network(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+    )
+}
+
+/// How many of the network's reports in a row end a handshake.
+const MAX_REPORTS: u32 = 2;
+
+/// How often in a row the socket may fail before all connections do.
+const MAX_ERRORS: u32 = 100;

@@ -1,0 +1,113 @@
+//! What goes out.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tessera::{Association, EarlyDataStatus, Error, Role};
+
+use super::associations::{Associations, DatagramHandshake};
+use super::hub::{Id, State};
+use super::peer::Failure;
+use super::receiving::is_of_network;
+use super::socket::Socket;
+
+/// What became of data that was to be sent.
+pub(super) enum SendStep {
+    Sent,
+    /// It must wait for the peer.
+    Waits,
+    /// It must wait for the socket.
+    Blocked(Arc<Socket>),
+}
+
+impl<S: DatagramHandshake> State<S> {
+    /// Sends what the associations have to send, as far as the socket takes it.
+    pub(super) fn flush(&mut self) {
+        if self.is_held {
+            return;
+        }
+        let now = self.now();
+        loop {
+            let to = match self.unsent.take() {
+                Some(to) => to,
+                None => {
+                    self.out.clear();
+                    match self.associations.transmit(now, &mut self.out) {
+                        Some(to) => to,
+                        None => break,
+                    }
+                }
+            };
+            if !self.try_send(to) {
+                break;
+            }
+        }
+        if self.associations.deadline() != self.alarm {
+            self.wake_driver();
+        }
+    }
+
+    /// Sends what is in `out`; returns whether the socket had room. What the network refuses is lost, as on the way.
+    fn try_send(&mut self, to: SocketAddr) -> bool {
+        let mut sent = self.socket.try_send(&self.out, to);
+        if let Err(error) = &sent
+            && is_of_network(error)
+        {
+            // The system reports what became of an earlier datagram, and has not sent this one.
+            self.note_error(error);
+            sent = self.socket.try_send(&self.out, to);
+        }
+        if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            self.unsent = Some(to);
+            self.wake_driver();
+            return false;
+        }
+        true
+    }
+
+    /// Sends data as one datagram.
+    pub(super) fn send(&mut self, id: Id<S>, data: &[u8]) -> io::Result<SendStep> {
+        self.is_held = false;
+        self.flush();
+        if self.unsent.is_some() {
+            return Ok(SendStep::Blocked(self.socket.clone()));
+        }
+        let Some(peer) = self.peers.get(&id) else {
+            return Err(Failure::Engine(Error::Closed).to_io());
+        };
+        if let Some(failure) = &peer.failed {
+            return Err(failure.to_io());
+        }
+        if !peer.is_complete && !self.has_early_data(id) {
+            return Ok(SendStep::Waits);
+        }
+        self.out.clear();
+        match self.associations.write(id, data, &mut self.out) {
+            Ok(to) => self.try_send(to),
+            Err(Error::TooEarly(_)) => return Ok(SendStep::Waits),
+            Err(error) => return Err(Failure::Engine(error).to_io()),
+        };
+        self.flush();
+        Ok(SendStep::Sent)
+    }
+
+    /// Returns whether a server may answer before the end of the handshake: the client's PSK vouches for it.
+    fn has_early_data(&mut self, id: Id<S>) -> bool {
+        let is_accepted =
+            |it: &mut Association<S>| it.facts().early_data == EarlyDataStatus::Accepted;
+        S::ROLE == Role::Server && self.associations.with(id, is_accepted) == Some(true)
+    }
+
+    /// Continues over another socket; what waited for the earlier one is lost.
+    pub(super) fn replace_socket(&mut self, socket: Socket) {
+        self.socket = Arc::new(socket);
+        self.unsent = None;
+        self.errors = 0;
+        self.wake_driver();
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.unsent.is_some()
+    }
+}

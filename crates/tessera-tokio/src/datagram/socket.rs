@@ -1,0 +1,64 @@
+//! The UDP socket.
+
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+
+use tokio::io::ReadBuf;
+use tokio::net::UdpSocket;
+
+/// A server's socket, or a client's, which is connected.
+///
+/// It is tokio's: one datagram per system call. `quinn-udp` would send and receive several at once (GSO, GRO), and
+/// report the local address of each; its segments need datagrams of one length to one address, which the endpoint does
+/// not group yet.
+pub(super) struct Socket {
+    io: UdpSocket,
+    remote: Option<SocketAddr>,
+}
+
+impl Socket {
+    pub(super) fn of_server(io: UdpSocket) -> Self {
+        Self { io, remote: None }
+    }
+
+    /// Takes a client's socket, which need not be connected yet.
+    pub(super) async fn of_client(io: UdpSocket, remote: SocketAddr) -> io::Result<Self> {
+        io.connect(remote).await?;
+        Ok(Self { io, remote: Some(remote) })
+    }
+
+    pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// Receives a datagram; returns where it came from. For the driver's task alone.
+    pub(super) fn poll_receive(
+        &self,
+        buffer: &mut ReadBuf<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        match self.remote {
+            Some(remote) => self.io.poll_recv(cx, buffer).map_ok(|()| remote),
+            None => self.io.poll_recv_from(cx, buffer),
+        }
+    }
+
+    /// Sends a datagram, if there is room for it now.
+    pub(super) fn try_send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
+        match self.remote {
+            Some(_) => self.io.try_send(datagram),
+            None => self.io.try_send_to(datagram, to),
+        }
+    }
+
+    /// Waits until there may be room. For the driver's task alone.
+    pub(super) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io.poll_send_ready(cx)
+    }
+
+    /// Waits until there may be room.
+    pub(super) async fn writable(&self) -> io::Result<()> {
+        self.io.writable().await
+    }
+}

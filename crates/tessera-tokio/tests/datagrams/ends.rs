@@ -1,0 +1,84 @@
+//! How connections end.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use tokio::net::UdpSocket;
+
+use crate::common::{destination, ends};
+use crate::world::{World, exchange, soon};
+
+#[tokio::test]
+async fn each_direction_is_closed_by_itself() {
+    let world = World::new(&ends()).await;
+    let (client, server) = soon(world.connect()).await;
+    soon(client.close()).await;
+    assert!(soon(server.recv()).await.unwrap().is_none());
+    assert_eq!(soon(client.send(b"x")).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    // The other direction is still open.
+    soon(server.send(b"answer")).await.unwrap();
+    assert_eq!(soon(client.recv()).await.unwrap().unwrap()[..], *b"answer");
+    soon(server.close()).await;
+    assert!(soon(client.recv()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_connection_that_is_dropped_tells_its_peer() {
+    let world = World::new(&ends()).await;
+    let (client, server) = soon(world.connect()).await;
+    drop(client);
+    assert!(soon(server.recv()).await.unwrap().is_none());
+    let (client, server) = soon(world.connect()).await;
+    drop(server);
+    assert!(soon(client.recv()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn connections_outlive_their_listener() {
+    let world = World::new(&ends()).await;
+    let (client, server) = soon(world.connect()).await;
+    let World { listener, connector, address, .. } = world;
+    drop(listener);
+    soon(exchange(&client, &server)).await;
+    // New clients find nothing, while the socket is open for the others.
+    let connecting = connector.connect(address, destination());
+    assert!(tokio::time::timeout(Duration::from_millis(300), connecting).await.is_err());
+    drop((client, server));
+    // The socket is closed with the last of them.
+    soon(async {
+        while UdpSocket::bind(address).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_port_where_nothing_listens_ends_the_handshake() {
+    let world = World::new(&ends()).await;
+    let unused = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let error = soon(world.connector.connect(unused, destination())).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_trust_the_server_tells_it() {
+    let (here, elsewhere) = (ends(), ends());
+    let world = World::with(here.acceptor(), elsewhere.connector()).await;
+    let accepting = async { world.listener.accept().await.unwrap().handshake().await };
+    let connecting = world.connector.connect(world.address, destination());
+    let (client, server) = soon(async { tokio::join!(connecting, accepting) }).await;
+    assert_eq!(client.err().unwrap().kind(), ErrorKind::InvalidData);
+    assert_eq!(server.unwrap_err().kind(), ErrorKind::InvalidData);
+}
+
+#[tokio::test]
+async fn a_handshake_without_an_answer_times_out() {
+    let mut ends = ends();
+    ends.client.handshake_timeout = Duration::from_millis(200);
+    let world = World::new(&ends).await;
+    let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let address = silent.local_addr().unwrap();
+    let error = soon(world.connector.connect(address, destination())).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+}
