@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     let options = ServeOptions {
         revocation_lists: vec![],
         tcp_fast_open: false,
+        udp: false,
         listen: ([127, 0, 0, 1], 4433).into(),
         answer: Answer::Echo,
         names: vec!["localhost".into()],

@@ -10,6 +10,9 @@ impl ServeOptions {
     /// Rejects options that contradict each other.
     pub(crate) fn check(&self) -> Result<(), ProgramError> {
         self.common.check()?;
+        if self.udp {
+            self.check_udp()?;
+        }
         if self.tickets.count == 0 && self.common.early_data.any() {
             return wrong("early data needs tickets: leave out --tickets 0, or the early data");
         }
@@ -53,6 +56,13 @@ impl ServeOptions {
         Ok(())
     }
 
+    fn check_udp(&self) -> Result<(), ProgramError> {
+        if self.answer == Answer::Http {
+            return wrong("--udp echoes datagrams, and --http is over TCP: leave one of them out");
+        }
+        check_udp_of_both(self.tcp_fast_open, &self.common)
+    }
+
     /// Whether PSKs replace certificates: the options have PSKs and no certificate.
     pub(crate) fn uses_psks_alone(&self) -> bool {
         self.common.certificates.is_none() && self.common.psks.any() && self.names.is_empty()
@@ -76,6 +86,12 @@ impl ConnectOptions {
                 "--cache-certificates has nothing to cache: with PSKs alone no server certificate is accepted; leave \
                  it out, or add --ca FILE",
             );
+        }
+        if self.udp {
+            if self.load.is_some() {
+                return wrong("--count measures connections over TCP: leave out --udp, or --count");
+            }
+            check_udp_of_both(self.tcp_fast_open, &self.common)?;
         }
         if self.sessions_key.is_some() && self.sessions.is_none() {
             return wrong("--sessions-key FILE wraps sessions in files: add --sessions DIRECTORY");
@@ -152,6 +168,18 @@ impl Common {
         }
         Ok(())
     }
+}
+
+fn check_udp_of_both(tcp_fast_open: bool, common: &Common) -> Result<(), ProgramError> {
+    if tcp_fast_open {
+        return wrong("--udp has no SYN that --tcp-fast-open could use: leave one of them out");
+    }
+    if common.cache_certificates.is_some() {
+        return wrong(
+            "--cache-certificates is specified for TLS over TCP, not for --udp: leave one of them out",
+        );
+    }
+    Ok(())
 }
 
 impl PskOptions {

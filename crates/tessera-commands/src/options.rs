@@ -100,6 +100,8 @@ pub struct ServeOptions {
     pub common: Common,
     /// The address to listen on.
     pub listen: SocketAddr,
+    /// Listen for DTLS 1.3 over UDP.
+    pub udp: bool,
     /// Accept data in SYNs (TCP Fast Open, RFC 7413).
     pub tcp_fast_open: bool,
     /// How to answer clients.
@@ -172,6 +174,8 @@ pub struct ConnectOptions {
     pub host: String,
     /// The port of the server.
     pub port: u16,
+    /// Connect with DTLS 1.3 over UDP.
+    pub udp: bool,
     /// Send the first flight with the SYN (TCP Fast Open, RFC 7413) where the system supports it.
     pub tcp_fast_open: bool,
     /// The name that the server's certificate must have; `None` for `host`.

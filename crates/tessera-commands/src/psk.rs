@@ -8,8 +8,11 @@ use tessera_kit::{ProgramError, SettingFile};
 use crate::by_option::by_option;
 use crate::options::{PskHash, PskOptions};
 
-/// Loads all PSKs of the options, ready for use.
-pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramError> {
+/// Loads all PSKs of the options, ready for use. Imported ones are valid over this carrier alone.
+pub(crate) fn load(
+    options: &PskOptions,
+    carrier: Carrier,
+) -> Result<Vec<ExternalPsk>, ProgramError> {
     let mut keys = options.keys.clone();
     for path in &options.files {
         psk::read_into(&mut keys, SettingFile { setting: "--psk-file", path })?;
@@ -31,7 +34,7 @@ pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramErro
             context: context.as_bytes().to_vec(),
             suite,
         };
-        imported.extend(importable.import(&provider, Carrier::STREAM).map_err(by_option)?);
+        imported.extend(importable.import(&provider, carrier).map_err(by_option)?);
     }
     Ok(imported)
 }

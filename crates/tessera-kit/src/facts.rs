@@ -66,6 +66,8 @@ impl Fact for ConnectionFacts {
 pub struct SocketFacts {
     /// The peer's address.
     pub address: Option<SocketAddr>,
+    /// Whether it is a UDP socket, which carries DTLS.
+    pub is_udp: bool,
     /// How TCP Fast Open (RFC 7413) ended, such as `taken`; `None` if it was not requested.
     pub fast_open: Option<&'static str>,
     /// How many bytes the client's SYN carried; `None` if unknown.
@@ -89,7 +91,7 @@ impl ConnectionFacts {
         let psk = facts.psk;
         Self {
             address: socket.address,
-            version: facts.suite.is_some().then_some("TLSv1.3"),
+            version: facts.suite.map(|_| if socket.is_udp { "DTLSv1.3" } else { "TLSv1.3" }),
             suite: facts.suite.map(|suite| format!("{suite:?}")),
             group: facts.group.map(|group| format!("{group:?}")),
             server_signature_scheme: facts.signature_scheme.map(|scheme| format!("{scheme:?}")),

@@ -21,6 +21,7 @@ Examples:
   tessera connect localhost:4433 --ca ca.pem --cache-certificates DIR
                                                         the second time no chain travels
   tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
+  tessera connect localhost:4433 --udp --psk-file psks.txt --sessions DIR   DTLS 1.3 over UDP
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --mode full --json -
 
@@ -55,6 +56,13 @@ pub(crate) struct ConnectArguments {
     /// two tickets; concurrent ones leave eight to the next; a client without a ticket sends its own certificate whole.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Certificates")]
     cache_certificates: Option<PathBuf>,
+
+    /// Connects with DTLS 1.3 (RFC 9147) over UDP. What standard input brings at once is sent as one datagram, or as
+    /// several if it is longer than about 1,170 bytes; nothing is sent again. After its end the program waits for the
+    /// server's, and for at most five seconds without a datagram. Not with --count, --tcp-fast-open and
+    /// --cache-certificates.
+    #[arg(long)]
+    udp: bool,
 
     /// Sends the first flight with TCP's SYN (TCP Fast Open, RFC 7413), from the second connection to a server on. If
     /// the system, the server or the network doesn't support it, connections begin without it. The server and observers
@@ -151,6 +159,7 @@ impl From<ConnectArguments> for ConnectOptions {
         Self {
             host: arguments.server.host,
             port: arguments.server.port,
+            udp: arguments.udp,
             tcp_fast_open: arguments.tcp_fast_open,
             server_name: arguments.server_name,
             fingerprint: arguments.fingerprint,

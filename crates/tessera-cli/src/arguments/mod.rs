@@ -108,7 +108,8 @@ pub(crate) struct Arguments {
 /// The commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and reports the facts of each connection.
+    /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and reports the facts of each connection; with --udp, for
+    /// clients of DTLS 1.3.
     #[command(after_help = serve::examples())]
     Serve(Box<ServeArguments>),
 

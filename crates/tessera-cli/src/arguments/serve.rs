@@ -30,6 +30,7 @@ Examples:
   tessera serve --state /var/lib/tessera                clients resume after a restart too
   tessera serve --forward-secret-early-data --tcp-fast-open   its first bytes with TCP's SYN
   tessera serve --listen 0 --json -                     a free port; facts for programs
+  tessera serve --udp --psk-file psks.txt               DTLS 1.3 over UDP
 
 Ctrl-C and SIGTERM end it: handshakes and answers in progress are finished, within ten
 seconds, and connections are closed properly. A listening socket of a supervisor (systemd.socket(5),
@@ -47,6 +48,11 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:4433",
           value_parser = values::address)]
     listen: SocketAddr,
+
+    /// Listens for DTLS 1.3 (RFC 9147) over UDP, and echoes datagrams. Clients prove their address before anything is kept
+    /// for them, and may change it later. Not with --http, --tcp-fast-open and --cache-certificates.
+    #[arg(long, conflicts_with = "write_timeout")]
+    udp: bool,
 
     /// Accepts a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data arrives half a round trip
     /// after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; otherwise connections begin without it.
@@ -170,6 +176,7 @@ impl From<ServeArguments> for ServeOptions {
     fn from(arguments: ServeArguments) -> Self {
         Self {
             listen: arguments.listen,
+            udp: arguments.udp,
             tcp_fast_open: arguments.tcp_fast_open,
             answer: if arguments.http { Answer::Http } else { Answer::Echo },
             names: arguments.name,

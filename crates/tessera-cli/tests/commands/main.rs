@@ -7,6 +7,7 @@
 mod advise;
 mod cached_certificates;
 mod closing;
+mod datagrams;
 mod document;
 #[cfg(feature = "edge")]
 mod edge;

@@ -18,6 +18,7 @@ pub(super) fn failed(
     let of_engine = error.get_ref().and_then(|error| error.downcast_ref());
     let advice = match of_engine {
         _ if silent && is_end(error, of_engine) => Some(SILENT),
+        Some(Error::TimedOut) if silent => Some(NO_ANSWER),
         Some(error) => advice(error),
         // With TCP Fast Open, connection errors surface only here.
         None => of_network(error.kind()),
@@ -37,6 +38,10 @@ fn is_end(error: &io::Error, of_engine: Option<&Error>) -> bool {
 const SILENT: &str = "the server closed the connection before it answered: it may refuse this address for a while, as \
                       `tessera serve` does with --max-connections-per-address, or speak no TLS, or be \
     a proxy without a server behind it";
+
+/// For a server that neither answers nor closes.
+const NO_ANSWER: &str = "nothing answered: check host and port, and whether TLS is spoken there over TCP, or DTLS over \
+                         UDP (--udp)";
 
 /// Explains why TCP could not reach the server.
 pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {

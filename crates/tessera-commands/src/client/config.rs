@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera::handshake::Checked;
-use tessera::resume::{Continuation, ExternalPsk};
+use tessera::resume::{Carrier, Continuation, ExternalPsk};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Destination};
 use tessera_kit::cached_certificates::KeptServers;
@@ -45,10 +45,15 @@ impl ConfiguredClient {
 pub(super) fn configure(options: &ConnectOptions) -> Result<ConfiguredClient, ProgramError> {
     let common = &options.common;
     let Trust { verifier, name } = trust::of_servers(options)?;
-    let external_psks = psk::load(&common.psks)?;
+    let carrier = if options.udp { Carrier::DATAGRAM } else { Carrier::STREAM };
+    let external_psks = psk::load(&common.psks, carrier)?;
     let mut config = ClientConfig::new(names::provider(&common.groups), verifier);
     config.certificate_codecs = tessera_compression::codecs();
     let mut scope = format!("{name}\n{}\n", options.port).into_bytes();
+    if options.udp {
+        // A session resumes over its own carrier alone.
+        scope.extend_from_slice(b"udp\n");
+    }
     for psk in &external_psks {
         scope.extend_from_slice(fingerprint(&psk.identity).as_bytes());
     }

@@ -3,6 +3,7 @@
 mod advice;
 mod carry;
 mod config;
+mod datagrams;
 mod load;
 mod once;
 mod pool;
@@ -27,6 +28,7 @@ use crate::options::ConnectOptions;
 pub fn connect(options: &ConnectOptions) -> Result<(), ProgramError> {
     runtime::run(async {
         match &options.load {
+            None if options.udp => datagrams::run(options).await,
             None => once::run(options).await,
             Some(load) => load::run(options, load).await,
         }
@@ -37,13 +39,7 @@ pub fn connect(options: &ConnectOptions) -> Result<(), ProgramError> {
 async fn dial(options: &ConnectOptions) -> Result<FastOpenStream, ProgramError> {
     let ConnectOptions { host, port, .. } = options;
     let dialling = timeout(PATIENCE, async {
-        let found = lookup_host((host.as_str(), *port)).await;
-        let found: Vec<_> = found
-            .map_err(|error| {
-                let advice = "check the host; an address needs no lookup";
-                ProgramError::Failed(format!("{host}: {error}; {advice}"))
-            })?
-            .collect();
+        let found = look_up(host, *port).await?;
         let connected = if options.tcp_fast_open {
             open_fast(&found).await
         } else {
@@ -56,6 +52,14 @@ async fn dial(options: &ConnectOptions) -> Result<FastOpenStream, ProgramError> 
     // If it fails, only answers are slower.
     let _ = socket.get_ref().set_nodelay(true);
     Ok(socket)
+}
+
+async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, ProgramError> {
+    let found = lookup_host((host, port)).await.map_err(|error| {
+        let advice = "check the host; an address needs no lookup";
+        ProgramError::Failed(format!("{host}: {error}; {advice}"))
+    })?;
+    Ok(found.collect())
 }
 
 /// Tries one address after the other, as `TcpStream::connect` does. An address with a cookie in the kernel is not tried

@@ -78,12 +78,7 @@ async fn connect(
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stderr())?;
     certificates.tell_of_refusal(&report);
-    let early_data = match &options.early_data_file {
-        None => Vec::new(),
-        Some(path) => fs::read(path).map_err(|error| {
-            ProgramError::input(SettingFile { setting: "--early-data", path }, &error)
-        })?,
-    };
+    let early_data = early_data(options)?;
     let connector = connector(options, configured)?;
     let asked = signals::asked_to_end()?;
     let silent = common.json.as_deref().is_some_and(|path| path == Path::new("-"));
@@ -145,6 +140,7 @@ async fn connect(
     let (fast_open, syn_bytes) = opening(options, counted);
     let socket = SocketFacts {
         address,
+        is_udp: false,
         fast_open,
         syn_bytes,
         received: counted.tracker.received,
@@ -163,8 +159,19 @@ async fn connect(
     told
 }
 
+/// Reads the early data of the options.
+pub(super) fn early_data(options: &ConnectOptions) -> Result<Vec<u8>, ProgramError> {
+    let Some(path) = &options.early_data_file else { return Ok(Vec::new()) };
+    fs::read(path)
+        .map_err(|error| ProgramError::input(SettingFile { setting: "--early-data", path }, &error))
+}
+
 /// Reports a connection that could not be made.
-fn no_connection(report: &Report, started: Instant, error: ProgramError) -> ProgramError {
+pub(super) fn no_connection(
+    report: &Report,
+    started: Instant,
+    error: ProgramError,
+) -> ProgramError {
     let socket = SocketFacts {
         total: started.elapsed(),
         error: Some(error.to_string()),
@@ -200,7 +207,7 @@ fn opening(
     (opening.map(Opening::name), opening.map(Opening::syn_bytes))
 }
 
-fn connector(
+pub(super) fn connector(
     options: &ConnectOptions,
     configured: &ConfiguredClient,
 ) -> Result<Connector, ProgramError> {
@@ -252,7 +259,7 @@ async fn shake_hands(
 }
 
 /// Returns the warning about early data that a user needs before trying again.
-fn maybe_executed(outcome: EarlyDataOutcome) -> Option<String> {
+pub(super) fn maybe_executed(outcome: EarlyDataOutcome) -> Option<String> {
     if outcome.may_be_sent_again() {
         return None;
     }

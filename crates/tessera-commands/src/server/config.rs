@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tessera::ServerConfig;
 use tessera::auth::PeerVerifier;
 use tessera::handshake::{Checked, ClientAuthentication};
-use tessera::resume::{OneTimeKeyGuard, ReplayGuard};
+use tessera::resume::{Carrier, OneTimeKeyGuard, ReplayGuard};
 use tessera::wire::TicketRequest;
 use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile, names, trust};
@@ -38,7 +38,8 @@ pub(super) fn configure_again(
 /// Loads what may change while the server runs.
 fn load_files(options: &ServeOptions, config: &mut ServerConfig) -> Result<(), ProgramError> {
     let common = &options.common;
-    config.external_psks = psk::load(&common.psks)?;
+    let carrier = if options.udp { Carrier::DATAGRAM } else { Carrier::STREAM };
+    config.external_psks = psk::load(&common.psks, carrier)?;
     if let Some(files) = &common.certificates {
         config.credentials = vec![certificate::load(files)?];
     }

@@ -1,7 +1,6 @@
 //! Listens, and starts a task for each connection.
 
 use std::fmt;
-use std::io::{self, ErrorKind};
 use std::net::{self, SocketAddr};
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -9,37 +8,20 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
-use tessera_kit::inherited::{InheritedSocket, InheritedSockets};
 use tessera_kit::live::LiveConfig;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::state::StateContents;
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
-use tokio::net::TcpListener;
 
 use super::certificates::Certificates;
 use super::config::{ConfiguredServer, configure, configure_again};
 use super::refusals::Refusals;
+use super::socket::ServerSocket;
 use super::stores::Stores;
-use super::{connection, reload};
+use super::{connection, datagrams, reload};
 use crate::options::ServeOptions;
-
-/// Returns the listening socket passed by a supervisor (sd_listen_fds(3)), if any.
-pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
-    let wrong = |what: &str| {
-        ProgramError::settings(format!(
-            "LISTEN_FDS: {what}; pass one TCP socket, as ListenStream=4433 does"
-        ))
-    };
-    let mut sockets = InheritedSockets::from_env()?.take_all();
-    match (sockets.pop(), sockets.len()) {
-        (None, _) => Ok(None),
-        (Some(InheritedSocket::Tcp(socket)), 0) => Ok(Some(socket)),
-        (Some(InheritedSocket::Unix(_)), 0) => Err(wrong("the socket is not a TCP socket")),
-        (_, more) => Err(wrong(&format!("{} sockets, but the server listens on one", more + 1))),
-    }
-}
 
 pub(super) async fn serve(
     options: &ServeOptions,
@@ -68,22 +50,17 @@ async fn serve_with(
 
     let asked = signals::asked_to_end()?;
     let hangups = signals::Hangups::new()?;
-    let listener = match inherited {
-        Some(socket) => {
-            let socket = socket.set_nonblocking(true).and_then(|()| TcpListener::from_std(socket));
-            socket.map_err(|error| ProgramError::failed("the socket of LISTEN_FDS", error))?
-        }
-        None => {
-            let listener = TcpListener::bind(options.listen).await;
-            listener.map_err(|error| cannot_listen(options.listen, &error))?
-        }
-    };
-    let address = listener.local_addr();
+    let socket = ServerSocket::bind(options, inherited).await?;
+    let address = socket.local_addr();
     let address = address.map_err(|error| ProgramError::failed(options.listen, error))?;
-    let fast_open = options.tcp_fast_open.then(|| accept_on(&listener, PENDING));
+    let fast_open = match &socket {
+        ServerSocket::Tcp(listener) if options.tcp_fast_open => Some(accept_on(listener, PENDING)),
+        _ => None,
+    };
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
     report.print(&Listening {
         address,
+        is_udp: options.udp,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
         is_kept: fresh.as_ref().is_some_and(|fresh| fresh.is_kept),
@@ -99,18 +76,49 @@ async fn serve_with(
     report.settle()?;
 
     let acceptor = Acceptor::new(config);
-    let server = Server::new(listener, acceptor.clone(), limits(options));
     let reloading = {
-        let options = options.clone();
+        let (options, acceptor) = (options.clone(), acceptor.clone());
         let live = LiveConfig::new(acceptor, move || configure_again(&options, &lasting));
         let certificates = certificates.clone();
         tokio::spawn(reload::on(hangups, Arc::new(live), certificates, report.clone()))
     };
-    let counts = server.counts();
     let keeping = tokio::spawn(stores.clone().keep(report.clone()));
-    let refusals = Arc::new(Refusals::new(counts, report.clone()));
-    let telling = tokio::spawn(refusals.clone().tell());
     let caching = certificates.clone().map(|it| tokio::spawn(it.keep()));
+    let served = match socket {
+        ServerSocket::Tcp(listener) => {
+            // Reserve some files for other uses.
+            let files = usize::try_from(open_files::raise()).unwrap_or(usize::MAX);
+            let limits = limits(options, files.saturating_sub(64));
+            let server = Server::new(listener, acceptor, limits);
+            run(server, options, asked, &report).await;
+            Ok(())
+        }
+        ServerSocket::Udp(socket) => {
+            // One file for all.
+            let limits = limits(options, usize::MAX);
+            datagrams::serve(socket, &acceptor, limits, asked, &report).await
+        }
+    };
+    keeping.abort();
+    reloading.abort();
+    if let Some(caching) = caching {
+        caching.abort();
+    }
+    if let Some(certificates) = certificates {
+        certificates.tell_news();
+    }
+    served.and(report.finish())
+}
+
+/// Serves clients over TCP until it is asked to end.
+async fn run(
+    server: Server,
+    options: &ServeOptions,
+    asked: impl Future<Output = ()>,
+    report: &Arc<Report>,
+) {
+    let refusals = Arc::new(Refusals::new(server.counts(), report.clone()));
+    let telling = tokio::spawn(refusals.clone().tell());
     let (answer, idle) = (options.answer, options.idle_timeout);
     let shared = report.clone();
     server
@@ -119,24 +127,13 @@ async fn serve_with(
             async move { connection::serve(accepted, answer, idle, &report).await }
         })
         .await;
-    keeping.abort();
     telling.abort();
-    reloading.abort();
-    if let Some(caching) = caching {
-        caching.abort();
-    }
     refusals.tell_news();
-    if let Some(certificates) = certificates {
-        certificates.tell_news();
-    }
-    report.finish()
 }
 
-/// Returns the library's limits, adapted to the options.
-fn limits(options: &ServeOptions) -> Limits {
-    // Reserve some files for other uses.
-    let files = usize::try_from(open_files::raise()).unwrap_or(usize::MAX);
-    let most = options.max_connections.min(files.saturating_sub(64));
+/// Returns the library's limits, adapted to the options and to the files that may be open.
+fn limits(options: &ServeOptions, files: usize) -> Limits {
+    let most = options.max_connections.min(files);
     let mut limits = Limits::for_connections(most);
     if let Some(count) = options.max_connections_per_address {
         // Never more than the total, which a low limit of open files may have reduced; and a larger share of
@@ -150,31 +147,13 @@ fn limits(options: &ServeOptions) -> Limits {
     limits
 }
 
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
-    ProgramError::Failed(match error.kind() {
-        ErrorKind::AddrInUse => format!(
-            "{address}: another program already listens there; stop it, or use another port: \
-             --listen {}:0 picks a free one",
-            address.ip()
-        ),
-        ErrorKind::PermissionDenied => {
-            format!(
-                "{address}: ports below 1024 need privileges; use another: --listen {}:4433",
-                address.ip()
-            )
-        }
-        ErrorKind::AddrNotAvailable => format!(
-            "{address}: this machine doesn't have that address; --listen 0.0.0.0:{} listens on all it has",
-            address.port()
-        ),
-        _ => format!("{address}: {error}"),
-    })
-}
-
 /// The first fact: the server listens.
 #[derive(Serialize)]
 struct Listening {
     address: SocketAddr,
+    /// For people only.
+    #[serde(skip)]
+    is_udp: bool,
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     self_signed: bool,
@@ -193,7 +172,8 @@ impl Fact for Listening {
 
 impl fmt::Display for Listening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "listening on {}", self.address)?;
+        let udp = if self.is_udp { " --udp" } else { "" };
+        write!(f, "listening on {}{}", self.address, if self.is_udp { " (UDP)" } else { "" })?;
         if let Some(fingerprint) = &self.fingerprint {
             write!(f, "\ncertificate SHA-256 {fingerprint}")?;
             if self.self_signed {
@@ -201,7 +181,7 @@ impl fmt::Display for Listening {
                     if self.is_kept { "made once, kept in the state" } else { "made for this run" };
                 write!(
                     f,
-                    " ({how})\ntrust it with: tessera connect {} --fingerprint {fingerprint}",
+                    " ({how})\ntrust it with: tessera connect {}{udp} --fingerprint {fingerprint}",
                     self.address
                 )?;
             }

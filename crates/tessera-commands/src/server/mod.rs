@@ -4,6 +4,7 @@ mod certificates;
 mod client;
 mod config;
 mod connection;
+mod datagrams;
 mod echo;
 mod http;
 mod listener;
@@ -11,6 +12,7 @@ mod page;
 mod refusals;
 mod reload;
 mod shared;
+mod socket;
 mod stores;
 
 use tessera_kit::{ProgramError, runtime};
@@ -26,6 +28,6 @@ use crate::options::ServeOptions;
 /// facts.
 pub fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
     // Before any thread starts: it changes the environment.
-    let inherited = listener::inherited()?;
+    let inherited = socket::inherited()?;
     runtime::run(listener::serve(options, inherited))
 }

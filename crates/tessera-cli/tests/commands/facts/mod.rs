@@ -56,6 +56,7 @@ fn every_documented_fact_is_reported_as_documented() {
     stage.early_data_that_nobody_knows_of();
     stage.early_data_that_is_never_answered();
     stage.keys_agreed_outside();
+    stage.datagrams();
     stage.nobody_there();
     stage.limits();
     stage.reloads();
@@ -133,6 +134,13 @@ impl Stage {
             self.connect(&[&[server.address.as_str()], &options[..]].concat(), 0);
             self.end(server);
         }
+    }
+
+    fn datagrams(&self) {
+        let server = self.serve(&["--udp", "--psk", KEY]);
+        let fact = self.connect(&[&server.address, "--udp", "--psk", KEY], 0);
+        assert_eq!(fact["version"], "DTLSv1.3");
+        self.end(server);
     }
 
     fn nobody_there(&self) {
