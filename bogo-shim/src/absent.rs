@@ -6,15 +6,16 @@ pub fn feature(flag: &str, value: Option<&str>) -> Option<&'static str> {
     if let Some((feature, _)) = found {
         return Some(feature);
     }
-    let old =
-        |value: Option<&str>| value.and_then(|value| value.parse().ok()).unwrap_or(0u16) < 772;
-    match flag {
-        "-max-version" | "-expect-version" if old(value) => Some(OLD_VERSIONS),
-        _ => None,
-    }
+    let version = value.and_then(|value| value.parse().ok()).unwrap_or(0u16);
+    // DTLS counts down.
+    let is_old = !(TLS_1_3..=DTLS_1_3).contains(&version);
+    (matches!(flag, "-max-version" | "-expect-version") && is_old).then_some(OLD_VERSIONS)
 }
 
-pub const OLD_VERSIONS: &str = "TLS 1.2 and older";
+const TLS_1_3: u16 = 0x0304;
+const DTLS_1_3: u16 = 0xfefc;
+
+const OLD_VERSIONS: &str = "TLS 1.2, DTLS 1.2 and older";
 
 /// A certificate is not verified again when its session resumes: the session ends when the certificate expires, and the
 /// owner's judge may reject it.
@@ -41,11 +42,10 @@ const FEATURES: &[(&str, &[&str])] = &[
             "-expect-secure-renegotiation",
             "-expect-certificate-types",
             "-cipher",
-            "-srtp-profiles",
             "-jdk11-workaround",
         ],
     ),
-    ("DTLS", &["-dtls", "-mtu", "-initial-timeout-duration-ms"]),
+    ("DTLS-SRTP (RFC 5764)", &["-srtp-profiles"]),
     (
         "QUIC",
         &[

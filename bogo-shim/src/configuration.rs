@@ -24,8 +24,6 @@ use crate::traffic_secrets::TrafficSecrets;
 
 /// State shared by the connections of a test.
 pub struct Shared {
-    /// When the test began, since the Unix epoch: its clock only advances on request.
-    pub start: Duration,
     pub ring: Arc<TicketKeyRing>,
     register: Arc<Register>,
 }
@@ -39,7 +37,7 @@ impl Shared {
         let key =
             TicketKey::generate(&provider, start, week, week).map_err(|e| format!("{e:?}"))?;
         ring.add(key, start).map_err(|e| format!("{e:?}"))?;
-        Ok(Self { start, ring: Arc::new(ring), register: Arc::default() })
+        Ok(Self { ring: Arc::new(ring), register: Arc::default() })
     }
 }
 
@@ -49,13 +47,18 @@ pub fn client(
     verifier: AnyChain,
 ) -> Result<ClientConfig, String> {
     let mut config = ClientConfig::new(provider(), Arc::new(verifier));
+    config.handshake_timeout = Duration::MAX;
     suites(options, &mut config.suites);
     groups(options, &mut config.groups);
+    if options.dtls && options.curves.is_empty() && options.compliance.is_none() {
+        // The runner asks for one by HelloRetryRequest, and counts on being spared that.
+        config.groups.retain(|group| !group.is_post_quantum());
+    }
     config.protocols = options.advertise_alpn.clone();
     config.certificate_codecs = codecs::installed(options);
     config.grease = options.grease;
     config.credentials = credentials.for_engine(options);
-    config.policy.early_data.replayable_without_forward_secrecy = options.enable_early_data;
+    config.policy.early_data.replayable_without_forward_secrecy = has_early_data(options);
     config.policy.resumption = !options.no_ticket;
     Ok(config)
 }
@@ -68,6 +71,7 @@ pub fn server(
     secrets: Arc<TrafficSecrets>,
 ) -> Result<(ServerConfig, Arc<Chooser>), String> {
     let mut config = ServerConfig::new(provider(), credentials.for_engine(options));
+    config.handshake_timeout = Duration::MAX;
     suites(options, &mut config.suites);
     groups(options, &mut config.groups);
     config.protocols = match &options.select_alpn {
@@ -77,7 +81,7 @@ pub fn server(
     };
     config.certificate_codecs = codecs::installed(options);
     config.grease = true;
-    config.external_psks = external_psks(credentials)?;
+    config.external_psks = external_psks(options, credentials)?;
     config.tickets = (!options.no_ticket).then(|| {
         let ring = shared.ring.clone();
         Arc::new(Tickets { ring, later: options.is_async, skip: options.skip_ticket }) as _
@@ -92,7 +96,7 @@ pub fn server(
     } else {
         ClientAuthentication::None
     };
-    if options.enable_early_data {
+    if has_early_data(options) {
         config.policy.early_data.replayable_without_forward_secrecy =
             Some(ReplayGuard { register: shared.register.clone(), max_early_data_size: 14_336 });
     }
@@ -109,11 +113,20 @@ pub fn server(
 }
 
 /// Returns the PSKs of both hashes for each of the importable ones.
-pub fn external_psks(credentials: &Credentials) -> Result<Vec<ExternalPsk>, String> {
+pub fn external_psks(
+    options: &Options,
+    credentials: &Credentials,
+) -> Result<Vec<ExternalPsk>, String> {
     let provider = provider();
-    let imported = credentials.psks.iter().map(|(_, psk)| psk.import(&provider, Carrier::STREAM));
+    let carrier = if options.dtls { Carrier::DATAGRAM } else { Carrier::STREAM };
+    let imported = credentials.psks.iter().map(|(_, psk)| psk.import(&provider, carrier));
     let imported = imported.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
     Ok(imported.into_iter().flatten().collect())
+}
+
+/// Returns whether there is early data: over datagrams the runner has none.
+fn has_early_data(options: &Options) -> bool {
+    options.enable_early_data && !options.dtls
 }
 
 pub fn provider() -> Provider {

@@ -1,47 +1,47 @@
 //! The connections of one test.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::resume::ClientSession;
-use tessera::{Event, Output, ReadEvent, Time};
+use tessera::{Error, Event, ReadEvent, Time};
 
 use crate::configuration::Shared;
 use crate::expectations;
 use crate::flags::{Flags, Scope};
+use crate::link::Link;
 use crate::options::Options;
-use crate::side::Side;
+use crate::packet_adaptor::Command;
+use crate::side::{Question, Side};
 
 pub fn run(flags: &Flags) -> Result<(), String> {
     let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Whole milliseconds, as the runner counts a ticket's age: only `-resumption-delay` advances the clock, and the
-    // runner expects exactly that age.
-    let start = start - Duration::from_nanos(u64::from(start.subsec_nanos() % 1_000_000));
-    let shared = Shared::new(start)?;
+    // Whole milliseconds, as the runner counts a ticket's age: only `-resumption-delay` and the packet adaptor advance
+    // the clock, and the runner expects exactly that age.
+    let mut time = start - Duration::from_nanos(u64::from(start.subsec_nanos() % 1_000_000));
+    let shared = Shared::new(time)?;
     let mut session = None;
-    let mut delay = Duration::ZERO;
     for index in 0..=flags.get(Scope::Initial).resume_count {
         let scope = if index == 0 { Scope::Initial } else { Scope::Resume };
         let options = flags.get(scope);
         if index > 0 {
-            delay += Duration::from_secs(options.resumption_delay);
+            time += Duration::from_secs(options.resumption_delay);
             if !options.is_server && session.is_none() {
                 return Err("no session to offer".into());
             }
         }
-        let mut exchange = Exchange::start(flags, scope, session.take(), &shared, delay)?;
+        let mut exchange = Exchange::start(flags, scope, session.take(), &shared, time)?;
         exchange.is_resume = index > 0;
-        session = exchange.run(flags)?;
+        exchange.run(flags)?;
+        time = exchange.now.monotonic;
+        session = exchange.session;
     }
     Ok(())
 }
 
 struct Exchange<'f> {
     options: &'f Options,
-    socket: TcpStream,
+    link: Link,
     side: Side,
-    output: Output,
     now: Time,
     is_resume: bool,
     offered_early_data: bool,
@@ -58,37 +58,24 @@ impl<'f> Exchange<'f> {
         scope: Scope,
         session: Option<ClientSession>,
         shared: &Shared,
-        delay: Duration,
+        time: Duration,
     ) -> Result<Self, String> {
         let options = flags.get(scope);
-        let mut socket = if options.ipv6 {
-            TcpStream::connect((Ipv6Addr::LOCALHOST, options.port))
-        } else {
-            TcpStream::connect((Ipv4Addr::LOCALHOST, options.port))
-        }
-        .map_err(|error| format!("connect: {error}"))?;
-        let _ = socket.set_nodelay(true);
-        socket
-            .write_all(&options.shim_id.to_le_bytes())
-            .map_err(|error| format!("shim id: {error}"))?;
-
-        let since = shared.start + delay;
-        let now = Time { monotonic: since, unix: Some(since) };
-        let mut output = Output::new();
+        let link = Link::connect(options).map_err(|error| format!("connect: {error}"))?;
+        let now = Time { monotonic: time, unix: Some(time) };
         let side = if options.is_server {
             Side::server(options, shared, now)?
         } else {
             // A server that sends a certificate to a client with early data has rejected that.
             let early = options.enable_early_data && session.is_some();
             let judge_options = if early { flags.get(Scope::Retry) } else { options };
-            Side::client(options, judge_options, session, shared, now, &mut output)?
+            Side::client(options, judge_options, session, shared, now)?
         };
         Ok(Self {
             options,
-            socket,
+            link,
             offered_early_data: side.early_data_room() > 0,
             side,
-            output,
             now,
             is_resume: false,
             session: None,
@@ -97,56 +84,95 @@ impl<'f> Exchange<'f> {
         })
     }
 
-    /// Runs the connection to its end; returns the last session.
-    fn run(mut self, flags: &'f Flags) -> Result<Option<ClientSession>, String> {
+    /// Runs the connection to its end.
+    fn run(&mut self, flags: &'f Flags) -> Result<(), String> {
         if self.is_resume && self.options.expect_no_offer_early_data && self.offered_early_data {
             return Err("early data was offered".into());
         }
         if self.offered_early_data {
             self.write_early_data()?;
         }
-        let mut buffer = vec![0; 1 << 16];
-        let mut received = 0..0;
         let mut input: Vec<u8> = Vec::new();
         self.flush()?;
         loop {
-            let (consumed, event) = match self.side.read(self.now, &mut input, &mut self.output) {
+            let (consumed, event) = match self.side.read(self.now, &mut input) {
                 Ok(read) => read,
-                Err(error) => {
-                    let _ = self.flush();
-                    self.drain();
-                    return Err(error.to_string());
-                }
+                Err(error) => return Err(self.failed(&error)),
             };
             let read: Vec<u8> = input.drain(..consumed).collect();
-            self.flush()?;
+            if event.is_err() {
+                // A question is answered at once, so that what follows fills the last record.
+                self.flush()?;
+            }
             match event {
-                Some(ReadEvent::NeedInput) => {
-                    if received.is_empty() {
-                        received = 0..self.socket.read(&mut buffer).unwrap_or(0);
-                        if received.is_empty() {
-                            return self.end_of_stream();
-                        }
-                    }
-                    // With `-async`, bytes arrive one by one.
-                    let some = if self.options.is_async { 1 } else { received.len() };
-                    input.extend_from_slice(&buffer[received.start..received.start + some]);
-                    received.start += some;
-                }
-                Some(ReadEvent::Data(data) | ReadEvent::EarlyData(data)) => {
+                Ok(question) => self.answer(question)?,
+                Err(ReadEvent::NeedInput) => match self.link.receive() {
+                    Ok(Some(command)) => self.obey(command, &mut input)?,
+                    Ok(None) => return self.end_of_stream(),
+                    Err(error) => return Err(format!("read: {error}")),
+                },
+                Err(ReadEvent::Data(data) | ReadEvent::EarlyData(data)) => {
                     self.echo(&read[data])?
                 }
-                Some(ReadEvent::Handshake(event)) => self.handshake_event(event, flags)?,
-                Some(ReadEvent::PeerClosed) => {
-                    self.side.close(&mut self.output);
+                Err(ReadEvent::Handshake(event)) => self.handshake_event(event, flags)?,
+                Err(ReadEvent::PeerClosed) => {
+                    self.side.close();
                     let _ = self.flush();
-                    self.drain();
+                    self.link.drain();
                     return self.finish();
                 }
-                // A question was answered, or the output was sent.
-                _ => (),
+                // The output was sent.
+                Err(_) => (),
             }
         }
+    }
+
+    fn obey(&mut self, command: Command, input: &mut Vec<u8>) -> Result<(), String> {
+        match command {
+            Command::Receive(bytes) => input.extend(bytes),
+            Command::Pass(time) => {
+                self.link.acknowledge_pass().map_err(|error| format!("write: {error}"))?;
+                self.pass(time)?;
+            }
+            Command::LimitDatagrams(len) => self.side.limit_datagrams(len),
+            Command::SetFirstTimeout(time) => self.side.set_first_timeout(time),
+            Command::ExpectTimeout(expected) => {
+                let due = self.side.deadline();
+                let due = due.map(|at| at.saturating_sub(self.now.monotonic));
+                if due != expected {
+                    return Err(format!("the next timeout is after {due:?}, not {expected:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets time pass. The runner expects timers that are up to 15 ms early.
+    fn pass(&mut self, time: Duration) -> Result<(), String> {
+        self.now.monotonic += time;
+        let soon = self.now.monotonic + Duration::from_millis(15);
+        let due = self.side.deadline().filter(|due| *due <= soon);
+        self.now.monotonic = self.now.monotonic.max(due.unwrap_or_default());
+        self.now.unix = Some(self.now.monotonic);
+        match self.side.handle_timeout(self.now) {
+            Ok(()) => self.flush(),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    fn answer(&mut self, question: Question) -> Result<(), String> {
+        if question.is_for_signature() && !self.options.private_key_delay.is_zero() {
+            self.pass(self.options.private_key_delay)?;
+        }
+        let answered = self.side.answer(question, self.now);
+        answered.map_err(|error| self.failed(&error))
+    }
+
+    /// Sends the alert of an error.
+    fn failed(&mut self, error: &Error) -> String {
+        let _ = self.flush();
+        self.link.drain();
+        error.to_string()
     }
 
     fn handshake_event(&mut self, event: Event, flags: &'f Flags) -> Result<(), String> {
@@ -198,7 +224,7 @@ impl<'f> Exchange<'f> {
         for data in std::mem::take(&mut self.first_writes) {
             if options.read_with_unfinished_write {
                 self.flush()?;
-                let written = self.side.write(&data, &mut self.output);
+                let written = self.side.write(&data, self.now);
                 written.map_err(|error| error.to_string())?;
                 self.hold_output()?;
             } else {
@@ -206,7 +232,7 @@ impl<'f> Exchange<'f> {
             }
         }
         if options.shim_shuts_down {
-            self.side.close(&mut self.output);
+            self.side.close();
         } else {
             self.before_read()?;
         }
@@ -220,7 +246,7 @@ impl<'f> Exchange<'f> {
         self.flush()?;
         let mut writes = std::mem::take(&mut self.first_writes).into_iter();
         for mut data in writes.by_ref() {
-            let written = self.side.write_early_data(&data, &mut self.output);
+            let written = self.side.write_early_data(&data);
             data.drain(..written.map_err(|error| error.to_string())?);
             if self.options.read_with_unfinished_write {
                 self.hold_output()?;
@@ -237,10 +263,8 @@ impl<'f> Exchange<'f> {
 
     /// Sends one byte, and holds the rest.
     fn hold_output(&mut self) -> Result<(), String> {
-        let first = self.output.as_slice().first().copied();
-        if let Some(first) = first {
-            self.socket.write_all(&[first]).map_err(|error| format!("write: {error}"))?;
-            self.output.consume(1);
+        if let Some(first) = self.side.transmit(1, self.now) {
+            self.link.send(&first).map_err(|error| format!("write: {error}"))?;
             self.holds_output = true;
         }
         Ok(())
@@ -260,7 +284,7 @@ impl<'f> Exchange<'f> {
     }
 
     fn update_keys(&mut self) -> Result<(), String> {
-        self.side.update_keys(&mut self.output).map_err(|error| error.to_string())
+        self.side.update_keys().map_err(|error| error.to_string())
     }
 
     /// Sends back every byte, exclusive-or 0xff.
@@ -270,7 +294,11 @@ impl<'f> Exchange<'f> {
             return Ok(());
         }
         // The reference shim reads as much at once.
-        let read_size = if self.options.read_size > 0 { self.options.read_size } else { 512 };
+        let read_size = match self.options.read_size {
+            0 if self.options.dtls => 16_384,
+            0 => 512,
+            size => size,
+        };
         for data in data.chunks(read_size) {
             if self.options.key_update {
                 self.update_keys()?;
@@ -284,7 +312,7 @@ impl<'f> Exchange<'f> {
 
     fn write(&mut self, mut data: &[u8]) -> Result<(), String> {
         while !data.is_empty() {
-            let written = self.side.write(data, &mut self.output);
+            let written = self.side.write(data, self.now);
             let written = written.map_err(|error| error.to_string())?;
             data = &data[written..];
             self.flush()?;
@@ -293,30 +321,22 @@ impl<'f> Exchange<'f> {
     }
 
     fn flush(&mut self) -> Result<(), String> {
-        while !self.output.is_empty() && !self.holds_output {
-            let written = self.socket.write(self.output.as_slice());
-            let written = written.map_err(|error| format!("write: {error}"))?;
-            self.output.consume(written);
+        while !self.holds_output
+            && let Some(bytes) = self.side.transmit(usize::MAX, self.now)
+        {
+            self.link.send(&bytes).map_err(|error| format!("write: {error}"))?;
         }
         Ok(())
     }
 
-    /// Reads what is still in flight, so that the peer can read what was sent to it.
-    fn drain(&mut self) {
-        let _ = self.socket.shutdown(Shutdown::Write);
-        let _ = self.socket.set_read_timeout(Some(Duration::from_secs(5)));
-        let mut sink = [0; 4096];
-        while matches!(self.socket.read(&mut sink), Ok(count) if count > 0) {}
-    }
-
-    fn end_of_stream(self) -> Result<Option<ClientSession>, String> {
+    fn end_of_stream(&self) -> Result<(), String> {
         if self.options.check_close_notify || !self.side.facts().handshake_complete {
             return Err("the stream ended early".into());
         }
         self.finish()
     }
 
-    fn finish(self) -> Result<Option<ClientSession>, String> {
+    fn finish(&self) -> Result<(), String> {
         let options = self.options;
         if !self.side.facts().handshake_complete {
             return Err("the peer closed during the handshake".into());
@@ -325,7 +345,7 @@ impl<'f> Exchange<'f> {
         if !options.is_server && expects_session && self.session.is_none() {
             return Err("no session came".into());
         }
-        Ok(self.session)
+        Ok(())
     }
 }
 

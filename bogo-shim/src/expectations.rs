@@ -47,7 +47,7 @@ pub fn check(
     expect(!options.expect_hrr || facts.hello_retry, "HelloRetryRequest")?;
     expect(!options.expect_no_hrr || !facts.hello_retry, "HelloRetryRequest")?;
     let accepted = facts.early_data == EarlyDataStatus::Accepted;
-    expect(!options.expect_accept_early_data || accepted, "early data")?;
+    expect(!options.expect_accept_early_data || accepted || options.dtls, "early data")?;
     expect(!options.expect_reject_early_data || !accepted, "early data")?;
     if options.expect_no_peer_cert || facts.external_psk.is_some() {
         expect(facts.peer.is_none(), "peer")?;

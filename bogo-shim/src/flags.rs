@@ -1,5 +1,7 @@
 //! The runner's command line.
 
+use std::time::Duration;
+
 use rustls_pki_types::pem::PemObject as _;
 
 use crate::absent;
@@ -106,6 +108,10 @@ impl<'a> Value<'a, '_> {
         text.parse().map_err(|_| format!("not a number: {text}"))
     }
 
+    fn milliseconds(&mut self) -> Result<Duration, String> {
+        self.number().map(Duration::from_millis)
+    }
+
     fn bytes(&mut self) -> Result<Vec<u8>, String> {
         let text = self.text()?;
         // A PEM file is base64 between two lines.
@@ -132,6 +138,10 @@ impl Options {
             "-shim-id" => self.shim_id = value.number()?,
             "-server" => self.is_server = true,
             "-async" => self.is_async = true,
+            "-dtls" => self.dtls = true,
+            "-mtu" => self.mtu = Some(value.number()?),
+            "-initial-timeout-duration-ms" => self.first_timeout = Some(value.milliseconds()?),
+            "-private-key-delay-ms" => self.private_key_delay = value.milliseconds()?,
             "-resume-count" => self.resume_count = value.number()?,
             "-is-handshaker-supported" => self.is_handshaker_supported = true,
             "-verify-peer" => self.verify_peer = true,

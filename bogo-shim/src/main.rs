@@ -2,7 +2,8 @@
 //! connections as its flags require, and checks what they expect.
 //!
 //! Exit codes: 0 for success, 1 for a failure with its reason on stderr, 89 for a feature that is absent
-//! by decision; its name is then added to the file that `BOGO_ABSENT` names, a line for each test.
+//! by decision; its name is then added to the file that `BOGO_ABSENT` names, a line for each test. The file that
+//! `BOGO_DTLS` names gets a line for each test of DTLS that runs.
 
 mod absent;
 mod codecs;
@@ -10,8 +11,11 @@ mod configuration;
 mod credentials;
 mod exchange;
 mod expectations;
+mod face;
 mod flags;
+mod link;
 mod options;
+mod packet_adaptor;
 mod peer;
 mod side;
 mod traffic_secrets;
@@ -27,7 +31,7 @@ fn main() -> ExitCode {
     let flags = match Flags::parse(&arguments) {
         Ok(flags) => flags,
         Err(Unusable::Absent(feature)) => {
-            count(feature);
+            count("BOGO_ABSENT", feature);
             return ExitCode::from(89);
         }
         Err(Unusable::Unknown(what)) => {
@@ -39,6 +43,9 @@ fn main() -> ExitCode {
         println!("No");
         return ExitCode::SUCCESS;
     }
+    if flags.get(Scope::Initial).dtls {
+        count("BOGO_DTLS", "");
+    }
     match exchange::run(&flags) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -48,11 +55,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Records which feature prevented a test.
-fn count(feature: &str) {
-    let Some(path) = std::env::var_os("BOGO_ABSENT") else { return };
+/// Adds a line to the file that this variable names.
+fn count(variable: &str, line: &str) {
+    let Some(path) = std::env::var_os(variable) else { return };
     if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {
         // One write for the line: tests run side by side.
-        let _ = file.write_all(format!("{feature}\n").as_bytes());
+        let _ = file.write_all(format!("{line}\n").as_bytes());
     }
 }

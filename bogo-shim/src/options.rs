@@ -1,5 +1,7 @@
 //! The flags of one connection.
 
+use std::time::Duration;
+
 /// The actions and the expected results of one connection.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -8,6 +10,12 @@ pub struct Options {
     pub shim_id: u64,
     pub is_server: bool,
     pub is_async: bool,
+    pub dtls: bool,
+    /// The longest datagram, in bytes.
+    pub mtu: Option<usize>,
+    pub first_timeout: Option<Duration>,
+    /// How long a private key takes for a signature.
+    pub private_key_delay: Duration,
     pub resume_count: usize,
     pub is_handshaker_supported: bool,
     /// The default certificate; the last choice.

@@ -2,16 +2,17 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tessera::handshake::Reply;
+use tessera::handshake::{ClientHandshake, Reply, ServerHandshake};
 use tessera::resume::{ClientSession, ResumptionVerdict, TicketKeys};
 use tessera::{
-    ClientConnection, ClientQuestion, Destination, Error, Facts, Output, ReadEvent,
-    ServerConnection, ServerQuestion, Time,
+    ClientQuestion, Destination, Error, Facts, Progress, ReadEvent, ServerQuestion, Time,
 };
 
 use crate::configuration::{self, Chooser, Shared};
 use crate::credentials::Credentials;
+use crate::face::Face;
 use crate::options::Options;
 use crate::peer::AnyChain;
 use crate::traffic_secrets::TrafficSecrets;
@@ -27,23 +28,34 @@ pub struct Side {
 }
 
 enum Either {
-    Client(ClientConnection),
-    Server(ServerConnection),
+    Client(Face<ClientHandshake>),
+    Server(Face<ServerHandshake>),
 }
 
 /// Dispatches to either side.
 macro_rules! either {
-    ($side:expr, $connection:ident => $body:expr) => {
-        match &mut $side.connection {
-            Either::Client($connection) => $body,
-            Either::Server($connection) => $body,
+    ($connection:expr, $face:ident => $body:expr) => {
+        match $connection {
+            Either::Client($face) => $body,
+            Either::Server($face) => $body,
         }
     };
 }
 
-enum Question {
+/// A question of either side.
+pub enum Question {
     Client(ClientQuestion),
     Server(ServerQuestion),
+}
+
+impl Question {
+    /// Returns whether a private key is asked for a signature.
+    pub fn is_for_signature(&self) -> bool {
+        matches!(
+            self,
+            Self::Client(ClientQuestion::Sign(_)) | Self::Server(ServerQuestion::Sign(_))
+        )
+    }
 }
 
 impl Side {
@@ -54,7 +66,6 @@ impl Side {
         session: Option<ClientSession>,
         shared: &Shared,
         now: Time,
-        output: &mut Output,
     ) -> Result<Self, String> {
         let credentials = Credentials::read(options)?;
         let secrets = Arc::new(TrafficSecrets::default());
@@ -64,12 +75,11 @@ impl Side {
         let destination = Destination {
             server_name: options.host_name.clone(),
             session,
-            external_psks: configuration::external_psks(&credentials)?,
+            external_psks: configuration::external_psks(options, &credentials)?,
             ..Destination::default()
         };
-        let client = config
-            .checked()
-            .and_then(|config| ClientConnection::start(config, destination, now, output));
+        let client =
+            config.checked().and_then(|config| Face::client(options, config, destination, now));
         let connection = Either::Client(client.map_err(|error| error.to_string())?);
         Ok(Self::new(connection, verifier, credentials, None, shared, secrets))
     }
@@ -79,8 +89,8 @@ impl Side {
         let secrets = Arc::new(TrafficSecrets::default());
         let (config, chooser) =
             configuration::server(options, &credentials, shared, secrets.clone())?;
-        let config = config.checked().map_err(|error| error.to_string())?;
-        let connection = Either::Server(ServerConnection::start(config, now));
+        let server = config.checked().and_then(|config| Face::server(options, config, now));
+        let connection = Either::Server(server.map_err(|error| error.to_string())?);
         let verifier = AnyChain::new(options);
         Ok(Self::new(connection, verifier, credentials, Some(chooser), shared, secrets))
     }
@@ -96,61 +106,52 @@ impl Side {
         Self { connection, credentials, verifier, chooser, ring: shared.ring.clone(), secrets }
     }
 
-    /// Reads up to the next event, and answers a question at once: `None`.
+    /// Reads up to the next event or question; returns it, and how much of the input was consumed.
     pub fn read(
         &mut self,
         now: Time,
         input: &mut [u8],
-        output: &mut Output,
-    ) -> Result<(usize, Option<ReadEvent<Infallible>>), Error> {
-        let (consumed, event) = match &mut self.connection {
+    ) -> Result<(usize, Result<Question, ReadEvent<Infallible>>), Error> {
+        Ok(match &mut self.connection {
             Either::Client(client) => {
-                let progress = client.read(now, input, output)?;
-                (progress.consumed, progress.event.into_question().map(Question::Client))
+                let Progress { consumed, event, .. } = client.read(now, input)?;
+                (consumed, event.into_question().map(Question::Client))
             }
             Either::Server(server) => {
-                let progress = server.read(now, input, output)?;
-                (progress.consumed, progress.event.into_question().map(Question::Server))
+                let Progress { consumed, event, .. } = server.read(now, input)?;
+                (consumed, event.into_question().map(Question::Server))
             }
-        };
-        let event = match event {
-            Ok(question) => {
-                self.answer(question, now, output)?;
-                None
-            }
-            Err(event) => Some(event),
-        };
-        Ok((consumed, event))
+        })
     }
 
-    fn answer(&mut self, question: Question, now: Time, output: &mut Output) -> Result<(), Error> {
+    pub fn answer(&mut self, question: Question, now: Time) -> Result<(), Error> {
         match (question, &mut self.connection) {
             (Question::Client(ClientQuestion::VerifyPeer(asked)), Either::Client(client)) => {
-                client.answer(asked.token, self.verifier.judge(&asked.question), now, output)
+                client.answer(asked.token, self.verifier.judge(&asked.question), now)
             }
             (Question::Client(ClientQuestion::Sign(asked)), Either::Client(client)) => {
-                client.answer(asked.token, self.credentials.sign(&asked.question), now, output)
+                client.answer(asked.token, self.credentials.sign(&asked.question), now)
             }
             (Question::Server(question), Either::Server(server)) => match question {
                 ServerQuestion::ChooseConfig(asked) => {
                     let chooser = self.chooser.as_ref();
                     let chooser = chooser.ok_or(Error::Misuse("no chooser was configured"))?;
-                    server.answer(asked.token, chooser.answer(&asked.question), now, output)
+                    server.answer(asked.token, chooser.answer(&asked.question), now)
                 }
                 ServerQuestion::OpenTicket(asked) => {
                     let Reply::Now(opened) = self.ring.open(&asked.question) else {
                         return Err(Error::Misuse("the ring answers at once"));
                     };
-                    server.answer(asked.token, opened, now, output)
+                    server.answer(asked.token, opened, now)
                 }
                 ServerQuestion::AcceptResumption(asked) => {
-                    server.answer(asked.token, ResumptionVerdict::Accept, now, output)
+                    server.answer(asked.token, ResumptionVerdict::Accept, now)
                 }
                 ServerQuestion::VerifyPeer(asked) => {
-                    server.answer(asked.token, self.verifier.judge(&asked.question), now, output)
+                    server.answer(asked.token, self.verifier.judge(&asked.question), now)
                 }
                 ServerQuestion::Sign(asked) => {
-                    server.answer(asked.token, self.credentials.sign(&asked.question), now, output)
+                    server.answer(asked.token, self.credentials.sign(&asked.question), now)
                 }
                 _ => Err(Error::Misuse("no vault was configured")),
             },
@@ -165,35 +166,55 @@ impl Side {
         }
     }
 
-    pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+    pub fn write_early_data(&mut self, data: &[u8]) -> Result<usize, Error> {
         match &mut self.connection {
-            Either::Client(client) => client.write_early_data(data, output),
+            Either::Client(client) => client.write_early_data(data),
             Either::Server(_) => Ok(0),
         }
     }
 
-    pub fn write(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
-        either!(self, connection => connection.write(data, output))
+    pub fn write(&mut self, data: &[u8], now: Time) -> Result<usize, Error> {
+        either!(&mut self.connection, face => face.write(data, now))
     }
 
-    pub fn update_keys(&mut self, output: &mut Output) -> Result<(), Error> {
-        either!(self, connection => connection.update_keys(false, output))
+    /// Returns what is to be sent next: up to `most` bytes of a stream, or a datagram.
+    pub fn transmit(&mut self, most: usize, now: Time) -> Option<Vec<u8>> {
+        either!(&mut self.connection, face => face.transmit(most, now))
+    }
+
+    /// Returns when a timeout is due.
+    pub fn deadline(&self) -> Option<Duration> {
+        // A handshake may take any time.
+        either!(&self.connection, face => face.deadline()).filter(|at| *at < Duration::MAX)
+    }
+
+    pub fn handle_timeout(&mut self, now: Time) -> Result<(), Error> {
+        either!(&mut self.connection, face => face.handle_timeout(now))
+    }
+
+    pub fn limit_datagrams(&mut self, len: usize) {
+        either!(&mut self.connection, face => face.limit_datagrams(len));
+    }
+
+    pub fn set_first_timeout(&mut self, time: Duration) {
+        either!(&mut self.connection, face => face.set_first_timeout(time));
+    }
+
+    pub fn update_keys(&mut self) -> Result<(), Error> {
+        either!(&mut self.connection, face => face.update_keys())
     }
 
     pub fn export(&mut self, options: &Options, out: &mut [u8]) -> Result<(), Error> {
         let (label, context) = (options.export_label.as_bytes(), options.export_context.as_bytes());
-        either!(self, connection => connection.export_keying_material(label, context, out))
+        either!(&mut self.connection, face => face.export(label, context, out))
     }
 
-    pub fn close(&mut self, output: &mut Output) {
-        either!(self, connection => connection.close(output));
+    pub fn close(&mut self) {
+        either!(&mut self.connection, face => face.close());
     }
 
     pub fn facts(&self) -> &Facts {
-        match &self.connection {
-            Either::Client(client) => client.facts(),
-            Either::Server(server) => server.facts(),
-        }
+        either!(&self.connection, face => face.facts())
     }
 
     /// Returns which credential was used, by the runner's index.

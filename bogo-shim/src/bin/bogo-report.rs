@@ -1,8 +1,9 @@
 //! Formats the result of a run of BoGo as a table: what passed, and what didn't run for which reason.
 //!
-//! `bogo-report ALL RESULTS CONFIG ABSENT DOCUMENT`: the runner's results (`-json-output`) of a run in which every test
-//! is declined, which names them all; those of the run itself; the runner's configuration; what the shim declined, a
-//! line per test; and the document whose part between two marks is replaced. Fails if a test failed.
+//! `bogo-report ALL RESULTS CONFIG ABSENT ALL_DTLS DTLS DOCUMENT`: the runner's results (`-json-output`) of a run in
+//! which every test is declined, which names them all; those of the run itself; the runner's configuration; what the
+//! shim declined, a line per test; a line per test of DTLS, of all and of those that ran; and the document whose part
+//! between two marks is replaced. Fails if a test failed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,13 +28,14 @@ fn main() -> ExitCode {
 /// Returns the names of the tests that failed.
 fn run() -> Result<Vec<String>, String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [all, results, config, absent, document] = arguments.as_slice() else {
-        return Err("usage: bogo-report ALL RESULTS CONFIG ABSENT DOCUMENT".into());
+    let [all, results, config, absent, all_dtls, dtls, document] = arguments.as_slice() else {
+        return Err("usage: bogo-report ALL RESULTS CONFIG ABSENT ALL_DTLS DTLS DOCUMENT".into());
     };
     let all = object(&json(all)?, "tests")?;
     let results = object(&json(results)?, "tests")?;
     let disabled = object(&json(config)?, "DisabledTests")?;
     let absent = read(absent)?;
+    let (all_dtls, dtls) = (read(all_dtls)?.lines().count(), read(dtls)?.lines().count());
 
     let actual = |wanted: &'static str| {
         let is = move |test: &Value| test.get("actual").and_then(Value::as_str) == Some(wanted);
@@ -55,7 +57,7 @@ fn run() -> Result<Vec<String>, String> {
     if let Some(pattern) = disabled.keys().find(unused) {
         return Err(format!("no test is disabled by {pattern}"));
     }
-    let table = table(all.len(), passed, &reasons);
+    let table = table([all.len(), passed], [all_dtls, dtls], &reasons);
     println!("{table}");
 
     let failed: Vec<String> = actual("FAIL").cloned().collect();
@@ -69,7 +71,12 @@ fn run() -> Result<Vec<String>, String> {
 /// The mark of reasons that are no absent feature.
 const BY_CHOICE: &str = "by choice: ";
 
-fn table(all: usize, passed: usize, reasons: &BTreeMap<&str, usize>) -> String {
+/// Formats how many of all tests passed, and of those of DTLS.
+fn table(
+    [all, passed]: [usize; 2],
+    [all_dtls, dtls]: [usize; 2],
+    reasons: &BTreeMap<&str, usize>,
+) -> String {
     let sorted = |chosen: bool| {
         let mut listed: Vec<_> = reasons
             .iter()
@@ -83,7 +90,8 @@ fn table(all: usize, passed: usize, reasons: &BTreeMap<&str, usize>) -> String {
     let total = |listed: &[(&str, usize)]| listed.iter().map(|(_, count)| count).sum::<usize>();
     let mut out = format!(
         "Of {all} tests **{passed} passed** and none failed; {} are about features that Tessera does \
-         not have, and {} want another behaviour than Tessera's.\n\n| feature | tests |\n|---|---:|\n",
+         not have, and {} want another behaviour than Tessera's. Of the {all_dtls} tests of DTLS {dtls} passed.\n\n\
+         | feature | tests |\n|---|---:|\n",
         total(&features),
         total(&choices),
     );
@@ -176,10 +184,11 @@ mod tests {
         let document =
             "before\n<!-- bogo: written by scripts/bogo -->\nold\n<!-- bogo: end -->\nafter";
         let reasons = BTreeMap::from([("DTLS", 3), ("by choice: mine", 1)]);
-        let once = replaced(document, &table(6, 2, &reasons)).expect("marks");
+        let once = replaced(document, &table([6, 2], [4, 1], &reasons)).expect("marks");
         assert!(once.contains("| DTLS | 3 |") && once.contains("| mine | 1 |"));
         assert!(once.contains("Of 6 tests **2 passed**") && !once.contains("old"));
-        assert_eq!(replaced(&once, &table(6, 2, &reasons)), Ok(once.clone()));
+        assert!(once.contains("Of the 4 tests of DTLS 1 passed."));
+        assert_eq!(replaced(&once, &table([6, 2], [4, 1], &reasons)), Ok(once.clone()));
         assert!(replaced("no marks", "").is_err());
     }
 }
