@@ -1,0 +1,47 @@
+//! What an association holds on the heap, and that records allocate nothing.
+
+use tessera_datagram_bench::{DatagramPair, Keys};
+
+#[test]
+fn an_idle_association_of_either_side_holds_at_most_four_kibibytes() {
+    let keys = Keys::new();
+    let mut kept = Vec::with_capacity(16);
+    kept.push(DatagramPair::connect(&keys).0);
+    let held = allocation_counter::measure(|| {
+        for _ in 0..10 {
+            kept.push(DatagramPair::connect(&keys).0);
+        }
+    });
+    let each = held.bytes_current / 10 + size_of::<DatagramPair>() as i64;
+    println!("both ends hold {each} bytes");
+    assert!(each <= 2 * 4096, "{each} bytes");
+}
+
+#[test]
+fn a_sleeping_association_of_either_side_holds_at_most_two_kibibytes() {
+    let keys = Keys::new();
+    let mut kept = Vec::with_capacity(16);
+    kept.push(DatagramPair::connect(&keys).0);
+    let held = allocation_counter::measure(|| {
+        for _ in 0..10 {
+            let mut pair = DatagramPair::connect(&keys).0;
+            assert!(pair.client.sleep() && pair.server.sleep());
+            kept.push(pair);
+        }
+    });
+    let each = held.bytes_current / 10 + size_of::<DatagramPair>() as i64;
+    println!("both ends hold {each} bytes");
+    assert!(each <= 2 * 2048, "{each} bytes");
+}
+
+#[test]
+fn records_allocate_nothing() {
+    let keys = Keys::new();
+    let (mut pair, _) = DatagramPair::connect(&keys);
+    let (data, mut buffer) = (vec![7; 1100], Vec::new());
+    pair.send(&data, 10, &mut buffer);
+    let used = allocation_counter::measure(|| {
+        pair.send(&data, 1000, &mut buffer);
+    });
+    assert_eq!(used.count_total, 0);
+}
