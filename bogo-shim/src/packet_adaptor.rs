@@ -1,4 +1,4 @@
-//! The runner's packet adaptor: datagrams in a stream, and a clock that goes on only when the runner says so.
+//! The runner's packet adaptor: datagrams in a stream, and a clock that only the runner moves.
 
 use std::io::{self, BufRead, Read, Write};
 use std::time::Duration;

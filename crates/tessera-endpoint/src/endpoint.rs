@@ -133,7 +133,7 @@ impl Endpoint {
             None => (),
         }
         let is_plaintext_handshake = datagram.first() == Some(&HANDSHAKE);
-        // RFC 9147 §5.11: a client may have begun anew from the address of a live association.
+        // RFC 9147 §5.11: a client may have begun again from the address of a live association.
         let may_begin = is_plaintext_handshake && self.routes.is_settled(&path);
         if let Some(id) = self.routes.by_path(&path, datagram).filter(|_| !may_begin) {
             return Route::Association(AssociationId(id));
@@ -348,7 +348,7 @@ impl Endpoint {
         }
     }
 
-    /// Removes an association whose client has begun anew.
+    /// Removes an association whose client has begun again.
     fn replace(&mut self, id: AssociationId) {
         self.remove(id);
         self.ended.push((id, Error::Truncated));
@@ -450,7 +450,7 @@ impl Endpoint {
         written.map(|()| path)
     }
 
-    /// Changes an association: closes it, changes its keys. What it has to send then is sent by
+    /// Changes an association: closes it, changes its keys. What it must send then is sent by
     /// [`transmit`](Self::transmit).
     pub fn with<R>(
         &mut self,
@@ -518,7 +518,7 @@ impl Endpoint {
         if self.ended.is_empty() { self.timers.first() } else { Some(Duration::ZERO) }
     }
 
-    /// Does what is due; returns the associations that ended, among them those whose client has begun anew
+    /// Does what is due; returns the associations that ended, among them those whose client has begun again
     /// ([`Error::Truncated`]). Then [`transmit`](Self::transmit).
     pub fn handle_timeouts(&mut self, now: Time) -> Vec<(AssociationId, Error)> {
         let mut ended = std::mem::take(&mut self.ended);

@@ -11,7 +11,7 @@ pub struct Path {
     pub local: Option<IpAddr>,
 }
 
-/// A source for which bounds are counted: an IPv4 address, or an IPv6 /64, which one subscriber has to himself.
+/// A source for which bounds are counted: an IPv4 address, or an IPv6 /64, which is one subscriber's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Source(IpAddr);
 

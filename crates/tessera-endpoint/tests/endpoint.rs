@@ -430,7 +430,7 @@ fn associations_with_connection_ids_share_an_address_and_swap_theirs() {
     assert_eq!(world.endpoint.len(), 2);
 }
 
-/// RFC 9147 §5.11: a forged hello from the address of a live association destroys nothing; a client that has begun anew
+/// RFC 9147 §5.11: a forged hello from the address of a live association destroys nothing; a client that has begun again
 /// gets through.
 #[test]
 fn a_new_hello_from_a_live_address_replaces_nothing_before_its_handshake() {

@@ -168,7 +168,7 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
         self.hub.lock().socket.local_addr()
     }
 
-    /// Returns how many datagrams were dropped because nobody received them in time.
+    /// Returns how many datagrams were dropped because no task received them in time.
     pub fn dropped(&self) -> u64 {
         self.peer(|peer| peer.inbox.dropped)
     }
@@ -229,7 +229,7 @@ impl ClientDatagramConnection {
     ///
     /// On a connection that was just [started](crate::DatagramConnector::start) it is sent with the ClientHello, on the
     /// first use of the connection; once, never again. When the handshake is complete,
-    /// [`Facts::early_data`] tells whether it was accepted, and [`Facts::early_records_taken`] how many of the first
+    /// [`Facts::early_data`] reports whether it was accepted, and [`Facts::early_records_taken`] how many of the first
     /// calls have arrived; those after them were not executed and never will be. Without that count each may have been
     /// executed.
     pub fn write_early(&self, data: &[u8]) -> io::Result<bool> {

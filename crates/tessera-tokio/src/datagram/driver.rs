@@ -14,7 +14,7 @@ use super::hub::Hub;
 use super::inbox::wipe;
 use super::peer::Failure;
 
-/// Drives a socket until nobody uses it.
+/// Drives a socket until it has no user.
 pub(super) struct Driver<S: DatagramHandshake> {
     hub: Arc<Hub<S>>,
     buffer: Vec<u8>,

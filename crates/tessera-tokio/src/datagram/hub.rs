@@ -42,7 +42,7 @@ pub(super) struct State<S: DatagramHandshake> {
     pub(super) out: Vec<u8>,
     /// The socket had no room for it; where it goes.
     pub(super) unsent: Option<SocketAddr>,
-    /// Connections that nobody has accepted yet. `None`: there is no listener.
+    /// Connections that wait to be accepted. `None`: there is no listener.
     pub(super) arrivals: Option<VecDeque<Id<S>>>,
     /// How many users there are: connections, and a listener. Without any the driver ends.
     pub(super) users: usize,

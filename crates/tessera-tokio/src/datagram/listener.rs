@@ -24,7 +24,7 @@ use crate::acceptor::Acceptor;
 /// ticket with a binder that is right. See [`tessera_endpoint`] for what that costs, and for the limits. A client that
 /// changes its address keeps its connection.
 ///
-/// All connections are driven by one task. Dropping the listener ends those that nobody has accepted; others go on.
+/// All connections are driven by one task. Dropping the listener ends those that still wait to be accepted; others go on.
 ///
 /// ```no_run
 /// use std::sync::Arc;

@@ -33,7 +33,7 @@ impl<S: DatagramHandshake> State<S> {
         }
     }
 
-    /// Begins with an association that has read nothing yet; returns false for one that nobody accepts, or whose
+    /// Begins with an association that has read nothing yet; returns false for one that will not be accepted, or whose
     /// configuration has just been replaced: the client sends its ClientHello again.
     fn begin(&mut self, id: Id<S>) -> bool {
         let (_, begun) = self.config.begin();

@@ -23,7 +23,7 @@ async fn each_direction_is_closed_by_itself() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_dropped_tells_its_peer() {
+async fn the_peer_learns_that_a_connection_was_dropped() {
     let world = World::new(&ends()).await;
     let (client, server) = soon(world.connect()).await;
     drop(client);
@@ -62,7 +62,7 @@ async fn a_port_where_nothing_listens_ends_the_handshake() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_trust_the_server_tells_it() {
+async fn a_server_learns_that_its_client_does_not_trust_it() {
     let (here, elsewhere) = (ends(), ends());
     let world = World::with(here.acceptor(), elsewhere.connector()).await;
     let accepting = async { world.listener.accept().await.unwrap().handshake().await };

@@ -32,7 +32,7 @@ async fn handshakes_survive_the_loss_of_every_fourth_datagram() {
 }
 
 #[tokio::test]
-async fn data_that_nobody_receives_is_dropped_and_counted() {
+async fn data_that_no_task_receives_is_dropped_and_counted() {
     let world = World::new(&ends()).await;
     let (client, server) = soon(world.connect()).await;
     let data = vec![7; 1000];

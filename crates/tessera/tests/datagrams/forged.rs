@@ -35,7 +35,7 @@ fn malformed() -> Vec<Vec<u8>> {
         plaintext(22, 9, &[2, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 1, 7]),
         // A message of another epoch's, and one far ahead.
         plaintext(22, 9, &fragment(20, 1, 200, 0, b"x")),
-        // ACKs: cut off, and of records that nobody sent.
+        // ACKs: cut off, and of records that were never sent.
         plaintext(26, 9, b"\0\x10\0"),
         plaintext(26, 9, &[&[0, 16][..], &[7; 16]].concat()),
         plaintext(26, 9, b"\0\0"),
