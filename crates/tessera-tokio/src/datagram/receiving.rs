@@ -7,6 +7,7 @@ use tessera::{Event, ReadEvent, Role};
 
 use super::associations::{Associations, DatagramHandshake};
 use super::hub::{Id, State};
+use super::inbox::wipe;
 use super::peer::{Failure, Peer};
 use crate::async_handshake::AnswerCallback;
 use crate::current::withdrawn;
@@ -28,7 +29,10 @@ impl<S: DatagramHandshake> State<S> {
             return;
         }
         match instead {
-            Some(mut datagrams) => self.read(id, Some(from), &mut datagrams),
+            Some(mut datagrams) => {
+                self.read(id, Some(from), &mut datagrams);
+                wipe(&mut datagrams);
+            }
             None => self.read(id, Some(from), datagram),
         }
     }

@@ -1,11 +1,17 @@
 //! How connections end.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tessera::Destination;
+use tessera::resume::ExternalPsk;
+use tessera::wire::CipherSuite;
 use tokio::net::UdpSocket;
 
 use crate::common::{destination, ends};
+use crate::relay::Relay;
 use crate::world::{World, exchange, soon};
 
 #[tokio::test]
@@ -81,4 +87,32 @@ async fn a_handshake_without_an_answer_times_out() {
     let address = silent.local_addr().unwrap();
     let error = soon(world.connector.connect(address, destination())).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
+}
+
+#[tokio::test]
+async fn a_psk_that_is_withdrawn_during_the_handshake_ends_it() {
+    let mut ends = ends();
+    let secret = vec![7; 32].into();
+    let psk = ExternalPsk::new(b"one".to_vec(), secret, CipherSuite::TLS_AES_128_GCM_SHA256);
+    ends.server.external_psks = vec![psk.clone()];
+    let world = World::new(&ends).await;
+    // After a ClientHello, and a second one in two datagrams, the Finished waits until the configuration is replaced.
+    let is_replaced = Arc::new(AtomicBool::new(false));
+    let lets_pass = is_replaced.clone();
+    let relay = Relay::new(world.address, move |is_up, number, _| {
+        is_up && number > 3 && !lets_pass.load(Ordering::SeqCst)
+    })
+    .await;
+    let destination = Destination { external_psks: vec![psk], ..destination() };
+    let client = soon(world.connector.connect(relay.address, destination)).await.unwrap();
+    let server = soon(world.listener.accept()).await.unwrap();
+    assert!(!server.is_handshake_complete() && !server.is_withdrawn());
+    ends.server.external_psks.clear();
+    world.acceptor.replace(ends.server.checked().unwrap());
+    is_replaced.store(true, Ordering::SeqCst);
+    let refused = soon(server.handshake()).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidData);
+    assert!(refused.to_string().contains("withdrawn"), "{refused}");
+    assert!(server.is_withdrawn());
+    drop(client);
 }
