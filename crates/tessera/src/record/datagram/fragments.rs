@@ -217,8 +217,8 @@ const MAX_AHEAD: usize = 8;
 /// The most bytes that messages after the next may reserve, together with it.
 pub(crate) const MAX_AHEAD_LEN: usize = 64 * 1024;
 
-/// The most separate parts of one message.
-const MAX_PARTS: usize = 64;
+/// The most separate parts of one message: short datagrams that overtake each other cut a chain of 16 KiB into that many.
+const MAX_PARTS: usize = 256;
 
 #[cfg(test)]
 mod tests {
