@@ -24,7 +24,16 @@ pub enum Face<H: Handshake> {
         /// Datagrams to send before others.
         written: VecDeque<Vec<u8>>,
         max_datagram: usize,
+        update: Update,
     },
+}
+
+/// A change of keys. BoringSSL, and with it the runner, begins none before everything else is acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Update {
+    None,
+    Wanted,
+    UnderWay,
 }
 
 impl Face<ClientHandshake> {
@@ -82,6 +91,7 @@ impl<H: Handshake> Face<H> {
             association: Box::new(association),
             written: VecDeque::new(),
             max_datagram: association_options(options).max_datagram,
+            update: Update::None,
         }
     }
 
@@ -113,8 +123,8 @@ impl<H: Handshake> Face<H> {
             Self::Stream { connection, output } => connection.write(data, output),
             Self::Datagrams { association, written, .. } => {
                 // The runner reads records in the order of their numbers.
-                if association.owes_update() {
-                    update_keys(association)?;
+                if association.owes_update() && association.is_acknowledged() {
+                    association.update_keys(false)?;
                 }
                 written.extend(next_datagram(association, now));
                 // Only messages are bound to the runner's limit.
@@ -130,7 +140,17 @@ impl<H: Handshake> Face<H> {
     pub fn update_keys(&mut self) -> Result<(), Error> {
         match self {
             Self::Stream { connection, output } => connection.update_keys(false, output),
-            Self::Datagrams { association, .. } => update_keys(association),
+            Self::Datagrams { association, update, .. } => {
+                *update = match *update {
+                    _ if association.is_acknowledged() => {
+                        association.update_keys(false)?;
+                        Update::UnderWay
+                    }
+                    Update::UnderWay => Update::UnderWay,
+                    _ => Update::Wanted,
+                };
+                Ok(())
+            }
         }
     }
 
@@ -143,7 +163,11 @@ impl<H: Handshake> Face<H> {
                 output.consume(some);
                 Some(bytes).filter(|bytes| !bytes.is_empty())
             }
-            Self::Datagrams { association, written, max_datagram } => {
+            Self::Datagrams { association, written, max_datagram, update } => {
+                if *update == Update::Wanted && association.is_acknowledged() {
+                    let began = association.update_keys(false).is_ok();
+                    *update = if began { Update::UnderWay } else { Update::None };
+                }
                 // The runner's limit is exact, and no guess after timeouts.
                 association.set_max_datagram(*max_datagram);
                 written.pop_front().or_else(|| next_datagram(association, now))
@@ -216,14 +240,6 @@ fn association_options(options: &Options) -> AssociationOptions {
         max_burst: u8::MAX,
         // It reads no other records.
         delimits_data: true,
-    }
-}
-
-/// Changes the keys, unless they are being changed.
-fn update_keys<H: Handshake>(association: &mut Association<H>) -> Result<(), Error> {
-    match association.update_keys(false) {
-        Err(Error::TooEarly(_)) if !association.is_acknowledged() => Ok(()),
-        result => result,
     }
 }
 
