@@ -133,14 +133,15 @@ impl Datagrams {
     }
 
     /// Changes the keys after a KeyUpdate (§8), and drops those that no retransmission needs.
-    fn acknowledged_all(&mut self, now: Duration) {
+    fn acknowledged_all(&mut self) {
         if let Some(keys) = self.next_keys.take() {
             self.outgoing.install(self.outgoing.newest() + 1, keys);
         }
         if self.is_complete {
             self.outgoing.retain(|_| false);
             if self.role == Role::Client {
-                self.incoming.retire_below(APPLICATION_EPOCH, now + LATE_RECORDS);
+                // The server has the answer to its flight, and sends it no more.
+                self.incoming.drop_epoch(HANDSHAKE_EPOCH);
             }
             self.flight.release();
         }

@@ -148,7 +148,7 @@ impl Datagrams {
         }
         if self.flight.is_empty() {
             self.timer.stop();
-            self.acknowledged_all(now);
+            self.acknowledged_all();
         } else if acknowledged.is_progress || records.is_empty() {
             // §7.2: the rest is missing.
             self.hurry(now);
