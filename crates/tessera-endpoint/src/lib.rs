@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   datagram, its path ──► route() ──► Association(id) ──► read() ──► events, data
-//!                             ├──► Answered: a HelloRetryRequest with a cookie
+//!                             ├──► Handled: a HelloRetryRequest with a cookie
 //!                             ├──► Foreign: not DTLS 1.3, for another program
 //!                             └──► Dropped, counted by reason
 //!   datagrams, their paths ◄── transmit()

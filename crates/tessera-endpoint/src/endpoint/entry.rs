@@ -1,0 +1,33 @@
+//! What an endpoint keeps of each association.
+
+use std::time::Duration;
+
+use tessera::{ConnectionId, ServerAssociation};
+
+use crate::budget::Budget;
+use crate::path::Path;
+
+/// An association of an endpoint.
+pub(super) struct Entry {
+    pub(super) association: ServerAssociation,
+    pub(super) path: Path,
+    pub(super) own_id: ConnectionId,
+    pub(super) budget: Budget,
+    /// Bytes from the peer, and to it.
+    pub(super) received: u64,
+    pub(super) sent: u64,
+    /// The ClientHello, while a question about it is open and its address may turn out to need a cookie.
+    pub(super) hello: Vec<u8>,
+    /// It is one of the endpoint's `unproved`.
+    pub(super) is_unproved: bool,
+    pub(super) is_ready: bool,
+    pub(super) has_failed: bool,
+    pub(super) deadline: Option<Duration>,
+}
+
+impl Entry {
+    pub(super) fn count_sent(&mut self, bytes: usize) {
+        self.budget.send(bytes);
+        self.sent += bytes as u64;
+    }
+}

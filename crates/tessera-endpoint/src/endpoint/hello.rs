@@ -1,0 +1,177 @@
+//! ClientHellos that belong to no association: each is answered, dropped, or begins one.
+
+use std::time::Duration;
+
+use tessera::face::{Arrival, HandshakeMessage, HelloPart, HelloReader, offers_psk, write_retry};
+use tessera::{AssociationOptions, ConnectionId, ServerAssociation, Time};
+
+use super::entry::Entry;
+use super::{AssociationId, Endpoint, Route};
+use crate::budget::Budget;
+use crate::foreign::Foreign;
+use crate::hello_pool::PartOutcome;
+use crate::path::Path;
+
+impl Endpoint {
+    /// Handles a datagram that begins with a plaintext handshake record, and belongs to no association.
+    pub(super) fn part(&mut self, now: Time, path: Path, datagram: &[u8]) -> Route {
+        let mut begun = None;
+        if !self.hellos.has(&path) {
+            let mut reader = HelloReader::default();
+            match reader.read(datagram) {
+                HelloPart::Whole(message) => return self.hello(now, path, &message, None),
+                HelloPart::Partial => begun = Some(reader),
+                HelloPart::Other => return self.unknown(),
+            }
+        }
+        match self.hellos.add(path, datagram, begun, now.monotonic) {
+            PartOutcome::Whole(message, all) => self.hello(now, path, &message, Some(all)),
+            PartOutcome::Kept => {
+                self.counts.kept_parts += 1;
+                Route::Handled
+            }
+            PartOutcome::Dropped => {
+                self.counts.dropped_parts += 1;
+                Route::Dropped
+            }
+        }
+    }
+
+    /// Decides on a whole ClientHello.
+    fn hello(&mut self, now: Time, path: Path, message: &[u8], all: Option<Vec<u8>>) -> Route {
+        let Some(hello) = HandshakeMessage::split_from(message) else { return self.unknown() };
+        // Cookies have an age.
+        let Some(unix) = now.unix else { return self.refused() };
+        let mut is_unproved = false;
+        let arrival = match self.cookies.open(&self.config, &path, hello, unix) {
+            Ok(Some(retry)) => {
+                self.counts.cookies_opened += 1;
+                Arrival::default().after_retry(retry)
+            }
+            Ok(None) if self.unproved < self.options.max_unproved && offers_psk(hello) => {
+                is_unproved = true;
+                Arrival::default().from_unproved_address()
+            }
+            Ok(None) => return self.ask_for_cookie(path, hello, unix),
+            Err(error)
+                if error.alert() == Some(tessera::wire::AlertDescription::PROTOCOL_VERSION) =>
+            {
+                self.counts.foreign += 1;
+                return Route::Foreign(Foreign::Dtls12);
+            }
+            Err(_) => {
+                self.counts.cookies_refused += 1;
+                return Route::Dropped;
+            }
+        };
+        match self.begin(now, path, arrival, is_unproved) {
+            Some(id) => all.map_or(Route::Association(id), |all| Route::Begins(id, all)),
+            None => {
+                self.counts.full += 1;
+                Route::Dropped
+            }
+        }
+    }
+
+    pub(super) fn ask_for_cookie(
+        &mut self,
+        path: Path,
+        hello: HandshakeMessage<'_>,
+        unix: Duration,
+    ) -> Route {
+        let Ok(request) = self.cookies.request(&self.config, &path, hello, unix) else {
+            return self.refused();
+        };
+        let mut datagram = Vec::new();
+        // A HelloRetryRequest has some 200 bytes, and a ClientHello more than a third of that.
+        if self.answers.len() >= MAX_ANSWERS || write_retry(&request, &mut datagram).is_err() {
+            return self.refused();
+        }
+        self.counts.cookies_sent += 1;
+        self.answers.push_back((path, datagram));
+        Route::Handled
+    }
+
+    /// Begins an association; `None` if a limit is reached.
+    fn begin(
+        &mut self,
+        now: Time,
+        path: Path,
+        arrival: Arrival,
+        is_unproved: bool,
+    ) -> Option<AssociationId> {
+        let is_full = self.associations.len() >= self.options.max_associations
+            || self.routes.count_of(&path) >= self.options.max_per_source;
+        if is_full {
+            return None;
+        }
+        let own_id = self.new_connection_id()?;
+        let options = AssociationOptions {
+            connection_id: Some(own_id.clone()),
+            first_timeout: self.options.first_timeout,
+            max_datagram: self.options.max_datagram,
+            ..AssociationOptions::default()
+        };
+        let config = self.config.clone();
+        let association = ServerAssociation::start(config, arrival, options, now).ok()?;
+        let id = self.next_id;
+        self.next_id += 1;
+        let replaced = self.routes.begin(id, path, &own_id);
+        let entry = Entry {
+            association,
+            path,
+            own_id,
+            budget: if is_unproved { Budget::UNPROVED } else { Budget::Proved },
+            received: 0,
+            sent: 0,
+            hello: Vec::new(),
+            is_unproved,
+            is_ready: false,
+            has_failed: false,
+            deadline: None,
+        };
+        self.unproved += usize::from(is_unproved);
+        self.associations.insert(id, entry);
+        // Of two handshakes from one address the client has given up the first.
+        if let Some(replaced) = replaced {
+            self.replace(AssociationId(replaced));
+        }
+        Some(AssociationId(id))
+    }
+
+    fn new_connection_id(&self) -> Option<ConnectionId> {
+        let mut bytes = [0; MAX_CONNECTION_ID];
+        let bytes = &mut bytes[..self.options.connection_id_len.min(MAX_CONNECTION_ID)];
+        if !bytes.is_empty() {
+            self.random.fill(bytes).ok()?;
+        }
+        ConnectionId::new(bytes)
+    }
+
+    /// Keeps the ClientHello of an association whose address is unproved: the answer to a question about it may be that
+    /// no PSK vouches for the client.
+    pub(super) fn keep_hello(&mut self, id: AssociationId, datagram: &[u8]) {
+        if let Some(entry) = self.associations.get_mut(&id.0)
+            && !entry.budget.is_proved()
+            && entry.hello.is_empty()
+        {
+            entry.hello = datagram.to_vec();
+        }
+    }
+
+    fn refused(&mut self) -> Route {
+        self.counts.refused_hellos += 1;
+        Route::Dropped
+    }
+
+    pub(super) fn unknown(&mut self) -> Route {
+        self.counts.unknown += 1;
+        Route::Dropped
+    }
+}
+
+/// The longest connection ID that this endpoint uses, in bytes.
+const MAX_CONNECTION_ID: usize = 20;
+
+/// The most datagrams without an association that wait to be sent.
+const MAX_ANSWERS: usize = 1024;

@@ -1,0 +1,307 @@
+//! All associations of a socket.
+
+mod entry;
+mod hello;
+mod sending;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use tessera::crypto::Random;
+use tessera::face::{HandshakeMessage, HelloPart, HelloReader};
+use tessera::handshake::{Checked, OpenQuestion, Question, ServerQuestion, Token};
+use tessera::resume::TicketKeys;
+use tessera::{Error, Event, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
+
+use entry::Entry;
+
+use crate::budget::Budget;
+use crate::cookies::Cookies;
+use crate::counts::EndpointCounts;
+use crate::foreign::Foreign;
+use crate::hello_pool::HelloPool;
+use crate::options::EndpointOptions;
+use crate::path::Path;
+use crate::routes::Routes;
+use crate::timers::Timers;
+
+/// The name of an association in its endpoint; never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AssociationId(u64);
+
+/// What becomes of a datagram.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Route {
+    /// It belongs to this association: [`read`](Endpoint::read) it. The association may be new.
+    Association(AssociationId),
+    /// It completed a ClientHello, with which an association begins: read these datagrams instead of it.
+    Begins(AssociationId, Vec<u8>),
+    /// [`transmit`](Endpoint::transmit) has the answer, or the rest is awaited.
+    Handled,
+    /// It isn't DTLS 1.3.
+    Foreign(Foreign),
+    /// Nothing: [`counts`](Endpoint::counts) has the reason.
+    Dropped,
+}
+
+/// All associations of a server's socket.
+pub struct Endpoint {
+    config: Checked<ServerConfig>,
+    random: &'static dyn Random,
+    cookies: Cookies,
+    options: EndpointOptions,
+    associations: HashMap<u64, Entry>,
+    next_id: u64,
+    routes: Routes,
+    hellos: HelloPool,
+    timers: Timers,
+    /// How many associations began from an unproved address and have shown nothing else.
+    unproved: usize,
+    /// Those that may have something to send.
+    ready: VecDeque<u64>,
+    /// Datagrams of no association.
+    answers: VecDeque<(Path, Vec<u8>)>,
+    /// Those that ended otherwise than in a call about them, until the owner learns it.
+    ended: Vec<(AssociationId, Error)>,
+    counts: EndpointCounts,
+}
+
+impl Endpoint {
+    /// Creates the endpoint of a server. `cookies` seals cookies: keys that a fleet behind one address shares, and that
+    /// it should replace more often than those of tickets.
+    #[must_use]
+    pub fn new(
+        config: Checked<ServerConfig>,
+        cookies: Arc<dyn TicketKeys>,
+        options: EndpointOptions,
+    ) -> Self {
+        Self {
+            random: config.provider.random,
+            config,
+            cookies: Cookies::new(cookies, options.cookie_lifetime),
+            hellos: HelloPool::new(options.hello_pool),
+            options,
+            associations: HashMap::new(),
+            next_id: 0,
+            routes: Routes::default(),
+            timers: Timers::default(),
+            unproved: 0,
+            ready: VecDeque::new(),
+            answers: VecDeque::new(),
+            ended: Vec::new(),
+            counts: EndpointCounts::default(),
+        }
+    }
+
+    /// Uses this configuration for associations that begin from now on.
+    pub fn set_config(&mut self, config: Checked<ServerConfig>) {
+        self.config = config;
+    }
+
+    /// Returns what a datagram belongs to; a ClientHello may be answered at once, or begin an association.
+    pub fn route(&mut self, now: Time, path: Path, datagram: &[u8]) -> Route {
+        if let Some(foreign) = Foreign::of(datagram) {
+            self.counts.foreign += 1;
+            return Route::Foreign(foreign);
+        }
+        match self.routes.by_id(datagram, self.options.connection_id_len) {
+            Some(Some(id)) => return Route::Association(AssociationId(id)),
+            Some(None) => return self.unknown(),
+            None => (),
+        }
+        let is_plaintext_handshake = datagram.first() == Some(&HANDSHAKE);
+        // RFC 9147 §5.11: a client may have begun again from the address of a live association.
+        let may_begin = is_plaintext_handshake && self.routes.is_settled(&path);
+        if let Some(id) = self.routes.by_path(&path, datagram).filter(|_| !may_begin) {
+            return Route::Association(AssociationId(id));
+        }
+        if !is_plaintext_handshake {
+            return self.unknown();
+        }
+        self.part(now, path, datagram)
+    }
+
+    /// Reads a datagram, or what is left of it, for its association, up to the next event.
+    ///
+    /// # Errors
+    /// The association has ended, or is no longer known.
+    pub fn read(
+        &mut self,
+        id: AssociationId,
+        now: Time,
+        path: Path,
+        datagram: &mut [u8],
+    ) -> Result<Progress<ServerQuestion>, Error> {
+        let entry = self.associations.get_mut(&id.0).ok_or(Error::Closed)?;
+        let before = entry.association.newest_record();
+        let read = entry.association.read(now, datagram);
+        let is_newer = entry.association.newest_record() > before;
+        match &read {
+            Ok(progress) => {
+                // The rest is counted when it is read.
+                entry.received += progress.consumed as u64;
+                if entry.path == path {
+                    entry.budget.receive(progress.consumed);
+                }
+                if let ReadEvent::Handshake(Event::HandshakeComplete) = progress.event {
+                    self.complete(id);
+                }
+                if is_newer {
+                    self.note_path(id, path, progress.consumed);
+                }
+                if let ReadEvent::Question(_) = progress.event {
+                    self.keep_hello(id, datagram);
+                }
+                self.wake(id);
+            }
+            Err(error) => self.failed(id, error, now, datagram),
+        }
+        read
+    }
+
+    /// Notes that an association's handshake is complete.
+    fn complete(&mut self, id: AssociationId) {
+        let Some(entry) = self.associations.get_mut(&id.0) else { return };
+        entry.budget = Budget::Proved;
+        entry.hello = Vec::new();
+        self.unproved -= usize::from(std::mem::take(&mut entry.is_unproved));
+        let replaced = self.routes.complete(id.0, entry.path);
+        // RFC 9147 §5.11: of two associations without connection IDs none could tell its records.
+        if let Some(replaced) = replaced
+            && self.associations.get(&replaced).is_some_and(|entry| entry.own_id.is_empty())
+        {
+            self.replace(AssociationId(replaced));
+        }
+    }
+
+    /// Removes an association whose client has begun again.
+    fn replace(&mut self, id: AssociationId) {
+        self.remove(id);
+        self.ended.push((id, Error::Truncated));
+    }
+
+    /// The newest record came on this path: the peer is there now (RFC 9146 §6).
+    fn note_path(&mut self, id: AssociationId, path: Path, received: usize) {
+        let Some(entry) = self.associations.get_mut(&id.0) else { return };
+        if entry.path == path
+            || entry.own_id.is_empty()
+            || !entry.association.facts().handshake_complete
+        {
+            return;
+        }
+        self.routes.move_to(id.0, entry.path, path);
+        entry.path = path;
+        entry.budget = Budget::UNPROVED;
+        entry.budget.receive(received);
+        self.counts.moved += 1;
+    }
+
+    /// Ends an association after an error: its alert goes to proved addresses only.
+    fn failed(&mut self, id: AssociationId, error: &Error, now: Time, datagram: &[u8]) {
+        let Some(entry) = self.associations.get_mut(&id.0) else { return };
+        let path = entry.path;
+        entry.has_failed = true;
+        if entry.budget.is_proved() {
+            self.wake(id);
+            return;
+        }
+        self.remove(id);
+        if *error != Error::AddressUnproved {
+            self.counts.refused_hellos += 1;
+            return;
+        }
+        if let HelloPart::Whole(message) = HelloReader::default().read(datagram)
+            && let Some(hello) = HandshakeMessage::split_from(&message)
+            && let Some(unix) = now.unix
+        {
+            self.ask_for_cookie(path, hello, unix);
+        }
+    }
+
+    /// Answers a question of an association.
+    pub fn answer<Q: Question>(
+        &mut self,
+        id: AssociationId,
+        token: Token<Q>,
+        answer: Q::Answer,
+        now: Time,
+    ) -> Result<(), Error>
+    where
+        ServerQuestion: From<OpenQuestion<Q>>,
+    {
+        self.answer_with(id, now, |association| association.answer(token, answer, now))
+    }
+
+    /// As [`answer`](Self::answer), for owners who keep token and answer in a closure.
+    pub fn answer_with(
+        &mut self,
+        id: AssociationId,
+        now: Time,
+        answer: impl FnOnce(&mut ServerAssociation) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let entry = self.associations.get_mut(&id.0).ok_or(Error::Closed)?;
+        let result = answer(&mut entry.association);
+        match &result {
+            Err(error) if error.is_final() => {
+                let hello = std::mem::take(&mut entry.hello);
+                self.failed(id, error, now, &hello);
+            }
+            _ => self.wake(id),
+        }
+        result
+    }
+
+    /// Changes an association: closes it, changes its keys. What it must send then is sent by
+    /// [`transmit`](Self::transmit).
+    pub fn with<R>(
+        &mut self,
+        id: AssociationId,
+        change: impl FnOnce(&mut ServerAssociation) -> R,
+    ) -> Option<R> {
+        let changed = self.associations.get_mut(&id.0).map(|entry| change(&mut entry.association));
+        self.wake(id);
+        changed
+    }
+
+    /// Returns where an association's peer is.
+    #[must_use]
+    pub fn path(&self, id: AssociationId) -> Option<Path> {
+        self.associations.get(&id.0).map(|entry| entry.path)
+    }
+
+    /// Returns how many bytes an association has received, and how many it has sent, all of its datagrams included.
+    #[must_use]
+    pub fn bytes(&self, id: AssociationId) -> Option<[u64; 2]> {
+        self.associations.get(&id.0).map(|entry| [entry.received, entry.sent])
+    }
+
+    /// Forgets an association, without a word to its peer.
+    pub fn remove(&mut self, id: AssociationId) {
+        let Some(entry) = self.associations.remove(&id.0) else { return };
+        self.routes.remove(id.0, entry.path, &entry.own_id);
+        self.timers.set(id.0, entry.deadline, None);
+        self.unproved -= usize::from(entry.is_unproved);
+    }
+
+    /// Returns how many associations there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.associations.len()
+    }
+
+    /// Returns whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.associations.is_empty()
+    }
+
+    /// Returns what became of datagrams without an association.
+    #[must_use]
+    pub fn counts(&self) -> EndpointCounts {
+        self.counts
+    }
+}
+
+/// The content type of handshake messages.
+const HANDSHAKE: u8 = 22;

@@ -1,0 +1,116 @@
+//! What an endpoint sends, and when.
+
+use std::time::Duration;
+
+use tessera::{Error, Time};
+
+use super::{AssociationId, Endpoint};
+use crate::path::Path;
+
+impl Endpoint {
+    /// Appends a datagram with `data` to `out`, and returns where to send it.
+    ///
+    /// # Errors
+    /// Those of [`Association::write`](tessera::Association::write); [`Error::TooEarly`] while the peer's address is
+    /// unproved and has got three times what came from it.
+    pub fn write(
+        &mut self,
+        id: AssociationId,
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Path, Error> {
+        let entry = self.associations.get_mut(&id.0).ok_or(Error::Closed)?;
+        let start = out.len();
+        let longest =
+            data.len() + self.options.max_datagram.saturating_sub(entry.association.max_data());
+        if entry.budget.left() < longest {
+            return Err(Error::TooEarly("the peer's address is unproved"));
+        }
+        let written = entry.association.write(data, out);
+        entry.count_sent(out.len() - start);
+        let path = entry.path;
+        self.wake(id);
+        written.map(|()| path)
+    }
+
+    /// Appends the next datagram to send to `out`, and returns where to; `None` if there is none.
+    pub fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
+        if let Some((path, datagram)) = self.answers.pop_front() {
+            out.extend_from_slice(&datagram);
+            return Some(path);
+        }
+        while let Some(id) = self.ready.front().copied() {
+            if let Some(entry) = self.associations.get_mut(&id) {
+                let start = out.len();
+                let left = entry.budget.left();
+                let is_allowed = left >= self.options.max_datagram.min(SHORTEST_DATAGRAM);
+                if is_allowed && entry.association.transmit_within(left, now, out) {
+                    entry.count_sent(out.len() - start);
+                    return Some(entry.path);
+                }
+                entry.is_ready = false;
+                let has_failed = entry.has_failed;
+                // One that may not send waits for its peer, or for the end of the handshake.
+                let not_before = if is_allowed { Duration::ZERO } else { now.monotonic + PAUSE };
+                self.set_timer(id, not_before);
+                if has_failed {
+                    self.remove(AssociationId(id));
+                }
+            }
+            self.ready.pop_front();
+        }
+        None
+    }
+
+    /// Returns when [`handle_timeouts`](Self::handle_timeouts) must be called even if nothing arrived, on the monotonic
+    /// clock.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        if self.ended.is_empty() { self.timers.first() } else { Some(Duration::ZERO) }
+    }
+
+    /// Does what is due; returns the associations that ended, among them those whose client has begun again
+    /// ([`Error::Truncated`]). Then [`transmit`](Self::transmit).
+    pub fn handle_timeouts(&mut self, now: Time) -> Vec<(AssociationId, Error)> {
+        let mut ended = std::mem::take(&mut self.ended);
+        while let Some(id) = self.timers.due(now.monotonic) {
+            let Some(entry) = self.associations.get_mut(&id) else {
+                self.timers.set(id, Some(now.monotonic), None);
+                continue;
+            };
+            // An ACK that is due has no timer of the association's own.
+            self.timers.set(id, entry.deadline.take(), None);
+            if let Err(error) = entry.association.handle_timeout(now) {
+                self.remove(AssociationId(id));
+                ended.push((AssociationId(id), error));
+                continue;
+            }
+            self.wake(AssociationId(id));
+        }
+        ended
+    }
+
+    /// Lets an association send, and renews its timer when it has.
+    pub(super) fn wake(&mut self, id: AssociationId) {
+        if let Some(entry) = self.associations.get_mut(&id.0)
+            && !entry.is_ready
+        {
+            entry.is_ready = true;
+            self.ready.push_back(id.0);
+        }
+    }
+
+    fn set_timer(&mut self, id: u64, not_before: Duration) {
+        if let Some(entry) = self.associations.get_mut(&id) {
+            let deadline = entry.association.deadline().map(|at| at.max(not_before));
+            self.timers.set(id, entry.deadline, deadline);
+            entry.deadline = deadline;
+        }
+    }
+}
+
+/// With less than this left, in bytes, an unproved address gets nothing more.
+const SHORTEST_DATAGRAM: usize = 96;
+
+/// How long an association without a budget rests.
+const PAUSE: Duration = Duration::from_millis(500);

@@ -1,0 +1,105 @@
+//! ClientHellos of strangers: with cookies, in parts, spoofed.
+
+use std::time::Duration;
+
+use tessera::wire::NamedGroup;
+use tessera::{AssociationOptions, ClientAssociation};
+use tessera_endpoint::{EndpointOptions, Route};
+use tessera_harness::{Mode, Scene, to};
+use tessera_null_provider::provider;
+
+use crate::world::{TRIP, World, address, path};
+
+#[test]
+fn a_spoofed_hello_leaves_nothing_and_gets_no_more_than_three_times_its_bytes() {
+    for mode in [Mode::Full, Mode::PskDhe, Mode::FsKe] {
+        let mut world = World::new(mode, EndpointOptions::default());
+        let session = if mode.resumes() { world.session() } else { None };
+        let associations = world.endpoint.len();
+        let config = world.scene.client.clone().checked().unwrap();
+        let options = AssociationOptions::default();
+        let mut spoofed =
+            ClientAssociation::start(config, to(session), options, world.now()).unwrap();
+        let mut hello = Vec::new();
+        assert!(spoofed.transmit(world.now(), &mut hello));
+        for port in 0..500 {
+            world.deliver(address(2000 + port), hello.clone());
+            world.pass(Duration::ZERO);
+        }
+        // The one with a ticket that opens has an association until it times out.
+        assert!(world.endpoint.len() <= associations + 1, "{mode:?}: {}", world.endpoint.len());
+        world.pass(Duration::from_secs(30));
+        assert_eq!(world.endpoint.len(), associations, "{mode:?}");
+        for (address, [from, to]) in world.bytes.iter().filter(|(it, _)| it.port() < 60_000) {
+            assert!(*to <= 3 * from, "{mode:?} {address}: {from} and {to}");
+        }
+    }
+}
+
+#[test]
+fn a_cookie_is_good_for_its_address_and_for_half_a_minute() {
+    let mut scene = Scene::new(provider(), Mode::Full);
+    // A hybrid share needs two datagrams.
+    scene.server.groups = vec![NamedGroup::X25519];
+    let mut world = World::of(scene, EndpointOptions::default());
+    let client = world.connect(1000, None);
+    let mut hellos = Vec::new();
+    let now = world.now();
+    let mut datagram = Vec::new();
+    assert!(world.clients[client].association.transmit(now, &mut datagram));
+    assert_eq!(world.deliver(address(1000), datagram), Route::Handled);
+    let mut request = Vec::new();
+    assert_eq!(world.endpoint.transmit(now, &mut request), Some(path(address(1000))));
+    world.deliver_to_client(address(1000), request);
+    let mut second = Vec::new();
+    while world.clients[client].association.transmit(now, &mut second) {
+        hellos.push(std::mem::take(&mut second));
+    }
+    let [second] = &hellos[..] else { panic!("one datagram: {}", hellos.len()) };
+    assert_eq!(world.deliver(address(1001), second.clone()), Route::Dropped);
+    world.elapsed += Duration::from_secs(31);
+    assert_eq!(world.deliver(address(1000), second.clone()), Route::Dropped);
+    assert_eq!(world.endpoint.counts().cookies_refused, 2);
+    world.elapsed -= Duration::from_secs(2);
+    assert!(matches!(world.deliver(address(1000), second.clone()), Route::Association(_)));
+    assert_eq!(world.endpoint.len(), 1);
+}
+
+#[test]
+fn hellos_in_parts_wait_in_a_bounded_pool() {
+    let mut world =
+        World::new(Mode::Full, EndpointOptions { hello_pool: 4096, ..EndpointOptions::default() });
+    let config = world.scene.client.clone().checked().unwrap();
+    let short = AssociationOptions { max_datagram: 120, ..AssociationOptions::default() };
+    for port in 1000..1100 {
+        let now = world.now();
+        let mut client =
+            ClientAssociation::start(config.clone(), to(None), short.clone(), now).unwrap();
+        let mut part = Vec::new();
+        assert!(client.transmit(now, &mut part));
+        world.deliver(address(port), part);
+    }
+    let counts = world.endpoint.counts();
+    assert!(counts.kept_parts >= 4 && counts.kept_parts <= 16, "{counts:?}");
+    assert_eq!(counts.kept_parts + counts.dropped_parts, 100, "{counts:?}");
+    // They are gone in time: then a client with a long hello comes through.
+    world.pass(Duration::from_secs(11));
+    let now = world.now();
+    let association = ClientAssociation::start(config, to(None), short, now).unwrap();
+    let client = world.connect(3000, None);
+    world.clients[client].association = association;
+    world.pass(Duration::from_secs(5));
+    world.is_connected(client);
+}
+
+#[test]
+fn under_load_every_client_needs_a_cookie_and_early_data_is_rejected() {
+    let options = EndpointOptions { max_unproved: 0, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::FsDhe, options);
+    let session = world.session();
+    let client = world.connect(1000, session);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    assert_eq!(world.clients[client].early_data_accepted, Some(false));
+    assert!(world.early.is_empty());
+}

@@ -1,0 +1,137 @@
+//! An endpoint before its clients, and before strangers.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
+
+mod hellos;
+mod moves;
+mod world;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
+use tessera::{ConnectionId, Error};
+use tessera_endpoint::{EndpointOptions, Foreign, Route};
+use tessera_harness::{EARLY_DATA, Mode};
+
+use world::{TRIP, World, address};
+
+#[test]
+fn strangers_prove_their_address_and_clients_with_a_ticket_need_not() {
+    for mode in Mode::ALL {
+        let mut world = World::new(mode, EndpointOptions::default());
+        let session = if mode.resumes() { world.session() } else { None };
+        assert_eq!(session.is_some(), mode.resumes(), "{mode:?}");
+        let before = world.endpoint.counts();
+        let client = world.connect(1000, session);
+        world.pass(TRIP * 20);
+        world.is_connected(client);
+        let cookies = world.endpoint.counts().cookies_opened - before.cookies_opened;
+        assert_eq!(cookies, u64::from(!mode.resumes()), "{mode:?}");
+        if world.clients[client].early_data_accepted.is_some() {
+            assert_eq!(world.clients[client].early_data_accepted, Some(true), "{mode:?}");
+            assert!(world.early.values().any(|early| early == EARLY_DATA), "{mode:?}");
+        }
+    }
+}
+
+#[test]
+fn each_byte_of_an_association_is_counted_once() {
+    let mut world = World::new(Mode::PskDhe, EndpointOptions::default());
+    let session = world.session();
+    let client = world.connect(1000, session);
+    world.pass(TRIP * 20);
+    let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+    assert_eq!(world.endpoint.bytes(id), Some(world.bytes[&address(1000)].map(|it| it as u64)));
+}
+
+/// Leaves every resumption for later.
+struct LaterJudge;
+
+impl ResumptionJudge for LaterJudge {
+    fn judge(&self, _: &AcceptResumption) -> Reply<ResumptionVerdict> {
+        Reply::Later
+    }
+}
+
+#[test]
+fn a_client_whose_ticket_is_refused_later_is_asked_for_a_cookie() {
+    let mut world = World::new(Mode::PskDhe, EndpointOptions::default());
+    let session = world.session();
+    let mut config = world.scene.server.clone();
+    config.judge = Some(Arc::new(LaterJudge));
+    world.endpoint.set_config(config.checked().unwrap());
+    let before = world.endpoint.counts();
+    let client = world.connect(1000, session);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    assert_eq!(world.endpoint.counts().cookies_opened, before.cookies_opened + 1);
+}
+
+#[test]
+fn other_protocols_are_handed_out_by_kind() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    for (datagram, kind) in [
+        (vec![0, 1, 0, 0], Foreign::Stun),
+        (vec![23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
+        (vec![22, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
+        (vec![25, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
+        (vec![0xc3, 0, 0, 0, 1], Foreign::Other),
+    ] {
+        assert_eq!(world.deliver(address(1), datagram), Route::Foreign(kind));
+    }
+    assert_eq!(world.deliver(address(1), vec![0x2f; 100]), Route::Dropped);
+    assert_eq!(world.deliver(address(1), Vec::new()), Route::Foreign(Foreign::Other));
+}
+
+#[test]
+fn associations_are_bounded_in_all_and_for_each_source() {
+    let options =
+        EndpointOptions { max_associations: 6, max_per_source: 4, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::Full, options);
+    for port in 0..10 {
+        world.connect(1000 + port, None);
+    }
+    world.pass(TRIP * 20);
+    assert_eq!(world.endpoint.len(), 4);
+    for port in 0..10 {
+        let client = world.connect(2000 + port, None);
+        world.clients[client].address = SocketAddr::from(([192, 0, 2, 9], 2000 + port));
+    }
+    world.pass(TRIP * 20);
+    assert_eq!(world.endpoint.len(), 6);
+    assert!(world.endpoint.counts().full > 0);
+}
+
+#[test]
+fn an_association_ends_with_its_close_and_a_failed_handshake_in_time() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let client = world.connect(1000, None);
+    world.pass(TRIP * 20);
+    let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+    world.endpoint.remove(id);
+    assert!(world.endpoint.is_empty());
+    assert_eq!(world.client_writes(client, b"x"), Route::Dropped);
+    assert_eq!(world.endpoint.counts().unknown, 1);
+    // The server's flight never arrives.
+    let mut is_retry = true;
+    world.loses = Box::new(move |is_up, _| !is_up && !std::mem::take(&mut is_retry));
+    world.connect(1001, None);
+    world.pass(Duration::from_secs(15));
+    assert!(world.endpoint.is_empty());
+    assert!(world.failed.contains(&Error::TimedOut), "{:?}", world.failed);
+    assert_eq!(world.endpoint.deadline(), None);
+}
+
+#[test]
+fn connection_ids_are_of_the_length_that_was_asked_for() {
+    assert!(ConnectionId::new(&[0; 255]).is_some() && ConnectionId::new(&[0; 256]).is_none());
+    for connection_id_len in [0, 1, 8, 20] {
+        let options = EndpointOptions { connection_id_len, ..EndpointOptions::default() };
+        let mut world = World::new(Mode::Full, options);
+        let client = world.connect(1000, None);
+        world.pass(TRIP * 20);
+        world.is_connected(client);
+    }
+}
