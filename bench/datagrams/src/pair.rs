@@ -168,7 +168,7 @@ impl DatagramPair {
 
 fn hello(datagram: &[u8]) -> Vec<u8> {
     let part = HelloReader::default().read(datagram);
-    let HelloPart::Whole(hello) = part else { unreachable!("{part:?}") };
+    let HelloPart::Whole { message: hello, .. } = part else { unreachable!("{part:?}") };
     hello
 }
 

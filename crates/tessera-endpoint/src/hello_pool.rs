@@ -1,6 +1,6 @@
 //! ClientHellos that came in several datagrams, before there is an association.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use tessera::face::{HelloPart, HelloReader};
@@ -11,9 +11,10 @@ use crate::path::{Path, Source};
 pub(crate) struct HelloPool {
     hellos: HashMap<Path, PartialHello>,
     /// The order in which they began: all live equally long.
-    order: VecDeque<(Duration, Path)>,
+    order: BTreeSet<(Duration, Path)>,
     per_source: HashMap<Source, usize>,
-    kept: usize,
+    /// The sum of what each is charged, in bytes, and its bound.
+    charged: usize,
     limit: usize,
 }
 
@@ -22,12 +23,18 @@ struct PartialHello {
     began: Duration,
     /// The datagrams as they came, early data after the ClientHello included.
     datagrams: Vec<u8>,
+    /// What it adds to the pool's sum, in bytes.
+    charged: usize,
 }
 
 /// What became of a part.
 pub(crate) enum PartOutcome {
-    /// The ClientHello is whole: the message, and its datagrams one after the other.
-    Whole(Vec<u8>, Vec<u8>),
+    /// The ClientHello is whole: its number, the message, and its datagrams one after the other.
+    Whole {
+        message_seq: u16,
+        message: Vec<u8>,
+        datagrams: Vec<u8>,
+    },
     Kept,
     Dropped,
 }
@@ -36,49 +43,47 @@ impl HelloPool {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             hellos: HashMap::new(),
-            order: VecDeque::new(),
+            order: BTreeSet::new(),
             per_source: HashMap::new(),
-            kept: 0,
+            charged: 0,
             limit,
         }
     }
 
-    /// Returns whether parts from this path are kept.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        self.hellos.contains_key(path)
-    }
-
-    /// Adds a datagram to the ClientHello from its path; a `reader` that has read it begins a new one.
+    /// Adds a datagram with a part to the ClientHello from its path. `fresh` has read nothing else, and begins a new one
+    /// if there is none, or if the datagram contradicts it: of two senders the later may be the client.
     pub(crate) fn add(
         &mut self,
         path: Path,
         datagram: &[u8],
-        begun: Option<HelloReader>,
+        fresh: HelloReader,
         now: Duration,
     ) -> PartOutcome {
         self.expire(now);
-        if let Some(reader) = begun {
-            return self.begin(path, datagram, reader, now);
-        }
-        let Some(hello) = self.hellos.get_mut(&path) else { return PartOutcome::Dropped };
-        let before = hello.len();
+        let Some(hello) = self.hellos.get_mut(&path) else {
+            return self.begin(path, datagram, fresh, now);
+        };
         match hello.reader.read(datagram) {
-            HelloPart::Whole(message) => {
+            HelloPart::Whole { message_seq, message } => {
                 let mut datagrams = self.remove(&path).unwrap_or_default();
                 datagrams.extend_from_slice(datagram);
-                PartOutcome::Whole(message, datagrams)
+                PartOutcome::Whole { message_seq, message, datagrams }
             }
             HelloPart::Partial => {
                 hello.datagrams.extend_from_slice(datagram);
-                let more = hello.len() - before;
-                self.kept += more;
-                if self.kept > self.limit || hello.datagrams.len() > MAX_DATAGRAMS_LEN {
+                let more = hello.len().saturating_sub(hello.charged);
+                hello.charged += more;
+                self.charged += more;
+                if self.charged > self.limit || hello.datagrams.len() > MAX_DATAGRAMS_LEN {
                     self.remove(&path);
                     return PartOutcome::Dropped;
                 }
                 PartOutcome::Kept
             }
-            HelloPart::Other => PartOutcome::Dropped,
+            HelloPart::Other => {
+                self.remove(&path);
+                self.begin(path, datagram, fresh, now)
+            }
         }
     }
 
@@ -89,22 +94,25 @@ impl HelloPool {
         reader: HelloReader,
         now: Duration,
     ) -> PartOutcome {
-        let hello = PartialHello { reader, began: now, datagrams: datagram.to_vec() };
+        let mut hello =
+            PartialHello { reader, began: now, datagrams: datagram.to_vec(), charged: 0 };
+        hello.charged = hello.len();
         let of_source = self.per_source.get(&path.source()).copied().unwrap_or(0);
-        let is_full = self.kept + hello.len() > self.limit || of_source >= MAX_PER_SOURCE;
-        if is_full || self.hellos.contains_key(&path) {
+        if self.charged + hello.charged > self.limit || of_source >= MAX_PER_SOURCE {
             return PartOutcome::Dropped;
         }
-        self.kept += hello.len();
+        self.charged += hello.charged;
         *self.per_source.entry(path.source()).or_default() += 1;
-        self.order.push_back((now, path));
+        self.order.insert((now, path));
         self.hellos.insert(path, hello);
         PartOutcome::Kept
     }
 
+    /// Removes a ClientHello; returns its datagrams.
     fn remove(&mut self, path: &Path) -> Option<Vec<u8>> {
         let hello = self.hellos.remove(path)?;
-        self.kept -= hello.len();
+        self.order.remove(&(hello.began, *path));
+        self.charged -= hello.charged;
         let source = path.source();
         if let Some(count) = self.per_source.get_mut(&source) {
             *count -= 1;
@@ -117,13 +125,10 @@ impl HelloPool {
 
     /// Drops what is too old.
     fn expire(&mut self, now: Duration) {
-        while let Some((began, path)) = self.order.front().copied()
+        while let Some((began, path)) = self.order.first().copied()
             && now.saturating_sub(began) >= LIFETIME
         {
-            self.order.pop_front();
-            if self.hellos.get(&path).is_some_and(|hello| hello.began == began) {
-                self.remove(&path);
-            }
+            self.remove(&path);
         }
     }
 }

@@ -15,17 +15,18 @@ use crate::path::Path;
 impl Endpoint {
     /// Handles a datagram that begins with a plaintext handshake record, and belongs to no association.
     pub(super) fn part(&mut self, now: Time, path: Path, datagram: &[u8]) -> Route {
-        let mut begun = None;
-        if !self.hellos.has(&path) {
-            let mut reader = HelloReader::default();
-            match reader.read(datagram) {
-                HelloPart::Whole(message) => return self.hello(now, path, &message, None),
-                HelloPart::Partial => begun = Some(reader),
-                HelloPart::Other => return self.unknown(),
+        let mut reader = HelloReader::default();
+        match reader.read(datagram) {
+            HelloPart::Whole { message_seq, message } => {
+                return self.hello(now, path, message_seq, &message, None);
             }
+            HelloPart::Partial => (),
+            HelloPart::Other => return self.unknown(),
         }
-        match self.hellos.add(path, datagram, begun, now.monotonic) {
-            PartOutcome::Whole(message, all) => self.hello(now, path, &message, Some(all)),
+        match self.hellos.add(path, datagram, reader, now.monotonic) {
+            PartOutcome::Whole { message_seq, message, datagrams } => {
+                self.hello(now, path, message_seq, &message, Some(datagrams))
+            }
             PartOutcome::Kept => {
                 self.counts.kept_parts += 1;
                 Route::Handled
@@ -38,12 +39,21 @@ impl Endpoint {
     }
 
     /// Decides on a whole ClientHello.
-    fn hello(&mut self, now: Time, path: Path, message: &[u8], all: Option<Vec<u8>>) -> Route {
+    fn hello(
+        &mut self,
+        now: Time,
+        path: Path,
+        message_seq: u16,
+        message: &[u8],
+        all: Option<Vec<u8>>,
+    ) -> Route {
         let Some(hello) = HandshakeMessage::split_from(message) else { return self.unknown() };
         // Cookies have an age.
         let Some(unix) = now.unix else { return self.refused() };
         let mut is_unproved = false;
         let arrival = match self.cookies.open(&self.config, &path, hello, unix) {
+            // RFC 9147 §5.2: the association would wait for the other message, until it times out.
+            Ok(retry) if retry.is_some() != (message_seq == 1) => return self.refused(),
             Ok(Some(retry)) => {
                 self.counts.cookies_opened += 1;
                 Arrival::default().after_retry(retry)

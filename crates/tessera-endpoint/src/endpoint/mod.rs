@@ -211,7 +211,7 @@ impl Endpoint {
             self.counts.refused_hellos += 1;
             return;
         }
-        if let HelloPart::Whole(message) = HelloReader::default().read(datagram)
+        if let HelloPart::Whole { message, .. } = HelloReader::default().read(datagram)
             && let Some(hello) = HandshakeMessage::split_from(&message)
             && let Some(unix) = now.unix
         {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tessera::resume::ClientSession;
 use tessera::wire::NamedGroup;
 use tessera::{AssociationOptions, ClientAssociation};
 use tessera_endpoint::{EndpointOptions, Route};
@@ -102,4 +103,80 @@ fn under_load_every_client_needs_a_cookie_and_early_data_is_rejected() {
     world.is_connected(client);
     assert_eq!(world.clients[client].early_data_accepted, Some(false));
     assert!(world.early.is_empty());
+}
+
+/// Returns the first flight of a client with datagrams of at most so many bytes.
+fn first_flight(
+    world: &World,
+    session: Option<ClientSession>,
+    max_datagram: usize,
+) -> Vec<Vec<u8>> {
+    let config = world.scene.client.clone().checked().unwrap();
+    let options = AssociationOptions { max_datagram, ..AssociationOptions::default() };
+    let mut client = ClientAssociation::start(config, to(session), options, world.now()).unwrap();
+    let mut flight = Vec::new();
+    let mut datagram = Vec::new();
+    while client.transmit(world.now(), &mut datagram) {
+        flight.push(std::mem::take(&mut datagram));
+    }
+    flight
+}
+
+#[test]
+fn hellos_in_parts_leave_their_room_in_the_pool_to_the_next() {
+    let options = EndpointOptions { hello_pool: 4096, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::Full, options);
+    let flight = first_flight(&world, None, 96);
+    let [first, second, third] = &flight[..] else { panic!("three parts: {}", flight.len()) };
+    let mut forged = second.clone();
+    *forged.last_mut().unwrap() ^= 1;
+    for port in 1000..1100 {
+        // Some come twice, and what contradicts the others replaces them.
+        for part in [first, first, second, &forged, first, second, first, third] {
+            world.deliver(address(port), part.clone());
+        }
+        let counts = world.endpoint.counts();
+        assert_eq!((counts.cookies_sent, counts.dropped_parts), (u64::from(port) - 999, 0));
+    }
+}
+
+/// Anyone who guesses a client's address can send a part that contradicts the client's.
+#[test]
+fn a_spoofed_part_keeps_no_client_out() {
+    for groups in [vec![NamedGroup::X25519], vec![NamedGroup::X25519MLKEM768]] {
+        let mut scene = Scene::new(provider(), Mode::Full);
+        scene.server.groups = groups.clone();
+        let mut world = World::of(scene, EndpointOptions::default());
+        let mut spoofed = first_flight(&world, None, 120).swap_remove(1);
+        // Of a longer message.
+        spoofed[13 + 3] += 8;
+        for at in 0..20 {
+            assert_eq!(world.deliver(address(1000), spoofed.clone()), Route::Handled, "{at}");
+        }
+        let client = world.connect(1000, None);
+        world.pass(TRIP * 20);
+        world.is_connected(client);
+        assert!(world.elapsed < Duration::from_secs(1), "no retransmission: {groups:?}");
+    }
+}
+
+#[test]
+fn a_spoofed_hello_that_no_association_would_read_begins_none() {
+    let mut world = World::new(Mode::PskDhe, EndpointOptions::default());
+    let session = world.session();
+    let before = world.endpoint.len();
+    let [hello] = &first_flight(&world, session, 1 << 13)[..] else { panic!("one datagram") };
+    // The number of a second ClientHello, without a cookie.
+    let mut second = hello.clone();
+    second[13 + 5] = 1;
+    assert_eq!(world.deliver(address(1000), second), Route::Dropped);
+    // A record longer than any may be: fragments, over and over.
+    let len = usize::from(u16::from_be_bytes([hello[11], hello[12]]));
+    let content = hello[13..13 + len].repeat((1 << 14) / len + 1);
+    let mut long = hello[..11].to_vec();
+    long.extend((content.len() as u16).to_be_bytes());
+    long.extend(content);
+    assert_eq!(world.deliver(address(1000), long), Route::Dropped);
+    assert_eq!(world.endpoint.len(), before);
+    assert!(matches!(world.deliver(address(1000), hello.clone()), Route::Association(_)));
 }

@@ -17,8 +17,13 @@ pub struct HelloReader {
 /// What a datagram is to a [`HelloReader`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum HelloPart {
-    /// The ClientHello is whole: the message with its frame.
-    Whole(Vec<u8>),
+    /// The ClientHello is whole.
+    Whole {
+        /// 0 for the first ClientHello, and 1 for that with a cookie.
+        message_seq: u16,
+        /// The message with its frame.
+        message: Vec<u8>,
+    },
     /// More is missing.
     Partial,
     /// It begins with no fragment of a ClientHello, or with one that contradicts an earlier one.
@@ -29,7 +34,7 @@ impl HelloReader {
     /// Reads a datagram. It isn't changed: the association reads it again.
     pub fn read(&mut self, datagram: &[u8]) -> HelloPart {
         match self.records.read(datagram, MAX_CLIENT_HELLO_OF_DATAGRAMS) {
-            Ok(Some(message)) => HelloPart::Whole(message),
+            Ok(Some((message_seq, message))) => HelloPart::Whole { message_seq, message },
             Ok(None) => HelloPart::Partial,
             Err(_) => HelloPart::Other,
         }

@@ -6,26 +6,30 @@ use super::fragments::{Arrival, FRAGMENT_HEADER_LEN, Fragment, Fragments};
 use super::header::{PLAINTEXT_HEADER_LEN, RecordHeader, write_plaintext_header};
 use super::record_number::RecordNumber;
 use crate::error::{Error, unexpected_message};
+use crate::limits::MAX_PLAINTEXT;
 use crate::wire::{ContentType, HandshakeType, Reader};
 
 /// The fragments of one ClientHello.
 #[derive(Default)]
 pub(crate) struct FirstRecords {
     fragments: Fragments,
-    has_begun: bool,
+    /// Which message it is: the first ClientHello, or the second, with a cookie.
+    message_seq: Option<u16>,
 }
 
 impl FirstRecords {
-    /// Reads the plaintext records at the beginning of a datagram; returns the ClientHello once it is whole.
+    /// Reads the plaintext records at the beginning of a datagram; returns the number of the ClientHello and the message
+    /// once it is whole.
     pub(crate) fn read(
         &mut self,
         datagram: &[u8],
         longest: usize,
-    ) -> Result<Option<Vec<u8>>, Error> {
+    ) -> Result<Option<(u16, Vec<u8>)>, Error> {
         let mut rest = datagram;
         let mut has_any = false;
         while let Some(RecordHeader::Plaintext { typ, content, .. }) = RecordHeader::read(rest, &[])
             && typ == ContentType::HANDSHAKE
+            && content.len() <= MAX_PLAINTEXT
         {
             let mut reader = Reader::new(&rest[content.clone()]);
             while !reader.is_empty() {
@@ -37,17 +41,21 @@ impl FirstRecords {
         if !has_any {
             return Err(NO_HELLO);
         }
-        Ok(self.fragments.next().map(|(_, message)| message))
+        Ok(self.message_seq.zip(self.fragments.next().map(|(_, message)| message)))
     }
 
     fn add(&mut self, fragment: Fragment<'_>, longest: usize) -> Result<(), Error> {
-        // Message 1 has a cookie.
-        if fragment.typ != HandshakeType::CLIENT_HELLO || fragment.message_seq > 1 {
+        let seq = fragment.message_seq;
+        if fragment.typ != HandshakeType::CLIENT_HELLO || seq > 1 {
             return Err(NO_HELLO);
         }
-        if !self.has_begun {
-            self.has_begun = true;
-            self.fragments.skip_to(fragment.message_seq);
+        match self.message_seq {
+            Some(begun) if begun != seq => return Err(NO_HELLO),
+            Some(_) => (),
+            None => {
+                self.message_seq = Some(seq);
+                self.fragments.skip_to(seq);
+            }
         }
         match self.fragments.insert(fragment, 0, longest)? {
             Arrival::Kept => Ok(()),
