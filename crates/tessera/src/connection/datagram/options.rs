@@ -1,0 +1,54 @@
+//! What is specific to one association.
+
+use core::time::Duration;
+
+use crate::connection_id::ConnectionId;
+use crate::record::Datagrams;
+use crate::role::Role;
+
+/// What is specific to one association.
+#[derive(Debug, Clone)]
+pub struct AssociationOptions {
+    /// The connection ID that the peer puts into records to this side. Empty, and by default: none, but the peer may
+    /// have one (RFC 9147 §5.1). `None`: no connection IDs in either direction.
+    pub connection_id: Option<ConnectionId>,
+    /// How long to wait for the answer to the first flight before it is sent again. Default: 1 s. If the round-trip time
+    /// is known, one and a half times that is better (RFC 9147 §5.8.2).
+    pub first_timeout: Duration,
+    /// Whether the round-trip time replaces `first_timeout` once it is measured (RFC 9147 §5.8.2). Default: yes.
+    /// Otherwise the answer to each flight has `first_timeout` at first: for peers whose round trips are no guide, as
+    /// those of devices that sleep.
+    pub measures_round_trips: bool,
+    /// The longest datagram to send, in bytes, without the headers of UDP and IP. Halved after each timeout but the
+    /// first. Default: 1200.
+    pub max_datagram: usize,
+    /// How many records of a flight are sent at once, before an ACK or a timeout: RFC 9147 §5.8.3 warns of more than 10,
+    /// the default.
+    pub max_burst: u8,
+    /// Whether records of data have a length, so that others can follow them in their datagram. Default: no.
+    pub delimits_data: bool,
+}
+
+impl AssociationOptions {
+    /// Returns the record layer of an association.
+    pub(super) fn datagrams(&self, role: Role) -> Datagrams {
+        let Self { first_timeout, measures_round_trips, max_datagram, max_burst, .. } = *self;
+        let mut datagrams =
+            Datagrams::new(role, first_timeout, measures_round_trips, max_datagram, max_burst);
+        datagrams.delimits_data = self.delimits_data;
+        datagrams
+    }
+}
+
+impl Default for AssociationOptions {
+    fn default() -> Self {
+        Self {
+            connection_id: Some(ConnectionId::default()),
+            first_timeout: Duration::from_secs(1),
+            measures_round_trips: true,
+            max_datagram: 1200,
+            max_burst: 10,
+            delimits_data: false,
+        }
+    }
+}
