@@ -14,8 +14,8 @@ pub struct EndpointCounts {
     pub refused_hellos: u64,
     /// A part of a ClientHello was kept.
     pub kept_parts: u64,
-    /// A part found no room.
-    pub dropped_parts: u64,
+    /// A ClientHello of which a part was missing made room for others, or repeated its parts too often.
+    pub dropped_hellos: u64,
     /// A limit of associations was reached.
     pub full: u64,
     /// A record of no association that is known here.

@@ -1,25 +1,29 @@
 //! ClientHellos that came in several datagrams, before there is an association.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use tessera::face::{HelloPart, HelloReader};
 
-use crate::path::{Path, Source};
+use crate::path::Path;
 
-/// Parts of ClientHellos, bounded in all and for each source.
+/// Parts of ClientHellos. The oldest make room for new ones: a flood of parts, which can come from any addresses, keeps
+/// out a client only if it fills the pool in the time between two of the client's.
 pub(crate) struct HelloPool {
     hellos: HashMap<Path, PartialHello>,
-    /// The order in which they began: all live equally long.
-    order: BTreeSet<(Duration, Path)>,
-    per_source: HashMap<Source, usize>,
+    /// By number, in the order in which they began: all live equally long.
+    order: BTreeMap<u64, Path>,
+    next_number: u64,
     /// The sum of what each is charged, in bytes, and its bound.
     charged: usize,
     limit: usize,
+    /// How many were dropped before they were whole, or too old.
+    pub(crate) dropped: u64,
 }
 
 struct PartialHello {
     reader: HelloReader,
+    number: u64,
     began: Duration,
     /// The datagrams as they came, early data after the ClientHello included.
     datagrams: Vec<u8>,
@@ -43,10 +47,11 @@ impl HelloPool {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             hellos: HashMap::new(),
-            order: BTreeSet::new(),
-            per_source: HashMap::new(),
+            order: BTreeMap::new(),
+            next_number: 0,
             charged: 0,
             limit,
+            dropped: 0,
         }
     }
 
@@ -74,11 +79,12 @@ impl HelloPool {
                 let more = hello.len().saturating_sub(hello.charged);
                 hello.charged += more;
                 self.charged += more;
-                if self.charged > self.limit || hello.datagrams.len() > MAX_DATAGRAMS_LEN {
+                if hello.datagrams.len() > MAX_DATAGRAMS_LEN {
                     self.remove(&path);
+                    self.dropped += 1;
                     return PartOutcome::Dropped;
                 }
-                PartOutcome::Kept
+                self.make_room(path)
             }
             HelloPart::Other => {
                 self.remove(&path);
@@ -94,39 +100,40 @@ impl HelloPool {
         reader: HelloReader,
         now: Duration,
     ) -> PartOutcome {
-        let mut hello =
-            PartialHello { reader, began: now, datagrams: datagram.to_vec(), charged: 0 };
+        let number = self.next_number;
+        self.next_number += 1;
+        let datagrams = datagram.to_vec();
+        let mut hello = PartialHello { reader, number, began: now, datagrams, charged: 0 };
         hello.charged = hello.len();
-        let of_source = self.per_source.get(&path.source()).copied().unwrap_or(0);
-        if self.charged + hello.charged > self.limit || of_source >= MAX_PER_SOURCE {
-            return PartOutcome::Dropped;
-        }
         self.charged += hello.charged;
-        *self.per_source.entry(path.source()).or_default() += 1;
-        self.order.insert((now, path));
+        self.order.insert(number, path);
         self.hellos.insert(path, hello);
-        PartOutcome::Kept
+        self.make_room(path)
+    }
+
+    /// Drops the oldest until all fit; returns whether that of `path` is still kept.
+    fn make_room(&mut self, path: Path) -> PartOutcome {
+        while self.charged > self.limit
+            && let Some(oldest) = self.order.values().next().copied()
+        {
+            self.remove(&oldest);
+            self.dropped += 1;
+        }
+        if self.hellos.contains_key(&path) { PartOutcome::Kept } else { PartOutcome::Dropped }
     }
 
     /// Removes a ClientHello; returns its datagrams.
     fn remove(&mut self, path: &Path) -> Option<Vec<u8>> {
         let hello = self.hellos.remove(path)?;
-        self.order.remove(&(hello.began, *path));
+        self.order.remove(&hello.number);
         self.charged -= hello.charged;
-        let source = path.source();
-        if let Some(count) = self.per_source.get_mut(&source) {
-            *count -= 1;
-            if *count == 0 {
-                self.per_source.remove(&source);
-            }
-        }
         Some(hello.datagrams)
     }
 
     /// Drops what is too old.
     fn expire(&mut self, now: Duration) {
-        while let Some((began, path)) = self.order.first().copied()
-            && now.saturating_sub(began) >= LIFETIME
+        while let Some(path) = self.order.values().next().copied()
+            && self.hellos.get(&path).is_some_and(|it| now.saturating_sub(it.began) >= LIFETIME)
         {
             self.remove(&path);
         }
@@ -141,9 +148,6 @@ impl PartialHello {
 
 /// How long parts are kept.
 const LIFETIME: Duration = Duration::from_secs(10);
-
-/// The most ClientHellos of one source.
-const MAX_PER_SOURCE: usize = 16;
 
 /// The most bytes of the datagrams of one ClientHello: repeated parts count.
 const MAX_DATAGRAMS_LEN: usize = 32 * 1024;

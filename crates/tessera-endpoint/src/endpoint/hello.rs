@@ -31,10 +31,7 @@ impl Endpoint {
                 self.counts.kept_parts += 1;
                 Route::Handled
             }
-            PartOutcome::Dropped => {
-                self.counts.dropped_parts += 1;
-                Route::Dropped
-            }
+            PartOutcome::Dropped => Route::Dropped,
         }
     }
 

@@ -299,7 +299,7 @@ impl Endpoint {
     /// Returns what became of datagrams without an association.
     #[must_use]
     pub fn counts(&self) -> EndpointCounts {
-        self.counts
+        EndpointCounts { dropped_hellos: self.hellos.dropped, ..self.counts }
     }
 }
 

@@ -43,7 +43,7 @@ impl HelloReader {
     /// Returns how many bytes are kept.
     #[must_use]
     pub fn kept(&self) -> usize {
-        self.records.reserved()
+        self.records.kept()
     }
 }
 

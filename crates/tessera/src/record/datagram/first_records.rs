@@ -63,9 +63,9 @@ impl FirstRecords {
         }
     }
 
-    /// Returns how many bytes are reserved.
-    pub(crate) fn reserved(&self) -> usize {
-        self.fragments.reserved()
+    /// Returns how many bytes are kept.
+    pub(crate) fn kept(&self) -> usize {
+        self.fragments.kept()
     }
 }
 

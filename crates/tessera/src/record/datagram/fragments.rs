@@ -61,14 +61,16 @@ pub(crate) struct Fragments {
     next: u32,
     /// What has arrived of it and of those that follow.
     messages: VecDeque<Option<PartialMessage>>,
-    /// The bytes that are reserved for them.
-    reserved: usize,
+    /// How many bytes of them are kept, gaps included.
+    kept: usize,
 }
 
 struct PartialMessage {
     /// The epoch of all its fragments.
     epoch: u64,
-    /// Frame and body, as over a stream.
+    /// The length of the whole body.
+    len: usize,
+    /// Frame and body, as over a stream, up to the last byte that has arrived: what a fragment announces costs nothing.
     bytes: Vec<u8>,
     arrived: Ranges,
 }
@@ -85,8 +87,8 @@ pub(crate) enum Arrival {
 }
 
 impl Fragments {
-    /// Keeps a fragment. The next message may have `longest` bytes with its frame; those after it together may reserve
-    /// [`MAX_AHEAD_LEN`].
+    /// Keeps a fragment. The next message may have `longest` bytes with its frame; it and those after it together may
+    /// take [`MAX_AHEAD_LEN`].
     ///
     /// # Errors
     /// It contradicts an earlier one, or announces more than `longest` bytes. The caller drops it instead if anyone may
@@ -101,8 +103,7 @@ impl Fragments {
             return Ok(Arrival::Old);
         };
         let ahead = ahead as usize;
-        let len = FRAME_LEN + fragment.message_len;
-        if ahead == 0 && len > longest {
+        if ahead == 0 && FRAME_LEN + fragment.message_len > longest {
             return Err(decode_error("a handshake message is longer than any sane one"));
         }
         if ahead >= MAX_AHEAD {
@@ -111,18 +112,20 @@ impl Fragments {
         if self.messages.len() <= ahead {
             self.messages.resize_with(ahead + 1, || None);
         }
-        let message = match &mut self.messages[ahead] {
+        let place = &mut self.messages[ahead];
+        let before = place.as_ref().map_or(0, |message| message.bytes.len());
+        let after = before.max(FRAME_LEN + fragment.range().end);
+        let kept = self.kept - before + after;
+        if ahead > 0 && kept > MAX_AHEAD_LEN {
+            return Ok(Arrival::Dropped);
+        }
+        let message = match place {
             Some(message) => message,
-            None if ahead > 0 && self.reserved + len > MAX_AHEAD_LEN => {
-                return Ok(Arrival::Dropped);
-            }
-            place => {
-                self.reserved += len;
-                place.insert(PartialMessage::new(&fragment, epoch))
-            }
+            place => place.insert(PartialMessage::new(&fragment, epoch)),
         };
-        let is_kept = message.add(&fragment, epoch)?;
-        Ok(if is_kept { Arrival::Kept } else { Arrival::Dropped })
+        let is_kept = message.add(&fragment, epoch);
+        self.kept = self.kept - before + message.bytes.len();
+        Ok(if is_kept? { Arrival::Kept } else { Arrival::Dropped })
     }
 
     /// Returns the epoch of the next message and the message with its frame, once it is whole.
@@ -131,7 +134,7 @@ impl Fragments {
             return None;
         }
         let message = self.messages.pop_front()??;
-        self.reserved -= message.bytes.len();
+        self.kept -= message.bytes.len();
         self.next += 1;
         Some((message.epoch, message.bytes))
     }
@@ -141,9 +144,9 @@ impl Fragments {
         self.next
     }
 
-    /// Returns how many bytes are reserved for messages.
-    pub(crate) fn reserved(&self) -> usize {
-        self.reserved
+    /// Returns how many bytes are kept.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept
     }
 
     /// Returns whether parts of messages are kept.
@@ -154,7 +157,7 @@ impl Fragments {
     /// Drops the parts of messages that are kept, and frees their memory.
     pub(crate) fn clear(&mut self) {
         self.messages = VecDeque::new();
-        self.reserved = 0;
+        self.kept = 0;
     }
 
     /// Continues after a message that another reader handled, such as a ClientHello that a cookie vouches for.
@@ -166,28 +169,26 @@ impl Fragments {
 
 impl PartialMessage {
     fn new(fragment: &Fragment<'_>, epoch: u64) -> Self {
-        let mut bytes = Vec::with_capacity(FRAME_LEN + fragment.message_len);
+        let mut bytes = Vec::with_capacity(FRAME_LEN + fragment.range().end);
         bytes.u8(fragment.typ.0);
         bytes.u24(fragment.message_len);
-        bytes.resize(FRAME_LEN + fragment.message_len, 0);
-        Self { epoch, bytes, arrived: Ranges::default() }
+        Self { epoch, len: fragment.message_len, bytes, arrived: Ranges::default() }
     }
 
     /// Returns whether the fragment is kept, or was already.
     fn add(&mut self, fragment: &Fragment<'_>, epoch: u64) -> Result<bool, Error> {
         let is_same = self.epoch == epoch
             && self.bytes[0] == fragment.typ.0
-            && self.bytes.len() == FRAME_LEN + fragment.message_len;
+            && self.len == fragment.message_len;
         if !is_same {
             return Err(illegal_parameter(
                 "fragments of one message that differ in type or length",
             ));
         }
         let range = fragment.range();
-        let body = &mut self.bytes[FRAME_LEN..];
         if self.arrived.covers(range.clone()) {
             // §5.5: a retransmission may not change a byte.
-            if body[range] != *fragment.bytes {
+            if self.bytes[FRAME_LEN..][range] != *fragment.bytes {
                 return Err(illegal_parameter(
                     "a fragment that was sent with other contents before",
                 ));
@@ -198,13 +199,14 @@ impl PartialMessage {
             // It comes again.
             return Ok(false);
         }
-        body[range.clone()].copy_from_slice(fragment.bytes);
+        self.bytes.resize(self.bytes.len().max(FRAME_LEN + range.end), 0);
+        self.bytes[FRAME_LEN..][range.clone()].copy_from_slice(fragment.bytes);
         self.arrived.insert(range);
         Ok(true)
     }
 
     fn is_whole(&self) -> bool {
-        self.arrived.covers(0..self.bytes.len() - FRAME_LEN)
+        self.arrived.covers(0..self.len)
     }
 }
 
@@ -214,7 +216,7 @@ const FRAME_LEN: usize = 4;
 /// How many messages may be kept: the next, and those after it in a flight.
 const MAX_AHEAD: usize = 8;
 
-/// The most bytes that messages after the next may reserve, together with it.
+/// The most bytes that messages after the next may take, together with it.
 pub(crate) const MAX_AHEAD_LEN: usize = 64 * 1024;
 
 /// The most separate parts of one message: short datagrams that overtake each other cut a chain of 16 KiB into that many.
@@ -297,12 +299,14 @@ mod tests {
         // Too far ahead, and too much.
         let far = fragment(MAX_AHEAD as u16, 1, 0, b"x");
         assert_eq!(fragments.insert(far, 2, LONGEST), Ok(Arrival::Dropped));
-        let large = fragment(1, MAX_AHEAD_LEN, 0, b"x");
+        let large = fragment(1, MAX_AHEAD_LEN, MAX_AHEAD_LEN - 1, b"x");
         assert_eq!(fragments.insert(large, 2, LONGEST), Ok(Arrival::Dropped));
         for seq in 1..MAX_AHEAD as u16 {
-            let _ = fragments.insert(fragment(seq, 20_000, 5, b"x"), 2, LONGEST);
+            let _ = fragments.insert(fragment(seq, 20_000, 19_000, b"x"), 2, LONGEST);
         }
-        assert!(fragments.reserved <= MAX_AHEAD_LEN, "{}", fragments.reserved);
+        let kept = fragments.kept();
+        assert!((MAX_AHEAD_LEN - 20_000..=MAX_AHEAD_LEN).contains(&kept), "{kept}");
+        assert_eq!(kept, fragments.messages.iter().flatten().map(|it| it.bytes.len()).sum());
         // The next message always has room, but isn't longer than allowed.
         assert_eq!(fragments.insert(fragment(0, 1000, 0, b"x"), 2, 1004), Ok(Arrival::Kept));
         let mut fragments = Fragments::default();
@@ -316,6 +320,14 @@ mod tests {
         assert_eq!(arrived.count(), MAX_PARTS);
         let beyond = fragments.insert(fragment(0, 1000, 999, b"x"), 2, 1004);
         assert_eq!(beyond, Ok(Arrival::Dropped), "or it would be acknowledged");
+    }
+
+    #[test]
+    fn a_fragment_takes_no_more_than_its_bytes() {
+        let mut fragments = Fragments::default();
+        assert_eq!(fragments.insert(fragment(0, 60_000, 0, b"x"), 2, LONGEST), Ok(Arrival::Kept));
+        let message = fragments.messages[0].as_ref().expect("kept");
+        assert!(fragments.kept() == 5 && message.bytes.capacity() < 100, "{}", fragments.kept());
     }
 
     #[test]
