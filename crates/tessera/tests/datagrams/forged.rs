@@ -108,6 +108,40 @@ fn a_plaintext_alert_ends_nothing_once_there_are_keys() {
     is_connected(&mut pair, "after forged alerts");
 }
 
+#[test]
+fn a_plaintext_alert_ends_nothing_at_a_server_and_a_malformed_one_nothing_at_a_client() {
+    let short = AssociationOptions { max_datagram: 120, ..AssociationOptions::default() };
+    let mut pair = start(&scene(Mode::Full), short, lossless(DELAY));
+    pair.transmit();
+    for content in [&[][..], &[2], &[7, 40], &[2, 40, 0]] {
+        pair.deliver(Role::Client, plaintext(21, 99, content));
+    }
+    // A part of the ClientHello has arrived.
+    let first = pair.sent[Role::Client as usize][0].clone();
+    pair.deliver(Role::Server, first);
+    for content in [&[2, 40][..], &[1, 0], &[], &[7, 40]] {
+        pair.deliver(Role::Server, plaintext(21, 99, content));
+    }
+    pair.run();
+    is_connected(&mut pair, "after forged alerts");
+    assert!(pair.server.dropped().misplaced >= 4 && pair.client.dropped().malformed >= 3);
+}
+
+#[test]
+fn plaintext_messages_after_the_handshake_get_no_ack() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    for side in [Role::Client, Role::Server] {
+        let sent = pair.sent[side as usize].len();
+        // One that was answered long ago.
+        let typ = if side == Role::Server { 1 } else { 2 };
+        pair.deliver(side, plaintext(22, 77, &fragment(typ, 4, 0, 0, b"old!")));
+        pair.pass(DELAY * 100);
+        assert_eq!(pair.sent[side as usize].len(), sent, "{side:?}");
+    }
+    is_connected(&mut pair, "after forged messages");
+}
+
 /// The one thing that a forger can do (SECURITY.md): end the attempt before there are keys.
 #[test]
 fn a_forged_server_hello_ends_the_attempt_with_an_error() {

@@ -144,14 +144,21 @@ impl<H: Handshake> Association<H> {
     }
 
     fn alert(&mut self, record: &OpenedRecord, content: &[u8]) -> Result<(), Error> {
-        if record.number.epoch == 0 && self.datagrams.has_read_keys() {
-            // Anyone can have sent it.
-            self.datagrams.incoming.counts.misplaced += 1;
-            return Ok(());
-        }
+        let is_plaintext = record.number.epoch == 0;
+        // Anyone can have sent it. At a server that costs the alert of a client that refuses a HelloRetryRequest: such a
+        // handshake times out.
+        let is_misplaced = H::ROLE == Role::Server || self.datagrams.has_read_keys();
         let alert = match content {
+            _ if is_plaintext && is_misplaced => {
+                self.datagrams.incoming.counts.misplaced += 1;
+                return Ok(());
+            }
             // RFC 8446 §6: the level has no meaning, but only two values exist.
             [1 | 2, description] => AlertDescription(*description),
+            _ if is_plaintext => {
+                self.datagrams.incoming.counts.malformed += 1;
+                return Ok(());
+            }
             [_, _] => return Err(illegal_parameter("an alert of no known level")),
             _ => return Err(decode_error("an alert has two bytes")),
         };

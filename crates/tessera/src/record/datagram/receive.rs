@@ -24,6 +24,11 @@ impl Datagrams {
         now: Duration,
     ) -> Result<(), Error> {
         let epoch = record.number.epoch;
+        if epoch == 0 && self.is_complete {
+            // The peer has keys: anyone can have sent it, and would get an ACK.
+            self.incoming.counts.misplaced += 1;
+            return Ok(());
+        }
         match self.keep_fragments(epoch, content, longest) {
             Ok(kept) => {
                 self.note_arrival(record, &kept, now);
@@ -138,7 +143,8 @@ impl Datagrams {
             Err(error) => return Err(error),
         };
         let acknowledged = self.flight.acknowledge(&records);
-        if let Some(sent_at) = acknowledged.sent_at {
+        // Anyone can have sent an ACK without keys: it must not make the timer short.
+        if let Some(sent_at) = acknowledged.sent_at.filter(|_| epoch > 0) {
             self.timer.measured(now.saturating_sub(sent_at));
         }
         if acknowledged.is_progress {
