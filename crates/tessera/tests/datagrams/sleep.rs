@@ -1,5 +1,7 @@
 //! Associations that sleep.
 
+use std::time::Duration;
+
 use tessera::AssociationOptions;
 use tessera::Role;
 use tessera_harness::{Mode, lossless};
@@ -10,12 +12,17 @@ use crate::world::{DELAY, is_connected, scene, start};
 fn an_association_sleeps_between_records_and_goes_on_where_it_was() {
     for mode in Mode::ALL {
         let mut pair = start(&scene(mode), AssociationOptions::default(), lossless(DELAY));
-        assert!(!pair.client.sleep(), "not before its handshake");
+        assert!(!pair.client.sleep(pair.now()), "not before its handshake");
         pair.run();
         for round in 0..5 {
-            assert!(pair.client.sleep() && pair.server.sleep(), "{mode:?}");
+            pair.pass(LATE_FLIGHTS);
+            let now = pair.now();
+            assert!(pair.client.sleep(now) && pair.server.sleep(now), "{mode:?}");
             if round == 3 {
                 pair.client.update_keys(true).expect("possible");
+                pair.pass(DELAY * 20);
+                // The server's own update follows its data, and only later data shows it.
+                is_connected(&mut pair, "an update");
                 pair.pass(DELAY * 20);
             }
             is_connected(&mut pair, &format!("{mode:?}, round {round}"));
@@ -31,7 +38,8 @@ fn replays_are_recognised_by_an_association_that_slept() {
     pair.write(Role::Client, b"once").expect("writes");
     pair.pass(DELAY);
     let record = pair.sent[Role::Client as usize].last().expect("sent").clone();
-    assert!(pair.server.sleep());
+    pair.pass(LATE_FLIGHTS);
+    assert!(pair.server.sleep(pair.now()));
     pair.deliver(Role::Server, record);
     assert_eq!(pair.to_server.data, b"once");
     assert_eq!(pair.server.dropped().repeated, 1);
@@ -42,7 +50,45 @@ fn an_association_with_a_message_under_way_does_not_sleep() {
     let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
     pair.run();
     pair.client.update_keys(false).expect("possible");
-    assert!(!pair.client.sleep());
+    assert!(!pair.client.sleep(pair.now()));
     pair.pass(DELAY * 20);
-    assert!(pair.client.sleep());
+    assert!(pair.client.sleep(pair.now()));
 }
+
+/// The client sends its last flight until it is acknowledged, under the handshake's keys.
+#[test]
+fn a_server_whose_last_ack_is_lost_does_not_sleep_before_it_is_sent_again() {
+    let mut scene = scene(Mode::Full);
+    // Otherwise a ticket follows the ACK, and shows that the handshake is complete.
+    scene.server.tickets = None;
+    // All that the server sends is lost, from its flight on.
+    let lost_until = DELAY * 50;
+    let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
+    while !pair.to_client.complete {
+        pair.pass(DELAY / 2);
+    }
+    pair.link = Box::new(|from, _, _| if from == Role::Server { vec![] } else { vec![DELAY] });
+    pair.pass(lost_until);
+    assert!(pair.to_server.complete && !pair.client.is_acknowledged());
+    assert!(!pair.server.sleep(pair.now()));
+    pair.link = lossless(DELAY);
+    pair.pass(Duration::from_secs(30));
+    assert!(pair.client.is_acknowledged());
+    is_connected(&mut pair, "after the ACK");
+}
+
+/// A KeyUpdate of the peer, whose ACK is lost: the peer still uses its old keys.
+#[test]
+fn an_association_whose_peer_may_use_older_keys_does_not_sleep() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    pair.pass(LATE_FLIGHTS);
+    pair.link = Box::new(|from, _, _| if from == Role::Server { vec![] } else { vec![DELAY] });
+    pair.client.update_keys(false).expect("possible");
+    pair.pass(DELAY * 50);
+    assert!(!pair.server.sleep(pair.now()));
+    is_connected(&mut pair, "after a lost ACK");
+}
+
+/// How long a server keeps the keys of the handshake: twice the maximum segment lifetime.
+const LATE_FLIGHTS: Duration = Duration::from_secs(240);

@@ -130,10 +130,13 @@ impl IncomingRecords {
         self.epochs.retain(|epoch| epoch.until.is_none_or(|until| now < until));
     }
 
-    /// Drops all keys but the newest, which [`wake`](Self::wake) derives again.
+    /// Returns whether there are the keys of one epoch alone.
+    pub(crate) fn has_one_epoch(&self) -> bool {
+        self.epochs.len() == 1
+    }
+
+    /// Drops the keys, of one epoch, which [`wake`](Self::wake) derives again.
     pub(crate) fn sleep(&mut self) {
-        let newest = self.newest();
-        self.epochs.retain(|epoch| epoch.number == newest);
         self.epochs.shrink_to_fit();
         self.epochs.iter_mut().for_each(|epoch| epoch.protection = None);
     }

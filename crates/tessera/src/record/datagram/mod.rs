@@ -276,14 +276,16 @@ impl Datagrams {
     }
 
     /// Drops the keys that can be derived again, and all unused memory; returns whether the association sleeps: not while
-    /// messages or ACKs are under way.
-    pub(crate) fn sleep(&mut self) -> bool {
+    /// messages or ACKs are under way, nor while the peer may use keys of an earlier epoch.
+    pub(crate) fn sleep(&mut self, now: Duration) -> bool {
+        self.incoming.expire(now);
         let is_idle = self.is_complete
             && self.flight.is_empty()
             && self.next_keys.is_none()
             && self.alert.is_none()
             && !self.fragments.has_parts()
-            && self.acknowledgements.deadline().is_none();
+            && self.acknowledgements.deadline().is_none()
+            && self.incoming.has_one_epoch();
         if is_idle {
             self.incoming.sleep();
             self.outgoing.sleep();
