@@ -4,6 +4,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use zeroize::Zeroizing;
+
 use super::Datagrams;
 use super::incoming::NextRecord;
 use super::record_number::EARLY_DATA_EPOCH;
@@ -15,13 +17,13 @@ pub(crate) struct EarlyRecords {
     /// As they came, while there are no keys.
     protected: Vec<Vec<u8>>,
     /// Their data, in order.
-    taken: VecDeque<Vec<u8>>,
+    taken: VecDeque<Zeroizing<Vec<u8>>>,
 }
 
 impl EarlyRecords {
     /// Returns the next data.
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
-        self.taken.pop_front()
+        Some(core::mem::take(&mut *self.taken.pop_front()?))
     }
 }
 
@@ -42,7 +44,8 @@ impl Datagrams {
     /// first on. The others were not executed, and never will be.
     pub(super) fn close_early_data(&mut self) -> u32 {
         let mut opened = Vec::new();
-        for mut record in core::mem::take(&mut self.early_data.protected) {
+        for record in core::mem::take(&mut self.early_data.protected) {
+            let mut record = Zeroizing::new(record);
             if let NextRecord::Opened(header, _) = self.incoming.next(&mut record, Duration::ZERO)
                 && header.typ == ContentType::APPLICATION_DATA
             {
