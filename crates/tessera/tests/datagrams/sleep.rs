@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use tessera::AssociationOptions;
 use tessera::Role;
+use tessera::auth::PeerRejected;
+use tessera::wire::AlertDescription;
+use tessera::{AssociationOptions, Error};
 use tessera_harness::{Mode, lossless};
 
 use crate::world::{DELAY, is_connected, scene, start};
@@ -92,3 +94,28 @@ fn an_association_whose_peer_may_use_older_keys_does_not_sleep() {
 
 /// How long a server keeps the keys of the handshake: twice the maximum segment lifetime.
 const LATE_FLIGHTS: Duration = Duration::from_secs(240);
+
+#[test]
+fn the_end_of_an_association_that_slept_reaches_the_peer() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    pair.pass(LATE_FLIGHTS);
+    assert!(pair.client.sleep(pair.now()));
+    pair.client.close();
+    pair.pass(DELAY * 4);
+    assert!(pair.to_server.closed);
+
+    // An error, too: the alert that ends it is protected.
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    pair.pass(LATE_FLIGHTS);
+    assert!(pair.server.sleep(pair.now()));
+    let why = PeerRejected {
+        alert: AlertDescription::CERTIFICATE_REVOKED,
+        reason: "the certificate was revoked".to_owned(),
+    };
+    pair.server.refuse(why);
+    pair.pass(DELAY * 4);
+    let expected = Error::AlertReceived(AlertDescription::CERTIFICATE_REVOKED);
+    assert_eq!(pair.to_client.error, Some(expected));
+}

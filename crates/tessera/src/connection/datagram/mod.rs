@@ -219,6 +219,7 @@ impl<H: Handshake> Association<H> {
         if let Some(alert) = error.alert()
             && !self.write_closed
         {
+            self.wake();
             self.datagrams.send_alert(alert);
         }
         self.write_closed = true;

@@ -24,7 +24,8 @@ impl<H: Handshake> Association<H> {
     }
 
     /// Sends datagrams of at most `len` bytes from now on, without the headers of UDP and IP: what the path is known to
-    /// carry, or the socket to refuse. Timeouts shorten them again.
+    /// carry, or the socket to refuse. Timeouts of the handshake shorten
+    /// them again.
     pub fn set_max_datagram(&mut self, len: usize) {
         self.datagrams.set_max_datagram(len);
     }
@@ -89,6 +90,8 @@ impl<H: Handshake> Association<H> {
     /// Sends close_notify with the next datagram: this side sends nothing more, and may continue to read.
     pub fn close(&mut self) {
         if !self.write_closed {
+            // From the secret that the end drops.
+            self.wake();
             self.write_closed = true;
             self.datagrams.send_alert(AlertDescription::CLOSE_NOTIFY);
             self.core.end(Direction::Write);
