@@ -1,5 +1,7 @@
 //! Handshakes without loss.
 
+use std::time::Duration;
+
 use tessera::Role;
 use tessera::wire::NamedGroup;
 use tessera::{AssociationOptions, EarlyDataStatus};
@@ -103,6 +105,22 @@ fn a_closed_association_reports_its_end_and_nothing_after_it() {
     assert!(pair.to_client.closed);
     let mut out = [0; 32];
     assert!(pair.client.export_keying_material(b"EXPORTER-test", b"", &mut out).is_err());
+}
+
+/// What it owes then, such as tickets, is sent neither in plaintext nor at all.
+#[test]
+fn a_server_that_closes_before_the_client_s_finished_sends_nothing_unprotected() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    while !pair.server.can_write() {
+        pair.pass(DELAY / 2);
+    }
+    let sent = pair.sent[Role::Server as usize].len();
+    pair.server.close();
+    pair.pass(Duration::from_secs(60));
+    assert!(pair.to_server.complete && pair.to_client.closed);
+    let after = &pair.sent[Role::Server as usize][sent..];
+    assert!(!after.is_empty() && after.iter().all(|datagram| datagram[0] & 0xe0 == 0x20));
+    assert!(pair.to_client.sessions.is_empty());
 }
 
 #[test]

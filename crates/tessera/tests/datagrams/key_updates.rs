@@ -116,3 +116,25 @@ fn a_hundred_updates_in_both_directions_work() {
     }
     assert_eq!((pair.to_client.data.len(), pair.to_server.data.len()), (100, 100));
 }
+
+/// Half an hour without a peer: twelve retransmissions and more.
+const OUTAGE: Duration = Duration::from_secs(1800);
+
+#[test]
+fn an_outage_ends_no_update_and_shortens_no_datagram() {
+    let mut pair = connected();
+    let most = pair.client.max_data();
+    pair.link = Box::new(|_, _, _| Vec::new());
+    pair.client.update_keys(false).expect("possible");
+    pair.pass(OUTAGE);
+    assert_eq!(pair.client.deadline(), None, "it is sent no more");
+    assert_eq!(pair.client.max_data(), most);
+    pair.link = lossless(DELAY);
+    pair.write(Role::Client, b"again").expect("writes");
+    pair.pass(ACKNOWLEDGED);
+    pair.write(Role::Client, b"under the new keys").expect("writes");
+    assert_eq!(pair.sent[Role::Client as usize].last().expect("sent")[0] & 3, 0, "epoch 4");
+    pair.client.update_keys(false).expect("possible again");
+    pair.pass(ACKNOWLEDGED);
+    is_connected(&mut pair, "after an outage");
+}

@@ -179,6 +179,10 @@ impl Datagrams {
     /// # Errors
     /// The association has used up its message numbers.
     fn send_message(&mut self, epoch: u64, message: &[u8]) -> Result<(), Error> {
+        if self.is_closed {
+            // The keys are gone; a server may have closed before the client's Finished came, and owe tickets.
+            return Ok(());
+        }
         if epoch < APPLICATION_EPOCH && self.fragments.next_seq() != self.answered_seq {
             // A new flight, which acknowledges the peer's.
             self.answered_seq = self.fragments.next_seq();
@@ -244,6 +248,12 @@ impl Datagrams {
 
     /// Appends a datagram with data.
     pub(crate) fn write_data(&mut self, data: &[u8], out: &mut Vec<u8>) {
+        let waits = self.timer.deadline().is_some() || self.flight.has_unsent();
+        if self.next_keys.is_some() && !waits {
+            // A KeyUpdate that was sent too often in vain.
+            self.flight.send_again();
+            self.burst_left = self.max_burst;
+        }
         let (epoch, typ) = (self.outgoing.newest(), ContentType::APPLICATION_DATA);
         let end = if self.delimits_data { RecordEnd::Delimited } else { RecordEnd::OfDatagram };
         let room = (self.max_datagram, end);

@@ -29,12 +29,16 @@ impl Datagrams {
             if !self.is_complete || self.flight.is_in(HANDSHAKE_EPOCH) && !is_heard {
                 return Err(Error::TimedOut);
             }
-            // The peer is gone, or doesn't want the messages; data may still pass.
-            self.flight.give_up();
+            // The peer is gone, or doesn't want the messages; data may still pass. A KeyUpdate goes on with the next
+            // data: without it the keys would be used up.
+            match self.next_keys {
+                Some(_) => self.timer.stop(),
+                None => self.flight.give_up(),
+            }
             return Ok(());
         }
-        if in_a_row >= SMALLER_AFTER {
-            // §4.4: perhaps the datagrams are too long for the path.
+        if in_a_row >= SMALLER_AFTER && !self.is_complete {
+            // §4.4: perhaps the datagrams are too long for the path. After the handshake it carried them.
             self.max_datagram = (self.max_datagram / 2).max(SHORTEST_DATAGRAM);
         }
         self.was_hurried &= in_a_row == 0;
@@ -140,6 +144,7 @@ impl Datagrams {
         // §5.10: nothing follows.
         self.is_closed = true;
         self.flight.give_up();
+        self.next_keys = None;
         self.timer.stop();
         self.outgoing.close();
     }
