@@ -158,8 +158,8 @@ mod time;
 pub mod wire;
 
 pub use connection::{
-    Association, AssociationOptions, ClientAssociation, ClientConnection, Connection, Progress,
-    ReadEvent, ServerAssociation, ServerConnection,
+    Association, AssociationOptions, ClientAssociation, ClientConnection, Connection,
+    ConnectionIdUsage, Progress, ReadEvent, ServerAssociation, ServerConnection,
 };
 pub use connection_id::ConnectionId;
 pub use error::Error;

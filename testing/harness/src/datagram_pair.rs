@@ -224,6 +224,7 @@ fn read<H: Handshake>(
                 received.closed = true;
                 return;
             }
+            ReadEvent::ConnectionIdsRequested(count) => received.requested_ids.push(count),
             _ => (),
         }
     }

@@ -18,6 +18,8 @@ pub struct ReceivedData {
     pub verdict: Option<Verdict>,
     /// The sessions received (the client's end).
     pub sessions: Vec<ClientSession>,
+    /// How many connection IDs the peer asked for, each time.
+    pub requested_ids: Vec<u8>,
     /// close_notify came.
     pub closed: bool,
     /// The error that ended this end.

@@ -4,7 +4,7 @@ mod datagram;
 mod stream;
 
 pub use datagram::{
-    Association, AssociationOptions, ClientAssociation, HelloPart, HelloReader, ServerAssociation,
-    connection_id_of, offers_psk, write_retry,
+    Association, AssociationOptions, ClientAssociation, ConnectionIdUsage, HelloPart, HelloReader,
+    ServerAssociation, connection_id_of, offers_psk, write_retry,
 };
 pub use stream::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};

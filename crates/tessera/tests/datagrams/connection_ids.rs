@@ -2,8 +2,8 @@
 
 use tessera::Role;
 use tessera::wire::{AlertDescription, ExtensionType, OpaqueExtension};
-use tessera::{AssociationOptions, Destination, Error};
-use tessera_harness::{Mode, lossless, to};
+use tessera::{AssociationOptions, ConnectionId, ConnectionIdUsage, Destination, Error};
+use tessera_harness::{DatagramPair, Mode, lossless, to};
 
 use crate::world::{DELAY, begin, is_connected, scene, session, with_id};
 
@@ -75,4 +75,124 @@ fn a_malformed_connection_id_is_refused() {
         Some(Error::AlertReceived(AlertDescription::DECODE_ERROR)),
         "the client learns it"
     );
+}
+
+fn ids(names: &[&[u8]]) -> Vec<ConnectionId> {
+    names.iter().map(|name| ConnectionId::new(name).expect("short")).collect()
+}
+
+/// Both sides with connection IDs of six bytes.
+fn connected() -> DatagramPair {
+    let options = [with_id(b"client"), with_id(b"server")];
+    let mut pair = begin(&scene(Mode::Full), to(None), options, lossless(DELAY));
+    pair.run();
+    pair
+}
+
+/// Whether a side's newest datagram names this connection ID.
+fn names(pair: &DatagramPair, side: Role, id: &[u8]) -> bool {
+    pair.sent[side as usize].last().is_some_and(|last| last[1..].starts_with(id))
+}
+
+#[test]
+fn spare_connection_ids_are_used_in_their_order_when_the_sender_likes() {
+    let mut pair = connected();
+    let given = ids(&[b"second", b"third."]);
+    assert_eq!(pair.server.give_connection_ids(&given, ConnectionIdUsage::Spare), Ok(vec![]));
+    pair.pass(DELAY * 10);
+    is_connected(&mut pair, "the first is still in use");
+    assert!(names(&pair, Role::Client, b"server"));
+    for (left, id) in [(1, &b"second"[..]), (0, b"third.")] {
+        assert!(pair.client.use_next_connection_id());
+        assert_eq!(pair.client.spare_connection_ids(), left);
+        is_connected(&mut pair, "with the next");
+        assert!(names(&pair, Role::Client, id));
+        assert_eq!(pair.server.connection_id().map(AsRef::as_ref), Some(id));
+    }
+    assert!(!pair.client.use_next_connection_id());
+    // What was used before the one in use goes when others come.
+    let used_up = pair.server.give_connection_ids(&ids(&[b"fourth"]), ConnectionIdUsage::Spare);
+    assert_eq!(used_up, Ok(ids(&[b"server", b"second"])));
+    is_connected(&mut pair, "with the third");
+}
+
+#[test]
+fn a_connection_id_for_immediate_use_replaces_the_earlier_and_the_spare_ones() {
+    let mut pair = connected();
+    pair.client.give_connection_ids(&ids(&[b"spare."]), ConnectionIdUsage::Spare).expect("room");
+    pair.pass(DELAY * 10);
+    let now = ids(&[b"now...", b"later."]);
+    pair.client.give_connection_ids(&now, ConnectionIdUsage::Immediate).expect("room");
+    pair.pass(DELAY * 10);
+    is_connected(&mut pair, "after the change");
+    assert!(names(&pair, Role::Server, b"now..."));
+    assert!(pair.server.use_next_connection_id());
+    is_connected(&mut pair, "after another");
+    assert!(names(&pair, Role::Server, b"later."));
+    assert!(!pair.server.use_next_connection_id(), "the earlier spare one is discarded");
+}
+
+#[test]
+fn requested_connection_ids_come_and_requests_wait_for_each_other() {
+    let mut pair = connected();
+    pair.client.request_connection_ids(3).expect("possible");
+    assert!(matches!(pair.client.request_connection_ids(3), Err(Error::TooEarly(_))));
+    pair.pass(DELAY * 10);
+    assert_eq!(pair.to_server.requested_ids, [3]);
+    assert!(matches!(pair.client.request_connection_ids(3), Err(Error::TooEarly(_))));
+    // None is an answer.
+    pair.server.give_connection_ids(&[], ConnectionIdUsage::Spare).expect("possible");
+    pair.pass(DELAY * 10);
+    pair.client.request_connection_ids(1).expect("possible again");
+    pair.pass(DELAY * 10);
+    pair.server.give_connection_ids(&ids(&[b"second"]), ConnectionIdUsage::Spare).expect("room");
+    pair.pass(DELAY * 10);
+    assert_eq!(pair.client.spare_connection_ids(), 1);
+}
+
+/// A request is reported when it can be answered: a flood of them makes nothing grow.
+#[test]
+fn a_request_that_crosses_a_key_update_waits_for_its_end() {
+    let mut pair = connected();
+    pair.client.request_connection_ids(1).expect("possible");
+    pair.server.update_keys(false).expect("possible");
+    pair.pass(DELAY + DELAY / 2);
+    assert!(pair.to_server.requested_ids.is_empty(), "the KeyUpdate is under way");
+    let given = pair.server.give_connection_ids(&ids(&[b"second"]), ConnectionIdUsage::Spare);
+    assert!(matches!(given, Err(Error::TooEarly(_))));
+    pair.pass(DELAY * 20);
+    assert_eq!(pair.to_server.requested_ids, [1]);
+    pair.server.give_connection_ids(&ids(&[b"second"]), ConnectionIdUsage::Spare).expect("room");
+    pair.pass(DELAY * 20);
+    assert_eq!(pair.client.spare_connection_ids(), 1);
+}
+
+#[test]
+fn connection_ids_that_could_not_be_told_apart_or_are_too_many_are_not_given() {
+    use ConnectionIdUsage::{Immediate, Spare};
+    let mut pair = connected();
+    let many: Vec<_> = (b'0'..b'7').map(|last| [b'I', b'D', b' ', b'N', b'o', last]).collect();
+    let many: Vec<_> = many.iter().map(|id| ConnectionId::new(id).expect("short")).collect();
+    let wrong: [(&[&[u8]], ConnectionIdUsage); 4] = [
+        (&[b"short"], Spare),
+        (&[b"server"], Spare),
+        (&[b"double", b"double"], Spare),
+        (&[], Immediate),
+    ];
+    for (names, usage) in wrong {
+        let given = pair.server.give_connection_ids(&ids(names), usage);
+        assert!(matches!(given, Err(Error::Misuse(_))), "{names:?}");
+    }
+    assert_eq!(pair.server.room_for_connection_ids(), 7);
+    pair.server.give_connection_ids(&many, Spare).expect("room for seven");
+    pair.pass(DELAY * 10);
+    let given = pair.server.give_connection_ids(&ids(&[b"eighth"]), Spare);
+    assert!(matches!(given, Err(Error::Misuse(_))));
+    // Nor without any.
+    let options = [with_id(b""), with_id(b"server")];
+    let mut pair = begin(&scene(Mode::Full), to(None), options, lossless(DELAY));
+    pair.run();
+    let given = pair.client.give_connection_ids(&ids(&[b"second"]), Spare);
+    assert!(matches!(given, Err(Error::Misuse(_))));
+    assert!(matches!(pair.server.request_connection_ids(1), Err(Error::Misuse(_))));
 }

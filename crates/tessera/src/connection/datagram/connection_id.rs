@@ -7,7 +7,7 @@ use crate::connection_id::ConnectionId;
 use crate::error::{Error, decode_error, unexpected_message};
 use crate::handshake::Handshake;
 use crate::wire::{
-    ExtensionType, HandshakeMessage, HandshakeType, OpaqueExtension, Reader, Writer,
+    ExtensionType, HandshakeMessage, HandshakeType, OpaqueExtension, Reader, Writer, write_message,
 };
 
 /// Returns the extension with which this side asks for its connection ID.
@@ -33,56 +33,148 @@ impl<H: Handshake> Association<H> {
         let mut reader = Reader::new(&peer.contents);
         let peer = ConnectionId::new(reader.vec8()?);
         reader.finish()?;
-        self.datagrams.outgoing.peer_id =
+        self.datagrams.outgoing.peer_ids.current =
             peer.ok_or(decode_error("a connection ID of more than 255 bytes"))?;
-        self.datagrams.incoming.own_ids = alloc::vec![own];
+        self.datagrams.incoming.own_ids.agree(own);
         Ok(())
+    }
+
+    /// Returns the connection ID of the newest record from the peer, if its records have one.
+    #[must_use]
+    pub fn connection_id(&self) -> Option<&ConnectionId> {
+        self.datagrams.incoming.own_ids.newest()
+    }
+
+    /// Gives the peer further connection IDs, with which it may name this association from now on, such as one for each
+    /// address (RFC 9147 §11). They have the length of the first. Returns those that the peer has used before the one
+    /// that it uses now: records with them don't open any more.
+    ///
+    /// # Errors
+    /// [`Error::TooEarly`] before the handshake is complete, or while the peer has not acknowledged earlier ones or a
+    /// KeyUpdate; [`Error::Misuse`] if records to this side have no connection ID, if there are more than
+    /// [`room_for_connection_ids`](Self::room_for_connection_ids), or one is of another length or there already.
+    pub fn give_connection_ids(
+        &mut self,
+        ids: &[ConnectionId],
+        usage: ConnectionIdUsage,
+    ) -> Result<Vec<ConnectionId>, Error> {
+        self.check_may_change_ids()?;
+        if self.connection_id().is_none() {
+            return Err(Error::Misuse("records to this side have no connection ID"));
+        }
+        if usage == ConnectionIdUsage::Immediate && ids.is_empty() {
+            return Err(Error::Misuse("no connection ID to use at once"));
+        }
+        let used_up = self.datagrams.incoming.own_ids.add(ids)?;
+        let mut message = Vec::new();
+        write_message(&mut message, HandshakeType::NEW_CONNECTION_ID, |out| {
+            out.vec16(|out| ids.iter().for_each(|id| out.vec8(|out| out.bytes(id.as_ref()))));
+            out.u8(usage as u8);
+        });
+        self.datagrams.send_after_handshake(&message)?;
+        Ok(used_up)
+    }
+
+    /// Returns how many connection IDs the peer may still be given: it has at most eight that it can still use.
+    #[must_use]
+    pub fn room_for_connection_ids(&self) -> usize {
+        self.datagrams.incoming.own_ids.room()
+    }
+
+    /// Asks the peer for `count` connection IDs. It may give fewer.
+    ///
+    /// # Errors
+    /// [`Error::TooEarly`] before the handshake is complete, or while an earlier request is unanswered or other messages
+    /// unacknowledged; [`Error::Misuse`] if records to the peer have no connection ID.
+    pub fn request_connection_ids(&mut self, count: u8) -> Result<(), Error> {
+        self.check_may_change_ids()?;
+        if self.datagrams.outgoing.peer_ids.current.is_empty() {
+            return Err(Error::Misuse("records to the peer have no connection ID"));
+        }
+        // RFC 9147 §9: one request at a time.
+        if self.awaits_ids {
+            return Err(Error::TooEarly("the peer has not answered the earlier request"));
+        }
+        let message = [HandshakeType::REQUEST_CONNECTION_ID.0, 0, 0, 1, count];
+        self.datagrams.send_after_handshake(&message)?;
+        self.awaits_ids = true;
+        Ok(())
+    }
+
+    /// Names the association by the next connection ID that the peer has given from now on, so that who sees the records
+    /// can't link them to earlier ones by it; returns whether there is one.
+    pub fn use_next_connection_id(&mut self) -> bool {
+        self.datagrams.outgoing.peer_ids.advance()
+    }
+
+    /// Returns how many connection IDs of the peer are left for
+    /// [`use_next_connection_id`](Self::use_next_connection_id).
+    #[must_use]
+    pub fn spare_connection_ids(&self) -> usize {
+        self.datagrams.outgoing.peer_ids.spare()
+    }
+
+    fn check_may_change_ids(&self) -> Result<(), Error> {
+        self.check_writable()?;
+        // RFC 9147 §9: one NewConnectionId at a time; and a flood of requests causes none.
+        if !self.core.is_complete() || !self.datagrams.is_acknowledged() {
+            return Err(Error::TooEarly("the peer has not acknowledged earlier messages"));
+        }
+        self.datagrams.may_send_after_handshake()
+    }
+
+    /// Returns how many connection IDs the peer asks for, once it can be given some.
+    pub(super) fn next_request_for_ids(&mut self) -> Option<u8> {
+        let may_answer = self.requested_ids.is_some() && self.check_may_change_ids().is_ok();
+        if may_answer { self.requested_ids.take() } else { None }
     }
 
     /// Handles NewConnectionId and RequestConnectionId.
     pub(super) fn receive_about_ids(&mut self, message: HandshakeMessage<'_>) -> Result<(), Error> {
-        let (incoming, outgoing) = (&self.datagrams.incoming, &self.datagrams.outgoing);
         let mut reader = Reader::new(message.body);
+        let peer_ids = &mut self.datagrams.outgoing.peer_ids;
         match message.typ {
             HandshakeType::NEW_CONNECTION_ID => {
-                if !self.core.is_complete() || outgoing.peer_id.is_empty() {
+                if !self.core.is_complete() || peer_ids.current.is_empty() {
                     return Err(unexpected_message("NewConnectionId without connection IDs"));
                 }
                 let mut ids = Reader::new(reader.vec16()?);
                 let usage = reader.u8()?;
                 reader.finish()?;
-                let mut first = None;
+                if usage > ConnectionIdUsage::Spare as u8 {
+                    return Err(decode_error("NewConnectionId for an unknown use"));
+                }
+                let is_immediate = usage == ConnectionIdUsage::Immediate as u8;
+                if is_immediate {
+                    // Those of the same message come next.
+                    peer_ids.discard_spare();
+                }
                 while !ids.is_empty() {
-                    let id = ConnectionId::new(ids.vec8()?);
-                    first = first.or(id.filter(|id| !id.is_empty()));
+                    let id = ConnectionId::new(ids.vec8()?).filter(|id| !id.is_empty());
+                    peer_ids.keep(id.ok_or(decode_error("an empty connection ID"))?);
                 }
-                match usage {
-                    IMMEDIATE => {
-                        let id = first.ok_or(decode_error("NewConnectionId without one to use"))?;
-                        self.datagrams.outgoing.peer_id = id;
-                    }
-                    // RFC 9147 §9: spare ones may be discarded.
-                    SPARE => (),
-                    _ => return Err(decode_error("NewConnectionId for an unknown use")),
+                if is_immediate && !peer_ids.advance() {
+                    return Err(decode_error("NewConnectionId without one to use"));
                 }
+                self.awaits_ids = false;
             }
             _ => {
-                if !self.core.is_complete() || incoming.own_ids.iter().all(ConnectionId::is_empty) {
+                if !self.core.is_complete() || self.connection_id().is_none() {
                     return Err(unexpected_message("RequestConnectionId without connection IDs"));
                 }
-                let _count = reader.u8()?;
+                self.requested_ids = Some(reader.u8()?);
                 reader.finish()?;
-                // RFC 9147 §9: with fewer than asked for, or none at all.
-                let mut answer = alloc::vec![HandshakeType::NEW_CONNECTION_ID.0, 0, 0, 3];
-                answer.vec16(|_| ());
-                answer.u8(SPARE);
-                self.datagrams.send_after_handshake(&answer)?;
             }
         }
         Ok(())
     }
 }
 
-/// The uses of NewConnectionId.
-const IMMEDIATE: u8 = 0;
-const SPARE: u8 = 1;
+/// When the peer uses new connection IDs (RFC 9147 §9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionIdUsage {
+    /// The first of them at once, and those from before no longer.
+    Immediate = 0,
+    /// When it likes.
+    Spare = 1,
+}

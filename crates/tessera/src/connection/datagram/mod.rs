@@ -19,6 +19,7 @@ mod sleep;
 mod stateless;
 mod writing;
 
+pub use connection_id::ConnectionIdUsage;
 pub use options::AssociationOptions;
 pub use stateless::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
 
@@ -46,6 +47,10 @@ pub struct Association<H: Handshake> {
     datagrams: Datagrams,
     /// This side's connection ID, until the hellos agree on connection IDs.
     own_id: Option<ConnectionId>,
+    /// The peer has not answered a RequestConnectionId.
+    awaits_ids: bool,
+    /// How many connection IDs the peer asks for, until that is reported.
+    requested_ids: Option<u8>,
     read_closed: bool,
     /// The peer's close_notify is to be reported, once: records from before it may still come.
     owes_end: bool,
@@ -88,6 +93,8 @@ impl<H: Handshake> Association<H> {
             core,
             datagrams,
             own_id,
+            awaits_ids: false,
+            requested_ids: None,
             read_closed: false,
             owes_end: false,
             write_closed: false,

@@ -33,6 +33,10 @@ impl<H: Handshake> Association<H> {
             if let Some(question) = self.core.question() {
                 return Ok(Progress { consumed, event: ReadEvent::Question(question) });
             }
+            if let Some(count) = self.next_request_for_ids() {
+                let event = ReadEvent::ConnectionIdsRequested(count);
+                return Ok(Progress { consumed, event });
+            }
             if let Some(data) = self.datagrams.early_data.next() {
                 return Ok(Progress { consumed, event: ReadEvent::EarlyDatagram(data) });
             }

@@ -83,6 +83,9 @@ pub enum ReadEvent<Q> {
     /// The peer sent close_notify: the data is complete, and nothing more arrives. This side may continue
     /// to send.
     PeerClosed,
+    /// The peer asks for this many connection IDs: give it some with
+    /// [`give_connection_ids`](crate::Association::give_connection_ids), fewer, or none (RFC 9147 §9).
+    ConnectionIdsRequested(u8),
 }
 
 impl<Q> ReadEvent<Q> {
@@ -98,6 +101,7 @@ impl<Q> ReadEvent<Q> {
             Self::EarlyDatagram(data) => ReadEvent::EarlyDatagram(data),
             Self::Data(range) => ReadEvent::Data(range),
             Self::PeerClosed => ReadEvent::PeerClosed,
+            Self::ConnectionIdsRequested(count) => ReadEvent::ConnectionIdsRequested(count),
         })
     }
 

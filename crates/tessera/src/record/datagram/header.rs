@@ -16,7 +16,8 @@ pub(super) enum RecordHeader {
     Protected {
         /// The low two bits of the epoch.
         epoch_bits: u8,
-        has_connection_id: bool,
+        /// Which of the own connection IDs it names.
+        own_id: Option<usize>,
         /// Where the encrypted number is; the length of the header follows from `content`.
         number: Range<usize>,
         content: Range<usize>,
@@ -24,8 +25,7 @@ pub(super) enum RecordHeader {
 }
 
 impl RecordHeader {
-    /// Reads the header at the beginning of `bytes`, whose records have a connection ID of `id_len` bytes if they have
-    /// one. `None`: the rest of the datagram can't be read.
+    /// Reads the header at the beginning of `bytes`, whose records may name one of these connection IDs. `None`: the rest of the datagram can't be read.
     pub(super) fn read(bytes: &[u8], own_ids: &[ConnectionId]) -> Option<Self> {
         match ContentType(*bytes.first()?) {
             typ @ (ContentType::ALERT | ContentType::HANDSHAKE | ContentType::ACK) => {
@@ -57,10 +57,12 @@ impl RecordHeader {
 
     fn read_unified(first: u8, bytes: &[u8], own_ids: &[ConnectionId]) -> Option<Self> {
         let mut at = 1;
-        let has_connection_id = first & HAS_CONNECTION_ID != 0;
-        if has_connection_id {
-            let named = |id: &ConnectionId| bytes[at..].starts_with(id.as_ref());
-            at += own_ids.iter().find(|id| !id.is_empty() && named(id))?.len();
+        let mut own_id = None;
+        if first & HAS_CONNECTION_ID != 0 {
+            let named = |id: &ConnectionId| !id.is_empty() && bytes[at..].starts_with(id.as_ref());
+            let index = own_ids.iter().position(named)?;
+            at += own_ids[index].len();
+            own_id = Some(index);
         }
         let number = at..at + if first & LONG_NUMBER != 0 { 2 } else { 1 };
         at = number.end;
@@ -73,7 +75,7 @@ impl RecordHeader {
         };
         (content.end <= bytes.len()).then_some(Self::Protected {
             epoch_bits: first & EPOCH_BITS,
-            has_connection_id,
+            own_id,
             number,
             content,
         })
@@ -163,7 +165,7 @@ mod tests {
                 assert_eq!(record[at.clone()], [0x56, 0x78]);
                 let expected = RecordHeader::Protected {
                     epoch_bits: 2,
-                    has_connection_id: !peer_id.is_empty(),
+                    own_id: (!peer_id.is_empty()).then_some(0),
                     number: at,
                     content: start..start + 3,
                 };

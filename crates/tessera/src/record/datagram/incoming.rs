@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
 
+use super::connection_ids::OwnConnectionIds;
 use super::header::RecordHeader;
 use super::protection::Protection;
 use super::record_number::{EARLY_DATA_EPOCH, RecordNumber};
 use super::replay_window::ReplayWindow;
-use crate::connection_id::ConnectionId;
 use crate::crypto::{Suite, TAG_LEN};
 use crate::error::{Error, protocol, unexpected_message};
 use crate::limits::{MAX_EXPANSION, MAX_PLAINTEXT};
@@ -18,8 +18,7 @@ use crate::wire::{AlertDescription, ContentType};
 pub(crate) struct IncomingRecords {
     /// The epochs with keys, in ascending order.
     epochs: Vec<ReadEpoch>,
-    /// The connection IDs that the peer may use, all of one length; empty ones are none.
-    pub(crate) own_ids: Vec<ConnectionId>,
+    pub(crate) own_ids: OwnConnectionIds,
     /// The most content and type of one protected record; this side may have lowered it (RFC 8449).
     pub(crate) max_inner_plaintext: usize,
     /// The number of a closure alert: records after it are ignored (§5.10).
@@ -81,7 +80,7 @@ impl IncomingRecords {
     pub(crate) fn new() -> Self {
         Self {
             epochs: Vec::new(),
-            own_ids: Vec::new(),
+            own_ids: OwnConnectionIds::default(),
             max_inner_plaintext: MAX_PLAINTEXT + 1,
             closed_at: None,
             counts: DroppedRecords::default(),
@@ -182,7 +181,7 @@ impl IncomingRecords {
 
     /// Opens the first record of `bytes`. A record that doesn't open changes nothing but a count (§4.5.2).
     pub(crate) fn next(&mut self, bytes: &mut [u8], now: Duration) -> NextRecord {
-        let Some(header) = RecordHeader::read(bytes, &self.own_ids) else {
+        let Some(header) = RecordHeader::read(bytes, self.own_ids.all()) else {
             // Where it ends is unknown, too.
             self.counts.malformed += 1;
             return NextRecord::Dropped(bytes.len());
@@ -196,8 +195,8 @@ impl IncomingRecords {
                 }
                 (typ, number, content, true)
             }
-            RecordHeader::Protected { epoch_bits, has_connection_id, number, content } => {
-                match self.open(bytes, epoch_bits, has_connection_id, number, content, now) {
+            RecordHeader::Protected { epoch_bits, own_id, number, content } => {
+                match self.open(bytes, epoch_bits, own_id, number, content, now) {
                     Ok(opened) => opened,
                     Err(unread) => return unread.of(len, &mut self.counts),
                 }
@@ -214,15 +213,15 @@ impl IncomingRecords {
         &mut self,
         bytes: &mut [u8],
         epoch_bits: u8,
-        has_connection_id: bool,
+        own_id: Option<usize>,
         number_at: Range<usize>,
         content_at: Range<usize>,
         now: Duration,
     ) -> Result<(ContentType, RecordNumber, Range<usize>, bool), Unread> {
         self.expire(now);
         // A client's early data comes before it knows the server's connection ID.
-        let must_have_id = self.own_ids.iter().any(|id| !id.is_empty());
-        if must_have_id && !has_connection_id && u64::from(epoch_bits) != EARLY_DATA_EPOCH {
+        let must_have_id = self.own_ids.newest().is_some();
+        if must_have_id && own_id.is_none() && u64::from(epoch_bits) != EARLY_DATA_EPOCH {
             return Err(Unread::Malformed);
         }
         // A client sends early data before it can know the server's limit.
@@ -251,6 +250,9 @@ impl IncomingRecords {
         }
         let is_newest = epoch.window.note(sequence);
         let number = RecordNumber { epoch: epoch.number, sequence };
+        if let Some(index) = own_id.filter(|_| is_newest) {
+            self.own_ids.note_newest(index);
+        }
         if len > longest {
             let error = protocol(AlertDescription::RECORD_OVERFLOW, "a record is too long inside");
             return Err(Unread::Invalid(error));

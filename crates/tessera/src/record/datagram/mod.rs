@@ -9,6 +9,7 @@
 
 mod acknowledgements;
 mod below;
+mod connection_ids;
 mod early_records;
 mod first_records;
 mod flight;

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::connection_ids::PeerConnectionIds;
 use super::header::{
     PLAINTEXT_HEADER_LEN, unified_header_len, write_plaintext_header, write_unified_header,
 };
@@ -19,8 +20,7 @@ pub(crate) struct OutgoingRecords {
     next_plaintext: u64,
     /// The epochs with keys, in ascending order; earlier ones for retransmissions.
     epochs: Vec<WriteEpoch>,
-    /// The connection ID that the peer wants in records to it.
-    pub(crate) peer_id: ConnectionId,
+    pub(crate) peer_ids: PeerConnectionIds,
     /// The most content of one record; the peer may have lowered it (RFC 8449).
     pub(crate) max_plaintext: usize,
     pub(crate) padding: Padding,
@@ -48,7 +48,7 @@ impl OutgoingRecords {
         Self {
             next_plaintext: 0,
             epochs: Vec::new(),
-            peer_id: ConnectionId::default(),
+            peer_ids: PeerConnectionIds::default(),
             max_plaintext: MAX_PLAINTEXT,
             padding: Padding::None,
         }
@@ -131,7 +131,7 @@ impl OutgoingRecords {
         if epoch == 0 {
             PLAINTEXT_HEADER_LEN
         } else {
-            unified_header_len(&self.peer_id) + 1 + TAG_LEN
+            unified_header_len(&self.peer_ids.current) + 1 + TAG_LEN
         }
     }
 
@@ -176,7 +176,7 @@ impl OutgoingRecords {
         let has_length = (end == RecordEnd::Delimited).then_some(0);
         // RFC 9147 §4: early data comes before the server has given its connection ID.
         let none = ConnectionId::default();
-        let peer_id = if epoch == EARLY_DATA_EPOCH { &none } else { &self.peer_id };
+        let peer_id = if epoch == EARLY_DATA_EPOCH { &none } else { &self.peer_ids.current };
         let number_at = write_unified_header(out, number, peer_id, has_length);
         let begin = out.len();
         content(out);

@@ -1,0 +1,100 @@
+//! The connection IDs of an association: those that the peer may put into records, and those that it gave (RFC 9147 §9).
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::mem;
+
+use crate::connection_id::ConnectionId;
+use crate::error::Error;
+
+/// The connection IDs that the peer may use, all of one length, in the order in which it learned them and should use
+/// them; an empty one is none.
+#[derive(Default)]
+pub(crate) struct OwnConnectionIds {
+    ids: Vec<ConnectionId>,
+    /// Which the newest record named.
+    newest: usize,
+}
+
+impl OwnConnectionIds {
+    /// Begins with the one of the hello.
+    pub(crate) fn agree(&mut self, id: ConnectionId) {
+        self.ids = alloc::vec![id];
+    }
+
+    /// Returns them all.
+    pub(crate) fn all(&self) -> &[ConnectionId] {
+        &self.ids
+    }
+
+    /// Returns the one of the newest record, unless records have none.
+    pub(crate) fn newest(&self) -> Option<&ConnectionId> {
+        self.ids.get(self.newest).filter(|id| !id.is_empty())
+    }
+
+    /// Notes the one of the newest record.
+    pub(super) fn note_newest(&mut self, index: usize) {
+        self.newest = index;
+    }
+
+    /// Returns how many more there may be.
+    pub(crate) fn room(&self) -> usize {
+        MAX_IDS.saturating_sub(self.ids.len() - self.newest)
+    }
+
+    /// Adds further ones; returns those that the peer has used up.
+    ///
+    /// # Errors
+    /// There are too many, or one of another length, or one twice.
+    pub(crate) fn add(&mut self, ids: &[ConnectionId]) -> Result<Vec<ConnectionId>, Error> {
+        if ids.len() > self.room() {
+            return Err(Error::Misuse("more connection IDs than an association may have"));
+        }
+        let len = self.newest().map_or(0, ConnectionId::len);
+        let is_new = |(at, id): (usize, &ConnectionId)| {
+            !self.ids.contains(id) && !ids[..at].contains(id) && id.len() == len
+        };
+        if !ids.iter().enumerate().all(is_new) {
+            return Err(Error::Misuse("a connection ID twice, or one of another length"));
+        }
+        let used_up = self.ids.drain(..mem::take(&mut self.newest)).collect();
+        self.ids.extend_from_slice(ids);
+        Ok(used_up)
+    }
+}
+
+/// The connection IDs that the peer gave.
+#[derive(Default)]
+pub(crate) struct PeerConnectionIds {
+    /// In records now; empty: none.
+    pub(crate) current: ConnectionId,
+    spare: VecDeque<ConnectionId>,
+}
+
+impl PeerConnectionIds {
+    /// Keeps a further one, if there is room (§9).
+    pub(crate) fn keep(&mut self, id: ConnectionId) {
+        if self.spare.len() < MAX_IDS {
+            self.spare.push_back(id);
+        }
+    }
+
+    /// Uses the next one from now on; returns whether there is one.
+    pub(crate) fn advance(&mut self) -> bool {
+        let next = self.spare.pop_front();
+        next.map(|id| self.current = id).is_some()
+    }
+
+    /// Returns how many are kept for later.
+    pub(crate) fn spare(&self) -> usize {
+        self.spare.len()
+    }
+
+    /// Uses none of those that are kept.
+    pub(crate) fn discard_spare(&mut self) {
+        self.spare = VecDeque::new();
+    }
+}
+
+/// The most connection IDs of a direction that are kept.
+const MAX_IDS: usize = 8;
