@@ -45,6 +45,16 @@ impl<H: Handshake> Association<H> {
         self.datagrams.incoming.own_ids.newest()
     }
 
+    /// Returns the connection IDs that the peer may use; before the hellos agree on connection IDs, or if they don't, the
+    /// one of [`AssociationOptions`](crate::AssociationOptions).
+    #[must_use]
+    pub fn connection_ids(&self) -> &[ConnectionId] {
+        match self.datagrams.incoming.own_ids.all() {
+            [] => self.own_id.as_slice(),
+            agreed => agreed,
+        }
+    }
+
     /// Gives the peer further connection IDs, with which it may name this association from now on, such as one for each
     /// address (RFC 9147 §11). They have the length of the first. Returns those that the peer has used before the one
     /// that it uses now: records with them don't open any more.

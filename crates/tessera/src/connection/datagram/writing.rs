@@ -36,6 +36,12 @@ impl<H: Handshake> Association<H> {
         self.datagrams.max_data()
     }
 
+    /// Returns the length of the datagram that [`write`](Self::write) makes of `len` bytes of data, padding included.
+    #[must_use]
+    pub fn datagram_len(&self, len: usize) -> usize {
+        self.datagrams.datagram_len(len)
+    }
+
     /// Appends a datagram with `data` to `out`, of at most [`max_data`](Self::max_data) bytes. It is sent once: what
     /// must arrive is the application's to repeat. First [`transmit`](Self::transmit): a peer drops data that overtakes the
     /// end of the handshake.

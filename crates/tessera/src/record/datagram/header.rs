@@ -128,9 +128,9 @@ pub(super) fn write_unified_header(
     at..at + 2
 }
 
-/// Returns the length of the unified header that [`write_unified_header`] writes with a length.
-pub(super) fn unified_header_len(peer_id: &ConnectionId) -> usize {
-    1 + peer_id.len() + 2 + 2
+/// Returns the length of the unified header that [`write_unified_header`] writes.
+pub(super) fn unified_header_len(peer_id: &ConnectionId, has_len: bool) -> usize {
+    1 + peer_id.len() + 2 + if has_len { 2 } else { 0 }
 }
 
 /// The length of a plaintext record's header, in bytes.

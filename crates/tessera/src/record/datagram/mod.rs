@@ -256,9 +256,18 @@ impl Datagrams {
             self.burst_left = self.max_burst;
         }
         let (epoch, typ) = (self.outgoing.newest(), ContentType::APPLICATION_DATA);
+        let place = self.place_of_data();
+        self.outgoing.record(typ, epoch, place, out, |out| out.extend_from_slice(data));
+    }
+
+    /// Returns the length of a datagram with `len` bytes of data.
+    pub(crate) fn datagram_len(&self, len: usize) -> usize {
+        self.outgoing.record_len(len, self.place_of_data())
+    }
+
+    fn place_of_data(&self) -> (usize, RecordEnd) {
         let end = if self.delimits_data { RecordEnd::Delimited } else { RecordEnd::OfDatagram };
-        let room = (self.max_datagram, end);
-        self.outgoing.record(typ, epoch, room, out, |out| out.extend_from_slice(data));
+        (self.max_datagram, end)
     }
 
     /// Returns the most data in one datagram, in bytes.

@@ -131,7 +131,7 @@ impl OutgoingRecords {
         if epoch == 0 {
             PLAINTEXT_HEADER_LEN
         } else {
-            unified_header_len(&self.peer_ids.current) + 1 + TAG_LEN
+            unified_header_len(&self.peer_ids.current, true) + 1 + TAG_LEN
         }
     }
 
@@ -139,6 +139,13 @@ impl OutgoingRecords {
     pub(crate) fn most_content(&self, epoch: u64, room: usize) -> usize {
         let room = room.saturating_sub(self.overhead(epoch));
         if epoch == 0 { room.min(MAX_PLAINTEXT) } else { room.min(self.max_plaintext) }
+    }
+
+    /// Returns the length of a record under the newest keys with `len` bytes of content, padding included.
+    pub(crate) fn record_len(&self, len: usize, (room, end): (usize, RecordEnd)) -> usize {
+        let header = unified_header_len(&self.peer_ids.current, end == RecordEnd::Delimited);
+        let most = room.saturating_sub(header + 1 + TAG_LEN).min(self.max_plaintext);
+        header + self.padding.padded(len, most.max(len)) + 1 + TAG_LEN
     }
 
     /// Appends a record to a datagram; `content` writes its content, and may write nothing, so that there is no record.
