@@ -26,8 +26,11 @@
 //! # Moves
 //!
 //! A record that opens and is the newest of its association moves it to the address from which the record came
-//! (RFC 9146 §6). Such an address is unproved until the peer answers from there, and gets at most three times what it
-//! sends.
+//! (RFC 9146 §6). Such an address may be another's: it gets at most three times what came from it. The association counts
+//! where its handshake began.
+//!
+//! Once its connection ID is agreed, no address leads to an association: clients may share one, and a client that moves
+//! takes no other's. Without connection IDs the newest complete handshake from an address has it.
 #![forbid(unsafe_code)]
 
 mod budget;

@@ -11,14 +11,16 @@ use crate::path::{Path, Source};
 #[derive(Default)]
 pub(crate) struct Routes {
     by_id: HashMap<ConnectionId, u64>,
-    /// Where the peer is: the association with a complete handshake, and one that would replace it.
+    /// Where the peers are whose records name no association.
     by_path: HashMap<Path, AtPath>,
     per_source: HashMap<Source, usize>,
 }
 
 #[derive(Default, Clone, Copy)]
 struct AtPath {
+    /// The association with a complete handshake whose records have no connection ID.
     live: Option<u64>,
+    /// One whose handshake isn't complete.
     beginning: Option<u64>,
 }
 
@@ -44,6 +46,11 @@ impl Routes {
         }
     }
 
+    /// Returns whether an association belongs to this connection ID.
+    pub(crate) fn has_id(&self, id: &ConnectionId) -> bool {
+        self.by_id.contains_key(id)
+    }
+
     /// Returns whether an association with a complete handshake is at this path, and no other begins there.
     pub(crate) fn is_settled(&self, path: &Path) -> bool {
         self.by_path.get(path).is_some_and(|at| at.live.is_some() && at.beginning.is_none())
@@ -54,35 +61,44 @@ impl Routes {
     }
 
     /// Adds an association whose handshake begins; returns one that it replaces there, whose handshake isn't complete.
-    pub(crate) fn begin(&mut self, id: u64, path: Path, own_id: &ConnectionId) -> Option<u64> {
-        if !own_id.is_empty() {
-            self.by_id.insert(own_id.clone(), id);
-        }
+    pub(crate) fn begin(&mut self, id: u64, path: Path) -> Option<u64> {
         *self.per_source.entry(path.source()).or_default() += 1;
         self.by_path.entry(path).or_default().beginning.replace(id)
     }
 
-    /// Notes that the handshake is complete; returns the association that it replaces (RFC 9147 §5.11).
-    pub(crate) fn complete(&mut self, id: u64, path: Path) -> Option<u64> {
-        let at = self.by_path.entry(path).or_default();
-        if at.beginning == Some(id) {
-            at.beginning = None;
+    /// Notes that the handshake is complete; returns the association that it replaces (RFC 9147 §5.11). With a connection
+    /// ID it replaces none, and no address leads to it any more.
+    pub(crate) fn complete(&mut self, id: u64, path: Path, has_id: bool) -> Option<u64> {
+        if has_id {
+            self.leave(id, path);
+            return None;
         }
+        let at = self.by_path.entry(path).or_default();
+        at.beginning = at.beginning.filter(|it| *it != id);
         at.live.replace(id).filter(|earlier| *earlier != id)
     }
 
-    /// Moves an association; returns one that was at the new path.
-    pub(crate) fn move_to(&mut self, id: u64, from: Path, to: Path) -> Option<u64> {
-        self.leave(id, from);
-        *self.per_source.entry(to.source()).or_default() += 1;
-        let at = self.by_path.entry(to).or_default();
-        at.live.replace(id).filter(|earlier| *earlier != id)
+    /// Adds a connection ID of an association.
+    pub(crate) fn add_id(&mut self, id: u64, connection_id: &ConnectionId) {
+        if !connection_id.is_empty() {
+            self.by_id.insert(connection_id.clone(), id);
+        }
     }
 
-    /// Removes an association.
-    pub(crate) fn remove(&mut self, id: u64, path: Path, own_id: &ConnectionId) {
-        self.by_id.remove(own_id);
+    /// Removes a connection ID.
+    pub(crate) fn remove_id(&mut self, connection_id: &ConnectionId) {
+        self.by_id.remove(connection_id);
+    }
+
+    /// Removes an association, which counts at `source`.
+    pub(crate) fn remove(&mut self, id: u64, path: Path, source: Source) {
         self.leave(id, path);
+        if let Some(count) = self.per_source.get_mut(&source) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_source.remove(&source);
+            }
+        }
     }
 
     fn leave(&mut self, id: u64, path: Path) {
@@ -91,13 +107,6 @@ impl Routes {
             at.beginning = at.beginning.filter(|it| *it != id);
             if at.live.is_none() && at.beginning.is_none() {
                 self.by_path.remove(&path);
-            }
-        }
-        let source = path.source();
-        if let Some(count) = self.per_source.get_mut(&source) {
-            *count -= 1;
-            if *count == 0 {
-                self.per_source.remove(&source);
             }
         }
     }

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use tessera::{ConnectionId, ServerAssociation};
+use tessera::ServerAssociation;
 
 use crate::budget::Budget;
-use crate::path::Path;
+use crate::path::{Path, Source};
 
 /// An association of an endpoint.
 pub(super) struct Entry {
     pub(super) association: ServerAssociation,
     pub(super) path: Path,
-    pub(super) own_id: ConnectionId,
+    /// Where the handshake began: the association counts there, wherever it moves.
+    pub(super) source: Source,
     pub(super) budget: Budget,
     /// Bytes from the peer, and to it.
     pub(super) received: u64,

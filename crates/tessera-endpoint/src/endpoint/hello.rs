@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tessera::face::{Arrival, HandshakeMessage, HelloPart, HelloReader, offers_psk, write_retry};
-use tessera::{AssociationOptions, ConnectionId, ServerAssociation, Time};
+use tessera::{AssociationOptions, ServerAssociation, Time};
 
 use super::entry::Entry;
 use super::{AssociationId, Endpoint, Route};
@@ -123,11 +123,12 @@ impl Endpoint {
         let association = ServerAssociation::start(config, arrival, options, now).ok()?;
         let id = self.next_id;
         self.next_id += 1;
-        let replaced = self.routes.begin(id, path, &own_id);
+        self.routes.add_id(id, &own_id);
+        let replaced = self.routes.begin(id, path);
         let entry = Entry {
             association,
             path,
-            own_id,
+            source: path.source(),
             budget: if is_unproved { Budget::UNPROVED } else { Budget::Proved },
             received: 0,
             sent: 0,
@@ -144,15 +145,6 @@ impl Endpoint {
             self.replace(AssociationId(replaced));
         }
         Some(AssociationId(id))
-    }
-
-    fn new_connection_id(&self) -> Option<ConnectionId> {
-        let mut bytes = [0; MAX_CONNECTION_ID];
-        let bytes = &mut bytes[..self.options.connection_id_len.min(MAX_CONNECTION_ID)];
-        if !bytes.is_empty() {
-            self.random.fill(bytes).ok()?;
-        }
-        ConnectionId::new(bytes)
     }
 
     /// Keeps the ClientHello of an association whose address is unproved: the answer to a question about it may be that
@@ -176,9 +168,6 @@ impl Endpoint {
         Route::Dropped
     }
 }
-
-/// The longest connection ID that this endpoint uses, in bytes.
-const MAX_CONNECTION_ID: usize = 20;
 
 /// The most datagrams without an association that wait to be sent.
 const MAX_ANSWERS: usize = 1024;

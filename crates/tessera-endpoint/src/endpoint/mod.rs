@@ -1,5 +1,6 @@
 //! All associations of a socket.
 
+mod connection_ids;
 mod entry;
 mod hello;
 mod sending;
@@ -122,7 +123,8 @@ impl Endpoint {
         self.part(now, path, datagram)
     }
 
-    /// Reads a datagram, or what is left of it, for its association, up to the next event.
+    /// Reads a datagram, or what is left of it, for its association, up to the next event. A request for connection IDs
+    /// is answered already.
     ///
     /// # Errors
     /// The association has ended, or is no longer known.
@@ -150,8 +152,10 @@ impl Endpoint {
                 if is_newer {
                     self.note_path(id, path, progress.consumed);
                 }
-                if let ReadEvent::Question(_) = progress.event {
-                    self.keep_hello(id, datagram);
+                match progress.event {
+                    ReadEvent::Question(_) => self.keep_hello(id, datagram),
+                    ReadEvent::ConnectionIdsRequested(count) => self.give_connection_ids(id, count),
+                    _ => (),
                 }
                 self.wake(id);
             }
@@ -166,11 +170,9 @@ impl Endpoint {
         entry.budget = Budget::Proved;
         entry.hello = Vec::new();
         self.unproved -= usize::from(std::mem::take(&mut entry.is_unproved));
-        let replaced = self.routes.complete(id.0, entry.path);
+        let has_id = entry.association.connection_id().is_some();
         // RFC 9147 §5.11: of two associations without connection IDs none could tell its records.
-        if let Some(replaced) = replaced
-            && self.associations.get(&replaced).is_some_and(|entry| entry.own_id.is_empty())
-        {
+        if let Some(replaced) = self.routes.complete(id.0, entry.path, has_id) {
             self.replace(AssociationId(replaced));
         }
     }
@@ -185,12 +187,11 @@ impl Endpoint {
     fn note_path(&mut self, id: AssociationId, path: Path, received: usize) {
         let Some(entry) = self.associations.get_mut(&id.0) else { return };
         if entry.path == path
-            || entry.own_id.is_empty()
+            || entry.association.connection_id().is_none()
             || !entry.association.facts().handshake_complete
         {
             return;
         }
-        self.routes.move_to(id.0, entry.path, path);
         entry.path = path;
         entry.budget = Budget::UNPROVED;
         entry.budget.receive(received);
@@ -279,7 +280,10 @@ impl Endpoint {
     /// Forgets an association, without a word to its peer.
     pub fn remove(&mut self, id: AssociationId) {
         let Some(entry) = self.associations.remove(&id.0) else { return };
-        self.routes.remove(id.0, entry.path, &entry.own_id);
+        self.routes.remove(id.0, entry.path, entry.source);
+        for connection_id in entry.association.connection_ids() {
+            self.routes.remove_id(connection_id);
+        }
         self.timers.set(id.0, entry.deadline, None);
         self.unproved -= usize::from(entry.is_unproved);
     }

@@ -21,9 +21,7 @@ impl Endpoint {
     ) -> Result<Path, Error> {
         let entry = self.associations.get_mut(&id.0).ok_or(Error::Closed)?;
         let start = out.len();
-        let longest =
-            data.len() + self.options.max_datagram.saturating_sub(entry.association.max_data());
-        if entry.budget.left() < longest {
+        if entry.budget.left() < entry.association.datagram_len(data.len()) {
             return Err(Error::TooEarly("the peer's address is unproved"));
         }
         let written = entry.association.write(data, out);

@@ -1,8 +1,12 @@
 //! Clients that change their address, or begin again at the same.
 
-use tessera::{AssociationOptions, ClientAssociation, Error};
+use std::net::SocketAddr;
+use std::num::NonZeroU16;
+
+use tessera::{AssociationOptions, ClientAssociation, Error, Padding};
 use tessera_endpoint::{EndpointOptions, Route};
-use tessera_harness::{Mode, to};
+use tessera_harness::{Mode, Scene, to};
+use tessera_null_provider::provider;
 
 use crate::world::{TRIP, World, address};
 
@@ -86,4 +90,89 @@ fn a_new_hello_from_a_live_address_replaces_nothing_before_its_handshake() {
         let replaced: &[Error] = if connection_id_len == 0 { &[Error::Truncated] } else { &[] };
         assert_eq!(world.failed, replaced);
     }
+}
+
+/// Clients that offer no connection ID, although the server has one for them.
+fn without_ids() -> AssociationOptions {
+    AssociationOptions { connection_id: None, ..AssociationOptions::default() }
+}
+
+#[test]
+fn a_client_with_a_connection_id_takes_no_other_s_address() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let victim = world.connect_with(1000, None, without_ids());
+    let thief = world.connect(2000, None);
+    world.pass(TRIP * 20);
+    world.is_connected(victim);
+    // It spoofs the other's address, in a record that opens and is its newest.
+    world.clients[thief].address = address(1000);
+    world.client_writes(thief, b"from elsewhere");
+    assert_eq!(world.endpoint.counts().moved, 1);
+    world.is_connected(victim);
+    assert_eq!(world.endpoint.len(), 2);
+}
+
+/// A device that restarts again and again doesn't fill its address.
+#[test]
+fn a_client_without_connection_ids_that_begins_again_replaces_itself() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    for restarts in 0..5 {
+        let client = world.connect_with(1000, None, without_ids());
+        world.pass(TRIP * 20);
+        world.is_connected(client);
+        assert_eq!((world.endpoint.len(), world.failed.len()), (1, restarts));
+    }
+}
+
+/// Otherwise a client could fill the share of an address that isn't its own.
+#[test]
+fn an_association_that_moves_counts_where_it_began() {
+    let options = EndpointOptions { max_per_source: 1, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::Full, options);
+    let mover = world.connect(1000, None);
+    world.pass(TRIP * 20);
+    let elsewhere = SocketAddr::from(([192, 0, 2, 2], 1000));
+    world.clients[mover].address = elsewhere;
+    world.is_connected(mover);
+    let second = world.connect(2000, None);
+    let there = world.connect(2000, None);
+    world.clients[there].address = SocketAddr::from(([192, 0, 2, 2], 2000));
+    world.pass(TRIP * 20);
+    assert!(!world.clients[second].is_complete && world.clients[there].is_complete);
+}
+
+#[test]
+fn a_client_gets_the_connection_ids_that_it_asks_for_and_can_use_each() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let client = world.connect(1000, None);
+    world.pass(TRIP * 20);
+    for port in 1001..1030 {
+        if world.clients[client].association.spare_connection_ids() == 0 {
+            world.clients[client].association.request_connection_ids(255).unwrap();
+            world.pass(TRIP * 20);
+            let spare = world.clients[client].association.spare_connection_ids();
+            assert_eq!(spare, 7, "eight in all");
+        }
+        let association = &mut world.clients[client].association;
+        assert!(association.use_next_connection_id());
+        world.clients[client].address = address(port);
+        world.is_connected(client);
+    }
+    // One that the client has used up leads nowhere, and none is left when the association is gone.
+    let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+    world.endpoint.remove(id);
+    assert_eq!(world.client_writes(client, b"x"), Route::Dropped);
+}
+
+#[test]
+fn padding_counts_in_what_an_unproved_address_gets() {
+    let mut scene = Scene::new(provider(), Mode::Full);
+    scene.server.padding = Padding::MultipleOf(NonZeroU16::MAX);
+    let mut world = World::of(scene, EndpointOptions::default());
+    let client = world.connect(1000, None);
+    world.pass(TRIP * 20);
+    world.clients[client].address = address(1001);
+    let Route::Association(id) = world.client_writes(client, b"moved") else { panic!("lost") };
+    let refused = world.endpoint.write(id, b"x", &mut Vec::new());
+    assert!(matches!(refused, Err(Error::TooEarly(_))), "{refused:?}");
 }

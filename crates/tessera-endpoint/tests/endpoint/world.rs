@@ -88,8 +88,16 @@ impl World {
         port: u16,
         session: Option<tessera::resume::ClientSession>,
     ) -> usize {
+        self.connect_with(port, session, AssociationOptions::default())
+    }
+
+    pub(crate) fn connect_with(
+        &mut self,
+        port: u16,
+        session: Option<tessera::resume::ClientSession>,
+        options: AssociationOptions,
+    ) -> usize {
         let config = self.scene.client.clone().checked().expect("it can work");
-        let options = AssociationOptions::default();
         let destination = to(session);
         let mut association =
             ClientAssociation::start(config, destination, options, self.now()).expect("starts");
