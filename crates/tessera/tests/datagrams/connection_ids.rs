@@ -168,7 +168,7 @@ fn a_request_that_crosses_a_key_update_waits_for_its_end() {
 }
 
 #[test]
-fn connection_ids_that_could_not_be_told_apart_or_are_too_many_are_not_given() {
+fn connection_ids_that_could_be_confused_or_are_too_many_are_not_given() {
     use ConnectionIdUsage::{Immediate, Spare};
     let mut pair = connected();
     let many: Vec<_> = (b'0'..b'7').map(|last| [b'I', b'D', b' ', b'N', b'o', last]).collect();

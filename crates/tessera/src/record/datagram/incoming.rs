@@ -307,6 +307,7 @@ impl Unread {
 mod tests {
     use super::super::header::write_unified_header;
     use super::*;
+    use crate::connection_id::ConnectionId;
     use crate::schedule::{DATAGRAM, EarlySecret, KeyDerivation};
     use crate::testing::AES_128_GCM_SHA256;
 
