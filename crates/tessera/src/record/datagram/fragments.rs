@@ -186,6 +186,9 @@ impl PartialMessage {
             ));
         }
         let range = fragment.range();
+        if range.is_empty() {
+            return Ok(true);
+        }
         if self.arrived.covers(range.clone()) {
             // §5.5: a retransmission may not change a byte.
             if self.bytes[FRAME_LEN..][range] != *fragment.bytes {
@@ -291,6 +294,25 @@ mod tests {
         let mut fragments = Fragments::default();
         assert_eq!(fragments.insert(fragment(0, 0, 0, b""), 2, LONGEST), Ok(Arrival::Kept));
         assert_eq!(fragments.next(), Some((2, alloc::vec![11, 0, 0, 0])));
+    }
+
+    /// At any place of a message, before and after its bytes.
+    #[test]
+    fn an_empty_fragment_changes_nothing() {
+        let mut fragments = Fragments::default();
+        for bytes in [&b"a"[..], b"b", b"c"] {
+            for offset in 0..=3 {
+                let empty = fragment(0, 3, offset, b"");
+                assert_eq!(fragments.insert(empty, 2, LONGEST), Ok(Arrival::Kept));
+            }
+            assert!(fragments.next().is_none());
+            let offset = usize::from(bytes[0] - b'a');
+            assert_eq!(
+                fragments.insert(fragment(0, 3, offset, bytes), 2, LONGEST),
+                Ok(Arrival::Kept)
+            );
+        }
+        assert_eq!(fragments.next().map(|(_, message)| message), Some(b"\x0b\0\0\x03abc".to_vec()));
     }
 
     #[test]
