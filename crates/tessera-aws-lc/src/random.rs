@@ -17,7 +17,7 @@ impl Random for AwsLc {
 /// Makes the generator seed itself, once per process: it may take a tenth of a second, which is too long
 /// during a handshake.
 pub(crate) fn seed() {
-    // A failure shows on the next use.
+    // Without randomness AWS-LC aborts the process, so there is no failure to handle.
     SEEDED.call_once(|| {
         let _ = aws_lc_rs::rand::fill(&mut [0]);
     });

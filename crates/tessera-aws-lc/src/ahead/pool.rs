@@ -40,7 +40,7 @@ pub enum FillStep {
     Made,
     /// None is missing.
     Full,
-    /// The provider couldn't make one: there is no randomness. Handshakes fail too until that ends.
+    /// AWS-LC couldn't make one, for example for lack of memory. Without randomness it aborts the process.
     Failed,
 }
 
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn without_randomness_no_key_is_made_and_none_comes_twice() {
+    fn a_failure_adds_no_key_and_none_comes_twice() {
         let pool = filled(2);
         assert_eq!(pool.make(|| Err(())), FillStep::Failed);
         assert_eq!([(); 3].map(|()| pool.take()), [Some(0), Some(1), None]);

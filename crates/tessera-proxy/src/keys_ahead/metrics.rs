@@ -19,7 +19,7 @@ use super::work::FillWork;
 /// | `tessera_keys_ahead` | `kind` | key pairs that wait for a handshake |
 /// | `tessera_keys_ahead_events_total` | `kind`, `event`: `made`, `used`, `wiped`, `missed` | what became of them; `missed`: made on demand, since none was there |
 /// | `tessera_keys_ahead_cpu_seconds_total` | | processor time spent on making them |
-/// | `tessera_keys_ahead_failures_total` | | how often none could be made, for lack of randomness |
+/// | `tessera_keys_ahead_failures_total` | | how often AWS-LC could make none |
 #[derive(Debug)]
 pub(super) struct KeyMetrics {
     pub(super) keys: KeysAhead,
@@ -51,7 +51,7 @@ impl Collector for KeyMetrics {
             counter,
         )?)?;
         let failures = ConstCounter::new(self.work.failures());
-        let help = "How often no key pair could be made ahead, for lack of randomness.";
+        let help = "How often AWS-LC could make no key pair ahead.";
         let name = "tessera_keys_ahead_failures";
         failures.encode(encoder.encode_descriptor(name, help, None, counter)?)
     }

@@ -111,7 +111,7 @@ async fn keep_full(keys: KeysAhead, work: Arc<FillWork>) {
             let step = fill(|| keys.fill(keys.kinds_in_use(MOST)), &work).await;
             if step == FillStep::Failed && warnings.is_due(Instant::now()) {
                 tracing::error!(
-                    "no key pair could be made ahead: the random number generator failed; handshakes will fail too"
+                    "AWS-LC could make no key pair ahead, perhaps for lack of memory; handshakes may fail too"
                 );
             }
         }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_randomness_it_stops_at_once_counts_and_warns_once_a_minute() {
+    async fn a_failure_stops_it_at_once_is_counted_and_warns_once_a_minute() {
         let (work, mut warnings, mut left) = (FillWork::default(), Warnings::default(), 2);
         let mut source = || match left {
             0 => FillStep::Failed,
