@@ -69,6 +69,7 @@ check:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	formal/run --check
 	python3 formal/test_run.py
+	python3 bench/test_own_instructions.py
 	conformance/vectors/check
 	testing/tls12/run -m unittest discover --quiet testing/tls12
 	scripts/package
