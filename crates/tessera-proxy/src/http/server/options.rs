@@ -36,7 +36,8 @@ pub struct ServerOptions {
     /// How long an answer waits for a client that reads nothing of it, and the bytes after an upgrade for either side.
     /// Default: 30 s.
     pub stall_time: Duration,
-    /// How long a connection without a request stays open. Default: 10 min.
+    /// How long a connection without a request stays open, and up to a second more. Requests that cross its end have their
+    /// own limits. Default: 10 min.
     pub idle_time: Duration,
     /// Whether a client of HTTP/1.1 may end its side of the connection before its answers, as scripts do. Otherwise it is taken
     /// for gone: the request in progress is cancelled at once, as in HTTP/2 at a reset. Default: it may.

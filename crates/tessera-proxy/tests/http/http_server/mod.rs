@@ -5,6 +5,7 @@ mod drain;
 pub mod early;
 mod hostile;
 mod http1;
+mod idle;
 pub mod raw;
 pub mod served;
 mod slow;

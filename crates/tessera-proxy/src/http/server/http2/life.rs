@@ -76,9 +76,14 @@ impl Life {
         tunnels: usize,
         options: &ServerOptions,
     ) -> Next {
+        let open = under_way + tunnels;
+        // Until it has seen the GOAWAY, a client may send requests (RFC 9113 §6.8): they keep their own limits.
+        if open > 0 && self.is_idle_end() {
+            self.end_idle(options);
+        }
         if let Some(ending) = self.ending.take_if(|ending| now >= ending.at) {
             return Next::Over(match ending.cause {
-                Cause::Drained { .. } => Cause::Drained { cut: under_way + tunnels },
+                Cause::Drained { .. } => Cause::Drained { cut: open },
                 cause => cause,
             });
         }
@@ -87,13 +92,13 @@ impl Life {
         {
             return Next::Over(Cause::NoPong);
         }
-        if (under_way + tunnels > 0) | std::mem::take(&mut self.was_used) {
+        if (open > 0) | std::mem::take(&mut self.was_used) {
             self.idle_since = now;
         }
         let idle_until = after(self.idle_since, options.idle_time);
         let leaves = self.ending.is_none() && now >= idle_until;
         if leaves {
-            self.end(Cause::Idle, options.drain_time);
+            self.end_idle(options);
         }
         let mut due = if under_way > 0 { now + self.tick } else { idle_until };
         if let Some(ending) = &self.ending {
@@ -113,9 +118,18 @@ impl Life {
         self.ending = Some(Ending { cause, at });
     }
 
-    /// Whether it can still be drained: it isn't already ending.
+    /// Ends it once it has no requests and the client has seen the GOAWAY, for which it has at least [`LAST_WORDS`].
+    fn end_idle(&mut self, options: &ServerOptions) {
+        self.end(Cause::Idle, options.drain_time.max(LAST_WORDS));
+    }
+
+    fn is_idle_end(&self) -> bool {
+        matches!(&self.ending, Some(Ending { cause: Cause::Idle, .. }))
+    }
+
+    /// Whether it can still be drained: it isn't already ending, or only once it has no requests.
     pub(super) fn may_drain(&self) -> bool {
-        self.ending.is_none()
+        self.ending.is_none() || self.is_idle_end()
     }
 
     pub(super) fn is_over(&self) -> bool {

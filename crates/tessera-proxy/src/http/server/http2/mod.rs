@@ -293,7 +293,7 @@ where
         }
     }
 
-    /// Accepts an upgrade, unless the connection is ending.
+    /// Accepts an upgrade, unless the server shuts down.
     fn upgrade(
         &mut self,
         mut asked: Responder,
