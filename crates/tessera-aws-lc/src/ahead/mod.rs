@@ -4,16 +4,15 @@ mod counts;
 mod one_time;
 mod pool;
 mod share;
-mod stock;
 
 use tessera::crypto::{Hybrid, KeyAgreement, OneTimeKeys, wipe_stack_below};
 use tessera::wire::NamedGroup;
 
 pub use self::counts::{KeyCounts, KeyKind};
 use self::one_time::OneTimeKeysAhead;
+use self::pool::KeyPool;
 pub use self::pool::{FillStep, KeyUsage};
 use self::share::SharesAhead;
-use self::stock::Stock;
 use crate::hybrid::ONE_TIME_X25519_ML_KEM_768;
 use crate::stack_depth::STACK_DEPTH;
 use crate::{dh, kem, one_time as on_demand};
@@ -55,8 +54,8 @@ impl KeysAhead {
     /// Wipes the key pairs that are too old or too many, and makes one that is missing, 10 to 35 µs of work. The cheapest
     /// come first.
     pub fn fill(&self, counts: KeyCounts) -> FillStep {
-        KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(counts.of(*kind)));
-        let is_missing = |kind: &&KeyKind| stock(**kind).len() < counts.of(**kind);
+        KeyKind::ALL.iter().for_each(|kind| pool(*kind).trim(counts.of(*kind)));
+        let is_missing = |kind: &&KeyKind| pool(**kind).len() < counts.of(**kind);
         let Some(kind) = KeyKind::ALL.iter().find(is_missing) else { return FillStep::Full };
         let step = make(*kind);
         // As the engine does after a handshake made one.
@@ -66,36 +65,36 @@ impl KeysAhead {
 
     /// Wipes the key pairs that are too old, and makes none.
     pub fn wipe_old(&self) {
-        KeyKind::ALL.iter().for_each(|kind| stock(*kind).trim(usize::MAX));
+        KeyKind::ALL.iter().for_each(|kind| pool(*kind).trim(usize::MAX));
     }
 
     /// Returns how many key pairs there are.
     #[must_use]
     pub fn counts(&self) -> KeyCounts {
-        KeyCounts::from_fn(|kind| stock(kind).len())
+        KeyCounts::from_fn(|kind| pool(kind).len())
     }
 
     /// Returns what became of the key pairs of a kind since the process started.
     #[must_use]
     pub fn usage(&self, kind: KeyKind) -> KeyUsage {
-        stock(kind).usage()
+        pool(kind).usage()
     }
 
     /// Returns this count for each kind that a handshake has asked for since the process started: a kind that no peer uses
     /// isn't worth making.
     #[must_use]
     pub fn kinds_in_use(&self, count: usize) -> KeyCounts {
-        KeyCounts::from_fn(|kind| if stock(kind).usage().is_in_use() { count } else { 0 })
+        KeyCounts::from_fn(|kind| if pool(kind).usage().is_in_use() { count } else { 0 })
     }
 }
 
 /// In its own frame, which is wiped with those below it.
 #[inline(never)]
 fn make(kind: KeyKind) -> FillStep {
-    stock(kind).make()
+    pool(kind).make()
 }
 
-fn stock(kind: KeyKind) -> &'static dyn Stock {
+fn pool(kind: KeyKind) -> &'static dyn KeyPool {
     match kind {
         KeyKind::X25519 => &X25519,
         KeyKind::MlKem768 => &ML_KEM_768,

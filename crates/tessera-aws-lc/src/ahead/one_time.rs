@@ -5,8 +5,7 @@ use tessera::crypto::{
 };
 use tessera::wire::NamedGroup;
 
-use super::pool::{FillStep, KeyUsage, LIFETIME, Pool};
-use super::stock::Stock;
+use super::pool::{FillStep, KeyPool, KeyUsage, LIFETIME, Pool};
 use crate::random::AwsLc;
 
 /// One-time keys, expanded if their kind has that form. A vault that keeps seeds where it could keep them expanded has
@@ -26,7 +25,7 @@ impl OneTimeKeysAhead {
     }
 }
 
-impl Stock for OneTimeKeysAhead {
+impl KeyPool for OneTimeKeysAhead {
     fn trim(&self, most: usize) {
         self.pool.trim(most);
     }

@@ -9,6 +9,19 @@ use std::time::{Duration, Instant};
 /// How old a key pair may be when it is used. An older one is wiped at the next call.
 pub(super) const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
+/// The pool of one kind, whatever its keys are: what the owner of all of them uses.
+pub(crate) trait KeyPool: Send + Sync {
+    /// Wipes the key pairs that are too old or too many.
+    fn trim(&self, most: usize);
+
+    /// Makes one.
+    fn make(&self) -> FillStep;
+
+    fn len(&self) -> usize;
+
+    fn usage(&self) -> KeyUsage;
+}
+
 /// The key pairs of one kind.
 pub(crate) struct Pool<K> {
     contents: Mutex<Contents<K>>,

@@ -3,8 +3,7 @@
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
 
-use super::pool::{FillStep, KeyUsage, LIFETIME, Pool};
-use super::stock::Stock;
+use super::pool::{FillStep, KeyPool, KeyUsage, LIFETIME, Pool};
 use crate::dh::{DiffieHellman, EphemeralKey as ExchangeKey};
 use crate::kem::{EphemeralKey as KemKey, MlKem};
 
@@ -34,7 +33,8 @@ impl EphemeralKeys for DiffieHellman {
         share: &[u8],
         keys: &Pool<ExchangeKey>,
     ) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
-        // First, so that a bad share costs no key.
+        // First, so that a bad share costs no key. One of small order does, as it does a key made on demand: only the
+        // agreement itself finds it (RFC 7748 §6.1).
         let share = self.read(share)?;
         let key = keys.take().map_or_else(|| self.generate_ephemeral(), Ok)?;
         key.answer(share)
@@ -70,7 +70,7 @@ impl<A: EphemeralKeys> SharesAhead<A> {
     }
 }
 
-impl<A: EphemeralKeys> Stock for SharesAhead<A> {
+impl<A: EphemeralKeys> KeyPool for SharesAhead<A> {
     fn trim(&self, most: usize) {
         self.keys.trim(most);
     }
