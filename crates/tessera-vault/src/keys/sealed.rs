@@ -50,7 +50,8 @@ impl SealAlgorithms {
     /// 256-bit keys as well as SHA-384 does, and processors have instructions for it.
     ///
     /// # Panics
-    /// If the label is longer than [`MAX_LABEL`]: each is a constant of this crate.
+    /// If the label is longer than [`MAX_LABEL`]. No input can make it so: each is a constant of this crate, and each
+    /// [`TicketKeyRing`](super::TicketKeyRing) and purpose of [`WrappingKeys`](super::WrappingKeys) passes here.
     pub(crate) fn new(provider: &Provider, label: &'static [u8]) -> Option<Self> {
         assert!(label.len() <= MAX_LABEL, "a label of a purpose is short");
         let fits = |suite: &&'static Suite| suite.aead.key_len() == KEY_LEN;
