@@ -7,10 +7,10 @@ use crate::setting::{GROUP, MOST_CONNECTIONS, ResumptionCount, SUITE, Setting};
 use crate::ways::Library;
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>, library: Library) -> String {
-    let Setting { way, files, listen, connect, told, .. } = setting;
+    let Setting { way, files, listen, connect, logs_connections, .. } = setting;
     let ca = &files.ca;
     // One line per connection, when it has ended.
-    let (log, format) = match (told, end) {
+    let (log, format) = match (logs_connections, end) {
         (false, _) => ("", ""),
         (true, End::Server) => (LOG, "log-format resumed=%[ssl_fc_is_resumed]"),
         (true, End::Client) => (LOG, "log-format resumed=%[ssl_bc_is_resumed]"),

@@ -121,10 +121,10 @@ fn pgbench(link: &Link, at: SocketAddr, transactions: usize) -> Result<f64, Fail
     let mut pgbench =
         Process::start_by(|command| link.spawn(End::Client, command), "pgbench", options);
     let succeeded = pgbench.end_input().ends_within(6 * PATIENCE);
-    let told = pgbench.output();
-    let time = told.lines().find_map(|line| line.strip_prefix("latency average = "));
+    let output = pgbench.output();
+    let time = output.lines().find_map(|line| line.strip_prefix("latency average = "));
     match time.and_then(|time| time.strip_suffix(" ms")?.parse().ok()) {
         Some(time) if succeeded => Ok(time),
-        _ => Err(format!("pgbench: {told}").into()),
+        _ => Err(format!("pgbench: {output}").into()),
     }
 }

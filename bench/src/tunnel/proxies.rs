@@ -37,7 +37,7 @@ impl Proxies {
         backend: SocketAddr,
         files: &Files,
         programs: &Programs,
-        told: bool,
+        logs_connections: bool,
     ) -> Result<Self, Failure> {
         if way.tunnel == Tunnel::None {
             return Ok(Self { way, address: backend, ends: Vec::new() });
@@ -49,7 +49,8 @@ impl Proxies {
             [(End::Server, between, backend), (End::Client, address, between)]
         {
             let directory = Directory::new();
-            let setting = Setting { way, files, listen, connect, told, directory: &directory };
+            let setting =
+                Setting { way, files, listen, connect, logs_connections, directory: &directory };
             let spawn = |command| link.spawn(end, command);
             let process = match way.tunnel {
                 Tunnel::None => break,
@@ -100,15 +101,15 @@ impl Proxies {
         // HAProxy has a session per thread, and ours get as many as are used at once.
         const FIRST: usize = 8;
         for end in &self.ends {
-            let told = match self.way.tunnel {
+            let resumed = match self.way.tunnel {
                 Tunnel::None => continue,
                 Tunnel::Stunnel => stunnel::resumed(&end.process.output()),
                 Tunnel::Haproxy(_) => haproxy::resumed(&end.process.output()),
                 Tunnel::Tessera(ours) => tessera::resumed(&end.directory, ours)?,
             };
-            if told.yes + told.no < connections || told.no > FIRST {
+            if resumed.yes + resumed.no < connections || resumed.no > FIRST {
                 let name = self.way.name;
-                return Err(format!("{name}: of {connections} connections {told:?}").into());
+                return Err(format!("{name}: of {connections} connections {resumed:?}").into());
             }
         }
         Ok(())

@@ -35,9 +35,9 @@ impl<'a> Scene<'a> {
         ways.into_iter().filter(|way| way.is_available(&self.options.programs)).collect()
     }
 
-    /// Starts both ends; with `told` they log each connection.
-    pub(crate) fn start(&self, way: Way, told: bool) -> Result<Proxies, Failure> {
+    /// Starts both ends; with `logs_connections` they log each connection.
+    pub(crate) fn start(&self, way: Way, logs_connections: bool) -> Result<Proxies, Failure> {
         let programs = &self.options.programs;
-        Proxies::start(way, &self.link, self.backend, &self.files, programs, told)
+        Proxies::start(way, &self.link, self.backend, &self.files, programs, logs_connections)
     }
 }

@@ -13,8 +13,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) files: &'a Files,
     pub(crate) listen: SocketAddr,
     pub(crate) connect: SocketAddr,
-    /// Log each connection, and whether it was resumed.
-    pub(crate) told: bool,
+    /// Whether it logs each connection, and whether that was resumed.
+    pub(crate) logs_connections: bool,
     /// Where the end's own files are.
     pub(crate) directory: &'a Directory,
 }

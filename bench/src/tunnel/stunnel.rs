@@ -6,9 +6,9 @@ use tessera_link::End;
 use crate::setting::{GROUP, ResumptionCount, SUITE, Setting};
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
-    let Setting { files, listen, connect, told, .. } = setting;
+    let Setting { files, listen, connect, logs_connections, .. } = setting;
     // At `info` it logs whether each connection's session was resumed, among much else.
-    let level = if *told { "info" } else { "err" };
+    let level = if *logs_connections { "info" } else { "err" };
     let (of_end, certificate) = match end {
         End::Server => (format!("client = no\ncheckHost = {CLIENT_NAME}"), &files.server),
         End::Client => {
