@@ -24,10 +24,12 @@ pub enum Operation {
     Hash,
     /// Preparing a key for records, or for their headers.
     RecordKey,
-    /// Sealing a record, or masking a header of either direction (RFC 9001 §5.4).
+    /// Sealing a record.
     Seal,
     /// Opening a record.
     Open,
+    /// Making the mask of a header, to send it or to read it (RFC 9147 §4.2.3).
+    HeaderMask,
     /// Random bytes.
     Random,
     /// Signing a CertificateVerify.
@@ -51,7 +53,7 @@ pub enum Operation {
 
 impl Operation {
     /// All of them, in the order of their discriminants.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::KeyGeneration,
         Self::Encapsulation,
         Self::Decapsulation,
@@ -63,6 +65,7 @@ impl Operation {
         Self::RecordKey,
         Self::Seal,
         Self::Open,
+        Self::HeaderMask,
         Self::Random,
         Self::Signature,
         Self::Verification,
@@ -88,6 +91,7 @@ impl Operation {
             Self::RecordKey => "record key",
             Self::Seal => "seal",
             Self::Open => "open",
+            Self::HeaderMask => "header mask",
             Self::Random => "random",
             Self::Signature => "signature",
             Self::Verification => "verification",

@@ -94,6 +94,6 @@ impl<O: Observer> Aead for ObservedPart<Box<dyn Aead>, O> {
 
 impl<O: Observer> HeaderKey for ObservedPart<Box<dyn HeaderKey>, O> {
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
-        self.during(Operation::Seal, |inner| inner.mask(sample))
+        self.during(Operation::HeaderMask, |inner| inner.mask(sample))
     }
 }

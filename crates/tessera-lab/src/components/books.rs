@@ -55,6 +55,7 @@ impl Account {
             | Operation::RecordKey
             | Operation::Seal
             | Operation::Open
+            | Operation::HeaderMask
             | Operation::Random => None,
         }
     }

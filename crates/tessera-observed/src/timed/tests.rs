@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use tessera::crypto::SAMPLE_LEN;
 use tessera::wire::NamedGroup;
 use tessera_harness::{Mode, Scene, at};
 
@@ -123,6 +124,20 @@ fn timed_and_untimed_configurations_connect_alike() {
     assert!(pair.to_client.complete && pair.to_server.complete);
     assert_eq!(count(&end.take(), Operation::TicketOpening), 1);
     assert!(pair.server.facts().psk.is_some());
+}
+
+/// Both ends of a datagram mask its header: neither is a seal nor an opening of a record.
+#[test]
+fn a_mask_of_a_header_is_counted_as_such() {
+    let end = TimedEnd::new();
+    let scene = Scene::new(tessera_null_provider::provider(), Mode::PskDhe);
+    let aead = end.client(scene.client).provider.suites[0].aead;
+    let key = aead.header_key(&vec![0; aead.key_len()]);
+    key.mask(&[0; SAMPLE_LEN]);
+    key.mask(&[1; SAMPLE_LEN]);
+    let done = end.take();
+    let counts = [Operation::RecordKey, Operation::HeaderMask, Operation::Seal, Operation::Open];
+    assert_eq!(counts.map(|operation| count(&done, operation)), [1, 2, 0, 0]);
 }
 
 fn count(operations: &[OperationTime], operation: Operation) -> u64 {
