@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use crate::address::ListenAddress;
 use crate::admin::{self, Condition, Health, Metrics, Routes};
 use crate::confine::{Confinement, explain};
-use crate::keys_ahead::KeyFiller;
+use crate::keys_ahead::{self, KeyFiller};
 use crate::listen::{InheritedSockets, ListenOptions, Listener};
 use crate::logging::{self, LogFormat, LogOptions};
 use crate::service::Supervisor;
@@ -59,9 +59,6 @@ impl<'a> StartContext<'a> {
 pub trait RunningProduct: Send + Sync + 'static {
     /// The condition of readiness, as operators read it: `tunnels`.
     const CONDITION: &'static str;
-
-    /// Whether its configurations use the provider of [`keys_ahead`](crate::keys_ahead), so that a filler is worth it.
-    const TAKES_KEYS_AHEAD: bool = false;
 
     /// Logs where it listens.
     fn log_addresses(&self);
@@ -123,7 +120,7 @@ pub fn run<R: RunningProduct>(
         for name in inherited.names() {
             tracing::warn!("the socket {name} was handed over, but no `listen` names it");
         }
-        let keys = R::TAKES_KEYS_AHEAD.then(|| KeyFiller::start(&metrics));
+        let keys = keys_ahead::is_used().then(|| KeyFiller::start(&metrics));
         let admin = Admin { listener: admin, metrics, health, routes: product.routes() };
         let status = Status { product: product.clone(), keys, supervisor: &supervisor };
         serve(product, &options, admin, ready, hangups, &status, asked).await

@@ -54,7 +54,6 @@ impl RunningProcess {
 
 impl RunningProduct for RunningProcess {
     const CONDITION: &'static str = "tunnels";
-    const TAKES_KEYS_AHEAD: bool = true;
 
     fn log_addresses(&self) {
         for (role, name, addresses) in self.tunnels.ends() {

@@ -299,7 +299,6 @@ impl RunningEdge {
 
 impl RunningProduct for RunningEdge {
     const CONDITION: &'static str = "listeners";
-    const TAKES_KEYS_AHEAD: bool = true;
 
     fn log_addresses(&self) {
         for (listener, address) in &self.addresses {

@@ -1,6 +1,7 @@
 //! Key pairs made in idle time, for the handshakes to come.
 //!
-//! A process whose TLS configurations use [`provider`] has its handshakes take key pairs that a [`KeyFiller`] made before.
+//! A process whose TLS configurations use [`provider`] has its handshakes take key pairs that a [`KeyFiller`] made before:
+//! [`run`](crate::process::run) starts one for it.
 //! It makes only kinds that handshakes have asked for, and only while the runtime has been idle for at least half of its
 //! time; between two pairs it lets other tasks run, so that none waits for more than one. A burst that empties the pools
 //! makes its own, as without them. The processor time is the same, spent earlier: the metrics and the status line show it.
@@ -12,6 +13,7 @@ mod work;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tessera::crypto::Provider;
@@ -33,12 +35,21 @@ use crate::logging::tracing;
 /// provider's own. If one of the groups is rare, keys are made on demand.
 #[must_use]
 pub fn provider(groups: &[NamedGroup]) -> Provider {
+    IS_USED.store(true, Ordering::Relaxed);
     let (ahead, _) = provider_with_keys_ahead();
     match groups.iter().all(|group| ahead.group(*group).is_some()) {
         true => ahead,
         false => names::provider(groups),
     }
 }
+
+/// Whether this process has a configuration with [`provider`], so that a filler is worth it.
+pub(crate) fn is_used() -> bool {
+    IS_USED.load(Ordering::Relaxed)
+}
+
+/// Set even for rare groups: a reload may change them.
+static IS_USED: AtomicBool = AtomicBool::new(false);
 
 /// The most key pairs of a kind. All four kinds together are some 10 ms of work and a megabyte.
 const MOST: usize = 128;

@@ -165,7 +165,6 @@ impl RunningSepp {
 
 impl RunningProduct for RunningSepp {
     const CONDITION: &'static str = "listeners";
-    const TAKES_KEYS_AHEAD: bool = true;
 
     fn log_addresses(&self) {
         for (listener, addresses) in &self.bound.0 {
