@@ -70,7 +70,11 @@ impl Collector for Gates {
         tell("refused_connections", "Connections refused at once, by reason.", &refused)?;
         let timed_out: Vec<_> =
             counts.iter().flat_map(|(watched, now)| watched.timed_out(now)).collect();
-        tell("timed_out_connections", "Connections that moved no data for too long.", &timed_out)?;
+        tell(
+            "timed_out_connections",
+            "Connections that had no requests, or moved no data, for too long.",
+            &timed_out,
+        )?;
         let help =
             "How often the system could not accept a connection, for lack of files or memory.";
         tell("accept_errors", help, &each(|now| Value::counter(now.since_start.accept_errors)))?;
@@ -99,7 +103,8 @@ impl MonitoredGate {
     }
 
     fn timed_out(&self, now: &GateCounts) -> [(Labels, Value); 2] {
-        let (idle, write) = (now.since_start.idle, now.since_start.stalled);
+        let idle = now.since_start.idle + now.without_requests;
+        let write = now.since_start.stalled;
         [("idle", idle), ("write", write)]
             .map(|(limit, count)| (self.labelled("limit", limit), Value::counter(count)))
     }

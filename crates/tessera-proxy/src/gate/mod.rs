@@ -13,6 +13,8 @@ use tessera_tokio::{ClientSocket, Counts, HandshakePlace, Limits, Origin, TimedS
 pub use self::metrics::Gates;
 use self::rate::RateByOrigin;
 pub use self::settings::GateSettings;
+#[cfg(feature = "http")]
+use crate::http::server::Cause;
 use crate::listen::Listener;
 use crate::socket::{Peer, Socket};
 
@@ -32,6 +34,7 @@ pub struct Gate {
     places: tessera_tokio::Gate,
     rate: Option<Arc<RateByOrigin>>,
     refused_rate: Arc<AtomicU64>,
+    without_requests: Arc<AtomicU64>,
 }
 
 /// An admitted client; nothing was read from it.
@@ -53,6 +56,8 @@ pub struct GateCounts {
     pub since_start: Counts,
     /// Connections closed at once because their address opened too many.
     pub refused_rate: u64,
+    /// HTTP connections that ended because no request came for too long.
+    pub without_requests: u64,
     /// Open connections.
     pub connections: usize,
     /// Handshakes in progress.
@@ -68,6 +73,7 @@ impl Gate {
             places: tessera_tokio::Gate::new(limits.places),
             rate: rate.map(Arc::new),
             refused_rate: Arc::default(),
+            without_requests: Arc::default(),
         }
     }
 
@@ -114,12 +120,21 @@ impl Gate {
         self.places.time(socket)
     }
 
+    /// Counts an HTTP connection that ended for lack of requests. Its socket doesn't: a PING moves bytes too.
+    #[cfg(feature = "http")]
+    pub fn count_end(&self, cause: &Cause) {
+        if let Cause::Idle = cause {
+            self.without_requests.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Returns the counters.
     #[must_use]
     pub fn counts(&self) -> GateCounts {
         GateCounts {
             since_start: self.places.counts(),
             refused_rate: self.refused_rate.load(Ordering::Relaxed),
+            without_requests: self.without_requests.load(Ordering::Relaxed),
             connections: self.places.connections(),
             handshakes: self.places.handshakes(),
         }

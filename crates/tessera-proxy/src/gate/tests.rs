@@ -154,3 +154,19 @@ fn a_connection_is_small() {
     assert!(size_of::<TimedSocket<Socket>>() <= 128, "{}", size_of::<TimedSocket<Socket>>());
     assert!(size_of::<Socket>() <= 48, "{}", size_of::<Socket>());
 }
+
+#[cfg(feature = "http")]
+#[test]
+fn http_connections_without_requests_count_as_idle_ones() {
+    use crate::admin::Metrics;
+    use crate::http::server::Cause;
+
+    let gate = Gate::new(limits());
+    [Cause::Closed, Cause::Idle, Cause::NoPong].iter().for_each(|cause| gate.count_end(cause));
+    let (metrics, gates) = (Metrics::new(), Gates::new("x_"));
+    gates.watch(&vec![("listener", "a".to_owned())], gate, Vec::new());
+    metrics.register_collector(gates);
+    let text = metrics.text();
+    let idle = "x_timed_out_connections_total{listener=\"a\",limit=\"idle\"} 1\n";
+    assert!(text.contains(idle), "{text}");
+}

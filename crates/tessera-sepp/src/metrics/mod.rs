@@ -51,7 +51,7 @@ use crate::reconnection::Mode;
 /// | `sepp_nrf_registered` | | 1 while this SEPP is registered at its NRF, 0 while it isn't; present if `[nrf]` is configured |
 /// | `sepp_reload_total` | `result`: [`Result`] | reloads |
 /// | `sepp_refused_connections_total` | `listener`, `reason` | connections that were closed immediately |
-/// | `sepp_timed_out_connections_total` | `listener`, `limit` | connections closed for moving no data, or not reading, for too long |
+/// | `sepp_timed_out_connections_total` | `listener`, `limit` | connections that ended by `idle` or `write` |
 /// | `sepp_accept_errors_total` | `listener` | how often accepting a connection failed |
 /// | `sepp_open_handshakes` | `listener` | handshakes in progress |
 #[derive(Clone)]

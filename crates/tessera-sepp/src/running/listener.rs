@@ -119,6 +119,7 @@ impl ListenerContext {
         };
         let options = shared.options();
         let ended = serve(accepted, options, service, shared.asked_to_end()).await;
+        self.gate.count_end(&ended.cause);
         Ok(ended.cause.to_string())
     }
 
@@ -164,6 +165,7 @@ impl ListenerContext {
         let ends = Box::pin(shared.until_gone(connected));
         let accepted = AcceptedConnection::boxed_tls(stream);
         let ended = Box::pin(serve(accepted, options, service, ends)).await;
+        self.gate.count_end(&ended.cause);
         Ok(format!("{peer}: {}", ended.cause))
     }
 
