@@ -1,8 +1,12 @@
 //! A SEPP from start to end.
 
+use std::io::{Read, Write};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use super::world::{HOME, UDM, VISITED, World, answer_to, udm};
 use crate::program::tessera;
-use crate::running::keys_asked_for;
+use crate::running::{PATIENCE, RunningTunnel, keys_asked_for};
 
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 
@@ -79,6 +83,31 @@ async fn two_processes_agree_relay_report_and_part() {
     assert_eq!(visited.end().code(), Some(0));
     home.says("the association is terminated");
     assert_eq!(home.end().code(), Some(0));
+}
+
+/// The socket itself has a longer limit.
+#[test]
+fn an_http2_connection_without_requests_is_counted_as_timed_out() {
+    let world = World::new();
+    let limits = "[limits]\nidle = \"1s\"\n";
+    let file = world.write(&world.home, &world.text(&world.home, &world.visited, limits));
+    let running = RunningTunnel::spawn(tessera().args(["sepp", "run", &file]));
+    running.says("listening");
+    let mut socket = world.connect(&world.home);
+    // RFC 9113 §3.4: the preface, and an empty SETTINGS.
+    socket.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
+    socket.read_to_end(&mut Vec::new()).unwrap();
+    let series = "sepp_timed_out_connections_total{listener=\"sbi\",limit=\"idle\"} 1\n";
+    // It is counted when its task ends, just after the socket.
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let metrics = world.ask(&world.home, "GET", "/metrics");
+        if metrics.contains(series) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{metrics}");
+        sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]

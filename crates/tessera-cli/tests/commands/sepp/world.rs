@@ -100,9 +100,14 @@ impl World {
         text
     }
 
+    /// Connects as a network function of this operator.
+    pub(crate) fn connect(&self, own: &Operator) -> TcpStream {
+        TcpStream::connect(own.sbi).unwrap()
+    }
+
     /// Returns what a network function of this operator is answered.
     pub(crate) fn request(&self, own: &Operator, method: &str, target: &str, path: &str) -> String {
-        let mut socket = TcpStream::connect(own.sbi).unwrap();
+        let mut socket = self.connect(own);
         write!(
             socket,
             "{method} {path} HTTP/1.1\r\nHost: sepp\r\nConnection: close\r\n\
