@@ -19,6 +19,9 @@ VERDICTS = {"unknown": 0, "burned": 1, "used": 2, "lost": 3}
 class Flight:
     """The numbers in comments are sections of docs/0rtt-fs.md."""
 
+    LABELS = b"tls13 "
+    HAS_COOKIE = False
+
     def __init__(self, values: Values):
         self.v = values
         self.suite = number(values["suite"])
@@ -28,14 +31,17 @@ class Flight:
     @classmethod
     def check(cls, values: Values):
         flight = cls(values)
-        flight.agreement()
-        flight.ticket()
-        flight.fs_secret_and_handle()
-        flight.identity_and_psk()
-        flight.client_hello()
+        flight.offer()
         flight.early_data()
         flight.answer()
         flight.lone_identity()
+
+    def offer(self):
+        self.agreement()
+        self.ticket()
+        self.fs_secret_and_handle()
+        self.identity_and_psk()
+        self.client_hello()
 
     def expect(self, name: str, computed: bytes):
         expect(name, self.v[name], computed)
@@ -67,7 +73,7 @@ class Flight:
         expect("id", ticket.take(32), self.v["id"])
         expect("public", ticket.vector(2), self.v["public"])
         assert ticket.number(4) <= lifetime, "the key outlives the ticket"
-        assert ticket.number(4) >= len(self.v["early data"]), "max_early_data_size"
+        assert ticket.number(4) >= len(self.early()), "max_early_data_size"
         ticket.end()
 
     def fs_secret_and_handle(self):  # 4.1
@@ -100,10 +106,11 @@ class Flight:
 
     def hello(self, hello: bytes, before: bytes, early_data: bool):
         """Whether a ClientHello offers the pair, with both binders."""
-        suites, extensions = read_client_hello(hello)
+        suites, extensions = read_client_hello(hello, self.HAS_COOKIE)
         assert suites[:2] == self.v["suite"], "the session's suite is not first"
         assert (EARLY_DATA in extensions) == early_data, "early_data"
         assert KEY_SHARE in extensions, "key_share"
+        self.extensions = extensions
         kinds = Reader(extensions[FORWARD_SECRET_EARLY_DATA]).vector(2)
         assert self.v["kind"] in pairs(kinds), "the kind is not listed"
         groups = Reader(extensions[SUPPORTED_GROUPS]).vector(2)
@@ -126,9 +133,16 @@ class Flight:
         )
         expect("binders", binders, b"".join(vector(1, binder) for binder in computed))
 
-    def early_data(self):
+    def early(self) -> bytes:
+        return self.v["early data"]
+
+    def early_traffic_secret(self) -> bytes:
         secret = self.derive(self.early_secret, "c e traffic", self.first)
         self.expect("early traffic secret", secret)
+        return secret
+
+    def early_data(self):
+        secret = self.early_traffic_secret()
         record = self.v["early data record"]
         key = self.expand_label(secret, "key", b"", KEY_LENGTHS[self.suite])
         nonce = self.expand_label(secret, "iv", b"", 12)  # of record 0
@@ -148,12 +162,17 @@ class Flight:
             expect("verdict", extensions[FORWARD_SECRET_EARLY_DATA], bytes([VERDICTS["burned"]]))
             early = self.extract(b"", self.v["resumption PSK"])
         else:
-            assert selected == 0 and extensions == {EARLY_DATA: b""}
+            assert selected == 0, "the identity"
+            assert extensions == self.accepted(), f"EncryptedExtensions has {extensions}"
             early = self.early_secret
         handshake = self.extract(self.derive(early, "derived", b""), exchanged or bytes(self.length))
         transcript = self.before + self.v["ClientHello"] + hello
         secret = self.derive(handshake, "s hs traffic", transcript)
         self.expect("server handshake traffic secret", secret)
+
+    def accepted(self) -> dict:
+        """The extensions that accept early data."""
+        return {EARLY_DATA: b""}
 
     def lone_identity(self):  # 15.2
         covered = b"\xff\x5afs\x02" + self.v["id"]
@@ -173,7 +192,7 @@ class Flight:
         return self.expand_label(secret, label, self.digest(messages), self.length)
 
     def expand_label(self, secret: bytes, label: str, context: bytes, length: int) -> bytes:
-        info = length.to_bytes(2, "big") + vector(1, b"tls13 " + label.encode()) + vector(1, context)
+        info = length.to_bytes(2, "big") + vector(1, self.LABELS + label.encode()) + vector(1, context)
         block = out = b""
         while len(out) < length:
             block = self.hmac(secret, block + info + bytes([len(out) // self.length + 1]))
@@ -193,11 +212,13 @@ class Flight:
 # --- The hellos (RFC 8446, 4.1)
 
 
-def read_client_hello(message: bytes) -> tuple:
-    """The suites, and the extensions."""
+def read_client_hello(message: bytes, has_cookie: bool) -> tuple:
+    """The suites, and the extensions. DTLS has a legacy_cookie, which is empty."""
     hello = Reader(message).message(1)
     hello.take(34)
     hello.vector(1)
+    if has_cookie:
+        expect("legacy_cookie", hello.vector(1), b"")
     suites = hello.vector(2)
     hello.vector(1)
     extensions = hello.extensions()

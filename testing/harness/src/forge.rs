@@ -37,9 +37,19 @@ impl KeyLog for Secrets {
 
 /// HKDF-Expand-Label (RFC 8446 §7.1).
 pub fn expand_label(hash: &dyn Hash, secret: &[u8], label: &str, context: &[u8], out: &mut [u8]) {
+    expand_prefixed_label(hash, secret, &format!("tls13 {label}"), context, out);
+}
+
+/// HKDF-Expand-Label with a label that has its protocol's prefix: "dtls13" in DTLS (RFC 9147 §5.9).
+pub fn expand_prefixed_label(
+    hash: &dyn Hash,
+    secret: &[u8],
+    label: &str,
+    context: &[u8],
+    out: &mut [u8],
+) {
     let mut info = (out.len() as u16).to_be_bytes().to_vec();
-    info.push(6 + label.len() as u8);
-    info.extend_from_slice(b"tls13 ");
+    info.push(label.len() as u8);
     info.extend_from_slice(label.as_bytes());
     info.push(context.len() as u8);
     info.extend_from_slice(context);

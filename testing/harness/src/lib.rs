@@ -18,8 +18,8 @@ pub use changed_codec::{ChangedCodecs, CodecChange};
 pub use datagram_pair::{DatagramPair, Link, lossless};
 pub use face::{ANOTHER, End, Face};
 pub use forge::{
-    Sealer, Secrets, expand_label, expand_label_to_hash, message, messages, open_all, plain,
-    records, rewrite,
+    Sealer, Secrets, expand_label, expand_label_to_hash, expand_prefixed_label, message, messages,
+    open_all, plain, records, rewrite,
 };
 pub use hello::{Hello, Identity, binder, vec16};
 #[cfg(target_os = "linux")]

@@ -15,14 +15,7 @@ use crate::answers::EncryptedExtensions;
 pub(crate) fn check(case: &Case, vectors: &Trace) {
     let scene = case.at_the_flight(case.scene());
     let get = |name: &str| vectors.get(case.section, name);
-    let secret = OneTimeSecret {
-        kind: case.kind,
-        form: KeyForm::Seed,
-        key: get("seed").to_vec().into(),
-        fs_secret: tessera::crypto::Secret::from_slice(get("FS secret")).expect("a hash"),
-    };
-    let handle = get("handle").first_chunk().expect("32 bytes");
-    put(&scene, FlightHandle(*handle), secret);
+    put_secret(&scene, case, vectors);
     let hello = plain(ContentType::HANDSHAKE, get("ClientHello"));
     assert_eq!(get("early data"), EARLY_DATA);
     if case.retries {
@@ -61,6 +54,19 @@ fn deliver(scene: &Scene, flight: &[u8]) -> Pair {
     pair.deliver_to_server(flight);
     assert_eq!(pair.to_server.error, None);
     pair
+}
+
+/// Puts the one-time secret of a section into the scene's vault.
+pub(crate) fn put_secret(scene: &Scene, case: &Case, vectors: &Trace) {
+    let get = |name: &str| vectors.get(case.section, name);
+    let secret = OneTimeSecret {
+        kind: case.kind,
+        form: KeyForm::Seed,
+        key: get("seed").to_vec().into(),
+        fs_secret: tessera::crypto::Secret::from_slice(get("FS secret")).expect("a hash"),
+    };
+    let handle = get("handle").first_chunk().expect("32 bytes");
+    put(scene, FlightHandle(*handle), secret);
 }
 
 /// Puts a secret into the scene's vault, for a minute.

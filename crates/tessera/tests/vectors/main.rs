@@ -6,6 +6,7 @@
 //! And the traces of RFC 8448.
 
 mod answers;
+mod datagrams;
 mod derive;
 mod flight;
 mod make;
@@ -99,4 +100,5 @@ fn the_vectors_of_forward_secret_0rtt_are_reproduced() {
         flight::check(case, &vectors);
     }
     answers::check(&vectors);
+    datagrams::check(&vectors);
 }

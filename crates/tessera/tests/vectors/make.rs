@@ -11,7 +11,7 @@ use tessera_harness::{EARLY_DATA, Hello, Scene, at, messages, open_all, records}
 
 use crate::answers::{self, EncryptedExtensions};
 use crate::flight::put;
-use crate::{CASES, Case, Values, derive};
+use crate::{CASES, Case, Values, datagrams, derive};
 
 /// The whole file.
 pub(crate) fn text() -> String {
@@ -20,7 +20,7 @@ pub(crate) fn text() -> String {
          # crates/tessera/tests/vectors, and checked by conformance/vectors/check, which shares no code.\n",
     );
     let flights = CASES.iter().map(|case| (case.section, flight(case)));
-    for (section, values) in flights.chain(answers::make()) {
+    for (section, values) in flights.chain(answers::make()).chain(datagrams::make()) {
         writeln!(text, "\n[{section}]").expect("a string");
         for (name, value) in values {
             let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -34,21 +34,31 @@ pub(crate) fn text() -> String {
 fn flight(case: &Case) -> Values {
     let scene = case.scene();
     let (message, session) = issued(&scene);
+    let mut values = ticket(case, &scene, message, &session);
+    sent_and_answered(case, session, scene, &mut values);
+    values
+}
+
+/// A ticket, and what both ends keep of it.
+pub(crate) fn ticket(
+    case: &Case,
+    scene: &Scene,
+    message: Vec<u8>,
+    session: &ClientSession,
+) -> Values {
     let ticket = session.forward_secret.as_ref().expect("a ticket");
-    let mut values = vec![
+    vec![
         ("suite", case.suite.0.to_be_bytes().to_vec()),
         ("kind", case.kind.0.to_be_bytes().to_vec()),
         ("exporter secret", scene.secrets.get("EXPORTER_SECRET").expect("of the connection")),
         ("id", ticket.id.to_vec()),
         ("FS secret", ticket.secret.expose().to_vec()),
         ("handle", ticket.handle.0.to_vec()),
-        ("seed", seed(&scene, &ticket.handle)),
+        ("seed", seed(scene, &ticket.handle)),
         ("public", ticket.public.clone()),
         ("resumption PSK", session.state.psk.expose().to_vec()),
         ("NewSessionTicket", message),
-    ];
-    sent_and_answered(case, session, scene, &mut values);
-    values
+    ]
 }
 
 /// The last ticket of a full handshake, as sent and as the client keeps it.
@@ -99,13 +109,7 @@ fn sent_and_answered(case: &Case, session: ClientSession, scene: Scene, values: 
     let identities = Hello::read(&hello).identities();
     let (identity, sealed) = (identities[0].0.clone(), &identities[1].0);
     values.push(("encapsulated", identity[5 + 32 + 2..].to_vec()));
-    let agreed = match scene.server.provider.one_time(case.kind) {
-        Some(keys) => {
-            let key = keys.from_seed(found(values, "seed")).expect("a seed");
-            key.open(found(values, "encapsulated")).expect("opens").expose().to_vec()
-        }
-        None => Vec::new(),
-    };
+    let agreed = agreed(case, &scene, values);
     let psk = derive::psk_for_flight(hash, |name| found(values, name), &identity, &agreed);
     let get = |name: &str| found(values, name);
     let (alone, alone_psk) = derive::alone(hash, get, sealed, &agreed);
@@ -130,8 +134,19 @@ fn sent_and_answered(case: &Case, session: ClientSession, scene: Scene, values: 
     ]);
 }
 
+/// What both ends agree on with the one-time key.
+pub(crate) fn agreed(case: &Case, scene: &Scene, values: &Values) -> Vec<u8> {
+    match scene.server.provider.one_time(case.kind) {
+        Some(keys) => {
+            let key = keys.from_seed(found(values, "seed")).expect("a seed");
+            key.open(found(values, "encapsulated")).expect("opens").expose().to_vec()
+        }
+        None => Vec::new(),
+    }
+}
+
 /// An earlier value.
-fn found<'v>(values: &'v Values, name: &str) -> &'v [u8] {
+pub(crate) fn found<'v>(values: &'v Values, name: &str) -> &'v [u8] {
     let found = values.iter().find(|(listed, _)| *listed == name);
     found.map(|(_, value)| value.as_slice()).expect("an earlier value")
 }
@@ -144,7 +159,7 @@ fn handshake_record(flight: &[u8]) -> Vec<u8> {
 }
 
 /// Makes a server's provider record the secret of its next key exchange.
-fn record_key_exchange(provider: &mut Provider) -> Arc<Mutex<Vec<u8>>> {
+pub(crate) fn record_key_exchange(provider: &mut Provider) -> Arc<Mutex<Vec<u8>>> {
     let secret = Arc::new(Mutex::default());
     let groups = provider.groups.iter().map(|group| {
         let recorded = RecordedGroup { group: *group, secret: secret.clone() };
