@@ -26,6 +26,9 @@ struct Messages {
     output: Vec<u8>,
     secrets: Vec<(Direction, Epoch, Vec<u8>)>,
     early_data_left: usize,
+    early_records_sent: u64,
+    /// What a server reports, whatever came.
+    early_records_taken: Option<u32>,
 }
 
 impl MessageConnection<ClientHandshake> {
@@ -71,9 +74,15 @@ impl<H: Handshake> MessageConnection<H> {
         if writes_early { self.below.early_data_left } else { 0 }
     }
 
+    /// Lets a server report that it has taken this many records of early data.
+    pub fn report_early_records(&mut self, taken: u32) {
+        self.below.early_records_taken = Some(taken);
+    }
+
     /// Sends data under the newest keys.
     pub(crate) fn write(&mut self, data: &[u8]) {
         let epoch = self.below.newest(Direction::Write);
+        self.below.early_records_sent += u64::from(epoch == Epoch::EarlyData);
         self.below.push(DATA, epoch, data);
     }
 
@@ -181,6 +190,14 @@ impl Below for Messages {
     fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: TrafficSecret<'_>) {
         self.push(MESSAGE, Epoch::Application, key_update);
         let _ = self.install(Direction::Write, Epoch::Application, suite, next);
+    }
+
+    fn close_early_data(&mut self) -> Option<u32> {
+        self.early_records_taken
+    }
+
+    fn early_records_sent(&self) -> u64 {
+        self.early_records_sent
     }
 
     fn withdraw_early_data(&mut self) {

@@ -64,6 +64,11 @@ pub trait Below {
         None
     }
 
+    /// Returns how many records of early data were sent, where they are counted: a server can't have taken more.
+    fn early_records_sent(&self) -> u64 {
+        0
+    }
+
     /// Withdraws early data that the server refused before its end: the second ClientHello goes out in
     /// plaintext again (RFC 8446 §4.1.2).
     fn withdraw_early_data(&mut self);

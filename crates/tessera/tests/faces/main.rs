@@ -3,6 +3,7 @@
 #![allow(clippy::duplicate_mod, reason = "each face runs the same suites")]
 
 mod arrivals;
+mod early_records;
 mod faces;
 mod over_messages_of_another_protocol;
 mod over_messages_of_tls;

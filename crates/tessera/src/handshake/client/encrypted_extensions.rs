@@ -81,6 +81,11 @@ impl ReadEncryptedExtensions {
         if early_records_taken.is_some() && early_data != EarlyDataStatus::Accepted {
             return Err(illegal_parameter("a count of early data that was not accepted"));
         }
+        if early_records_taken
+            .is_some_and(|taken| u64::from(taken) > ctx.below.early_records_sent())
+        {
+            return Err(illegal_parameter("a count of more early data than was sent"));
+        }
         let session = self.offer.session.as_ref().map(|session| &session.state);
         let resumes = matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
         self.lineage.inherit(session.filter(|_| resumes), self.group, self.one_time_key);

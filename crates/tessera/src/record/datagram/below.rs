@@ -68,6 +68,10 @@ impl Below for DatagramBelow<'_> {
         Some(self.datagrams.close_early_data())
     }
 
+    fn early_records_sent(&self) -> u64 {
+        self.datagrams.outgoing.next_number(EARLY_DATA_EPOCH).sequence
+    }
+
     fn withdraw_early_data(&mut self) {
         self.datagrams.outgoing.drop_epoch(EARLY_DATA_EPOCH);
         self.datagrams.unsent_early.clear();
