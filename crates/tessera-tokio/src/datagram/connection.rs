@@ -58,7 +58,8 @@ pub struct DatagramConnection<S: DatagramHandshake> {
 impl<S: DatagramHandshake> DatagramConnection<S> {
     /// Makes the connection of an association that has a peer.
     pub(super) fn new(hub: &Arc<Hub<S>>, state: &mut State<S>, id: Id<S>) -> Option<Self> {
-        let peer = state.peers.get(&id)?;
+        let peer = state.peers.get_mut(&id)?;
+        peer.has_user = true;
         let (changed, generation) = (peer.changed.clone(), peer.begun.generation);
         state.users += 1;
         Some(Self { hub: hub.clone(), id, changed, generation })

@@ -25,6 +25,7 @@ pub(super) struct Peer<S: AsyncHandshake> {
     pub(super) question: Option<AbortHandle>,
     /// It was handed to a user, or waits to be accepted.
     pub(super) is_open: bool,
+    pub(super) has_user: bool,
     pub(super) is_complete: bool,
     /// It sends nothing more.
     pub(super) has_closed: bool,
@@ -60,6 +61,7 @@ impl<S: AsyncHandshake> Peer<S> {
             session_writer,
             question: None,
             is_open: false,
+            has_user: false,
             is_complete: false,
             has_closed: false,
             failed: None,

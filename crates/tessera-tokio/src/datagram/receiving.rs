@@ -167,8 +167,14 @@ impl<S: DatagramHandshake> State<S> {
     /// Keeps a failure for the user of a connection. One without a user is forgotten.
     fn fail(&mut self, id: Id<S>, failure: Failure) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        if !peer.is_open {
+        if !peer.has_user {
             self.peers.remove(&id);
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals.retain(|it| *it != id);
+            }
+            // Its alert.
+            self.flush();
+            self.associations.remove(id);
             return;
         }
         if let Some(facts) = self.associations.with(id, |it| it.facts().clone()) {

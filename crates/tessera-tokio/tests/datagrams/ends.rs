@@ -79,6 +79,25 @@ async fn a_server_learns_that_its_client_does_not_trust_it() {
 }
 
 #[tokio::test]
+async fn connections_that_fail_before_they_are_accepted_do_not_wait() {
+    let (here, elsewhere) = (ends(), ends());
+    let distrustful = World::new(&elsewhere).await;
+    let world = World::new(&here).await;
+    for _ in 0..3 {
+        let connecting = distrustful.connector.connect(world.address, destination());
+        assert_eq!(soon(connecting).await.err().unwrap().kind(), ErrorKind::InvalidData);
+    }
+    // The clients' alerts are at the server before this.
+    let client = soon(world.connector.connect(world.address, destination())).await.unwrap();
+    let server = soon(world.listener.accept()).await.unwrap();
+    assert_eq!(
+        server.peer_addr().map(|it| it.port()),
+        client.local_addr().ok().map(|it| it.port())
+    );
+    soon(exchange(&client, &server)).await;
+}
+
+#[tokio::test]
 async fn a_handshake_without_an_answer_times_out() {
     let mut ends = ends();
     ends.client.handshake_timeout = Duration::from_millis(200);
