@@ -21,7 +21,11 @@ impl Endpoint {
                 return self.hello(now, path, message_seq, &message, None);
             }
             HelloPart::Partial => (),
-            HelloPart::Other => return self.unknown(),
+            HelloPart::Other if datagram.get(RECORD_HEADER) == Some(&CLIENT_HELLO) => {
+                return self.unknown();
+            }
+            // A client of DTLS 1.3 sends no other message in plaintext.
+            HelloPart::Other => return self.dtls12(None),
         }
         match self.hellos.add(path, datagram, reader, now.monotonic) {
             PartOutcome::Whole { message_seq, message, datagrams } => {
@@ -63,8 +67,7 @@ impl Endpoint {
             Err(error)
                 if error.alert() == Some(tessera::wire::AlertDescription::PROTOCOL_VERSION) =>
             {
-                self.counts.foreign += 1;
-                return Route::Foreign(Foreign::Dtls12);
+                return self.dtls12(all);
             }
             Err(_) => {
                 self.counts.cookies_refused += 1;
@@ -158,6 +161,15 @@ impl Endpoint {
         }
     }
 
+    /// Hands out a datagram of DTLS 1.2, or the datagrams of its ClientHello.
+    pub(super) fn dtls12(&mut self, parts: Option<Vec<u8>>) -> Route {
+        self.counts.foreign += 1;
+        match parts {
+            Some(parts) => Route::ForeignParts(Foreign::Dtls12, parts),
+            None => Route::Foreign(Foreign::Dtls12),
+        }
+    }
+
     fn refused(&mut self) -> Route {
         self.counts.refused_hellos += 1;
         Route::Dropped
@@ -168,6 +180,12 @@ impl Endpoint {
         Route::Dropped
     }
 }
+
+/// The length of the header of a plaintext record, which the type of a message follows.
+const RECORD_HEADER: usize = 13;
+
+/// The type of a ClientHello.
+const CLIENT_HELLO: u8 = 1;
 
 /// The most datagrams without an association that wait to be sent.
 const MAX_ANSWERS: usize = 1024;

@@ -42,6 +42,8 @@ pub enum Route {
     Handled,
     /// It isn't DTLS 1.3.
     Foreign(Foreign),
+    /// It completed a ClientHello that isn't DTLS 1.3: these datagrams are, instead of it.
+    ForeignParts(Foreign, Vec<u8>),
     /// Nothing: [`counts`](Endpoint::counts) has the reason.
     Dropped,
 }
@@ -117,8 +119,11 @@ impl Endpoint {
         if let Some(id) = self.routes.by_path(&path, datagram).filter(|_| !may_begin) {
             return Route::Association(AssociationId(id));
         }
-        if !is_plaintext_handshake {
-            return self.unknown();
+        match datagram.first() {
+            Some(&HANDSHAKE) => (),
+            // It may end a handshake of DTLS 1.2.
+            Some(&ALERT) => return self.dtls12(None),
+            _ => return self.unknown(),
         }
         self.part(now, path, datagram)
     }
@@ -307,5 +312,6 @@ impl Endpoint {
     }
 }
 
-/// The content type of handshake messages.
+/// Content types.
+const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;

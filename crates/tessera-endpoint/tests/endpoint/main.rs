@@ -77,6 +77,9 @@ fn other_protocols_are_handed_out_by_kind() {
         (vec![23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
         (vec![22, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
         (vec![25, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
+        // A ClientKeyExchange, and an alert, in plaintext.
+        ([&[22, 254, 253][..], &[0; 9], &[12, 16], &[0; 11]].concat(), Foreign::Dtls12),
+        ([&[21, 254, 253][..], &[0; 9], &[2, 2, 40]].concat(), Foreign::Dtls12),
         (vec![0xc3, 0, 0, 0, 1], Foreign::Other),
     ] {
         assert_eq!(world.deliver(address(1), datagram), Route::Foreign(kind));
