@@ -159,7 +159,8 @@ pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
 pub use datagram::{
     ClientDatagramConnection, DatagramConnection, DatagramConnector, DatagramHandshake,
-    DatagramListener, ReceivedDatagram, ServerDatagramConnection,
+    DatagramListener, ForeignDatagram, ForeignDatagrams, ReceivedDatagram,
+    ServerDatagramConnection,
 };
 pub use early_data::{EarlyData, EarlyDataOutcome};
 pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
@@ -170,7 +171,7 @@ pub use server::{
 };
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
-pub use tessera_endpoint::{EndpointCounts, EndpointOptions};
+pub use tessera_endpoint::{EndpointCounts, EndpointOptions, Foreign};
 pub use tracked::{StreamUse, TrackedStream, Tracker};
 #[cfg(feature = "system-trust")]
 pub use trust::system_verifier;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera::handshake::{Checked, ServerHandshake, ServerQuestion};
 use tessera::{Association, Error, Progress, ServerConfig, Time};
-use tessera_endpoint::{AssociationId, Endpoint, Path, Route};
+use tessera_endpoint::{AssociationId, Endpoint, Foreign, Path, Route};
 
 use crate::async_handshake::{AnswerCallback, AsyncHandshake, Face};
 
@@ -20,6 +20,14 @@ impl DatagramHandshake for ServerHandshake {
     type Associations = Endpoint;
 }
 
+/// What a datagram belongs to, and what to read instead of the datagram.
+pub enum Owner<Id> {
+    /// An association, maybe a new one.
+    Association(Id, Option<Vec<u8>>),
+    /// Another protocol.
+    Foreign(Foreign, Option<Vec<u8>>),
+}
+
 /// The associations behind a socket.
 pub trait Associations<S: AsyncHandshake>: Send + 'static {
     /// The name of an association.
@@ -28,14 +36,8 @@ pub trait Associations<S: AsyncHandshake>: Send + 'static {
     /// Uses this configuration for associations that begin from now on.
     fn set_config(&mut self, config: Checked<S::Config>);
 
-    /// Returns which association a datagram belongs to, maybe a new one, and what to read instead of the datagram;
-    /// `None` if that is nothing.
-    fn route(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        datagram: &[u8],
-    ) -> Option<(Self::Id, Option<Vec<u8>>)>;
+    /// Returns what a datagram belongs to; `None` if that is nothing.
+    fn route(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> Option<Owner<Self::Id>>;
 
     /// Reads a datagram up to the next event. Without an address: what was read already.
     fn read(
@@ -87,10 +89,12 @@ impl Associations<ServerHandshake> for Endpoint {
         now: Time,
         from: SocketAddr,
         datagram: &[u8],
-    ) -> Option<(AssociationId, Option<Vec<u8>>)> {
+    ) -> Option<Owner<AssociationId>> {
         match Self::route(self, now, path(from), datagram) {
-            Route::Association(id) => Some((id, None)),
-            Route::Begins(id, datagrams) => Some((id, Some(datagrams))),
+            Route::Association(id) => Some(Owner::Association(id, None)),
+            Route::Begins(id, datagrams) => Some(Owner::Association(id, Some(datagrams))),
+            Route::Foreign(kind) => Some(Owner::Foreign(kind, None)),
+            Route::ForeignParts(kind, datagrams) => Some(Owner::Foreign(kind, Some(datagrams))),
             _ => None,
         }
     }

@@ -93,6 +93,7 @@ impl<S: DatagramHandshake> Drop for Driver<S> {
         state.fail_all(&Failure::Socket(io::ErrorKind::NotConnected));
         drop(state);
         self.hub.arrived.notify_waiters();
+        self.hub.foreign_arrived.notify_waiters();
     }
 }
 

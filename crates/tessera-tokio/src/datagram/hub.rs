@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::associations::{Associations, DatagramHandshake};
+use super::inbox::{ForeignDatagram, Inbox};
 use super::peer::Peer;
 use super::socket::Socket;
 use crate::answers::Answers;
@@ -23,6 +24,8 @@ pub(super) struct Hub<S: DatagramHandshake> {
     state: Mutex<State<S>>,
     /// Wakes those who accept.
     pub(super) arrived: Notify,
+    /// Wakes those who wait for foreign datagrams.
+    pub(super) foreign_arrived: Notify,
 }
 
 /// The name of an association.
@@ -44,7 +47,9 @@ pub(super) struct State<S: DatagramHandshake> {
     pub(super) unsent: Option<SocketAddr>,
     /// Connections that wait to be accepted. `None`: there is no listener.
     pub(super) arrivals: Option<VecDeque<Id<S>>>,
-    /// How many users there are: connections, and a listener. Without any the driver ends.
+    /// Datagrams that aren't DTLS 1.3; `None`: they are dropped.
+    pub(super) foreign: Option<Inbox<ForeignDatagram>>,
+    /// How many users there are: connections, a listener, and its foreign datagrams. Without any the driver ends.
     pub(super) users: usize,
     /// The driver has ended.
     pub(super) is_over: bool,
@@ -79,6 +84,7 @@ impl<S: DatagramHandshake> Hub<S> {
                 out: Vec::new(),
                 unsent: None,
                 arrivals: None,
+                foreign: None,
                 users: 0,
                 is_over: false,
                 is_held: false,
@@ -87,7 +93,11 @@ impl<S: DatagramHandshake> Hub<S> {
                 errors: 0,
                 started,
             };
-            Self { state: Mutex::new(state), arrived: Notify::new() }
+            Self {
+                state: Mutex::new(state),
+                arrived: Notify::new(),
+                foreign_arrived: Notify::new(),
+            }
         })
     }
 

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::net::SocketAddr;
 use std::ops::Deref;
 
+use tessera_endpoint::Foreign;
 use zeroize::optimization_barrier;
 
 /// The data of a datagram, decrypted. Wiped on drop.
@@ -13,6 +15,10 @@ pub struct ReceivedDatagram {
 }
 
 impl ReceivedDatagram {
+    pub(super) fn new(data: Vec<u8>, is_early: bool) -> Self {
+        Self { data, is_early }
+    }
+
     /// Returns whether it is early data. Until the handshake is complete, replayable early data may not come from this
     /// connection's client; forward-secret early data is accepted at most once in any case.
     pub fn is_early(&self) -> bool {
@@ -42,6 +48,24 @@ impl Drop for ReceivedDatagram {
     }
 }
 
+/// A datagram that isn't DTLS 1.3.
+#[derive(Debug, Clone)]
+pub struct ForeignDatagram {
+    /// Its protocol.
+    pub kind: Foreign,
+    /// Where it came from.
+    pub from: SocketAddr,
+    pub(super) data: Vec<u8>,
+}
+
+impl Deref for ForeignDatagram {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.data
+    }
+}
+
 /// Wipes plaintext. `Zeroize` does so byte by byte, which would cost as much as decrypting.
 pub(super) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
@@ -49,18 +73,22 @@ pub(super) fn wipe(bytes: &mut [u8]) {
 }
 
 /// What has arrived, in the order of arrival, bounded.
-#[derive(Default)]
-pub(super) struct Inbox {
-    received: VecDeque<ReceivedDatagram>,
+pub(super) struct Inbox<T> {
+    received: VecDeque<T>,
     size: usize,
     /// How many were dropped because there was no room.
     pub(super) dropped: u64,
 }
 
-impl Inbox {
-    /// Adds a datagram's data, or drops it if there is no room.
-    pub(super) fn push(&mut self, data: Vec<u8>, is_early: bool) {
-        let received = ReceivedDatagram { data, is_early };
+impl<T> Default for Inbox<T> {
+    fn default() -> Self {
+        Self { received: VecDeque::new(), size: 0, dropped: 0 }
+    }
+}
+
+impl<T: Deref<Target = [u8]>> Inbox<T> {
+    /// Adds a datagram, or drops it if there is no room.
+    pub(super) fn push(&mut self, received: T) {
         let size = size(&received);
         if self.size + size > LIMIT {
             self.dropped += 1;
@@ -70,7 +98,7 @@ impl Inbox {
         self.received.push_back(received);
     }
 
-    pub(super) fn pop(&mut self) -> Option<ReceivedDatagram> {
+    pub(super) fn pop(&mut self) -> Option<T> {
         let first = self.received.pop_front()?;
         self.size -= size(&first);
         if self.received.is_empty() {
@@ -86,11 +114,11 @@ impl Inbox {
     }
 }
 
-fn size(received: &ReceivedDatagram) -> usize {
-    received.data.len() + OVERHEAD
+fn size(received: &[u8]) -> usize {
+    received.len() + OVERHEAD
 }
 
-/// The most memory that waiting data of one connection takes, in bytes.
+/// The most memory that waiting data of one inbox takes, in bytes.
 const LIMIT: usize = 128 * 1024;
 
 /// What a datagram takes besides its data, in bytes.
@@ -104,7 +132,7 @@ mod tests {
     fn an_inbox_is_bounded_and_counts_what_it_drops() {
         let mut inbox = Inbox::default();
         for index in 0..10_000_u32 {
-            inbox.push(index.to_be_bytes().to_vec(), false);
+            inbox.push(ReceivedDatagram::new(index.to_be_bytes().to_vec(), false));
         }
         let kept = 10_000 - inbox.dropped;
         assert_eq!(kept as usize, LIMIT / (4 + OVERHEAD));

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::connection::{DatagramConnection, ServerDatagramConnection};
 use super::driver::Driver;
+use super::foreign::ForeignDatagrams;
 use super::hub::Hub;
 use super::socket::Socket;
 use crate::acceptor::Acceptor;
@@ -81,6 +82,34 @@ impl DatagramListener {
         cookies: Arc<dyn TicketKeys>,
         options: EndpointOptions,
     ) -> Self {
+        let hub = Self::hub(socket, acceptor, cookies, options);
+        tokio::spawn(Driver::new(hub.clone()));
+        Self { hub }
+    }
+
+    /// Accepts the clients of a socket, and returns the datagrams that aren't DTLS 1.3, which are dropped otherwise: see
+    /// [`new`](Self::new).
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub fn with_foreign(
+        socket: UdpSocket,
+        acceptor: &Acceptor,
+        cookies: Arc<dyn TicketKeys>,
+        options: EndpointOptions,
+    ) -> (Self, ForeignDatagrams) {
+        let hub = Self::hub(socket, acceptor, cookies, options);
+        let foreign = ForeignDatagrams::new(&hub);
+        tokio::spawn(Driver::new(hub.clone()));
+        (Self { hub }, foreign)
+    }
+
+    fn hub(
+        socket: UdpSocket,
+        acceptor: &Acceptor,
+        cookies: Arc<dyn TicketKeys>,
+        options: EndpointOptions,
+    ) -> Arc<Hub<ServerHandshake>> {
         let (config, begun) = acceptor.current().begin();
         let endpoint = Endpoint::new(config, cookies, options);
         let hub = Hub::new(
@@ -94,8 +123,7 @@ impl DatagramListener {
         state.arrivals = Some(VecDeque::new());
         state.users = 1;
         drop(state);
-        tokio::spawn(Driver::new(hub.clone()));
-        Self { hub }
+        hub
     }
 
     /// Accepts a client whose ClientHello is answered. Its handshake goes on by itself:

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tessera::handshake::{Checked, ClientHandshake, ClientQuestion};
 use tessera::{Association, ClientAssociation, ClientConfig, Error, Progress, Time};
 
-use super::associations::{Associations, DatagramHandshake};
+use super::associations::{Associations, DatagramHandshake, Owner};
 use crate::async_handshake::{AnswerCallback, Face};
 
 /// A client's association.
@@ -33,8 +33,9 @@ impl Associations<ClientHandshake> for LoneAssociation {
 
     fn set_config(&mut self, _: Checked<ClientConfig>) {}
 
-    fn route(&mut self, _: Time, from: SocketAddr, _: &[u8]) -> Option<((), Option<Vec<u8>>)> {
-        (from == self.server && !self.has_failed).then_some(((), None))
+    fn route(&mut self, _: Time, from: SocketAddr, _: &[u8]) -> Option<Owner<()>> {
+        let is_known = from == self.server && !self.has_failed;
+        is_known.then_some(Owner::Association((), None))
     }
 
     fn read(

@@ -7,7 +7,7 @@ use tessera::{Error, Facts};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::inbox::Inbox;
+use super::inbox::{Inbox, ReceivedDatagram};
 use crate::async_handshake::AsyncHandshake;
 use crate::current::InitialConfig;
 use crate::error::wrap;
@@ -15,7 +15,7 @@ use crate::sessions::SessionWriter;
 
 /// The other end of an association: what came from it, and how the association stands.
 pub(super) struct Peer<S: AsyncHandshake> {
-    pub(super) inbox: Inbox,
+    pub(super) inbox: Inbox<ReceivedDatagram>,
     /// Wakes the futures that wait for a change.
     pub(super) changed: Arc<Notify>,
     /// The configuration, and whether it is still current.

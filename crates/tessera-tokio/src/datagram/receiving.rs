@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use tessera::{Event, ReadEvent, Role};
 
-use super::associations::{Associations, DatagramHandshake};
+use super::associations::{Associations, DatagramHandshake, Owner};
 use super::hub::{Id, State};
-use super::inbox::wipe;
+use super::inbox::{ForeignDatagram, ReceivedDatagram, wipe};
 use super::peer::{Failure, Peer};
 use crate::async_handshake::AnswerCallback;
 use crate::current::withdrawn;
@@ -23,7 +23,14 @@ impl<S: DatagramHandshake> State<S> {
             self.generation = begun.generation;
         }
         let now = self.now();
-        let Some((id, instead)) = self.associations.route(now, from, datagram) else { return };
+        let (id, instead) = match self.associations.route(now, from, datagram) {
+            Some(Owner::Association(id, instead)) => (id, instead),
+            Some(Owner::Foreign(kind, instead)) if self.foreign.is_some() => {
+                let data = instead.unwrap_or_else(|| datagram.to_vec());
+                return self.hand_out(ForeignDatagram { kind, from, data });
+            }
+            _ => return,
+        };
         if !self.peers.contains_key(&id) && !self.begin(id) {
             self.associations.remove(id);
             return;
@@ -66,9 +73,15 @@ impl<S: DatagramHandshake> State<S> {
             match progress.event {
                 ReadEvent::Question(question) => self.ask(id, question),
                 ReadEvent::Handshake(event) => self.note(id, event),
-                ReadEvent::EarlyData(data) => peer.inbox.push(rest[data].to_vec(), true),
-                ReadEvent::EarlyDatagram(data) => peer.inbox.push(data, true),
-                ReadEvent::Data(data) => peer.inbox.push(rest[data].to_vec(), false),
+                ReadEvent::EarlyData(data) => {
+                    peer.inbox.push(ReceivedDatagram::new(rest[data].to_vec(), true))
+                }
+                ReadEvent::EarlyDatagram(data) => {
+                    peer.inbox.push(ReceivedDatagram::new(data, true))
+                }
+                ReadEvent::Data(data) => {
+                    peer.inbox.push(ReceivedDatagram::new(rest[data].to_vec(), false))
+                }
                 ReadEvent::PeerClosed => {
                     peer.has_closed = true;
                     break;

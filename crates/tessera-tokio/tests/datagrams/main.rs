@@ -7,6 +7,7 @@ mod common;
 
 mod cancellation;
 mod ends;
+mod foreign;
 mod handshakes;
 mod losses;
 mod moves;
