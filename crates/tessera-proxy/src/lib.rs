@@ -10,6 +10,7 @@
 //! | [`gate`] | admission: limits on all connections and on each address, time-outs, the rate of new connections |
 //! | [`dial`] | connecting: every address of a name in turn, within one deadline |
 //! | [`pump`] | carries bytes between two streams, both ways |
+//! | [`datagrams`] | carries datagrams, one for one: DTLS connections, UDP sockets, and the programs that share one |
 //! | [`proxy_protocol`] | names the forwarded client: the header of HAProxy's PROXY protocol, version 2 |
 //! | [`certificates`] | expiry of certificates, and warnings in time |
 //! | [`changes`] | changes of a reloaded configuration that wait for a restart |
@@ -36,6 +37,7 @@ pub mod changes;
 pub mod check;
 pub mod config;
 pub mod confine;
+pub mod datagrams;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod dial;

@@ -2,7 +2,7 @@
 
 mod direction;
 mod last_words;
-mod scratch;
+pub(crate) mod scratch;
 
 use std::future::Future;
 use std::io;

@@ -12,7 +12,7 @@ use zeroize::optimization_barrier;
 pub(super) const SIZE: usize = 64 * 1024;
 
 /// The thread's buffer, for the time of a poll. All zeros before and after.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     /// Empty until the first read.
     bytes: Vec<u8>,
     /// How much of it was used.
@@ -20,7 +20,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn take() -> Self {
+    pub(crate) fn take() -> Self {
         // A pump polled within another pump's poll gets a new one.
         Self { bytes: SPARE.try_with(Cell::take).unwrap_or_default(), used: 0 }
     }
@@ -31,14 +31,28 @@ impl Scratch {
         from: &mut R,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        if self.bytes.is_empty() {
-            self.bytes = vec![0; SIZE];
-        }
-        let mut buffer = ReadBuf::new(&mut self.bytes);
+        let mut buffer = ReadBuf::new(self.buffer());
         ready!(Pin::new(from).poll_read(cx, &mut buffer))?;
         let count = buffer.filled().len();
         self.used = self.used.max(count);
         Poll::Ready(Ok(count))
+    }
+
+    /// Reads once by a call; returns a copy of what was read, and what the call returned with its length.
+    pub(crate) fn read_with<T>(
+        &mut self,
+        read: impl FnOnce(&mut [u8]) -> io::Result<(usize, T)>,
+    ) -> io::Result<(Rest, T)> {
+        let (count, of) = read(self.buffer())?;
+        self.used = self.used.max(count);
+        Ok((Rest::new(self.filled(count)), of))
+    }
+
+    fn buffer(&mut self) -> &mut [u8] {
+        if self.bytes.is_empty() {
+            self.bytes = vec![0; SIZE];
+        }
+        &mut self.bytes
     }
 
     /// Returns the first `count` bytes, which were read.
@@ -61,17 +75,17 @@ thread_local! {
 }
 
 /// What was read and could not be written, in a buffer of exactly its size, wiped at the end.
-pub(super) struct Rest {
+pub(crate) struct Rest {
     bytes: Box<[u8]>,
     written: usize,
 }
 
 impl Rest {
-    pub(super) fn new(bytes: &[u8]) -> Self {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
         Self { bytes: bytes.into(), written: 0 }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[self.written..]
     }
 
