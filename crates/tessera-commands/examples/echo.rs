@@ -15,6 +15,8 @@ fn main() -> ExitCode {
         revocation_lists: vec![],
         tcp_fast_open: false,
         udp: false,
+        forward: None,
+        forward_dtls12: None,
         listen: ([127, 0, 0, 1], 4433).into(),
         answer: Answer::Echo,
         names: vec!["localhost".into()],

@@ -1,5 +1,7 @@
 //! Rejects options that contradict each other, so that none is silently ignored.
 
+use std::net::SocketAddr;
+
 use tessera_kit::ProgramError;
 
 use crate::options::{
@@ -12,6 +14,8 @@ impl ServeOptions {
         self.common.check()?;
         if self.udp {
             self.check_udp()?;
+        } else if self.forward.or(self.forward_dtls12).is_some() {
+            return wrong("--forward and --forward-dtls12 forward datagrams: add --udp");
         }
         if self.tickets.count == 0 && self.common.early_data.any() {
             return wrong("early data needs tickets: leave out --tickets 0, or the early data");
@@ -60,6 +64,13 @@ impl ServeOptions {
         if self.answer == Answer::Http {
             return wrong("--udp echoes datagrams, and --http is over TCP: leave one of them out");
         }
+        let targets = [self.forward, self.forward_dtls12].into_iter().flatten();
+        if targets.into_iter().any(|target| is_listening_at(self.listen, target)) {
+            return wrong(
+                "--forward and --forward-dtls12 name other servers, and this is the address of --listen: \
+                 change one of them",
+            );
+        }
         check_udp_of_both(self.tcp_fast_open, &self.common)
     }
 
@@ -93,6 +104,9 @@ impl ConnectOptions {
             }
             check_udp_of_both(self.tcp_fast_open, &self.common)?;
         }
+        if self.listen.is_some() {
+            self.check_listen()?;
+        }
         if self.sessions_key.is_some() && self.sessions.is_none() {
             return wrong("--sessions-key FILE wraps sessions in files: add --sessions DIRECTORY");
         }
@@ -101,6 +115,24 @@ impl ConnectOptions {
             None if self.early_data_file.is_some() => self.check_early_data(),
             None => Ok(()),
         }
+    }
+
+    fn check_listen(&self) -> Result<(), ProgramError> {
+        if !self.udp {
+            return wrong(
+                "--listen carries datagrams: add --udp (for TCP there is tessera tunnel)",
+            );
+        }
+        if self.early_data_file.is_some() {
+            return wrong(
+                "--listen sends programs' own first datagrams as early data, if early data is allowed: leave out \
+                 --early-data FILE",
+            );
+        }
+        if self.keep_open {
+            return wrong("--listen reads no standard input: leave out --keep-open");
+        }
+        Ok(())
     }
 
     /// Whether PSKs replace certificates: the options have PSKs and no trust anchor.
@@ -168,6 +200,13 @@ impl Common {
         }
         Ok(())
     }
+}
+
+/// Whether a server that listens at this address gets what is sent to the target.
+fn is_listening_at(listen: SocketAddr, target: SocketAddr) -> bool {
+    let (here, there) = (listen.ip(), target.ip());
+    let is_everywhere = here.is_unspecified() && (there.is_loopback() || there.is_unspecified());
+    target.port() == listen.port() && (here == there || is_everywhere)
 }
 
 fn check_udp_of_both(tcp_fast_open: bool, common: &Common) -> Result<(), ProgramError> {

@@ -9,6 +9,8 @@ mod certificate;
 mod client;
 mod contradictions;
 mod counted;
+mod datagram_facts;
+mod listening;
 mod options;
 mod psk;
 mod receive;

@@ -102,6 +102,10 @@ pub struct ServeOptions {
     pub listen: SocketAddr,
     /// Listen for DTLS 1.3 over UDP.
     pub udp: bool,
+    /// With UDP: send clients' datagrams to the UDP server at this address, instead of echoing them.
+    pub forward: Option<SocketAddr>,
+    /// With UDP: relay what is DTLS 1.2 to the server at this address.
+    pub forward_dtls12: Option<SocketAddr>,
     /// Accept data in SYNs (TCP Fast Open, RFC 7413).
     pub tcp_fast_open: bool,
     /// How to answer clients.
@@ -176,6 +180,8 @@ pub struct ConnectOptions {
     pub port: u16,
     /// Connect with DTLS 1.3 over UDP.
     pub udp: bool,
+    /// With UDP: carry the datagrams of local programs that send to this address, instead of standard input.
+    pub listen: Option<SocketAddr>,
     /// Send the first flight with the SYN (TCP Fast Open, RFC 7413) where the system supports it.
     pub tcp_fast_open: bool,
     /// The name that the server's certificate must have; `None` for `host`.

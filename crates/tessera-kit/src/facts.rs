@@ -15,6 +15,8 @@ use crate::report::Fact;
 #[derive(Debug, Clone, Serialize)]
 pub struct ConnectionFacts {
     address: Option<SocketAddr>,
+    /// The local program whose datagrams the connection carried.
+    source: Option<SocketAddr>,
     version: Option<&'static str>,
     suite: Option<String>,
     group: Option<String>,
@@ -52,6 +54,8 @@ pub struct ConnectionFacts {
     syn_bytes: Option<usize>,
     bytes_received: u64,
     bytes_sent: u64,
+    /// Datagrams that were not carried on, if any were to be.
+    datagrams_dropped: Option<u64>,
     handshake_micros: Option<u64>,
     total_micros: u64,
     error: Option<String>,
@@ -68,6 +72,10 @@ pub struct SocketFacts {
     pub address: Option<SocketAddr>,
     /// Whether it is a UDP socket, which carries DTLS.
     pub is_udp: bool,
+    /// The local program whose datagrams were carried.
+    pub source: Option<SocketAddr>,
+    /// How many datagrams were not carried on; `None` if none were to be.
+    pub datagrams_dropped: Option<u64>,
     /// How TCP Fast Open (RFC 7413) ended, such as `taken`; `None` if it was not requested.
     pub fast_open: Option<&'static str>,
     /// How many bytes the client's SYN carried; `None` if unknown.
@@ -91,6 +99,7 @@ impl ConnectionFacts {
         let psk = facts.psk;
         Self {
             address: socket.address,
+            source: socket.source,
             version: facts.suite.map(|_| if socket.is_udp { "DTLSv1.3" } else { "TLSv1.3" }),
             suite: facts.suite.map(|suite| format!("{suite:?}")),
             group: facts.group.map(|group| format!("{group:?}")),
@@ -130,6 +139,7 @@ impl ConnectionFacts {
             syn_bytes: socket.syn_bytes,
             bytes_received: socket.received,
             bytes_sent: socket.sent,
+            datagrams_dropped: socket.datagrams_dropped,
             handshake_micros: socket.handshake.map(micros),
             total_micros: micros(socket.total),
             error: socket.error,
@@ -176,6 +186,9 @@ impl ConnectionFacts {
 /// Formats one line for people.
 impl std::fmt::Display for ConnectionFacts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(source) = self.source {
+            write!(f, "{source} -> ")?;
+        }
         if let Some(address) = self.address {
             write!(f, "{address}: ")?;
         }
@@ -201,6 +214,9 @@ impl std::fmt::Display for ConnectionFacts {
         self.cached_certificates(f)?;
         if let Some(handshake) = self.handshake_micros {
             write!(f, ", {handshake} us")?;
+        }
+        if let Some(dropped @ 1..) = self.datagrams_dropped {
+            write!(f, ", {dropped} datagrams dropped")?;
         }
         self.error.as_ref().map_or(Ok(()), |error| write!(f, "; {error}"))
     }

@@ -32,6 +32,7 @@ pub mod between;
 pub mod boringssl;
 pub mod chromium;
 mod clock;
+pub mod coap;
 mod compiled;
 mod confinement;
 mod directory;

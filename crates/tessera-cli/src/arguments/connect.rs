@@ -1,5 +1,6 @@
 //! `tessera connect`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -22,6 +23,8 @@ Examples:
                                                         the second time no chain travels
   tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
   tessera connect localhost:4433 --udp --psk-file psks.txt --sessions DIR   DTLS 1.3 over UDP
+  tessera connect server.example:5684 --udp --listen 5683 --ca ca.pem
+                                                        any program's datagrams, sent to 127.0.0.1:5683
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --mode full --json -
 
@@ -63,6 +66,16 @@ pub(crate) struct ConnectArguments {
     /// --cache-certificates.
     #[arg(long)]
     udp: bool,
+
+    /// With --udp: carries the datagrams of local programs that send to this address, instead of standard input, to the
+    /// server (`tessera serve --udp --forward`) and its answers back: one for one, and none is sent again. Each program,
+    /// by its own address, has a connection of its own, up to 1,000 at a time; further ones are refused. A connection
+    /// ends when it is idle for five minutes, or the server ends it; the next datagram begins another, which resumes, and
+    /// is early data if that is allowed. Empty datagrams, and those longer than about 1,170 bytes, are dropped and counted, never
+    /// fragmented. A server that answers nothing is given up after half a minute, then tried again.
+    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "udp", conflicts_with_all = ["count", "early_data", "keep_open"],
+          value_parser = values::address)]
+    listen: Option<SocketAddr>,
 
     /// Sends the first flight with TCP's SYN (TCP Fast Open, RFC 7413), from the second connection to a server on. If
     /// the system, the server or the network doesn't support it, connections begin without it. The server and observers
@@ -160,6 +173,7 @@ impl From<ConnectArguments> for ConnectOptions {
             host: arguments.server.host,
             port: arguments.server.port,
             udp: arguments.udp,
+            listen: arguments.listen,
             tcp_fast_open: arguments.tcp_fast_open,
             server_name: arguments.server_name,
             fingerprint: arguments.fingerprint,

@@ -31,6 +31,10 @@ Examples:
   tessera serve --forward-secret-early-data --tcp-fast-open   its first bytes with TCP's SYN
   tessera serve --listen 0 --json -                     a free port; facts for programs
   tessera serve --udp --psk-file psks.txt               DTLS 1.3 over UDP
+  tessera serve --udp --psk-file psks.txt --listen 0.0.0.0:5684 --forward 5683
+                                                        in front of a CoAP server, or any other over UDP
+  tessera serve --udp --listen 0.0.0.0:5684 --forward 5683 --forward-dtls12 15684
+                                                        clients of DTLS 1.2 go on to their server
 
 Ctrl-C and SIGTERM end it: handshakes and answers in progress are finished, within ten
 seconds, and connections are closed properly. A listening socket of a supervisor (systemd.socket(5),
@@ -53,6 +57,19 @@ pub(crate) struct ServeArguments {
     /// for them, and may change it later. Not with --http, --tcp-fast-open and --cache-certificates.
     #[arg(long, conflicts_with = "write_timeout")]
     udp: bool,
+
+    /// Forwards clients' datagrams to the UDP server at this address, and its answers back, instead of echoing: one for
+    /// one, and none is sent again. Each client has a socket of its own to that server, which may be down for a while.
+    /// Empty answers, and those longer than about 1,170 bytes, are dropped and counted, never fragmented. A client to which nothing gets
+    /// through any more is given up after half a minute.
+    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "udp", value_parser = values::target)]
+    forward: Option<SocketAddr>,
+
+    /// Relays clients of DTLS 1.2 to the server at this address, which speaks it: their datagrams pass as they are, by
+    /// address. --max-connections, --max-connections-per-address and --idle-timeout hold for them too; further addresses
+    /// are refused. That server gets datagrams of forged addresses as if it had the port itself.
+    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "udp", value_parser = values::target)]
+    forward_dtls12: Option<SocketAddr>,
 
     /// Accepts a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data arrives half a round trip
     /// after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; otherwise connections begin without it.
@@ -177,6 +194,8 @@ impl From<ServeArguments> for ServeOptions {
         Self {
             listen: arguments.listen,
             udp: arguments.udp,
+            forward: arguments.forward,
+            forward_dtls12: arguments.forward_dtls12,
             tcp_fast_open: arguments.tcp_fast_open,
             answer: if arguments.http { Answer::Http } else { Answer::Echo },
             names: arguments.name,

@@ -37,6 +37,14 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     first.copied().ok_or_else(|| format!("{host}: this name has no address"))
 }
 
+/// Parses the address of another server. A bare port is on this machine.
+pub(crate) fn target(text: &str) -> Result<SocketAddr, String> {
+    match address(text)? {
+        target if target.port() == 0 => Err("a server has a port from 1 to 65535".to_owned()),
+        target => Ok(target),
+    }
+}
+
 /// Parses how many tickets a handshake issues.
 pub(crate) fn tickets(text: &str) -> Result<u8, &'static str> {
     let number = text.parse().ok().filter(|number| *number <= 32);

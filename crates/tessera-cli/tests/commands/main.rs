@@ -13,6 +13,7 @@ mod document;
 mod edge;
 mod facts;
 mod fast_open;
+mod forwarding;
 mod full_disk;
 mod hostile;
 mod http;

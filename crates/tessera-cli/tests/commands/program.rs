@@ -30,12 +30,13 @@ pub(crate) fn serve(options: &[&str]) -> StartedServer {
 }
 
 fn serve_at(listen: &str, options: &[&str]) -> StartedServer {
-    let mut child = tessera()
-        .args(["serve", "--listen", listen, "--json", "-"])
-        .args(options)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    start(&[&["serve", "--listen", listen], options].concat())
+}
+
+/// Starts a command that listens.
+fn start(arguments: &[&str]) -> StartedServer {
+    let mut child =
+        tessera().args(arguments).args(["--json", "-"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -74,6 +75,18 @@ impl Server {
 
     pub(crate) fn listening(listen: &str, options: &[&str]) -> Self {
         Self::of(serve_at(listen, options))
+    }
+
+    /// `tessera connect --udp --listen`, which listens too, and trusts this server.
+    pub(crate) fn listening_client(&self, options: &[&str]) -> Self {
+        let own = [&self.address, "--udp", "--listen", "127.0.0.1:0"];
+        let trust = ["--fingerprint", &self.fingerprint];
+        Self::connecting(&[&own[..], &trust, options].concat())
+    }
+
+    /// `tessera connect` with options that let it listen.
+    pub(crate) fn connecting(arguments: &[&str]) -> Self {
+        Self::of(start(&[&["connect"], arguments].concat()))
     }
 
     fn of(StartedServer { child, stdout, listening, address, fingerprint }: StartedServer) -> Self {

@@ -140,7 +140,6 @@ async fn connect(
     let (fast_open, syn_bytes) = opening(options, counted);
     let socket = SocketFacts {
         address,
-        is_udp: false,
         fast_open,
         syn_bytes,
         received: counted.tracker.received,
@@ -151,6 +150,7 @@ async fn connect(
             None => error.to_string(),
             Some(executed) => format!("{error}; {executed}"),
         }),
+        ..SocketFacts::default()
     };
     let silent = socket.received == 0;
     report.object(&ConnectionFacts::new(stream.facts(), socket));

@@ -75,7 +75,6 @@ impl Client {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
-            is_udp: false,
             // Null if it began without Fast Open.
             fast_open: syn_data_was_taken(counted.get_ref())
                 .and_then(|was_taken| was_taken.then_some("taken")),
@@ -85,6 +84,7 @@ impl Client {
             handshake: self.handshake,
             total: self.started.elapsed(),
             error,
+            ..SocketFacts::default()
         };
         ConnectionFacts::new(self.stream.facts(), socket)
     }

@@ -1,15 +1,13 @@
 //! Listens, and starts a task for each connection.
 
-use std::fmt;
-use std::net::{self, SocketAddr};
+use std::net;
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::live::LiveConfig;
-use tessera_kit::report::{Fact, Report};
+use tessera_kit::report::Report;
 use tessera_kit::state::StateContents;
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::fast_open::accept_on;
@@ -21,6 +19,7 @@ use super::refusals::Refusals;
 use super::socket::ServerSocket;
 use super::stores::Stores;
 use super::{connection, datagrams, reload};
+use crate::listening::Listening;
 use crate::options::ServeOptions;
 
 pub(super) async fn serve(
@@ -86,17 +85,14 @@ async fn serve_with(
     let caching = certificates.clone().map(|it| tokio::spawn(it.keep()));
     let served = match socket {
         ServerSocket::Tcp(listener) => {
-            // Reserve some files for other uses.
-            let files = usize::try_from(open_files::raise()).unwrap_or(usize::MAX);
-            let limits = limits(options, files.saturating_sub(64));
+            let limits = limits(options, files());
             let server = Server::new(listener, acceptor, limits);
             run(server, options, asked, &report).await;
             Ok(())
         }
         ServerSocket::Udp(socket) => {
-            // One file for all.
-            let limits = limits(options, usize::MAX);
-            datagrams::serve(socket, &acceptor, limits, asked, &report).await
+            let limits = limits(options, files_of_each(options));
+            datagrams::serve(socket, &acceptor, options, limits, asked, &report).await
         }
     };
     keeping.abort();
@@ -131,6 +127,21 @@ async fn run(
     refusals.tell_news();
 }
 
+/// Returns how many files there are for connections. Some are reserved for other uses.
+fn files() -> usize {
+    usize::try_from(open_files::raise()).unwrap_or(usize::MAX).saturating_sub(64)
+}
+
+/// Returns how many files there are for connections over UDP, and how many for clients of DTLS 1.2: what is forwarded
+/// needs one for each.
+fn files_of_each(options: &ServeOptions) -> usize {
+    match (options.forward, options.forward_dtls12) {
+        (None, None) => usize::MAX,
+        (Some(_), Some(_)) => files() / 2,
+        _ => files(),
+    }
+}
+
 /// Returns the library's limits, adapted to the options and to the files that may be open.
 fn limits(options: &ServeOptions, files: usize) -> Limits {
     let most = options.max_connections.min(files);
@@ -145,52 +156,6 @@ fn limits(options: &ServeOptions, files: usize) -> Limits {
     limits.write = options.write_timeout;
     limits.drain = GOODBYES;
     limits
-}
-
-/// The first fact: the server listens.
-#[derive(Serialize)]
-struct Listening {
-    address: SocketAddr,
-    /// For people only.
-    #[serde(skip)]
-    is_udp: bool,
-    /// The SHA-256 of the server's certificate.
-    fingerprint: Option<String>,
-    self_signed: bool,
-    /// For people only: the fact about the state names its directory.
-    #[serde(skip)]
-    is_kept: bool,
-    /// Whether data in SYNs is accepted; `None` if the options don't ask for it.
-    fast_open: Option<&'static str>,
-    /// Why it isn't.
-    fast_open_lacks: Option<String>,
-}
-
-impl Fact for Listening {
-    const EVENT: &'static str = "listening";
-}
-
-impl fmt::Display for Listening {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let udp = if self.is_udp { " --udp" } else { "" };
-        write!(f, "listening on {}{}", self.address, if self.is_udp { " (UDP)" } else { "" })?;
-        if let Some(fingerprint) = &self.fingerprint {
-            write!(f, "\ncertificate SHA-256 {fingerprint}")?;
-            if self.self_signed {
-                let how =
-                    if self.is_kept { "made once, kept in the state" } else { "made for this run" };
-                write!(
-                    f,
-                    " ({how})\ntrust it with: tessera connect {}{udp} --fingerprint {fingerprint}",
-                    self.address
-                )?;
-            }
-        }
-        match &self.fast_open_lacks {
-            Some(error) => write!(f, "\nno TCP Fast Open: {error}"),
-            None => Ok(()),
-        }
-    }
 }
 
 /// How many Fast Open clients may have an incomplete TCP handshake. Further ones begin without Fast Open.

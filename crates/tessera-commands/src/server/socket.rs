@@ -1,12 +1,13 @@
 //! The socket that the server listens on.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{self, SocketAddr};
 
 use tessera_kit::ProgramError;
 use tessera_kit::inherited::{InheritedSocket, InheritedSockets};
 use tokio::net::{TcpListener, UdpSocket};
 
+use crate::listening::cannot_listen;
 use crate::options::ServeOptions;
 
 /// The socket that the server listens on.
@@ -61,25 +62,4 @@ pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
         (Some(InheritedSocket::Unix(_)), 0) => Err(wrong("the socket is not a TCP socket")),
         (_, more) => Err(wrong(&format!("{} sockets, but the server listens on one", more + 1))),
     }
-}
-
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
-    ProgramError::Failed(match error.kind() {
-        ErrorKind::AddrInUse => format!(
-            "{address}: another program already listens there; stop it, or use another port: \
-             --listen {}:0 picks a free one",
-            address.ip()
-        ),
-        ErrorKind::PermissionDenied => {
-            format!(
-                "{address}: ports below 1024 need privileges; use another: --listen {}:4433",
-                address.ip()
-            )
-        }
-        ErrorKind::AddrNotAvailable => format!(
-            "{address}: this machine doesn't have that address; --listen 0.0.0.0:{} listens on all it has",
-            address.port()
-        ),
-        _ => format!("{address}: {error}"),
-    })
 }

@@ -1,0 +1,49 @@
+//! Connecting: each address of the server in turn.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tessera::Destination;
+use tessera_tokio::{ClientDatagramConnection, DatagramConnector};
+
+use super::flight::Flight;
+
+/// A connection as far as it has come.
+#[derive(Default)]
+pub(super) struct Attempt {
+    pub(super) connection: Option<ClientDatagramConnection>,
+    pub(super) flight: Flight,
+    pub(super) handshake: Option<Duration>,
+}
+
+impl Attempt {
+    /// Completes a handshake with one of the addresses. `early` writes early data.
+    pub(super) async fn connect(
+        &mut self,
+        connector: &DatagramConnector,
+        destination: impl Fn() -> Destination,
+        addresses: &[SocketAddr],
+        early: impl Fn(&ClientDatagramConnection) -> io::Result<Flight>,
+    ) -> io::Result<()> {
+        for (index, address) in addresses.iter().enumerate() {
+            let started = Instant::now();
+            let connection = connector.start(*address, destination()).await?;
+            self.flight = early(&connection)?;
+            let connection = self.connection.insert(connection);
+            match connection.handshake().await {
+                Ok(()) => {
+                    self.handshake = Some(started.elapsed());
+                    return Ok(());
+                }
+                // A name may have an address of each family, and the server only one.
+                Err(error)
+                    if error.kind() == ErrorKind::ConnectionRefused
+                        && self.flight.lens.is_empty()
+                        && index + 1 < addresses.len() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ErrorKind::AddrNotAvailable.into())
+    }
+}

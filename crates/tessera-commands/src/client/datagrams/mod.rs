@@ -1,0 +1,183 @@
+//! One connection over UDP, with standard input and output; or one for each local program that sends datagrams.
+
+mod attempt;
+mod flight;
+mod listen;
+
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tessera::EarlyDataStatus;
+use tessera_kit::facts::{ConnectionFacts, SocketFacts};
+use tessera_kit::report::Report;
+use tessera_kit::{ProgramError, signals};
+use tessera_tokio::{ClientDatagramConnection, DatagramConnector};
+use tokio::time::timeout;
+
+use self::attempt::Attempt;
+use self::flight::Flight;
+use super::config::{ConfiguredClient, configure};
+use super::once::{connector, early_data, maybe_executed, no_connection};
+use super::standard::{Input, Output};
+use super::{advice, look_up};
+use crate::by_option::start_by_option;
+use crate::datagram_facts::socket_facts;
+use crate::options::ConnectOptions;
+use crate::receive::Plaintext;
+
+pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
+    options.check()?;
+    let configured = configure(options)?;
+    if let Some(address) = options.listen {
+        return listen::run(options, configured, address).await;
+    }
+    let common = &options.common;
+    let report = Report::of_client(common.json_file(), common.quiet, io::stderr())?;
+    let early_data = early_data(options)?;
+    let connector = DatagramConnector::new(connector(options, &configured)?);
+    let asked = signals::asked_to_end()?;
+    let started = Instant::now();
+    let addresses = match look_up(&options.host, options.port).await {
+        Ok(addresses) => addresses,
+        Err(error) => return Err(no_connection(&report, started, error)),
+    };
+    let mut session = Session { options, report: &report, attempt: Attempt::default() };
+    let result = tokio::select! {
+        result = session.work(&connector, &configured, &addresses, &early_data) => result,
+        () = asked => Ok(()),
+    };
+    session.end(result, started).await
+}
+
+/// A connection, and what it is to do.
+struct Session<'a> {
+    options: &'a ConnectOptions,
+    report: &'a Report,
+    attempt: Attempt,
+}
+
+impl Session<'_> {
+    async fn work(
+        &mut self,
+        connector: &DatagramConnector,
+        configured: &ConfiguredClient,
+        addresses: &[SocketAddr],
+        early_data: &[u8],
+    ) -> io::Result<()> {
+        let early = |connection: &_| Flight::write(connection, early_data);
+        let destination = || configured.destination();
+        self.attempt.connect(connector, destination, addresses, early).await?;
+        let left = self.rest(early_data)?;
+        let Attempt { connection: Some(connection), handshake, .. } = &self.attempt else {
+            return Ok(());
+        };
+        let socket = socket_facts(connection, Instant::now(), *handshake);
+        self.report.line(&ConnectionFacts::new(&connection.facts(), socket));
+        carry(connection, self.options, left).await
+    }
+
+    /// Returns the early data that is still to be sent after the handshake.
+    fn rest<'d>(&self, data: &'d [u8]) -> io::Result<&'d [u8]> {
+        let Attempt { connection: Some(connection), flight, .. } = &self.attempt else {
+            return Ok(data);
+        };
+        let lens = &flight.lens;
+        let Some(taken) = flight.taken(connection) else {
+            return Err(io::Error::other("the server did not accept the early data here"));
+        };
+        if lens.is_empty() && !data.is_empty() {
+            self.report.line(&"no ticket for early data yet: it is sent after the handshake");
+        } else if matches!(connection.facts().early_data, EarlyDataStatus::Rejected(_)) {
+            let told = "the server discarded the early data: it is sent after the handshake";
+            self.report.line(&told);
+        }
+        Ok(data.get(lens.iter().take(taken).sum()..).unwrap_or_default())
+    }
+
+    /// Closes and reports the connection.
+    async fn end(self, result: io::Result<()>, started: Instant) -> Result<(), ProgramError> {
+        let Attempt { connection, flight, handshake } = self.attempt;
+        let Some(connection) = connection else {
+            let Err(error) = result else { return self.report.finish() };
+            let is_of_engine = error.get_ref().is_some_and(|it| it.is::<tessera::Error>());
+            let error = match is_of_engine {
+                true => start_by_option(&error),
+                false => super::no_connection(self.options, &error),
+            };
+            return Err(no_connection(self.report, started, error));
+        };
+        let _ = timeout(LAST_WORDS, connection.close()).await;
+        let executed = maybe_executed(flight.outcome(&connection));
+        let result = match &executed {
+            Some(_) if result.is_ok() && !connection.is_handshake_complete() => {
+                Err(io::Error::other("ended before the server answered"))
+            }
+            _ => result,
+        };
+        let socket = SocketFacts {
+            error: result.as_ref().err().map(|error| match &executed {
+                None => error.to_string(),
+                Some(executed) => format!("{error}; {executed}"),
+            }),
+            ..socket_facts(&connection, started, handshake)
+        };
+        let is_silent = socket.received == 0;
+        self.report.object(&ConnectionFacts::new(&connection.facts(), socket));
+        let told = self.report.finish();
+        result.map_err(|error| advice::failed(self.options, &error, is_silent, executed))?;
+        told
+    }
+}
+
+/// Carries what is read from standard input at once, a line of a terminal, as one datagram or several; and what arrives
+/// to standard output. Nothing is sent again.
+async fn carry(
+    connection: &ClientDatagramConnection,
+    options: &ConnectOptions,
+    first: &[u8],
+) -> io::Result<()> {
+    let silent = options.common.json.as_deref() == Some(Path::new("-"));
+    let (mut input, mut output) = (Input::open()?, Output::open()?);
+    send(connection, first).await?;
+    let mut sending = true;
+    loop {
+        // A close_notify may be lost, in either direction.
+        let patience = async {
+            match sending || options.keep_open {
+                true => pending().await,
+                false => tokio::time::sleep(LAST_WORDS).await,
+            }
+        };
+        tokio::select! {
+            received = connection.recv() => match received? {
+                Some(_) if silent => (),
+                Some(received) => output.write(Plaintext::new(received.to_vec())).await?,
+                None => return Ok(()),
+            },
+            read = input.read(), if sending => {
+                let read = read?;
+                send(connection, &read).await?;
+                if read.is_empty() {
+                    sending = false;
+                    if !options.keep_open {
+                        connection.close().await;
+                    }
+                }
+            }
+            () = patience => return Ok(()),
+        }
+    }
+}
+
+async fn send(connection: &ClientDatagramConnection, data: &[u8]) -> io::Result<()> {
+    for part in data.chunks(connection.max_data().max(1)) {
+        connection.send(part).await?;
+    }
+    Ok(())
+}
+
+/// How long to wait, after the end of standard input, for what the server sends next.
+const LAST_WORDS: Duration = Duration::from_secs(5);

@@ -1,0 +1,86 @@
+//! A client over UDP, from its first datagram to its end.
+
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tessera::EarlyDataStatus;
+use tessera_kit::facts::{ConnectionFacts, SocketFacts};
+use tessera_kit::report::Report;
+use tessera_proxy::datagrams::{DatagramCounts, DatagramEnd, Ending, pump};
+use tessera_tokio::{ServerDatagramConnection, TimedOut};
+use tokio::time::timeout;
+
+use super::target::socket_to;
+use crate::datagram_facts::socket_facts;
+
+/// Serves a client to its end, and reports it.
+pub(super) async fn serve(
+    connection: ServerDatagramConnection,
+    forward: Option<SocketAddr>,
+    idle: Duration,
+    mut ending: Ending,
+    report: Arc<Report>,
+) {
+    let started = Instant::now();
+    let counts = DatagramCounts::default();
+    let mut handshake = None;
+    let work = async {
+        // Early data is answered at once.
+        if connection.facts().early_data != EarlyDataStatus::Accepted {
+            connection.handshake().await?;
+        }
+        let carried = async {
+            match forward {
+                Some(target) => {
+                    let socket = socket_to(target).await?;
+                    pump(&connection, &socket, idle, &counts).await
+                }
+                None => echo(&connection, idle).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            carried = carried => carried,
+            _ = ending.changed() => Ok(DatagramEnd::Closed),
+        }
+    };
+    let note_handshake = async {
+        if connection.handshake().await.is_ok() {
+            handshake = Some(started.elapsed());
+        }
+        pending().await
+    };
+    let result = tokio::select! {
+        biased;
+        () = note_handshake => Ok(DatagramEnd::Closed),
+        result = work => result,
+    };
+    connection.close().await;
+    let result = match result {
+        Ok(DatagramEnd::Idle) => Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut::Idle)),
+        result => result,
+    };
+    counts.add_dropped(connection.dropped());
+    let socket = SocketFacts {
+        datagrams_dropped: forward.map(|_| counts.dropped()),
+        error: result.err().map(|error| error.to_string()),
+        ..socket_facts(&connection, started, handshake)
+    };
+    report.print(&ConnectionFacts::new(&connection.facts(), socket));
+}
+
+/// Sends datagrams back.
+async fn echo(connection: &ServerDatagramConnection, idle: Duration) -> io::Result<DatagramEnd> {
+    loop {
+        match timeout(idle, connection.recv()).await {
+            Err(_) => return Ok(DatagramEnd::Idle),
+            Ok(received) => match received? {
+                Some(received) => connection.send(&received).await?,
+                None => return Ok(DatagramEnd::Closed),
+            },
+        }
+    }
+}

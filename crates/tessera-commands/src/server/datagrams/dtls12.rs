@@ -1,0 +1,118 @@
+//! Clients of DTLS 1.2, whose datagrams are relayed as they are to a server that speaks it.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tessera_kit::facts::micros;
+use tessera_kit::report::{Fact, Report};
+use tessera_proxy::datagrams::{
+    Arrival, Datagram, DatagramCounts, Ending, SharedSocket, Source, SourceLimits, Sources, pump,
+};
+use tessera_tokio::{Foreign, ForeignDatagrams, Limits};
+
+use super::target::socket_to;
+use crate::datagram_facts::tell_refused;
+
+/// Relays until it is asked to end.
+pub(super) async fn relay(
+    foreign: ForeignDatagrams,
+    target: SocketAddr,
+    limits: Limits,
+    asked: impl Future<Output = ()>,
+    report: &Arc<Report>,
+) -> io::Result<()> {
+    let source_limits =
+        SourceLimits { sources: limits.connections, per_address: limits.connections_per_address };
+    let sources = Sources::new(Dtls12Socket(foreign), source_limits);
+    let serve = |source, ending| serve(source, ending, target, limits.idle, report.clone());
+    tokio::select! {
+        served = sources.run(asked, limits.drain, serve) => served,
+        never = tell_refused(&sources, report) => never,
+    }
+}
+
+/// The server's socket, as clients of DTLS 1.2 use it.
+struct Dtls12Socket(ForeignDatagrams);
+
+impl SharedSocket for Dtls12Socket {
+    async fn recv_from(&self) -> io::Result<Arrival> {
+        loop {
+            let received = self.0.recv().await?;
+            if received.kind == Foreign::Dtls12 {
+                return Ok(Arrival {
+                    from: received.from,
+                    datagram: Datagram::new(&received),
+                    // An alert in plaintext may be of either version, and begins nothing.
+                    begins: received.first() != Some(&ALERT),
+                });
+            }
+        }
+    }
+
+    async fn send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+        self.0.send_to(datagram, to).await
+    }
+}
+
+/// Relays the datagrams of one address to their end, and reports them.
+async fn serve(
+    source: Source<Dtls12Socket>,
+    mut ending: Ending,
+    target: SocketAddr,
+    idle: Duration,
+    report: Arc<Report>,
+) {
+    let started = Instant::now();
+    let counts = DatagramCounts::default();
+    let carry = async {
+        let socket = socket_to(target).await?;
+        pump(&source, &socket, idle, &counts).await
+    };
+    let result = tokio::select! {
+        result = carry => result.map(drop),
+        _ = ending.changed() => Ok(()),
+    };
+    let address = source.address();
+    let dropped = counts.dropped() + source.dropped();
+    // Its next datagram begins another.
+    drop(source);
+    report.print(&Relayed {
+        address,
+        datagrams_received: counts.a_to_b(),
+        datagrams_sent: counts.b_to_a(),
+        datagrams_dropped: dropped,
+        total_micros: micros(started.elapsed()),
+        error: result.err().map(|error| error.to_string()),
+    });
+}
+
+/// A client of DTLS 1.2 that has ended, or is idle.
+#[derive(Serialize)]
+struct Relayed {
+    address: SocketAddr,
+    datagrams_received: u64,
+    datagrams_sent: u64,
+    datagrams_dropped: u64,
+    total_micros: u64,
+    error: Option<String>,
+}
+
+impl Fact for Relayed {
+    const EVENT: &'static str = "relayed";
+}
+
+impl fmt::Display for Relayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, datagrams_received, datagrams_sent, datagrams_dropped, .. } = self;
+        write!(f, "{address}: DTLS 1.2, {datagrams_received} datagrams relayed, ")?;
+        write!(f, "{datagrams_sent} back, {datagrams_dropped} dropped")?;
+        self.error.as_ref().map_or(Ok(()), |error| write!(f, "; {error}"))
+    }
+}
+
+/// The content type of alerts.
+const ALERT: u8 = 21;

@@ -1,0 +1,91 @@
+//! Clients over UDP.
+
+mod client;
+mod dtls12;
+mod target;
+
+use std::future::pending;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+
+use tessera_kit::ProgramError;
+use tessera_kit::report::Report;
+use tessera_tokio::{Acceptor, DatagramListener, EndpointOptions, Limits};
+use tessera_vault::{RotatingRing, Rotation};
+use tokio::net::UdpSocket;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::options::ServeOptions;
+
+/// Echoes or forwards the datagrams of a socket's clients until it is asked to end, and reports each connection.
+pub(super) async fn serve(
+    socket: UdpSocket,
+    acceptor: &Acceptor,
+    options: &ServeOptions,
+    limits: Limits,
+    asked: impl Future<Output = ()>,
+    report: &Arc<Report>,
+) -> Result<(), ProgramError> {
+    let endpoint = EndpointOptions {
+        max_associations: limits.connections,
+        max_per_source: limits.connections_per_address,
+        ..EndpointOptions::default()
+    };
+    // Cookies live for seconds, so their keys need not survive the process.
+    let rotation = Rotation { open_for: endpoint.cookie_lifetime, ..Rotation::default() };
+    let cookies = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
+    let cookies = Arc::new(cookies);
+    let (listener, foreign) = match options.forward_dtls12 {
+        None => (DatagramListener::new(socket, acceptor, cookies, endpoint), None),
+        Some(target) => {
+            let (listener, foreign) =
+                DatagramListener::with_foreign(socket, acceptor, cookies, endpoint);
+            (listener, Some((foreign, target)))
+        }
+    };
+    let has_relay = foreign.is_some();
+    let (end, ending) = watch::channel(());
+    let mut relay_ending = ending.clone();
+    let until_end = async {
+        let _ = relay_ending.changed().await;
+    };
+    let relay = async {
+        match foreign {
+            Some((foreign, target)) => {
+                dtls12::relay(foreign, target, limits, until_end, report).await
+            }
+            None => pending().await,
+        }
+    };
+    let mut relay = pin!(relay);
+    let mut clients = JoinSet::new();
+    let mut asked = pin!(asked);
+    let served = loop {
+        tokio::select! {
+            () = &mut asked => break Ok(()),
+            accepted = listener.accept() => match accepted {
+                Ok(connection) => {
+                    let forward = options.forward;
+                    let (ending, report) = (ending.clone(), report.clone());
+                    clients.spawn(client::serve(connection, forward, limits.idle, ending, report));
+                }
+                Err(error) => break Err(error),
+            },
+            relayed = &mut relay => break relayed,
+            Some(_) = clients.join_next() => (),
+        }
+    };
+    drop((end, ending));
+    // Handshakes in progress are given up after a moment.
+    let _ = timeout(limits.drain, async {
+        while clients.join_next().await.is_some() {}
+        if served.is_ok() && has_relay {
+            let _: io::Result<()> = relay.await;
+        }
+    })
+    .await;
+    served.map_err(|error| ProgramError::failed("the socket", error))
+}
