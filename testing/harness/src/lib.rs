@@ -4,10 +4,12 @@ mod changed_codec;
 mod datagram_pair;
 mod face;
 mod forge;
+mod garbage;
 mod hello;
 #[cfg(target_os = "linux")]
 mod mark;
 mod messages;
+mod numbers;
 mod pair;
 mod received;
 mod scene;
@@ -21,10 +23,12 @@ pub use forge::{
     Sealer, Secrets, expand_label, expand_label_to_hash, expand_prefixed_label, message, messages,
     open_all, plain, records, rewrite,
 };
+pub use garbage::{change, garbage};
 pub use hello::{Hello, Identity, binder, vec16};
 #[cfg(target_os = "linux")]
 pub use mark::Mark;
 pub use messages::{MessageConnection, first_message, plain_item};
+pub use numbers::{Numbers, each_seed};
 pub use pair::{Moment, Pair, TestClock, at};
 pub use received::ReceivedData;
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};

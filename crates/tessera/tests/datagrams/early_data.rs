@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tessera::AssociationOptions;
 use tessera::Role;
-use tessera_harness::{DatagramPair, Link, Mode, lossless, to};
+use tessera_harness::{DatagramPair, Link, Mode, Numbers, lossless, to};
 
-use crate::world::{DELAY, Numbers, begin, scene, session};
+use crate::world::{DELAY, begin, scene, session};
 
 const RECORDS: usize = 5;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tessera::Role;
 use tessera::wire::AlertDescription;
 use tessera::{AssociationOptions, DroppedRecords, Error};
-use tessera_harness::{Link, Mode, Scene, lossless};
+use tessera_harness::{Link, Mode, Numbers, Scene, lossless};
 
-use crate::world::{DELAY, Numbers, is_connected, scene, start};
+use crate::world::{DELAY, is_connected, scene, start};
 
 /// A plaintext record of this type.
 fn plaintext(typ: u8, sequence: u8, content: &[u8]) -> Vec<u8> {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tessera::Role;
 use tessera::{AssociationOptions, Error};
-use tessera_harness::{DatagramPair, Link, Mode, lossless};
+use tessera_harness::{DatagramPair, Link, Mode, Numbers, lossless};
 
-use crate::world::{DELAY, Numbers, is_connected, scene, start};
+use crate::world::{DELAY, is_connected, scene, start};
 
 /// A trip each way, and a quarter of the timeout.
 const ACKNOWLEDGED: Duration = Duration::from_millis(300);

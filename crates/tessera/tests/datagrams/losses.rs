@@ -6,9 +6,9 @@ use tessera::AssociationOptions;
 use tessera::EarlyDataStatus;
 use tessera::Role;
 use tessera::wire::NamedGroup;
-use tessera_harness::{DatagramPair, EARLY_DATA, Link, Mode, Scene};
+use tessera_harness::{DatagramPair, EARLY_DATA, Link, Mode, Numbers, Scene};
 
-use crate::world::{DELAY, Numbers, is_connected, scene, session, start_with};
+use crate::world::{DELAY, is_connected, scene, session, start_with};
 
 /// What happens to one datagram.
 #[derive(Debug, Clone, Copy)]

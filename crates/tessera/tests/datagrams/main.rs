@@ -3,6 +3,7 @@
 mod connection_ids;
 mod early_data;
 mod forged;
+mod fuzz;
 mod handshakes;
 mod key_updates;
 mod losses;

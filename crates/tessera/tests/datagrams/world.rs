@@ -80,21 +80,3 @@ pub fn is_connected(pair: &mut DatagramPair, what: &str) {
     assert_eq!(pair.to_server.data, b"from the client", "{what}");
     assert_eq!(pair.to_client.data, b"from the server", "{what}");
 }
-
-/// A generator of numbers from a seed (splitmix64), so that a failure can be repeated.
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// Returns whether something happens that does in `percent` of all cases.
-    pub fn happens(&mut self, percent: u64) -> bool {
-        self.next() % 100 < percent
-    }
-}

@@ -304,16 +304,16 @@ impl Unread {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::header::write_unified_header;
     use super::*;
     use crate::connection_id::ConnectionId;
     use crate::schedule::{DATAGRAM, EarlySecret, KeyDerivation};
     use crate::testing::AES_128_GCM_SHA256;
 
-    const EPOCH: u64 = 3;
+    pub(in super::super) const EPOCH: u64 = 3;
 
-    fn protection() -> Protection {
+    pub(in super::super) fn protection() -> Protection {
         let suite = &AES_128_GCM_SHA256;
         let kdf = KeyDerivation { hash: suite.hash, profile: &DATAGRAM };
         let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&suite.hash.hash(b""));
@@ -321,7 +321,7 @@ mod tests {
     }
 
     /// Returns the record with this inner plaintext.
-    fn sealed(inner: &[u8]) -> Vec<u8> {
+    pub(in super::super) fn sealed(inner: &[u8]) -> Vec<u8> {
         let mut record = Vec::new();
         let number = RecordNumber { epoch: EPOCH, sequence: 0 };
         let at = write_unified_header(&mut record, number, &ConnectionId::default(), None);

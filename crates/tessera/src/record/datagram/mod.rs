@@ -14,6 +14,8 @@ mod early_records;
 mod first_records;
 mod flight;
 mod fragments;
+#[cfg(test)]
+mod fuzz;
 mod header;
 mod incoming;
 mod outgoing;
