@@ -283,12 +283,15 @@ fn fuzz_acks_are_read_as_the_specification_has_them() {
     });
 }
 
+/// Bytes of a message, by its number.
+type Part = (u16, Range<usize>);
+
 /// What is under way, byte by byte.
 #[derive(Default)]
 struct NaiveFlight {
     /// By number: which bytes are not acknowledged.
     open: BTreeMap<u16, Vec<bool>>,
-    sent: Vec<(RecordNumber, Vec<(u16, Range<usize>)>)>,
+    sent: Vec<(RecordNumber, Vec<Part>)>,
 }
 
 impl NaiveFlight {
