@@ -155,6 +155,8 @@ impl<'a> ClientHello<'a> {
             }
             // A server without the feature must not interpret these private-use types; `ForwardSecretOffer` does.
             ExtensionType::FORWARD_SECRET_EARLY_DATA | ExtensionType::FORWARD_SECRET_RECEIPTS => (),
+            // With contents this private-use type isn't ours.
+            ExtensionType::EARLY_RECORDS if !body.is_empty() => (),
             _ => {
                 if !self.small.read(HandshakeType::CLIENT_HELLO, typ, body)? {
                     self.certificates.read(typ, body)?;

@@ -10,6 +10,7 @@ use tessera_null_provider::provider;
 
 const EARLY: ExtensionType = ExtensionType::FORWARD_SECRET_EARLY_DATA;
 const RECEIPTS: ExtensionType = ExtensionType::FORWARD_SECRET_RECEIPTS;
+const RECORDS: ExtensionType = ExtensionType::EARLY_RECORDS;
 
 /// Contents that are no list of code points or handles.
 const STRANGE: [&[u8]; 4] = [b"", b"\0\0", b"an owner's own", &[0xff; 300]];
@@ -30,7 +31,7 @@ fn alert(pair: &Pair) -> Option<AlertDescription> {
 #[test]
 fn a_server_without_the_feature_ignores_its_extensions() {
     for contents in STRANGE {
-        for typ in [EARLY, RECEIPTS] {
+        for typ in [EARLY, RECEIPTS, RECORDS] {
             let pair = after(&Scene::new(provider(), Mode::Full), typ, contents);
             assert_eq!(alert(&pair), None, "{typ:?} {contents:?}");
             assert!(pair.server.facts().group.is_some(), "ServerHello is sent");
@@ -44,7 +45,8 @@ fn a_server_with_the_feature_refuses_what_it_can_not_read() {
     let mut scene = Scene::new(provider(), Mode::FsDhe);
     for contents in STRANGE {
         assert_eq!(alert(&after(&scene, EARLY, contents)), decode_error, "{contents:?}");
-        // Receipts are another feature.
+        // Receipts are another feature, and records of early data are counted over datagrams alone.
+        assert_eq!(alert(&after(&scene, RECORDS, contents)), None, "{contents:?}");
         assert_eq!(alert(&after(&scene, RECEIPTS, contents)), None, "{contents:?}");
     }
     let guard = scene.server.policy.early_data.forward_secret.as_mut();
