@@ -18,6 +18,7 @@ use super::inbox::ReceivedDatagram;
 use super::peer::Peer;
 use super::sending::SendStep;
 use super::socket::Socket;
+use super::waiting::wait_for;
 use crate::error::wrap;
 
 /// A client's connection over datagrams.
@@ -104,21 +105,14 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
     /// Waits until a look at the peer has a result, or the connection has failed.
     async fn until<T>(&self, mut look: impl FnMut(&mut Peer<S>) -> Option<T>) -> io::Result<T> {
         self.release();
-        loop {
-            let mut changed = pin!(self.changed.notified());
-            changed.as_mut().enable();
-            let seen = match self.hub.lock().peers.get_mut(&self.id) {
-                None => Some(Err(wrap(Error::Closed))),
-                Some(peer) => match (look(peer), &peer.failed) {
-                    (Some(result), _) => Some(Ok(result)),
-                    (None, failed) => failed.as_ref().map(|failure| Err(failure.to_io())),
-                },
-            };
-            match seen {
-                Some(result) => return result,
-                None => changed.await,
-            }
-        }
+        wait_for(&self.changed, || match self.hub.lock().peers.get_mut(&self.id) {
+            None => Some(Err(wrap(Error::Closed))),
+            Some(peer) => match (look(peer), &peer.failed) {
+                (Some(result), _) => Some(Ok(result)),
+                (None, failed) => failed.as_ref().map(|failure| Err(failure.to_io())),
+            },
+        })
+        .await
     }
 
     /// Lets a client's first flight go.

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 
 use tessera::handshake::ServerHandshake;
@@ -11,6 +10,7 @@ use super::associations::DatagramHandshake;
 use super::hub::{Hub, State};
 use super::inbox::{ForeignDatagram, Inbox};
 use super::receiving::is_of_network;
+use super::waiting::wait_for;
 
 /// The datagrams at a [`DatagramListener`](crate::DatagramListener)'s socket that aren't DTLS 1.3 (RFC 7983, RFC 9443),
 /// such as those of DTLS 1.2. Their senders proved nothing: an answer may go to a victim.
@@ -33,15 +33,7 @@ impl ForeignDatagrams {
     /// # Errors
     /// The socket doesn't work any more.
     pub async fn recv(&self) -> io::Result<ForeignDatagram> {
-        loop {
-            let mut arrived = pin!(self.hub.foreign_arrived.notified());
-            // From here on none is missed.
-            arrived.as_mut().enable();
-            if let Some(datagram) = self.take()? {
-                return Ok(datagram);
-            }
-            arrived.await;
-        }
+        wait_for(&self.hub.foreign_arrived, || self.take().transpose()).await
     }
 
     fn take(&self) -> io::Result<Option<ForeignDatagram>> {

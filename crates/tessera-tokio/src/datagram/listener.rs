@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 
 use tessera::handshake::ServerHandshake;
@@ -17,6 +16,7 @@ use super::driver::Driver;
 use super::foreign::ForeignDatagrams;
 use super::hub::Hub;
 use super::socket::Socket;
+use super::waiting::wait_for;
 use crate::acceptor::Acceptor;
 
 /// Accepts DTLS 1.3 clients at a UDP socket.
@@ -133,15 +133,7 @@ impl DatagramListener {
     /// # Errors
     /// The socket doesn't work any more.
     pub async fn accept(&self) -> io::Result<ServerDatagramConnection> {
-        loop {
-            let mut arrived = pin!(self.hub.arrived.notified());
-            // From here on none is missed.
-            arrived.as_mut().enable();
-            if let Some(connection) = self.take_arrival()? {
-                return Ok(connection);
-            }
-            arrived.await;
-        }
+        wait_for(&self.hub.arrived, || self.take_arrival().transpose()).await
     }
 
     fn take_arrival(&self) -> io::Result<Option<ServerDatagramConnection>> {

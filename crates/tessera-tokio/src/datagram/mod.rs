@@ -17,6 +17,7 @@ mod peer;
 mod receiving;
 mod sending;
 mod socket;
+mod waiting;
 
 pub use associations::DatagramHandshake;
 pub use connection::{ClientDatagramConnection, DatagramConnection, ServerDatagramConnection};
