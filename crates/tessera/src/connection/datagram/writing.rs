@@ -17,7 +17,7 @@ impl<H: Handshake> Association<H> {
         self.check_writable().is_ok() && self.datagrams.has_application_keys()
     }
 
-    /// Changes [`first_timeout`](AssociationOptions::first_timeout), also for what was sent: the round-trip time may become
+    /// Changes [`first_timeout`](super::AssociationOptions::first_timeout), also for what was sent: the round-trip time may become
     /// known from elsewhere, such as ICE (RFC 9147 §5.8.2).
     pub fn set_first_timeout(&mut self, timeout: Duration) {
         self.datagrams.set_first_timeout(timeout);
