@@ -155,6 +155,11 @@ impl Offer {
             write_protocols(out, config.protocols.iter().map(Vec::as_slice).chain(grease));
         }
         write_small_extension(self.small.record_size_limit, out);
+        // In the first fragment over datagrams, which shares may be too long for: a server then opens the cookie before it
+        // keeps anything.
+        if let Some(cookie) = &self.cookie {
+            write_extension(out, ExtensionType::COOKIE, |out| out.vec16(|out| out.bytes(cookie)));
+        }
         let shares = self.ephemerals.iter().map(|(group, ephemeral)| KeyShareEntry {
             group: *group,
             key_exchange: ephemeral.share(),
@@ -180,9 +185,6 @@ impl Offer {
         }
         for OpaqueExtension { typ, contents } in &self.extensions {
             write_extension(out, *typ, |out| out.bytes(contents));
-        }
-        if let Some(cookie) = &self.cookie {
-            write_extension(out, ExtensionType::COOKIE, |out| out.vec16(|out| out.bytes(cookie)));
         }
         if self.early_data.is_some() {
             write_empty(out, ExtensionType::EARLY_DATA);

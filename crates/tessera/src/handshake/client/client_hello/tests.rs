@@ -29,6 +29,17 @@ fn types(hello: &ClientHello<'_>) -> Vec<ExtensionType> {
 }
 
 #[test]
+fn a_cookie_comes_before_the_shares() {
+    let mut offer = offer(&trace("resumed_0rtt"));
+    offer.cookie = Some(b"crumbs".to_vec());
+    let written = written(&offer, &offer.form());
+    let types = types(&read(&written));
+    let at = |typ| types.iter().position(|it| *it == typ);
+    assert!(at(ExtensionType::COOKIE).is_some());
+    assert!(at(ExtensionType::COOKIE) < at(ExtensionType::KEY_SHARE));
+}
+
+#[test]
 fn an_offer_is_written_as_an_inner_and_an_outer_client_hello() {
     let offer = offer(&trace("resumed_0rtt"));
     assert!(offer.early_data.is_some() && offer.psks.len() == 1);
