@@ -9,14 +9,15 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = msrv formal bogo tlsfuzzer newer-peers soak fuzz tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap mutants
+EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers soak fuzz tunnel memory bench throughput connect-rate \
+	idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
 	--tessera "$(TARGET)/debug/tessera"
 RUN_newer-peers = scripts/newer-peers
+RUN_dtls-peers = scripts/dtls-peers
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
 	--lib --test datagrams --test endpoint -- fuzz_
@@ -99,6 +100,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## bogo               BoringSSL's tests; RUNNER is the folder ssl/test/runner of a checkout, with Go
 ## tlsfuzzer          tlsfuzzer's TLS 1.3 scripts; TLSFUZZER is a checkout, PYTHON one with its packages
 ## newer-peers        other stacks in later versions: OpenSSL 3.5, NSS 3.110, GnuTLS 3.8 of Debian 13; fetches them
+## dtls-peers         DTLS 1.3 with wolfSSL, BoringSSL, purecrypto and krabitls; fetches and builds them; needs cmake, libclang
 ## soak               increments that must count once, a hundred times as often as in the tests
 ## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep: a hundred times the tests' seeds
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred

@@ -16,10 +16,10 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// `loses` decides about each datagram: whether it is the client's, its number among that side's, and its length.
+    /// `loses` decides about each datagram: whether it is the client's, its number among that side's, and its bytes.
     pub async fn new(
         server: SocketAddr,
-        mut loses: impl FnMut(bool, usize, usize) -> bool + Send + 'static,
+        mut loses: impl FnMut(bool, usize, &[u8]) -> bool + Send + 'static,
     ) -> Self {
         let inside = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let address = inside.local_addr().unwrap();
@@ -37,14 +37,14 @@ impl Relay {
                         counts[0] += 1;
                         // The server's side may have changed meanwhile.
                         let to_server = current.lock().unwrap().clone();
-                        if !loses(true, counts[0], len) {
+                        if !loses(true, counts[0], &up[..len]) {
                             to_server.send(&up[..len]).await.unwrap();
                         }
                     }
                     received = to_server.recv(&mut down) => {
                         let len = received.unwrap();
                         counts[1] += 1;
-                        if let Some(client) = client && !loses(false, counts[1], len) {
+                        if let Some(client) = client && !loses(false, counts[1], &down[..len]) {
                             inside.send_to(&down[..len], client).await.unwrap();
                         }
                     }

@@ -1,0 +1,84 @@
+//! What is tried with each peer.
+
+use crate::peers::Peer;
+
+/// A case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// A handshake with certificates, data both ways, both ends closed.
+    Full,
+    /// A server of theirs asks for a cookie.
+    Cookie,
+    /// A group that only a HelloRetryRequest brings about.
+    Retry,
+    Hybrid,
+    SmallDatagrams,
+    Lost {
+        is_clients: bool,
+        number: usize,
+    },
+    Resumption,
+    EarlyData,
+    KeyUpdates,
+    ConnectionIds,
+    Move,
+}
+
+/// The longest datagrams, where they are small.
+pub const SMALL: usize = 400;
+
+impl Case {
+    /// Returns the cases of a peer in a role.
+    pub fn of(peer: &Peer, is_server: bool) -> Vec<Self> {
+        let lost = |is_clients| (1..=4).map(move |number| Self::Lost { is_clients, number });
+        let all = [Self::Full, Self::Cookie, Self::Retry, Self::Hybrid, Self::SmallDatagrams]
+            .into_iter()
+            .chain(lost(true))
+            .chain(lost(false))
+            .chain([
+                Self::Resumption,
+                Self::EarlyData,
+                Self::KeyUpdates,
+                Self::ConnectionIds,
+                Self::Move,
+            ]);
+        all.filter(|case| case.is_for(peer, is_server)).collect()
+    }
+
+    fn is_for(self, peer: &Peer, is_server: bool) -> bool {
+        match self {
+            // A server of ours always asks.
+            Self::Cookie => is_server && peer.has_cookies,
+            Self::Hybrid => peer.hybrid,
+            // krabitls has one group.
+            Self::Retry => peer.name != "krabitls",
+            Self::Resumption => peer.resumes,
+            Self::EarlyData => peer.has_early_data,
+            Self::KeyUpdates => peer.updates_keys,
+            Self::ConnectionIds => peer.has_connection_ids,
+            Self::Move => peer.has_connection_ids && (!is_server || peer.follows),
+            Self::Full | Self::SmallDatagrams | Self::Lost { .. } => true,
+        }
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            Self::Full => "handshake, data, close".into(),
+            Self::Cookie => "HelloRetryRequest with a cookie".into(),
+            Self::Retry => "HelloRetryRequest for a group".into(),
+            Self::Hybrid => "X25519MLKEM768".into(),
+            Self::SmallDatagrams => format!("datagrams of {SMALL} bytes"),
+            Self::Lost { is_clients: true, number } => {
+                format!("the client's datagram {number} lost")
+            }
+            Self::Lost { is_clients: false, number } => {
+                format!("the server's datagram {number} lost")
+            }
+            Self::Resumption => "resumption".into(),
+            Self::EarlyData => "0-RTT".into(),
+            Self::KeyUpdates => "key updates by both".into(),
+            Self::ConnectionIds => "connection IDs both ways".into(),
+            Self::Move => "a client that moves".into(),
+        }
+    }
+}
