@@ -48,6 +48,7 @@ fn a_cookie_is_good_for_its_address_and_for_half_a_minute() {
     let now = world.now();
     let mut datagram = Vec::new();
     assert!(world.clients[client].association.transmit(now, &mut datagram));
+    let share = key_share(&datagram).expect("an X25519 share").to_vec();
     assert_eq!(world.deliver(address(1000), datagram), Route::Handled);
     let mut request = Vec::new();
     assert_eq!(world.endpoint.transmit(now, &mut request), Some(path(address(1000))));
@@ -57,6 +58,8 @@ fn a_cookie_is_good_for_its_address_and_for_half_a_minute() {
         hellos.push(std::mem::take(&mut second));
     }
     let [second] = &hellos[..] else { panic!("one datagram: {}", hellos.len()) };
+    // dimpl #163: a request for a cookie alone changes no share (RFC 8446 §4.1.2).
+    assert_eq!(key_share(second), Some(&share[..]));
     assert_eq!(world.deliver(address(1001), second.clone()), Route::Dropped);
     world.elapsed += Duration::from_secs(31);
     assert_eq!(world.deliver(address(1000), second.clone()), Route::Dropped);
@@ -64,6 +67,13 @@ fn a_cookie_is_good_for_its_address_and_for_half_a_minute() {
     world.elapsed -= Duration::from_secs(2);
     assert!(matches!(world.deliver(address(1000), second.clone()), Route::Association(_)));
     assert_eq!(world.endpoint.len(), 1);
+}
+
+/// Returns the one X25519 share of a ClientHello in one record.
+fn key_share(datagram: &[u8]) -> Option<&[u8]> {
+    let extension = [0, 51, 0, 38, 0, 36, 0, 29, 0, 32];
+    let at = datagram.windows(extension.len()).position(|it| it == extension)? + extension.len();
+    datagram.get(at..at + 32)
 }
 
 #[test]

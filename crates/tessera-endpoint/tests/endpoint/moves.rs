@@ -61,6 +61,40 @@ fn associations_with_connection_ids_share_an_address_and_swap_theirs() {
     assert_eq!(world.endpoint.len(), 2);
 }
 
+/// mbedtls #5872: connection IDs were lost in a resumption.
+#[test]
+fn a_client_that_resumed_keeps_its_association_at_a_new_address() {
+    for mode in [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+        let mut world = World::new(mode, EndpointOptions::default());
+        let session = world.session();
+        let client = world.connect(1000, session);
+        world.pass(TRIP * 20);
+        world.is_connected(client);
+        world.clients[client].address = address(1001);
+        world.is_connected(client);
+        assert_eq!(world.endpoint.counts().moved, 1, "{mode:?}");
+    }
+}
+
+/// wolfssl #8841: a move of one association changed another, whose handshake was under way.
+#[test]
+fn a_client_that_moves_changes_no_other_s_handshake() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let first = world.connect(1000, None);
+    world.pass(TRIP * 20);
+    let second = world.connect(1001, None);
+    // It has sent its second hello, and the server its flight.
+    world.pass(TRIP * 3);
+    assert_eq!(world.endpoint.len(), 2);
+    assert!(!world.clients[second].is_complete);
+    world.clients[first].address = address(1002);
+    world.is_connected(first);
+    world.pass(TRIP * 20);
+    world.is_connected(second);
+    world.is_connected(first);
+    assert_eq!(world.endpoint.counts().moved, 1);
+}
+
 /// RFC 9147 §5.11: a forged hello from the address of a live association destroys nothing; a client that has begun again
 /// gets through.
 #[test]

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use tessera::Role;
-use tessera::wire::NamedGroup;
-use tessera::{AssociationOptions, EarlyDataStatus};
-use tessera_harness::{EARLY_DATA, Mode, Pair, at, lossless, to};
+use tessera::resume::ExternalPsk;
+use tessera::wire::{CipherSuite, NamedGroup};
+use tessera::{AssociationOptions, Destination, EarlyDataStatus};
+use tessera_harness::{EARLY_DATA, Mode, Pair, Scene, at, lossless, to};
 
-use crate::world::{DELAY, is_connected, scene, session, start, start_with};
+use crate::world::{DELAY, begin, is_connected, scene, session, start, start_with};
 
 #[test]
 fn every_way_to_connect_works() {
@@ -86,6 +87,29 @@ fn a_session_resumes_over_its_own_carrier_alone() {
     let mut over_datagrams = start_with(&scene, of_stream, options, lossless(DELAY));
     over_datagrams.run();
     assert!(over_datagrams.to_client.complete && over_datagrams.client.facts().psk.is_none());
+}
+
+/// dimpl #182: a client without use for tickets failed when they came.
+#[test]
+fn tickets_for_which_a_client_has_no_use_are_acknowledged() {
+    let mut scene = scene(Mode::Full);
+    let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
+    let psk = ExternalPsk::new(b"device".to_vec(), vec![7; 32].into(), suite);
+    scene.server.external_psks = vec![psk.clone()];
+    // It offers a PSK, and so its modes, to which the server answers with tickets.
+    scene.client.policy.resumption = false;
+    let options = [AssociationOptions::default(), AssociationOptions::default()];
+    let sent_by_server = |scene: &Scene| {
+        let destination = Destination { external_psks: vec![psk.clone()], ..to(None) };
+        let mut pair = begin(scene, destination, options.clone(), lossless(DELAY));
+        pair.run();
+        assert!(pair.server.is_acknowledged() && pair.to_client.sessions.is_empty());
+        is_connected(&mut pair, "without use for tickets");
+        pair.sent[Role::Server as usize].concat().len()
+    };
+    let with_tickets = sent_by_server(&scene);
+    scene.server.tickets = None;
+    assert!(sent_by_server(&scene) + 100 < with_tickets, "it sent tickets");
 }
 
 #[test]
