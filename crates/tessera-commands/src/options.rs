@@ -27,6 +27,8 @@ pub struct Common {
     pub protocols: Vec<String>,
     /// The largest record to receive, in bytes (RFC 8449).
     pub record_size_limit: Option<u16>,
+    /// The longest datagram to send, in bytes, without the headers of UDP and IP; `None` for 1,200.
+    pub max_datagram: Option<u16>,
     /// The early data to allow.
     pub early_data: EarlyData,
     /// The directory where peers' certificates are cached, so that they need not be sent again; `None` for no cache.

@@ -20,7 +20,8 @@ pub struct EndpointOptions {
     pub cookie_lifetime: Duration,
     /// How long to wait for the answer to a flight before it is sent again. Default: 1 s.
     pub first_timeout: Duration,
-    /// The longest datagram to send, in bytes, without the headers of UDP and IP. Default: 1200.
+    /// The longest datagram to send, in bytes, without the headers of UDP and IP, but for requests for a cookie: they are
+    /// some 230 bytes, and sent whole, since there is no state that could send a lost part again. Default: 1200.
     pub max_datagram: usize,
 }
 

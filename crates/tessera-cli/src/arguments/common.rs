@@ -66,6 +66,12 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(64..=16385))]
     record_size_limit: Option<u16>,
 
+    /// With --udp: the longest datagram to send, in bytes, without the headers of UDP and IP: what the path is known to
+    /// carry. By default 1200. If answers fail to come, the handshake tries shorter ones. A server's request for a cookie,
+    /// some 230 bytes, is sent whole.
+    #[arg(long, value_name = "BYTES", requires = "udp", value_parser = clap::value_parser!(u16).range(96..=16384))]
+    max_datagram: Option<u16>,
+
     /// Forward-secret early data, accepted at most once.
     #[arg(long, help_heading = EARLY_DATA)]
     forward_secret_early_data: bool,
@@ -123,6 +129,7 @@ impl From<CommonArguments> for Common {
             suites: arguments.suites,
             protocols: arguments.alpn,
             record_size_limit: arguments.record_size_limit,
+            max_datagram: arguments.max_datagram,
             early_data: EarlyData {
                 forward_secret: arguments.forward_secret_early_data,
                 replayable_without_forward_secrecy: arguments

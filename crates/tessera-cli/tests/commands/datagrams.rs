@@ -1,6 +1,9 @@
 //! `serve --udp` and `connect --udp`.
 
 use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use serde_json::Value;
 use tessera_test_peers::Directory;
@@ -26,6 +29,47 @@ fn serve_echoes_the_datagrams_that_connect_sends() {
     let long = "0123456789abcdef".repeat(1000);
     let output = server.connect(&["--udp", "--fingerprint", &server.fingerprint], &long);
     assert!(output.stdout == long.as_bytes(), "{} bytes came back", output.stdout.len());
+}
+
+#[test]
+fn both_send_no_datagram_longer_than_max_datagram() {
+    let server = Server::start(&["--udp", "--max-datagram", "300"]);
+    let (path, longest) = measure_datagrams(&server.address);
+    let trust = ["--udp", "--fingerprint", &server.fingerprint, "--max-datagram", "150"];
+    let long = "0123456789abcdef".repeat(100);
+    let output = connect(&[&[path.as_str()][..], &trust].concat(), &long);
+    assert!(output.stdout == long.as_bytes(), "{}", stderr(&output));
+    let longest = longest.map(|longest| longest.load(Ordering::Relaxed));
+    assert_eq!(longest, [150, 300], "the client's and the server's longest datagrams");
+}
+
+/// Forwards a client's datagrams to the server and back, and measures the longest of the client and of the server.
+fn measure_datagrams(server: &str) -> (String, [Arc<AtomicUsize>; 2]) {
+    let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (here, there) = (bind(), bind());
+    there.connect(server).unwrap();
+    let address = here.local_addr().unwrap().to_string();
+    let longest: [Arc<AtomicUsize>; 2] = Default::default();
+    let [of_client, of_server] = longest.clone();
+    thread::spawn(move || {
+        let mut datagram = [0; 2000];
+        let mut answers = Some(of_server);
+        while let Ok((len, client)) = here.recv_from(&mut datagram) {
+            of_client.fetch_max(len, Ordering::Relaxed);
+            there.send(&datagram[..len]).unwrap();
+            if let Some(of_server) = answers.take() {
+                let (here, there) = (here.try_clone().unwrap(), there.try_clone().unwrap());
+                thread::spawn(move || {
+                    let mut datagram = [0; 2000];
+                    while let Ok(len) = there.recv(&mut datagram) {
+                        of_server.fetch_max(len, Ordering::Relaxed);
+                        here.send_to(&datagram[..len], client).unwrap();
+                    }
+                });
+            }
+        }
+    });
+    (address, longest)
 }
 
 #[test]

@@ -17,6 +17,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
 use super::attempt::Attempt;
+use super::datagram_connector;
 use super::flight::Flight;
 use crate::client::config::ConfiguredClient;
 use crate::client::look_up;
@@ -59,7 +60,7 @@ pub(super) async fn run(
     let carrier = Arc::new(Carrier {
         host: options.host.clone(),
         port: options.port,
-        connector: DatagramConnector::new(connector),
+        connector: datagram_connector(options, connector),
         configured,
         report: report.clone(),
     });

@@ -10,11 +10,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tessera::EarlyDataStatus;
+use tessera::{AssociationOptions, EarlyDataStatus};
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, signals};
-use tessera_tokio::{ClientDatagramConnection, DatagramConnector};
+use tessera_tokio::{ClientDatagramConnection, Connector, DatagramConnector};
 use tokio::time::timeout;
 
 use self::attempt::Attempt;
@@ -37,7 +37,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stderr())?;
     let early_data = early_data(options)?;
-    let connector = DatagramConnector::new(connector(options, &configured)?);
+    let connector = datagram_connector(options, connector(options, &configured)?);
     let asked = signals::asked_to_end()?;
     let started = Instant::now();
     let addresses = match look_up(&options.host, options.port).await {
@@ -50,6 +50,14 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         () = asked => Ok(()),
     };
     session.end(result, started).await
+}
+
+fn datagram_connector(options: &ConnectOptions, connector: Connector) -> DatagramConnector {
+    let mut association = AssociationOptions::default();
+    if let Some(len) = options.common.max_datagram {
+        association.max_datagram = len.into();
+    }
+    DatagramConnector::new(connector).with_options(association)
 }
 
 /// A connection, and what it is to do.

@@ -29,11 +29,14 @@ pub(super) async fn serve(
     asked: impl Future<Output = ()>,
     report: &Arc<Report>,
 ) -> Result<(), ProgramError> {
-    let endpoint = EndpointOptions {
+    let mut endpoint = EndpointOptions {
         max_associations: limits.connections,
         max_per_source: limits.connections_per_address,
         ..EndpointOptions::default()
     };
+    if let Some(len) = options.common.max_datagram {
+        endpoint.max_datagram = len.into();
+    }
     // Cookies live for seconds, so their keys need not survive the process.
     let rotation = Rotation { open_for: endpoint.cookie_lifetime, ..Rotation::default() };
     let cookies = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
