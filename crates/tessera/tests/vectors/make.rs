@@ -1,6 +1,5 @@
-//! New vectors, from connections.
+//! New vectors of a flight, from connections.
 
-use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, KeyForm, Provider, SharedSecret};
@@ -9,29 +8,12 @@ use tessera::resume::{ClientSession, FlightHandle, TakeAnswer, TakePurpose, Take
 use tessera::wire::{ContentType, HandshakeType, NamedGroup};
 use tessera_harness::{EARLY_DATA, Hello, Scene, at, messages, open_all, records};
 
-use crate::answers::{self, EncryptedExtensions};
+use crate::answers::EncryptedExtensions;
 use crate::flight::put;
-use crate::{CASES, Case, Values, datagrams, derive};
-
-/// The whole file.
-pub(crate) fn text() -> String {
-    let mut text = String::from(
-        "# Test vectors of forward-secret 0-RTT (0rtt-fs.md, section 14). Made and checked by\n\
-         # crates/tessera/tests/vectors, and checked by conformance/vectors/check, which shares no code.\n",
-    );
-    let flights = CASES.iter().map(|case| (case.section, flight(case)));
-    for (section, values) in flights.chain(answers::make()).chain(datagrams::make()) {
-        writeln!(text, "\n[{section}]").expect("a string");
-        for (name, value) in values {
-            let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
-            writeln!(text, "{name} = {hex}").expect("a string");
-        }
-    }
-    text
-}
+use crate::{Case, Values, derive};
 
 /// A ticket, the flight under it, and the server's answer.
-fn flight(case: &Case) -> Values {
+pub(crate) fn flight(case: &Case) -> Values {
     let scene = case.scene();
     let (message, session) = issued(&scene);
     let mut values = ticket(case, &scene, message, &session);
