@@ -126,7 +126,7 @@ async fn run(arguments: &Arguments) -> Result<bool, Error> {
             End::Client { way, directory, server, count } => {
                 let provider = tessera_aws_lc::provider();
                 let client = Client::new(*way, *server, provider, directory, None)?;
-                ends::client::run(client, *count).await?;
+                ends::connections::run(client, *count).await?;
             }
         }
         return Ok(true);

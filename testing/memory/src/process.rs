@@ -15,7 +15,7 @@ use tessera_lab::process_memory::{ProcessMemory, Snapshot};
 
 use crate::Error;
 use crate::pki::SERVER_NAME;
-use crate::way::Way;
+use crate::way::{Carrier, Way};
 
 /// A process, killed when this value is dropped.
 pub struct Process {
@@ -118,6 +118,9 @@ pub fn serve(program: &Path, way: Way, directory: &Path) -> Command {
     }
     if way == Way::FsHttp {
         command.arg("--http");
+    }
+    if way.carrier() == Carrier::Datagrams {
+        command.arg("--udp");
     }
     command
 }

@@ -112,15 +112,16 @@ impl RecordedSecrets {
     }
 
     fn expanded(&mut self, prk: &[u8], info: &[u8], output: &[u8]) {
-        // HkdfLabel: the length of the output, "tls13 " and the label, the context.
+        // HkdfLabel: the length of the output, the prefix and the label, the context.
         let label = info.get(2).and_then(|len| info.get(3..3 + usize::from(*len)));
         let label = String::from_utf8_lossy(label.unwrap_or_default());
-        let label = label.strip_prefix("tls13 ").unwrap_or("unnamed");
+        let label =
+            label.strip_prefix("tls13 ").or(label.strip_prefix("dtls13")).unwrap_or("unnamed");
         let parent = self.secrets.get(prk).map_or("unknown", String::as_str);
         let name = match label {
             "resumption" => PSK.to_owned(),
             "0rttfs" => "psk'".to_owned(),
-            "key" | "iv" | "finished" | "derived" | "traffic upd" | "exporter" => {
+            "key" | "iv" | "sn" | "finished" | "derived" | "traffic upd" | "exporter" => {
                 format!("{label} of {parent}")
             }
             label => label.to_owned(),

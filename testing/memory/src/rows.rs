@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::attack::{AttackResult, attack};
-use crate::ends::client::{Client, PARALLEL, served};
+use crate::ends::client::Client;
+use crate::ends::connections::{PARALLEL, served};
 use crate::ends::server::Server;
 use crate::marks::Marks;
 use crate::pki::Pki;
@@ -95,23 +96,24 @@ impl Rows<'_> {
     pub async fn slips(&self) -> Result<bool, Error> {
         let mut all = true;
         for slip in Slip::value_variants() {
-            all &= self.slip(*slip).await?;
+            for way in slip.ways() {
+                all &= self.slip(*slip, *way).await?;
+            }
         }
         Ok(all)
     }
 
-    async fn slip(&self, slip: Slip) -> Result<bool, Error> {
-        const WAY: Way = Way::Fs;
+    async fn slip(&self, slip: Slip, way: Way) -> Result<bool, Error> {
         const COUNT: usize = 12;
         let directory = self.pki.directory();
         let name = slip.to_possible_value().map_or_else(String::new, |it| it.get_name().to_owned());
-        let mut command = process::own("server", WAY, directory)?;
+        let mut command = process::own("server", way, directory)?;
         command.arg(&name);
         let (process, address) = Process::server(command)?;
         let recorder = recorder();
         let marks = std::sync::Arc::<Marks>::default();
         let provider = recorder.provider();
-        let client = Client::new(WAY, address, provider, directory, Some(marks.clone()))?;
+        let client = Client::new(way, address, provider, directory, Some(marks.clone()))?;
         let captures = client.connect(COUNT).await?;
         tokio::time::sleep(PAUSE).await;
         let result = attack(&process.read()?, recorder, &marks, &captures);
@@ -127,9 +129,12 @@ impl Rows<'_> {
         let found = slip.expected().iter().all(is_found);
         let outcome = if found { "found, as it must be" } else { "NOT FOUND" };
         if self.told.json {
-            println!("{}", serde_json::json!({ "slip": name, "found": found }));
+            println!(
+                "{}",
+                serde_json::json!({ "slip": name, "way": way.to_string(), "found": found })
+            );
         } else {
-            println!("slip {name}: {outcome}");
+            println!("slip {name}, {way}: {outcome}");
         }
         Ok(found)
     }

@@ -15,6 +15,8 @@ use tessera::resume::{
 };
 use tessera_vault::{MemoryVault, TicketKeyRing};
 
+use crate::way::Way;
+
 /// A flaw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Slip {
@@ -24,6 +26,8 @@ pub enum Slip {
     TrafficSecretOnStack,
     /// Each record key stays.
     RecordKeys,
+    /// Each key of record numbers stays.
+    RecordNumberKeys,
     /// The ring keeps the PSKs of tickets that it opened.
     Psks,
     /// The vault keeps FS secrets that were taken.
@@ -46,6 +50,9 @@ impl Slip {
             ],
             Self::TrafficSecretOnStack => &[("c ap traffic", "stack")],
             Self::RecordKeys => &[("key of c e traffic", "heap"), ("key of s ap traffic", "heap")],
+            Self::RecordNumberKeys => {
+                &[("sn of c e traffic", "heap"), ("sn of s ap traffic", "heap")]
+            }
             Self::Psks => &[("resumption PSK", "heap")],
             Self::FsSecrets => &[("FS secret", "heap")],
             Self::Seeds => &[("private key of X25519", "heap")],
@@ -53,6 +60,15 @@ impl Slip {
                 &[("private key of ML-KEM", "heap"), ("private key of X25519", "heap")]
             }
             Self::Plaintext => &[("early plaintext", "heap"), ("application plaintext", "heap")],
+        }
+    }
+
+    /// Returns the ways in which it is planted. Secrets are the same over any carrier; records and their data aren't.
+    pub fn ways(self) -> &'static [Way] {
+        match self {
+            Self::RecordKeys | Self::Plaintext => &[Way::Fs, Way::DtlsFs],
+            Self::RecordNumberKeys => &[Way::DtlsFs],
+            _ => &[Way::Fs],
         }
     }
 
@@ -211,29 +227,37 @@ impl Vault for KeepingVault {
 /// Returns the cryptography.
 pub fn provider(slip: Option<Slip>) -> Provider {
     let provider = tessera_aws_lc::provider();
-    if slip != Some(Slip::RecordKeys) {
+    let Some(slip @ (Slip::RecordKeys | Slip::RecordNumberKeys)) = slip else {
         return provider;
-    }
+    };
     let suites = provider.suites.iter().map(|suite| {
-        let aead = Box::leak(Box::new(KeepingAead(suite.aead)));
+        let aead = Box::leak(Box::new(KeepingAead { aead: suite.aead, slip }));
         &*Box::leak(Box::new(Suite::new(suite.id, suite.hash, aead)))
     });
     Provider { suites: Vec::leak(suites.collect()), ..provider }
 }
 
-struct KeepingAead(&'static dyn AeadAlgorithm);
+struct KeepingAead {
+    aead: &'static dyn AeadAlgorithm,
+    slip: Slip,
+}
 
 impl AeadAlgorithm for KeepingAead {
     fn key_len(&self) -> usize {
-        self.0.key_len()
+        self.aead.key_len()
     }
 
     fn key(&self, key: &[u8]) -> Box<dyn Aead> {
-        keep(key);
-        self.0.key(key)
+        if self.slip == Slip::RecordKeys {
+            keep(key);
+        }
+        self.aead.key(key)
     }
 
     fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey> {
-        self.0.header_key(key)
+        if self.slip == Slip::RecordNumberKeys {
+            keep(key);
+        }
+        self.aead.header_key(key)
     }
 }

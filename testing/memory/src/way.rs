@@ -36,17 +36,53 @@ pub enum Way {
     /// Forward-secret early data that is a request of HTTP.
     #[value(name = "0rtt-fs-http")]
     FsHttp,
+    /// Over datagrams: certificates of the server.
+    DtlsFull,
+    /// Over datagrams: a ticket and a key exchange.
+    DtlsPskDhe,
+    /// Over datagrams: forward-secret early data, a hybrid one-time key, another key exchange.
+    #[value(name = "dtls-0rtt-fs")]
+    DtlsFs,
+    /// Over datagrams: both ends change their keys.
+    DtlsKeyUpdate,
+    /// Over datagrams: both ends sleep, and wake for the last data.
+    DtlsSleep,
+}
+
+/// What carries a connection, and what drives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// TCP, and tokio.
+    Stream,
+    /// UDP, and tokio.
+    Datagrams,
+    /// UDP, and the engine alone: tokio has no sleep.
+    SleepingDatagrams,
 }
 
 impl Way {
+    /// Returns what carries its connections.
+    pub fn carrier(self) -> Carrier {
+        match self {
+            Self::DtlsFull | Self::DtlsPskDhe | Self::DtlsFs | Self::DtlsKeyUpdate => {
+                Carrier::Datagrams
+            }
+            Self::DtlsSleep => Carrier::SleepingDatagrams,
+            _ => Carrier::Stream,
+        }
+    }
+
     /// Whether the client sends forward-secret early data.
     pub fn has_early_data(self) -> bool {
-        !matches!(self, Self::Full | Self::Mutual | Self::PskDhe)
+        self.is_resumption() && !matches!(self, Self::PskDhe | Self::DtlsPskDhe)
     }
 
     /// Whether the client resumes with a ticket.
     pub fn is_resumption(self) -> bool {
-        !matches!(self, Self::Full | Self::Mutual)
+        !matches!(
+            self,
+            Self::Full | Self::Mutual | Self::DtlsFull | Self::DtlsKeyUpdate | Self::DtlsSleep
+        )
     }
 
     /// Returns how a handshake continues after early data.
@@ -60,6 +96,7 @@ impl Way {
     /// Whether `tessera serve` supports it; a program of this test does the others.
     pub fn is_served(self) -> bool {
         self.continuation() == Continuation::PskDheKe
+            && self.carrier() != Carrier::SleepingDatagrams
     }
 
     /// Returns the mode of `tessera connect --count`, if it has one; a program of this test does the others.

@@ -1,25 +1,19 @@
-//! A client that makes connections.
+//! The client of a test.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use tessera::crypto::Provider;
 use tessera::resume::PskKind;
-use tessera::{Destination, EarlyDataStatus};
-use tessera_lab::Capture;
-use tessera_tokio::{Connector, EarlyData, MemorySessionStore, TrackedStream};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::task::{JoinSet, spawn_blocking};
+use tessera::{Destination, EarlyDataStatus, Facts};
+use tessera_tokio::Connector;
 use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::configuration;
 use crate::marks::{Marks, mark};
 use crate::pki::SERVER_NAME;
-use crate::tape::{Recording, Tap, Tape, last};
 use crate::way::Way;
 
 /// The client of a test.
@@ -45,70 +39,9 @@ impl Client {
         Ok(Self { way, server, connector, marks })
     }
 
-    /// Makes this many connections in its way, several at a time; resumptions have full handshakes before them. Returns
-    /// the recordings when the last one has ended.
-    pub async fn connect(&self, count: usize) -> Result<Vec<Capture>, Error> {
-        let mut tasks = JoinSet::new();
-        for task in 0..PARALLEL.min(count) {
-            let client = self.clone();
-            let share = count / PARALLEL + usize::from(task < count % PARALLEL);
-            tasks.spawn(async move { client.chain(share).await });
-        }
-        let mut recordings = Vec::new();
-        while let Some(task) = tasks.join_next().await {
-            recordings.extend(task??);
-        }
-        Ok(last(recordings))
-    }
-
-    /// Makes one connection after the other.
-    async fn chain(self, count: usize) -> Result<Vec<Recording>, Error> {
-        let sessions = Arc::new(MemorySessionStore::default());
-        let connector = self.connector.clone().with_sessions(sessions);
-        let mut recordings = Vec::new();
-        if self.way.is_resumption() {
-            recordings.push(self.one(&connector, false).await?);
-        }
-        for _ in 0..count {
-            recordings.push(self.one(&connector, self.way.is_resumption()).await?);
-        }
-        Ok(recordings)
-    }
-
-    async fn one(&self, connector: &Connector, resumed: bool) -> Result<Recording, Error> {
-        let socket = TcpStream::connect(self.server).await?;
-        socket.set_nodelay(true)?;
-        let tape = Tape::default();
-        let io =
-            TrackedStream { stream: socket, tracker: Tap { tape: tape.clone(), is_client: true } };
-        let destination =
-            Destination { server_name: SERVER_NAME.to_owned(), ..Destination::default() };
+    /// Checks that a connection was what its way demands.
+    pub fn check(&self, facts: &Facts, resumed: bool) -> Result<(), Error> {
         let early_data = resumed && self.way.has_early_data();
-        let mut stream = connector.start(destination, io).await?;
-        if early_data {
-            let request = self.request("early plaintext");
-            let became = stream.handshake_with_early_data(&request).await;
-            let whole =
-                matches!(became, EarlyData::Accepted { count, .. } if count == request.len());
-            if !whole {
-                return Err(format!("early data became {became:?}").into());
-            }
-        } else {
-            stream.handshake().await?;
-        }
-        let request = self.request("application plaintext");
-        stream.write_all(&request).await?;
-        if self.way != Way::FsHttp {
-            stream.shutdown().await?;
-        }
-        let mut received = Zeroizing::new(Vec::with_capacity(ROOM));
-        let ended = stream.read_to_end(&mut received).await;
-        // A server that closes may end the connection right after the page.
-        ended.or_else(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof if self.way == Way::FsHttp => Ok(0),
-            _ => Err(error),
-        })?;
-        let facts = stream.facts();
         let wanted = match (resumed, early_data) {
             (false, _) => None,
             (true, false) => Some(PskKind::Resumption),
@@ -118,11 +51,11 @@ impl Client {
         if facts.psk != wanted || accepted != early_data {
             return Err(format!("a connection was {:?} and not {wanted:?}", facts.psk).into());
         }
-        Ok(tape.end())
+        Ok(())
     }
 
     /// Returns a request with a mark in it.
-    fn request(&self, name: &str) -> Zeroizing<Vec<u8>> {
+    pub fn request(&self, name: &str) -> Zeroizing<Vec<u8>> {
         let mark = mark();
         if self.way != Way::FsHttp {
             if let Some(marks) = &self.marks {
@@ -140,23 +73,7 @@ impl Client {
     }
 }
 
-/// Makes connections in a process that is attacked, and stays when they have ended.
-pub async fn run(client: Client, count: usize) -> Result<(), Error> {
-    client.connect(count).await?;
-    drop(client);
-    println!("ended");
-    // Until the test no longer needs it.
-    spawn_blocking(|| io::stdin().read_line(&mut String::new())).await??;
-    Ok(())
+/// Returns where all clients connect to.
+pub fn destination() -> Destination {
+    Destination { server_name: SERVER_NAME.to_owned(), ..Destination::default() }
 }
-
-/// Returns how many connections the server then sees.
-pub fn served(way: Way, count: usize) -> usize {
-    if way.is_resumption() { count + count.min(PARALLEL) } else { count }
-}
-
-/// How many connections there are at a time.
-pub const PARALLEL: usize = 8;
-
-/// Larger than an answer: a vector that grows leaves its old contents in memory.
-const ROOM: usize = 64 * 1024;
