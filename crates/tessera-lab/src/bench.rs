@@ -7,7 +7,6 @@ use std::{fs, io, thread};
 use tessera_link::{End, Link, LinkParameters};
 use tessera_reports::{Mode, Sample};
 
-use crate::adversary::DecryptedParts;
 use crate::control::{
     ClientAnswer, ClientOrder, Connected, ObservedFacts, Preparation, Psk, ServedConnection,
     Server, ServerAnswer, ServerOrder, Site, StolenClientState, StolenServerState,
@@ -17,6 +16,7 @@ use crate::pki::Pki;
 use crate::processes::Process;
 use crate::verdicts::Attack;
 use crate::ways::Way;
+use tessera_adversary::DecryptedParts;
 
 /// Connections before the first that counts, for cold caches, and because TCP knows nothing of the link.
 pub(crate) const WARM_UP: usize = 2;

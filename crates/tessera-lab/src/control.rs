@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use tessera::resume::Verdict;
 use tessera_reports::{Continuation, KeyExchange, OneTimeKey, Suite};
 
-use crate::adversary::{Capture, DecryptedParts};
 use crate::pki::Identity;
 use crate::ways::Way;
+use tessera_adversary::{Capture, DecryptedParts};
 
 /// An order to the server.
 #[derive(Serialize, Deserialize)]

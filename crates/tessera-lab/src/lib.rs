@@ -13,9 +13,8 @@
 //! kind of endpoints, in memory, and through two SEPPs. A link ([`tessera_link`]) joins them. `sites` has two servers,
 //! and a link between any two of the three.
 //!
-//! The adversary attacks what the endpoints recorded, with what can be stolen and with the dump of a process
-//! (`process_memory/`, which `testing/memory` uses too). Table, JSON and page are views of one report;
-//! [`tessera_reports`] has its parts that other crates read.
+//! The adversary ([`tessera_adversary`]) attacks what the endpoints recorded, with what can be stolen and with the dump of
+//! a process. Table, JSON and page are views of one report; [`tessera_reports`] has its parts that other crates read.
 //!
 //! - [`tessera_observed`] wraps what a configuration has (provider, verifier, key, stores), to time each operation and to
 //!   count memory by component (`components/`).
@@ -31,7 +30,6 @@
 //! - `results/` renders the tables and the page of `docs/results` from reports, and measures nothing.
 #![forbid(unsafe_code)]
 
-mod adversary;
 mod bench;
 pub mod bithac;
 mod certificates;
@@ -52,7 +50,6 @@ mod names;
 mod numbers;
 mod page;
 mod pki;
-pub mod process_memory;
 mod processes;
 pub mod reconnect;
 mod registration;
@@ -69,7 +66,6 @@ mod verdicts;
 mod ways;
 mod wired;
 
-pub use adversary::{AttackReport, Capture, DecryptedRecording, SecretRole, open_blindly};
 pub use error::LabError;
 pub use experiment::{Destination, Options, Share};
 pub use tessera_reports::Mode;

@@ -2,8 +2,8 @@
 
 use tessera_reports::{ForwardSecrecy, Verdicts};
 
-use crate::adversary::{self, DecryptedParts, StolenSecrets};
 use crate::control::{ObservedFacts, StolenClientState, StolenServerState};
+use tessera_adversary::{DecryptedParts, StolenSecrets};
 
 /// What the adversary achieved.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl Attack {
         let open = |sessions: &[Vec<u8>], vault| {
             let ticket_key = &server.ticket_key;
             let stolen = StolenSecrets { sessions, ticket_key, vault };
-            adversary::open(&client.capture, &stolen).map(|opened| opened.or(memory))
+            tessera_adversary::open(&client.capture, &stolen).map(|opened| opened.or(memory))
         };
         let left = client.sessions.as_slice();
         let undeleted: Vec<_> = left.iter().chain(&client.used).cloned().collect();

@@ -7,8 +7,8 @@ use std::thread;
 
 use serde::Serialize;
 use tessera::wire::NamedGroup;
-use tessera_lab::process_memory::{Needle, Place, Snapshot, Window, search, windows};
-use tessera_lab::{Capture, open_blindly};
+use tessera_adversary::process_memory::{Needle, Place, Snapshot, Window, search, windows};
+use tessera_adversary::{Capture, open_blindly};
 use zeroize::Zeroizing;
 
 use crate::expanded::expanded_keys;

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use tessera_lab::process_memory::{Needle, Snapshot, search};
+use tessera_adversary::process_memory::{Needle, Snapshot, search};
 use zeroize::Zeroizing;
 
 /// Returns where private vectors of these public halves of ML-KEM-768 are, and of which.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use tessera_lab::process_memory::{ProcessMemory, Snapshot};
+use tessera_adversary::process_memory::{ProcessMemory, Snapshot};
 
 use crate::Error;
 use crate::pki::SERVER_NAME;

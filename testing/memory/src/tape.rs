@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use tessera_lab::Capture;
+use tessera_adversary::Capture;
 use tessera_tokio::{StreamUse, Tracker};
 
 /// A recording in progress.

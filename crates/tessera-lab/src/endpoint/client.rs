@@ -15,12 +15,12 @@ use super::dial::dial;
 use super::pipes::{Result, answer, orders};
 use super::request;
 use super::wire::Wire;
-use crate::adversary::Capture;
 use crate::clock::{self, MachineClock};
 use crate::control::{
     ClientAnswer, ClientOrder, Connected, EarlyDataOutcome, Preparation, StolenClientState,
 };
 use crate::pki::SERVER_NAME;
+use tessera_adversary::Capture;
 
 /// Obeys orders until there are no more.
 pub(super) fn run() -> io::Result<()> {

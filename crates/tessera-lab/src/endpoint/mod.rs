@@ -20,7 +20,7 @@ use std::io;
 
 use tessera_link::End;
 
-use crate::process_memory::ProcessMemory;
+use tessera_adversary::process_memory::ProcessMemory;
 
 pub(crate) use self::configuration::{
     PATIENCE, client as client_configuration, client_config, credential, observed,

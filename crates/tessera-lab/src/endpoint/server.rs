@@ -18,10 +18,9 @@ use super::request::{self, Application};
 use super::sites::OpenSite;
 use super::stores::Stores;
 use super::wire::Wire;
-use crate::adversary;
 use crate::clock;
 use crate::control::{self, Preparation, ServedConnection, ServerAnswer, ServerOrder};
-use crate::process_memory::ProcessMemory;
+use tessera_adversary::process_memory::ProcessMemory;
 
 const UNPREPARED: &str = "not prepared for a row";
 
@@ -131,7 +130,8 @@ impl Server {
                     self.memory.as_mut().ok_or("the memory of this process can't be read")?;
                 // On a separate thread: this one's stack holds what connections left there.
                 let opened = thread::scope(|scope| {
-                    let search = || Ok(adversary::open_with_memory(&capture, &memory.read()?));
+                    let search =
+                        || Ok(tessera_adversary::open_with_memory(&capture, &memory.read()?));
                     scope
                         .spawn(search)
                         .join()

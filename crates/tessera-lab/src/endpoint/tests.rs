@@ -9,14 +9,14 @@ use tessera_reports::Mode;
 
 use super::client::Client;
 use super::server::Server;
-use crate::adversary::open_with_memory;
 use crate::control::{
     self, ClientAnswer, ClientOrder, Connected, Preparation, RequestId, ServedConnection,
     ServerAnswer, ServerOrder,
 };
 use crate::pki::Pki;
-use crate::process_memory::ProcessMemory;
 use crate::ways::Way;
+use tessera_adversary::open_with_memory;
+use tessera_adversary::process_memory::ProcessMemory;
 
 const REPLAYS: u32 = 3;
 

@@ -12,10 +12,10 @@ use tessera_tokio::fast_open::syn_data_was_taken;
 use super::configuration::PATIENCE;
 use super::dial;
 use super::pipes::Result;
-use crate::adversary::Capture;
 use crate::clock;
 use crate::control::Cost;
 use crate::heap::{self, difference};
+use tessera_adversary::Capture;
 
 /// A socket with its input and output.
 pub(crate) struct Wire {

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use tessera_lab::Capture;
+use tessera_adversary::Capture;
 use tessera_tokio::{Connector, EarlyData, MemorySessionStore, TrackedStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

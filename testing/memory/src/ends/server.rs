@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tessera::ServerConfig;
 use tessera::handshake::Checked;
-use tessera_lab::Capture;
+use tessera_adversary::Capture;
 use tessera_tokio::{Acceptor, DatagramListener, TrackedStream};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -5,11 +5,11 @@ use tessera_reports::reconnect::SynData;
 use tessera_reports::{Machine, Mode, Sample, Sides};
 
 use super::*;
-use crate::adversary::DecryptedParts;
 use crate::control::ObservedFacts;
 use crate::experiment::link_report;
 use crate::verdicts::Attack;
 use crate::ways::Way;
+use tessera_adversary::DecryptedParts;
 
 fn report(cpu: &str) -> Report {
     let rows = [0.0, 33.0].into_iter().flat_map(|rtt_ms| ways().map(move |way| row(way, rtt_ms)));

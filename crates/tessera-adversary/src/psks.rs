@@ -10,12 +10,12 @@ use tessera::resume::{
 use tessera::wire::NamedGroup;
 use tessera_vault::{TicketKey, TicketKeyRing};
 
-use super::StolenSecrets;
-use super::capture::{Hellos, vector};
-use super::opening::derive_secret;
+use crate::StolenSecrets;
+use crate::capture::{Hellos, vector};
+use crate::opening::derive_secret;
 
 /// Returns every PSK that the handshake may have begun with, according to the stolen secrets.
-pub(super) fn of(
+pub(crate) fn of(
     provider: &Provider,
     suite: &Suite,
     hellos: &Hellos,

@@ -2,27 +2,27 @@
 
 use tessera::wire::CipherSuite;
 
-use super::Capture;
+use crate::Capture;
 
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 const PRE_SHARED_KEY: u16 = 41;
 
 /// The plaintext of a handshake.
-pub(super) struct Hellos {
+pub(crate) struct Hellos {
     /// The ClientHello, its header included.
-    pub(super) client: Vec<u8>,
+    pub(crate) client: Vec<u8>,
     /// The identities of the PSKs that it offers.
-    pub(super) identities: Vec<Vec<u8>>,
+    pub(crate) identities: Vec<Vec<u8>>,
     /// The ServerHello, its header included.
-    pub(super) server: Vec<u8>,
+    pub(crate) server: Vec<u8>,
     /// The suite that the server chose.
-    pub(super) suite: CipherSuite,
+    pub(crate) suite: CipherSuite,
 }
 
 impl Hellos {
     /// Parses both hellos. Neither end of the lab requests a second ClientHello.
-    pub(super) fn read(capture: &Capture) -> Option<Self> {
+    pub(crate) fn read(capture: &Capture) -> Option<Self> {
         let hello =
             |stream| messages(records(stream).find(|record| record[0] == HANDSHAKE)?).next();
         let (client, server) = (hello(&capture.sent)?, hello(&capture.received)?);
@@ -36,7 +36,7 @@ impl Hellos {
 }
 
 /// Returns the records of a stream, headers included.
-pub(super) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_, mut rest) = stream.split_at_checked(3)?;
         let len = vector::<2>(&mut rest)?.len();
@@ -45,7 +45,7 @@ pub(super) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the protected records among them.
-pub(super) fn protected(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn protected(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     records(stream).filter(|record| record[0] == APPLICATION_DATA)
 }
 
@@ -55,7 +55,7 @@ fn messages(record: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the handshake messages of a stream of them, headers included.
-pub(super) fn whole_messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn whole_messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_, mut rest) = stream.split_at_checked(1)?;
         let len = vector::<3>(&mut rest)?.len();
@@ -94,7 +94,7 @@ fn suite(hello: &[u8]) -> Option<CipherSuite> {
 }
 
 /// Takes a vector with a length of `N` bytes.
-pub(super) fn vector<'a, const N: usize>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn vector<'a, const N: usize>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = input.split_off(..N)?.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
     input.split_off(..len)
 }

@@ -3,14 +3,14 @@
 
 use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Secret, Suite};
 
-use super::capture::{Hellos, protected, whole_messages};
+use crate::capture::{Hellos, protected, whole_messages};
 
 const HANDSHAKE: u8 = 22;
-pub(super) const APPLICATION_DATA: u8 = 23;
+pub(crate) const APPLICATION_DATA: u8 = 23;
 const FINISHED: u8 = 20;
 
 /// Whether the PSK decrypts the client's early data.
-pub(super) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
+pub(crate) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
     let early = suite.hash.extract(&[], psk.expose());
     let secret = derive_secret(suite.hash, &early, "c e traffic", &hellos.client);
     let mut opener = Opener::new(suite, &secret);
@@ -20,7 +20,7 @@ pub(super) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u
 }
 
 /// Whether the PSK decrypts the server's application data.
-pub(super) fn session(suite: &Suite, psk: &Secret, hellos: &Hellos, received: &[u8]) -> bool {
+pub(crate) fn session(suite: &Suite, psk: &Secret, hellos: &Hellos, received: &[u8]) -> bool {
     let hash = suite.hash;
     let zeros = vec![0; hash.len()];
     let early = hash.extract(&[], psk.expose());
@@ -51,7 +51,7 @@ pub(super) fn session(suite: &Suite, psk: &Secret, hellos: &Hellos, received: &[
 }
 
 /// Derive-Secret.
-pub(super) fn derive_secret(
+pub(crate) fn derive_secret(
     hash: &dyn Hash,
     secret: &Secret,
     label: &str,
@@ -74,14 +74,14 @@ fn expand_label(hash: &dyn Hash, secret: &Secret, label: &str, context: &[u8], o
 }
 
 /// Decrypts the records under one traffic secret, one after the other.
-pub(super) struct Opener {
+pub(crate) struct Opener {
     aead: Box<dyn Aead>,
     iv: [u8; NONCE_LEN],
     number: u64,
 }
 
 impl Opener {
-    pub(super) fn new(suite: &Suite, secret: &Secret) -> Self {
+    pub(crate) fn new(suite: &Suite, secret: &Secret) -> Self {
         let mut key = vec![0; suite.aead.key_len()];
         expand_label(suite.hash, secret, "key", &[], &mut key);
         let mut iv = [0; NONCE_LEN];
@@ -90,7 +90,7 @@ impl Opener {
     }
 
     /// Returns the type of this record, if the key decrypts it as its first.
-    pub(super) fn first_type(&self, record: &[u8]) -> Option<u8> {
+    pub(crate) fn first_type(&self, record: &[u8]) -> Option<u8> {
         self.open_as(0, record).map(|(typ, _)| typ)
     }
 

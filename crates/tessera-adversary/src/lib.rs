@@ -1,18 +1,19 @@
 //! The adversary after the fact: recorded a connection, then steals what is left, and tries to decrypt the recording.
 //!
 //! Everything here is based on the record format, the key schedule and the wire format of tickets; no code of the
-//! engine decides whether the attempt succeeds.
+//! engine decides whether the attempt succeeds. [`process_memory`] reads what is left in a process, on Linux.
+#![forbid(unsafe_code)]
 
 mod blind;
 mod capture;
 mod opening;
+pub mod process_memory;
 mod psks;
 
 use serde::{Deserialize, Serialize};
 
 use capture::Hellos;
-
-use crate::process_memory::Snapshot;
+use process_memory::Snapshot;
 
 pub use blind::{AttackReport, DecryptedRecording, SecretRole, open_blindly};
 
@@ -28,27 +29,28 @@ pub struct Capture {
 }
 
 /// The secrets that the adversary has stolen.
-pub(crate) struct StolenSecrets<'a> {
+pub struct StolenSecrets<'a> {
     /// The sessions of the client, as it writes them to a file.
-    pub(crate) sessions: &'a [Vec<u8>],
+    pub sessions: &'a [Vec<u8>],
     /// The key of the servers' ring.
-    pub(crate) ticket_key: &'a [u8],
+    pub ticket_key: &'a [u8],
     /// One-time secrets of the server's vault, as a vault writes them.
-    pub(crate) vault: &'a [Vec<u8>],
+    pub vault: &'a [Vec<u8>],
 }
 
 /// The parts that could be decrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DecryptedParts {
+pub struct DecryptedParts {
     /// Early data of the first flight.
-    pub(crate) early_data: bool,
+    pub early_data: bool,
     /// The data of the server's application.
-    pub(crate) session: bool,
+    pub session: bool,
 }
 
 impl DecryptedParts {
     /// Combines two attempts.
-    pub(crate) fn or(self, other: Self) -> Self {
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
         Self {
             early_data: self.early_data || other.early_data,
             session: self.session || other.session,
@@ -57,7 +59,8 @@ impl DecryptedParts {
 }
 
 /// Tries every string in the memory of a process, without knowing what it is.
-pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> DecryptedParts {
+#[must_use]
+pub fn open_with_memory(capture: &Capture, memory: &Snapshot) -> DecryptedParts {
     let tried = open_blindly(memory, std::slice::from_ref(capture));
     let mut opened = DecryptedParts::default();
     for by in tried.opened.iter().filter(|by| by.application_data) {
@@ -72,7 +75,8 @@ pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> Decrypte
 
 /// Tries every key that the stolen secrets lead to. `None` if the capture is not a TLS 1.3 connection, so that nothing
 /// was tried.
-pub(crate) fn open(capture: &Capture, stolen: &StolenSecrets<'_>) -> Option<DecryptedParts> {
+#[must_use]
+pub fn open(capture: &Capture, stolen: &StolenSecrets<'_>) -> Option<DecryptedParts> {
     let hellos = Hellos::read(capture)?;
     let provider = tessera_aws_lc::provider();
     let suite = provider.suite(hellos.suite)?;

@@ -9,9 +9,9 @@ use std::thread;
 use tessera::crypto::{Secret, Suite};
 use tessera::wire::CipherSuite;
 
-use super::Capture;
-use super::capture::{Hellos, protected};
-use super::opening::{self, APPLICATION_DATA, Opener};
+use crate::Capture;
+use crate::capture::{Hellos, protected};
+use crate::opening::{self, APPLICATION_DATA, Opener};
 use crate::process_memory::{Snapshot, Window, windows};
 
 /// A recording that was decrypted.
