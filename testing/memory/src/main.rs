@@ -11,6 +11,7 @@ mod attack;
 mod configuration;
 mod ends;
 mod expanded;
+mod keys_ahead;
 mod marks;
 mod pki;
 mod process;
@@ -27,7 +28,6 @@ use clap::{Parser, Subcommand, ValueEnum};
 use nix::unistd::geteuid;
 use tessera_kit::memory_guard;
 
-use ends::client::Client;
 use pki::Pki;
 use rows::{OutputFormat, Rows};
 use slips::Slip;
@@ -124,9 +124,7 @@ async fn run(arguments: &Arguments) -> Result<bool, Error> {
                 ends::server::run(*way, directory, *slip).await?
             }
             End::Client { way, directory, server, count } => {
-                let provider = tessera_aws_lc::provider();
-                let client = Client::new(*way, *server, provider, directory, None)?;
-                ends::connections::run(client, *count).await?;
+                ends::connections::run(*way, directory, *server, *count).await?
             }
         }
         return Ok(true);

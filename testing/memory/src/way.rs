@@ -33,6 +33,9 @@ pub enum Way {
     /// The same with X25519.
     #[value(name = "0rtt-fs-x25519-psk-ke")]
     FsX25519PskKe,
+    /// Forward-secret early data, a hybrid one-time key, another key exchange, and key pairs made ahead.
+    #[value(name = "0rtt-fs-keys-ahead")]
+    FsKeysAhead,
     /// Forward-secret early data that is a request of HTTP.
     #[value(name = "0rtt-fs-http")]
     FsHttp,
@@ -97,6 +100,12 @@ impl Way {
     pub fn is_served(self) -> bool {
         self.continuation() == Continuation::PskDheKe
             && self.carrier() != Carrier::SleepingDatagrams
+            && !self.takes_keys_ahead()
+    }
+
+    /// Whether the end that is attacked takes key pairs made ahead.
+    pub fn takes_keys_ahead(self) -> bool {
+        self == Self::FsKeysAhead
     }
 
     /// Returns the mode of `tessera connect --count`, if it has one; a program of this test does the others.

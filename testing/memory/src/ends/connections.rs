@@ -1,6 +1,8 @@
 //! A client's connections, one after the other and several at a time.
 
 use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use tessera_adversary::Capture;
@@ -13,6 +15,7 @@ use zeroize::Zeroizing;
 use super::client::{Client, destination};
 use super::{datagrams, sleeping};
 use crate::Error;
+use crate::keys_ahead;
 use crate::tape::{Recording, Tap, Tape, last};
 use crate::way::{Carrier, Way};
 
@@ -95,9 +98,18 @@ impl Client {
 }
 
 /// Makes connections in a process that is attacked, and stays when they have ended.
-pub async fn run(client: Client, count: usize) -> Result<(), Error> {
-    client.connect(count).await?;
-    drop(client);
+pub async fn run(
+    way: Way,
+    directory: &Path,
+    server: SocketAddr,
+    count: usize,
+) -> Result<(), Error> {
+    let provider = match way.takes_keys_ahead() {
+        true => keys_ahead::of_client()?,
+        false => tessera_aws_lc::provider(),
+    };
+    Client::new(way, server, provider, directory, None)?.connect(count).await?;
+    keys_ahead::check()?;
     println!("ended");
     // Until the test no longer needs it.
     spawn_blocking(|| io::stdin().read_line(&mut String::new())).await??;

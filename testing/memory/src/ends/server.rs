@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 use super::{datagrams, sleeping};
 use crate::Error;
 use crate::configuration;
+use crate::keys_ahead;
 use crate::marks::{Marks, is_mark, mark};
 use crate::recorder::Recorder;
 use crate::slips::{self, Slip};
@@ -143,7 +144,11 @@ impl Server {
 
 /// Serves without end, in a process that is attacked.
 pub async fn run(way: Way, directory: &Path, slip: Option<Slip>) -> Result<(), Error> {
-    let config = configuration::server(way, slips::provider(slip), directory, slip)?;
+    let provider = match way.takes_keys_ahead() {
+        true => keys_ahead::of_server()?,
+        false => slips::provider(slip),
+    };
+    let config = configuration::server(way, provider, directory, slip)?;
     let listener = Listener::bind(way, config).await?;
     println!("{{\"address\":\"{}\"}}", listener.address()?);
     let reply = move |received: &[u8]| {
@@ -154,7 +159,15 @@ pub async fn run(way: Way, directory: &Path, slip: Option<Slip>) -> Result<(), E
         Listener::Stream(listener, acceptor) => loop {
             let (socket, _) = listener.accept().await?;
             let acceptor = acceptor.clone();
-            tokio::spawn(async move { answer(&acceptor, socket, reply).await });
+            tokio::spawn(async move {
+                answer(&acceptor, socket, reply).await?;
+                if let Err(error) = keys_ahead::check() {
+                    // The client notices that the server is gone.
+                    eprintln!("error: {error}");
+                    std::process::exit(2);
+                }
+                io::Result::Ok(())
+            });
         },
         Listener::Datagrams(listener) => loop {
             tokio::spawn(datagrams::answer(listener.accept().await?, reply));
