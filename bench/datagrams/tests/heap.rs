@@ -1,45 +1,39 @@
 //! What an association holds on the heap, and that records allocate nothing.
 
-use std::time::Duration;
-
-use tessera::Time;
 use tessera_datagram_bench::{DatagramPair, Keys, now};
 
-/// The aim is four kibibytes each. The keys of an epoch and direction take 1.1, and a server keeps those of the handshake
-/// for four minutes, to acknowledge a last flight that comes again.
-#[test]
-fn both_ends_of_an_idle_association_hold_at_most_ten_kilobytes() {
-    let keys = Keys::new();
-    let mut kept = Vec::with_capacity(16);
-    kept.push(DatagramPair::connect(&keys).0);
-    let held = allocation_counter::measure(|| {
-        for _ in 0..10 {
-            kept.push(DatagramPair::connect(&keys).0);
-        }
-    });
-    let each = held.bytes_current / 10 + size_of::<DatagramPair>() as i64;
-    println!("both ends hold {each} bytes");
-    assert!(each <= 10_000, "{each} bytes");
-}
+/// What AWS-LC keeps for an AES-GCM key, in bytes, by valgrind's DHAT; it isn't counted here.
+const OF_AWS_LC: i64 = 592;
 
-#[test]
-fn both_ends_of_a_sleeping_association_hold_at_most_four_kibibytes() {
+/// Returns what both ends hold on the heap, and in place.
+fn held(change: impl Fn(&mut DatagramPair)) -> i64 {
     let keys = Keys::new();
     let mut kept = Vec::with_capacity(16);
     kept.push(DatagramPair::connect(&keys).0);
     let held = allocation_counter::measure(|| {
         for _ in 0..10 {
             let mut pair = DatagramPair::connect(&keys).0;
-            // Not while the client's last flight may come again.
-            assert!(!pair.server.sleep(now()));
-            let later = Time { monotonic: Duration::from_secs(240), ..now() };
-            assert!(pair.client.sleep(later) && pair.server.sleep(later));
+            change(&mut pair);
             kept.push(pair);
         }
     });
-    let each = held.bytes_current / 10 + size_of::<DatagramPair>() as i64;
-    println!("both ends hold {each} bytes");
-    assert!(each <= 4096, "{each} bytes");
+    held.bytes_current / 10 + size_of::<DatagramPair>() as i64
+}
+
+/// The aim is four kibibytes each.
+#[test]
+fn both_ends_of_an_awake_association_hold_less_than_nine_kilobytes() {
+    let both = held(|_| ()) + 4 * OF_AWS_LC;
+    println!("both ends hold {both} bytes");
+    assert!(both < 8_600, "{both} bytes");
+}
+
+/// The aim is one kibibyte each.
+#[test]
+fn both_ends_of_a_sleeping_association_hold_less_than_four_kilobytes() {
+    let both = held(|pair| assert!(pair.client.sleep(now()) && pair.server.sleep(now())));
+    println!("both ends hold {both} bytes");
+    assert!(both < 4_000, "{both} bytes");
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(crate) use application::ApplicationSecrets;
 pub(crate) use exporter::ExporterSecret;
 pub(crate) use label::{KeyDerivation, Label, MAX_LABEL};
 pub use profile::{DATAGRAM, Profile, STREAM};
+pub(crate) use traffic::KeptTrafficSecret;
 pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 

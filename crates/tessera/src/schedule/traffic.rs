@@ -2,8 +2,12 @@
 
 use alloc::boxed::Box;
 
+use zeroize::Zeroize;
+
 use super::label::{KeyDerivation, Label};
-use crate::crypto::{Aead, Digest, HeaderKey, MAX_HASH_LEN, NONCE_LEN, Suite, for_one_call};
+use crate::crypto::{
+    Aead, Digest, HeaderKey, HmacState, MAX_HASH_LEN, NONCE_LEN, SecretBlock, Suite, for_one_call,
+};
 
 /// A traffic secret of one direction and epoch, borrowed from the slab.
 #[derive(Clone, Copy)]
@@ -24,25 +28,29 @@ impl<'s> TrafficSecret<'s> {
 
     /// Derives the record key and write IV.
     pub(crate) fn record_keys(&self, suite: &Suite) -> (Box<dyn Aead>, [u8; NONCE_LEN]) {
-        let len = suite.aead.key_len().min(MAX_HASH_LEN);
+        self.kdf.with_keyed(self.secret, |secret| self.kdf.record_keys(secret, suite))
+    }
+
+    /// Derives the same, and the key that encrypts record numbers (RFC 9147 §4.2.3).
+    pub(crate) fn datagram_keys(
+        &self,
+        suite: &Suite,
+    ) -> (Box<dyn Aead>, [u8; NONCE_LEN], Box<dyn HeaderKey>) {
         self.kdf.with_keyed(self.secret, |secret| {
-            let fill = |out: &mut [u8]| self.kdf.expand_label(secret, Label::KEY, &[], out);
-            let key = for_one_call(len, fill, |key| suite.aead.key(key));
-            let mut iv = [0; NONCE_LEN];
-            self.kdf.expand_label(secret, Label::IV, &[], &mut iv);
-            (key, iv)
+            let (aead, iv) = self.kdf.record_keys(secret, suite);
+            let fill = |out: &mut [u8]| {
+                self.kdf.expand_label(secret, Label::RECORD_NUMBER, &[], out);
+            };
+            let numbers = for_one_call(key_len(suite), fill, |key| suite.aead.header_key(key));
+            (aead, iv, numbers)
         })
     }
 
-    /// Derives the key that encrypts record numbers (RFC 9147 §4.2.3).
-    pub(crate) fn record_number_key(&self, suite: &Suite) -> Box<dyn HeaderKey> {
-        let len = suite.aead.key_len().min(MAX_HASH_LEN);
-        let fill = |out: &mut [u8]| {
-            self.kdf.with_keyed(self.secret, |secret| {
-                self.kdf.expand_label(secret, Label::RECORD_NUMBER, &[], out);
-            });
-        };
-        for_one_call(len, fill, |key| suite.aead.header_key(key))
+    /// Copies the secret, for keys that are derived again when they are needed.
+    pub(crate) fn keep(&self) -> Box<KeptTrafficSecret> {
+        let mut kept = Box::new(KeptTrafficSecret { kdf: self.kdf, block: SecretBlock::UNFILLED });
+        kept.block.0[..self.secret.len()].copy_from_slice(self.secret);
+        kept
     }
 
     /// Returns the secret itself, for the key log and for faces that protect packets themselves.
@@ -51,7 +59,34 @@ impl<'s> TrafficSecret<'s> {
     }
 }
 
+/// A traffic secret that outlives the handshake's.
+pub(crate) struct KeptTrafficSecret {
+    kdf: KeyDerivation,
+    block: SecretBlock,
+}
+
+impl KeptTrafficSecret {
+    /// Borrows it.
+    pub(crate) fn traffic(&self) -> TrafficSecret<'_> {
+        TrafficSecret::new(self.kdf, &self.block.0[..self.kdf.hash.len()])
+    }
+}
+
+impl Drop for KeptTrafficSecret {
+    fn drop(&mut self) {
+        self.block.zeroize();
+    }
+}
+
 impl KeyDerivation {
+    fn record_keys(self, secret: &HmacState, suite: &Suite) -> (Box<dyn Aead>, [u8; NONCE_LEN]) {
+        let fill = |out: &mut [u8]| self.expand_label(secret, Label::KEY, &[], out);
+        let key = for_one_call(key_len(suite), fill, |key| suite.aead.key(key));
+        let mut iv = [0; NONCE_LEN];
+        self.expand_label(secret, Label::IV, &[], &mut iv);
+        (key, iv)
+    }
+
     /// Computes the verify_data of a Finished, or a PSK binder: the binder key works like a traffic secret
     /// (§4.2.11.2).
     pub(crate) fn finished(&self, secret: &[u8], transcript: &Digest) -> Digest {
@@ -60,4 +95,8 @@ impl KeyDerivation {
         };
         for_one_call(self.hash.len(), fill, |key| self.hash.hmac(key, transcript.as_ref()))
     }
+}
+
+fn key_len(suite: &Suite) -> usize {
+    suite.aead.key_len().min(MAX_HASH_LEN)
 }

@@ -54,6 +54,7 @@ impl OpaqueExtension {
             }
             received.push(Self { typ, contents: contents.to_vec() });
         }
+        received.shrink_to_fit();
         Ok(received)
     }
 

@@ -59,7 +59,7 @@ fn an_association_with_a_message_under_way_does_not_sleep() {
 
 /// The client sends its last flight until it is acknowledged, under the handshake's keys.
 #[test]
-fn a_server_whose_last_ack_is_lost_does_not_sleep_before_it_is_sent_again() {
+fn a_server_that_sleeps_acknowledges_the_clients_last_flight_again() {
     let mut scene = scene(Mode::Full);
     // Otherwise a ticket follows the ACK, and shows that the handshake is complete.
     scene.server.tickets = None;
@@ -72,11 +72,20 @@ fn a_server_whose_last_ack_is_lost_does_not_sleep_before_it_is_sent_again() {
     pair.link = Box::new(|from, _, _| if from == Role::Server { vec![] } else { vec![DELAY] });
     pair.pass(lost_until);
     assert!(pair.to_server.complete && !pair.client.is_acknowledged());
-    assert!(!pair.server.sleep(pair.now()));
+    assert!(pair.server.sleep(pair.now()));
     pair.link = lossless(DELAY);
     pair.pass(Duration::from_secs(30));
     assert!(pair.client.is_acknowledged());
     is_connected(&mut pair, "after the ACK");
+    // Its keys go after four minutes.
+    pair.pass(LATE_FLIGHTS);
+    let last = pair.sent[Role::Client as usize].iter().rfind(|it| it[0] & 0xe3 == 0x22);
+    let last = last.expect("sent under the handshake's keys").clone();
+    let before = pair.server.dropped();
+    pair.deliver(Role::Server, last);
+    let after = pair.server.dropped();
+    assert!(after.without_keys > before.without_keys, "{after:?}");
+    assert_eq!(after.repeated, before.repeated);
 }
 
 /// A KeyUpdate of the peer, whose ACK is lost: the peer still uses its old keys.

@@ -58,7 +58,11 @@ impl<H: Handshake> Association<H> {
                 return Ok(Progress { consumed, event });
             }
             let begin = consumed;
-            match self.datagrams.incoming.next(&mut datagram[begin..], now.monotonic) {
+            let next = self.datagrams.incoming.next(&mut datagram[begin..], now.monotonic);
+            if self.datagrams.incoming.take_has_derived() {
+                self.core.wipe_derivation();
+            }
+            match next {
                 NextRecord::Dropped(len) => {
                     consumed += len;
                     self.count_forgeries()?;

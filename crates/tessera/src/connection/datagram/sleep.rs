@@ -7,9 +7,8 @@ use crate::time::Time;
 impl<H: Handshake> Association<H> {
     /// Drops the keys of records, which are derived again from the secrets when the next record comes or goes, and all
     /// unused memory; returns whether it did. An association doesn't sleep before its handshake is complete, nor while
-    /// messages wait to be acknowledged, nor while it keeps the keys of an earlier epoch, under which the peer may still
-    /// send: a server for four minutes after the handshake; both sides until ten seconds after the first record under new
-    /// keys of the peer.
+    /// messages wait to be acknowledged, nor until ten seconds after the first record under new keys of the peer, which may
+    /// still send under the earlier ones.
     ///
     /// To wake costs two derivations of keys, also for a record that turns out to be forged.
     pub fn sleep(&mut self, now: Time) -> bool {

@@ -1,6 +1,5 @@
 //! ACK: the records with handshake messages that arrived (RFC 9147 §7).
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -11,8 +10,8 @@ use crate::wire::{Reader, Writer};
 /// The records to acknowledge, and when.
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledgements {
-    /// Those of the peer's current flight, or the last of its messages after the handshake.
-    records: BTreeSet<RecordNumber>,
+    /// Those of the peer's current flight, or the last of its messages after the handshake, in ascending order.
+    records: Vec<RecordNumber>,
     /// When they are acknowledged at the latest.
     at: Option<Duration>,
 }
@@ -20,11 +19,13 @@ pub(crate) struct Acknowledgements {
 impl Acknowledgements {
     /// Notes a record whose messages were handled or kept; acknowledges it at `at` at the latest.
     pub(crate) fn note(&mut self, number: RecordNumber, at: Duration) {
-        if self.records.len() >= MAX_RECORDS {
-            // §7.1: the newest are the most useful, since older ones have been acknowledged.
-            self.records.pop_first();
+        if let Err(place) = self.records.binary_search(&number) {
+            self.records.insert(place, number);
         }
-        self.records.insert(number);
+        if self.records.len() > MAX_RECORDS {
+            // §7.1: the newest are the most useful, since older ones have been acknowledged.
+            self.records.remove(0);
+        }
         self.no_later_than(at);
     }
 
@@ -59,7 +60,7 @@ impl Acknowledgements {
 
     /// Forgets the peer's flight: this side's answer acknowledges it.
     pub(crate) fn clear(&mut self) {
-        self.records.clear();
+        self.records = Vec::new();
         self.at = None;
     }
 

@@ -1,5 +1,7 @@
 //! The carrier of a handshake over datagrams.
 
+use alloc::boxed::Box;
+
 use super::Datagrams;
 use super::protection::Protection;
 use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
@@ -7,6 +9,7 @@ use crate::crypto::Suite;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{Below, Direction, Epoch, Limit};
 use crate::limits::MAX_PLAINTEXT;
+use crate::role::Role;
 use crate::schedule::TrafficSecret;
 
 /// The record layer for the time of one call.
@@ -49,6 +52,9 @@ impl Below for DatagramBelow<'_> {
                 if epoch != Epoch::EarlyData {
                     datagrams.change_message_epoch(number)?;
                 }
+                if epoch == Epoch::Handshake && datagrams.role == Role::Server {
+                    datagrams.late_secret = Some(secret.keep());
+                }
                 datagrams.incoming.install(number, protection);
             }
         }
@@ -61,7 +67,7 @@ impl Below for DatagramBelow<'_> {
 
     fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: TrafficSecret<'_>) {
         self.send(Epoch::Application, key_update);
-        self.datagrams.next_keys = Some(Protection::new(suite, next));
+        self.datagrams.next_keys = Some(Box::new(Protection::new(suite, next)));
     }
 
     fn close_early_data(&mut self) -> Option<u32> {

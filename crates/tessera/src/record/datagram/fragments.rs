@@ -154,6 +154,11 @@ impl Fragments {
         self.messages.iter().any(Option::is_some)
     }
 
+    /// Frees unused memory.
+    pub(crate) fn release(&mut self) {
+        self.messages.shrink_to_fit();
+    }
+
     /// Drops the parts of messages that are kept, and frees their memory.
     pub(crate) fn clear(&mut self) {
         self.messages = VecDeque::new();

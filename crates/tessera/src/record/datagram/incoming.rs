@@ -1,5 +1,6 @@
 //! Opens the records of datagrams (RFC 9147 §4).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
@@ -12,6 +13,7 @@ use super::replay_window::ReplayWindow;
 use crate::crypto::{Suite, TAG_LEN};
 use crate::error::{Error, protocol, unexpected_message};
 use crate::limits::{MAX_EXPANSION, MAX_PLAINTEXT};
+use crate::schedule::KeptTrafficSecret;
 use crate::wire::{AlertDescription, ContentType};
 
 /// The receiving half.
@@ -23,6 +25,8 @@ pub(crate) struct IncomingRecords {
     pub(crate) max_inner_plaintext: usize,
     /// The number of a closure alert: records after it are ignored (§5.10).
     closed_at: Option<RecordNumber>,
+    /// Keys were derived for a record: the stack has copies.
+    has_derived: bool,
     pub(crate) counts: DroppedRecords,
 }
 
@@ -44,13 +48,20 @@ pub struct DroppedRecords {
 struct ReadEpoch {
     number: u64,
     suite: &'static Suite,
-    /// `None` while the association sleeps.
-    protection: Option<Protection>,
+    keys: EpochKeys,
     window: ReplayWindow,
     /// How many records didn't open.
     forged: u64,
     /// When the keys are dropped.
     until: Option<Duration>,
+}
+
+enum EpochKeys {
+    Ready(Protection),
+    /// Rarely needed, they are derived for each record.
+    Derived(Box<KeptTrafficSecret>),
+    /// The association sleeps.
+    Asleep,
 }
 
 /// A record that opened, with its content in place.
@@ -83,6 +94,7 @@ impl IncomingRecords {
             own_ids: OwnConnectionIds::default(),
             max_inner_plaintext: MAX_PLAINTEXT + 1,
             closed_at: None,
+            has_derived: false,
             counts: DroppedRecords::default(),
         }
     }
@@ -94,7 +106,7 @@ impl IncomingRecords {
         self.epochs.push(ReadEpoch {
             number,
             suite: protection.suite,
-            protection: Some(protection),
+            keys: EpochKeys::Ready(protection),
             window: ReplayWindow::default(),
             forged: 0,
             until: None,
@@ -129,26 +141,46 @@ impl IncomingRecords {
         self.epochs.retain(|epoch| epoch.until.is_none_or(|until| now < until));
     }
 
-    /// Returns whether there are the keys of one epoch alone.
-    pub(crate) fn has_one_epoch(&self) -> bool {
-        self.epochs.len() == 1
+    /// Keeps the secret of an epoch instead of its keys, which take more than a kilobyte.
+    pub(crate) fn keep_secret(&mut self, number: u64, secret: Box<KeptTrafficSecret>) {
+        if let Some(epoch) = self.epochs.iter_mut().find(|epoch| epoch.number == number) {
+            epoch.keys = EpochKeys::Derived(secret);
+        }
     }
 
-    /// Drops the keys, of one epoch, which [`wake`](Self::wake) derives again.
+    /// Returns whether keys were derived for a record, once.
+    pub(crate) fn take_has_derived(&mut self) -> bool {
+        core::mem::take(&mut self.has_derived)
+    }
+
+    /// Returns whether all keys but the newest can be derived again.
+    pub(crate) fn can_sleep(&self) -> bool {
+        let earlier = self.epochs.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        earlier.iter().all(|epoch| matches!(epoch.keys, EpochKeys::Derived(_)))
+    }
+
+    /// Drops the keys, which [`wake`](Self::wake) derives again.
     pub(crate) fn sleep(&mut self) {
+        if let Some(epoch) = self.epochs.last_mut() {
+            epoch.keys = EpochKeys::Asleep;
+        }
+    }
+
+    /// Frees unused memory.
+    pub(crate) fn release(&mut self) {
         self.epochs.shrink_to_fit();
-        self.epochs.iter_mut().for_each(|epoch| epoch.protection = None);
     }
 
     /// Returns the suite of the newest keys, if they are to be derived again.
     pub(crate) fn sleeping(&self) -> Option<&'static Suite> {
-        self.epochs.last().filter(|epoch| epoch.protection.is_none()).map(|epoch| epoch.suite)
+        let asleep = |epoch: &&ReadEpoch| matches!(epoch.keys, EpochKeys::Asleep);
+        self.epochs.last().filter(asleep).map(|epoch| epoch.suite)
     }
 
     /// Sets the newest keys again.
     pub(super) fn wake(&mut self, protection: Protection) {
         if let Some(epoch) = self.epochs.last_mut() {
-            epoch.protection = Some(protection);
+            epoch.keys = EpochKeys::Ready(protection);
         }
     }
 
@@ -239,8 +271,16 @@ impl IncomingRecords {
         let (header, rest) = bytes.split_at_mut(content_at.start);
         let content = &mut rest[..content_at.len()];
         let expected = epoch.window.next();
-        let protection = epoch.protection.as_ref().ok_or(Unread::WithoutKeys)?;
-        let Ok((sequence, len)) = protection.open(header, number_at, content, expected) else {
+        let opened = match &epoch.keys {
+            EpochKeys::Ready(protection) => protection.open(header, number_at, content, expected),
+            EpochKeys::Derived(secret) => {
+                self.has_derived = true;
+                let protection = Protection::new(epoch.suite, secret.traffic());
+                protection.open(header, number_at, content, expected)
+            }
+            EpochKeys::Asleep => return Err(Unread::WithoutKeys),
+        };
+        let Ok((sequence, len)) = opened else {
             epoch.forged += 1;
             return Err(Unread::Forged);
         };

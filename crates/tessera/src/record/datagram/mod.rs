@@ -33,6 +33,7 @@ pub use incoming::DroppedRecords;
 pub(crate) use incoming::{Forgeries, NextRecord, OpenedRecord};
 pub(crate) use record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -48,7 +49,7 @@ use timer::RetransmissionTimer;
 use crate::error::Error;
 use crate::handshake::Direction;
 use crate::role::Role;
-use crate::schedule::TrafficSecret;
+use crate::schedule::{KeptTrafficSecret, TrafficSecret};
 use crate::wire::{AlertDescription, ContentType};
 
 /// The record layer of one association.
@@ -75,8 +76,10 @@ pub(crate) struct Datagrams {
     /// The flight was sent again since the timer was started, because the peer seems to lack it.
     was_hurried: bool,
     is_complete: bool,
+    /// At a server, of the client's last flight.
+    late_secret: Option<Box<KeptTrafficSecret>>,
     /// The keys that follow the KeyUpdate under way.
-    next_keys: Option<Protection>,
+    next_keys: Option<Box<Protection>>,
     /// An alert to send.
     alert: Option<AlertDescription>,
     /// An alert was sent that nothing may follow.
@@ -113,6 +116,7 @@ impl Datagrams {
             answered_seq: 0,
             was_hurried: false,
             is_complete: false,
+            late_secret: None,
             next_keys: None,
             alert: None,
             is_closed: false,
@@ -138,7 +142,7 @@ impl Datagrams {
     /// Changes the keys after a KeyUpdate (§8), and drops those that no retransmission needs.
     fn acknowledged_all(&mut self) {
         if let Some(keys) = self.next_keys.take() {
-            self.outgoing.install(self.outgoing.newest() + 1, keys);
+            self.outgoing.install(self.outgoing.newest() + 1, *keys);
         }
         if self.is_complete {
             self.outgoing.retain(|_| false);
@@ -146,7 +150,7 @@ impl Datagrams {
                 // The server has the answer to its flight, and sends it no more.
                 self.incoming.drop_epoch(HANDSHAKE_EPOCH);
             }
-            self.flight.release();
+            self.release();
         }
     }
 
@@ -172,9 +176,21 @@ impl Datagrams {
             self.acknowledgements.hasten(now);
             self.incoming.drop_epoch(EARLY_DATA_EPOCH);
             self.incoming.retire_below(APPLICATION_EPOCH, now + LATE_FLIGHTS);
+            if let Some(secret) = self.late_secret.take() {
+                self.incoming.keep_secret(HANDSHAKE_EPOCH, secret);
+            }
             let flight = &self.flight;
             self.outgoing.retain(|epoch| flight.is_in(epoch));
+            self.release();
         }
+    }
+
+    /// Frees memory that the messages under way needed.
+    fn release(&mut self) {
+        self.incoming.release();
+        self.outgoing.release();
+        self.fragments.release();
+        self.flight.release();
     }
 
     /// Adds a message to the flight.
@@ -292,13 +308,14 @@ impl Datagrams {
         self.unsent_early.clear();
         self.early_data = EarlyRecords::default();
         self.next_keys = None;
+        self.late_secret = None;
         if self.alert.is_none() {
             self.outgoing.close();
         }
     }
 
     /// Drops the keys that can be derived again, and all unused memory; returns whether the association sleeps: not while
-    /// messages or ACKs are under way, nor while the peer may use keys of an earlier epoch.
+    /// messages or ACKs are under way, nor while the peer may use application keys of an earlier epoch.
     pub(crate) fn sleep(&mut self, now: Duration) -> bool {
         self.incoming.expire(now);
         let is_idle = self.is_complete
@@ -307,12 +324,11 @@ impl Datagrams {
             && self.alert.is_none()
             && !self.fragments.has_parts()
             && self.acknowledgements.deadline().is_none()
-            && self.incoming.has_one_epoch();
+            && self.incoming.can_sleep();
         if is_idle {
             self.incoming.sleep();
             self.outgoing.sleep();
-            self.fragments.clear();
-            self.flight.give_up();
+            self.release();
             self.acknowledgements.clear();
             self.unsent_early = Vec::new();
             self.early_data = EarlyRecords::default();

@@ -84,8 +84,12 @@ impl OutgoingRecords {
     /// Drops all keys but the newest, which [`wake`](Self::wake) derives again.
     pub(crate) fn sleep(&mut self) {
         self.retain(|_| false);
-        self.epochs.shrink_to_fit();
         self.epochs.iter_mut().for_each(|epoch| epoch.protection = None);
+    }
+
+    /// Frees unused memory.
+    pub(crate) fn release(&mut self) {
+        self.epochs.shrink_to_fit();
     }
 
     /// Returns the suite of the newest keys, if they are to be derived again.

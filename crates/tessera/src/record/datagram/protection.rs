@@ -19,8 +19,7 @@ pub(super) struct Protection {
 
 impl Protection {
     pub(super) fn new(suite: &'static Suite, secret: TrafficSecret<'_>) -> Self {
-        let (aead, iv) = secret.record_keys(suite);
-        let numbers = secret.record_number_key(suite);
+        let (aead, iv, numbers) = secret.datagram_keys(suite);
         Self { aead, iv: Zeroizing::new(iv), numbers, suite }
     }
 
