@@ -17,6 +17,8 @@ pub(crate) struct HelloPool {
     /// The sum of what each is charged, in bytes, and its bound.
     charged: usize,
     limit: usize,
+    /// How long parts are kept.
+    lifetime: Duration,
     /// How many were dropped before they were whole, or too old.
     pub(crate) dropped: u64,
 }
@@ -44,13 +46,14 @@ pub(crate) enum PartOutcome {
 }
 
 impl HelloPool {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, lifetime: Duration) -> Self {
         Self {
             hellos: HashMap::new(),
             order: BTreeMap::new(),
             next_number: 0,
             charged: 0,
             limit,
+            lifetime,
             dropped: 0,
         }
     }
@@ -132,8 +135,9 @@ impl HelloPool {
 
     /// Drops what is too old.
     fn expire(&mut self, now: Duration) {
+        let lifetime = self.lifetime;
         while let Some(path) = self.order.values().next().copied()
-            && self.hellos.get(&path).is_some_and(|it| now.saturating_sub(it.began) >= LIFETIME)
+            && self.hellos.get(&path).is_some_and(|it| now.saturating_sub(it.began) >= lifetime)
         {
             self.remove(&path);
         }
@@ -145,9 +149,6 @@ impl PartialHello {
         self.reader.kept() + self.datagrams.len()
     }
 }
-
-/// How long parts are kept.
-const LIFETIME: Duration = Duration::from_secs(10);
 
 /// The most bytes of the datagrams of one ClientHello: repeated parts count.
 const MAX_DATAGRAMS_LEN: usize = 32 * 1024;

@@ -16,7 +16,8 @@ pub struct EndpointOptions {
     pub max_unproved: usize,
     /// The most bytes of ClientHellos of which a part is missing. Default: 1 MiB.
     pub hello_pool: usize,
-    /// How long a cookie is accepted. Default: 30 s.
+    /// How long a cookie is accepted, and parts of a ClientHello are kept. A client on a path with losses needs more than
+    /// one transmission for all parts of a long ClientHello, and waits twice as long for each. Default: 30 s.
     pub cookie_lifetime: Duration,
     /// How long to wait for the answer to a flight before it is sent again. Default: 1 s.
     pub first_timeout: Duration,

@@ -142,7 +142,7 @@ impl Endpoint {
             deadline: None,
         };
         self.unproved += usize::from(is_unproved);
-        self.associations.insert(id, entry);
+        self.associations.insert(id, Box::new(entry));
         // Of two handshakes from one address the client has given up the first.
         if let Some(replaced) = replaced {
             self.replace(AssociationId(replaced));

@@ -54,7 +54,8 @@ pub struct Endpoint {
     random: &'static dyn Random,
     cookies: Cookies,
     options: EndpointOptions,
-    associations: HashMap<u64, Entry>,
+    /// Boxed: up to half of the table is empty.
+    associations: HashMap<u64, Box<Entry>>,
     next_id: u64,
     routes: Routes,
     hellos: HelloPool,
@@ -83,7 +84,7 @@ impl Endpoint {
             random: config.provider.random,
             config,
             cookies: Cookies::new(cookies, options.cookie_lifetime),
-            hellos: HelloPool::new(options.hello_pool),
+            hellos: HelloPool::new(options.hello_pool, options.cookie_lifetime),
             options,
             associations: HashMap::new(),
             next_id: 0,

@@ -3,6 +3,7 @@
 
 mod fuzz;
 mod hellos;
+mod losses;
 mod moves;
 mod world;
 

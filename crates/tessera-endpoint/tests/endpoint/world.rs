@@ -1,6 +1,6 @@
 //! An endpoint and many clients over a network in virtual time.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,8 +39,12 @@ pub(crate) struct World {
     pub(crate) data: HashMap<AssociationId, Vec<u8>>,
     pub(crate) complete: Vec<AssociationId>,
     pub(crate) failed: Vec<Error>,
-    /// When it arrives, whether it goes to the endpoint, the client's address.
-    pub(crate) under_way: VecDeque<(Duration, bool, SocketAddr, Vec<u8>)>,
+    /// When the copies of a datagram arrive.
+    pub(crate) arrivals: Box<dyn FnMut() -> Vec<Duration>>,
+    /// By arrival, and a number that keeps the order of equal times: whether it goes to the endpoint, the client's
+    /// address.
+    under_way: BTreeMap<(Duration, u64), (bool, SocketAddr, Vec<u8>)>,
+    number: u64,
     /// Bytes from and to each address.
     pub(crate) bytes: BTreeMap<SocketAddr, [usize; 2]>,
 }
@@ -73,7 +77,9 @@ impl World {
             data: HashMap::new(),
             complete: Vec::new(),
             failed: Vec::new(),
-            under_way: VecDeque::new(),
+            arrivals: Box::new(|| vec![TRIP]),
+            under_way: BTreeMap::new(),
+            number: 0,
             bytes: BTreeMap::new(),
         }
     }
@@ -97,12 +103,23 @@ impl World {
         session: Option<tessera::resume::ClientSession>,
         options: AssociationOptions,
     ) -> usize {
+        self.connect_early(port, session, options, EARLY_DATA)
+    }
+
+    /// Connects with this early data, if the session allows any.
+    pub(crate) fn connect_early(
+        &mut self,
+        port: u16,
+        session: Option<tessera::resume::ClientSession>,
+        options: AssociationOptions,
+        early_data: &[u8],
+    ) -> usize {
         let config = self.scene.client.clone().checked().expect("it can work");
         let destination = to(session);
         let mut association =
             ClientAssociation::start(config, destination, options, self.now()).expect("starts");
-        if association.early_data_room() >= EARLY_DATA.len() {
-            assert_eq!(association.write_early_data(EARLY_DATA), Ok(true));
+        if association.early_data_room() >= early_data.len() {
+            assert_eq!(association.write_early_data(early_data), Ok(true));
         }
         self.clients.push(Client {
             association,
@@ -172,14 +189,14 @@ impl World {
         let until = self.elapsed + time;
         loop {
             let now = self.now();
+            let mut sent = Vec::new();
             for client in self.clients.iter_mut().filter(|client| client.error.is_none()) {
                 if client.association.deadline().is_some_and(|due| due <= now.monotonic) {
                     client.error = client.association.handle_timeout(now).err();
                 }
                 let mut datagram = Vec::new();
                 while client.association.transmit(now, &mut datagram) {
-                    let datagram = std::mem::take(&mut datagram);
-                    self.under_way.push_back((self.elapsed + TRIP, true, client.address, datagram));
+                    sent.push((true, client.address, std::mem::take(&mut datagram)));
                 }
             }
             if self.endpoint.deadline().is_some_and(|due| due <= now.monotonic) {
@@ -190,14 +207,22 @@ impl World {
             while let Some(to) = self.endpoint.transmit(now, &mut datagram) {
                 let datagram = std::mem::take(&mut datagram);
                 self.bytes.entry(to.remote).or_default()[1] += datagram.len();
-                self.under_way.push_back((self.elapsed + TRIP, false, to.remote, datagram));
+                sent.push((false, to.remote, datagram));
+            }
+            for datagram in sent {
+                for delay in (self.arrivals)() {
+                    self.number += 1;
+                    self.under_way.insert((self.elapsed + delay, self.number), datagram.clone());
+                }
             }
             if self.elapsed >= until {
                 return;
             }
             self.elapsed += TRIP / 2;
-            while self.under_way.front().is_some_and(|(due, ..)| *due <= self.elapsed) {
-                let Some((_, is_up, address, datagram)) = self.under_way.pop_front() else { break };
+            while let Some(first) = self.under_way.first_entry()
+                && first.key().0 <= self.elapsed
+            {
+                let (is_up, address, datagram) = first.remove();
                 if (self.loses)(is_up, &datagram) {
                     continue;
                 }
