@@ -9,8 +9,8 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers soak fuzz tunnel memory bench throughput connect-rate \
-	idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap mutants
+EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers soak datagram-soak fuzz tunnel memory bench datagram-cost \
+	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
@@ -19,11 +19,14 @@ RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$
 RUN_newer-peers = scripts/newer-peers
 RUN_dtls-peers = scripts/dtls-peers
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
+RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-endpoint --test endpoint \
+	-- --ignored --nocapture
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
 	--lib --test datagrams --test endpoint -- fuzz_
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
 RUN_memory = env PROFILE=dist scripts/memory --connections 1,30,10000
 RUN_bench = bench/handshake-cost
+RUN_datagram-cost = bench/datagram-cost
 RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
@@ -102,10 +105,12 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## newer-peers        other stacks in later versions: OpenSSL 3.5, NSS 3.110, GnuTLS 3.8 of Debian 13; fetches them
 ## dtls-peers         DTLS 1.3 with wolfSSL, BoringSSL, purecrypto and krabitls; fetches and builds them; needs cmake, libclang
 ## soak               increments that must count once, a hundred times as often as in the tests
+## datagram-soak      100,000 handshakes over paths that lose, double and reorder short datagrams, in virtual time
 ## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep: a hundred times the tests' seeds
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              what a handshake costs, compared with rustls; needs valgrind; see bench/README.md
+## datagram-cost      what associations over datagrams cost, compared with dimpl; see bench/README.md
 ## throughput         bulk transfers, compared with tokio-rustls; see bench/README.md
 ## connect-rate       connections a second, compared with rustls; see bench/README.md
 ## idle-connections   what idle and hostile connections cost; see bench/README.md

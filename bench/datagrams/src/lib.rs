@@ -2,10 +2,11 @@
 
 mod dimpl_pair;
 mod pair;
+pub mod server;
 mod stream_pair;
 
 pub use dimpl_pair::DimplPair;
-pub use pair::{DatagramPair, Keys, now};
+pub use pair::{DatagramPair, Keys, now, read};
 pub use stream_pair::StreamPair;
 
 use std::time::Duration;

@@ -28,7 +28,8 @@ pub struct Keys {
     pub client: Checked<ClientConfig>,
     /// The server's.
     pub server: Checked<ServerConfig>,
-    cookies: Arc<dyn TicketKeys>,
+    /// For cookies.
+    pub cookies: Arc<dyn TicketKeys>,
 }
 
 /// Returns the current time.
@@ -114,7 +115,7 @@ impl DatagramPair {
         });
         datagram.clear();
         Cost::time(&mut cost.client, || {
-            read(&mut client, &mut retry.clone());
+            read(&mut client, now, &mut retry.clone());
             client.transmit(now, &mut datagram);
         });
         let server = Cost::time(&mut cost.server, || {
@@ -126,7 +127,7 @@ impl DatagramPair {
             let arrival = Arrival::default().after_retry(state.expect("ours").expect("a cookie"));
             let mut server = ServerAssociation::start(keys.server.clone(), arrival, options(), now)
                 .expect("starts");
-            read(&mut server, &mut datagram);
+            read(&mut server, now, &mut datagram);
             server
         });
         let mut pair = Self { client, server };
@@ -142,12 +143,12 @@ impl DatagramPair {
         let mut datagram = Vec::new();
         while Cost::time(&mut cost.server, || self.server.transmit(now, &mut datagram)) {
             moved = true;
-            Cost::time(&mut cost.client, || read(&mut self.client, &mut datagram));
+            Cost::time(&mut cost.client, || read(&mut self.client, now, &mut datagram));
             datagram.clear();
         }
         while Cost::time(&mut cost.client, || self.client.transmit(now, &mut datagram)) {
             moved = true;
-            Cost::time(&mut cost.server, || read(&mut self.server, &mut datagram));
+            Cost::time(&mut cost.server, || read(&mut self.server, now, &mut datagram));
             datagram.clear();
         }
         moved
@@ -159,7 +160,7 @@ impl DatagramPair {
         for _ in 0..count {
             buffer.clear();
             Cost::time(&mut cost.client, || self.client.write(data, buffer).expect("writes"));
-            let got = Cost::time(&mut cost.server, || read(&mut self.server, buffer));
+            let got = Cost::time(&mut cost.server, || read(&mut self.server, now(), buffer));
             assert_eq!(got, data.len());
         }
         cost
@@ -173,10 +174,17 @@ fn hello(datagram: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a datagram; returns how many bytes of data it had.
-fn read<H: Handshake>(association: &mut Association<H>, datagram: &mut [u8]) -> usize {
+///
+/// # Panics
+/// If the association fails.
+pub fn read<H: Handshake>(
+    association: &mut Association<H>,
+    now: Time,
+    datagram: &mut [u8],
+) -> usize {
     let (mut consumed, mut data) = (0, 0);
     loop {
-        let progress = association.read(now(), &mut datagram[consumed..]).expect("no error");
+        let progress = association.read(now, &mut datagram[consumed..]).expect("no error");
         consumed += progress.consumed;
         match progress.event {
             ReadEvent::NeedInput => return data,

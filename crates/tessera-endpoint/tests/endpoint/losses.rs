@@ -18,7 +18,7 @@ fn all_connect_and_none_executes_early_data_twice() {
     Outcome::of(Mode::ALL.len() as u64 * u64::from(CLIENTS)).is_right();
 }
 
-/// `make datagram-soak`: takes minutes, and prints its figures.
+/// `make evidence-datagram-soak`: takes minutes, and prints its figures.
 #[test]
 #[ignore = "takes minutes"]
 fn a_hundred_thousand_connect_and_none_executes_early_data_twice() {
