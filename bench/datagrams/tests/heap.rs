@@ -1,6 +1,8 @@
 //! What an association holds on the heap, and that records allocate nothing.
 
+use tessera_datagram_bench::server::{Server, path};
 use tessera_datagram_bench::{DatagramPair, Keys, now};
+use tessera_endpoint::EndpointOptions;
 
 /// What AWS-LC keeps for an AES-GCM key, in bytes, by valgrind's DHAT; it isn't counted here.
 const OF_AWS_LC: i64 = 592;
@@ -46,4 +48,20 @@ fn records_allocate_nothing() {
         pair.send(&data, 1000, &mut buffer);
     });
     assert_eq!(used.count_total, 0);
+}
+
+#[test]
+fn parts_of_hellos_hold_no_more_than_their_pool() {
+    let mut server = Server::new(10);
+    let mut client = server.client(now());
+    client.set_max_datagram(150);
+    let mut part = Vec::new();
+    assert!(client.transmit(now(), &mut part));
+    let held = allocation_counter::measure(|| {
+        for number in 0..20_000 {
+            server.deliver(now(), path(number), &mut part);
+        }
+    });
+    let limit = EndpointOptions::default().hello_pool as i64;
+    assert!((limit / 2..=limit).contains(&held.bytes_current), "{} bytes", held.bytes_current);
 }

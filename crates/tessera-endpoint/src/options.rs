@@ -14,7 +14,7 @@ pub struct EndpointOptions {
     pub max_per_source: usize,
     /// The most associations whose address is unproved; above it every ClientHello needs a cookie. Default: 1,000.
     pub max_unproved: usize,
-    /// The most bytes of ClientHellos of which a part is missing. Default: 1 MiB.
+    /// The most memory for ClientHellos of which a part is missing, in bytes. Default: 4 MiB.
     pub hello_pool: usize,
     /// How long a cookie is accepted, and parts of a ClientHello are kept. A client on a path with losses needs more than
     /// one transmission for all parts of a long ClientHello, and waits twice as long for each. Default: 30 s.
@@ -33,7 +33,7 @@ impl Default for EndpointOptions {
             max_associations: 100_000,
             max_per_source: 1_000,
             max_unproved: 1_000,
-            hello_pool: 1024 * 1024,
+            hello_pool: 4 * 1024 * 1024,
             cookie_lifetime: Duration::from_secs(30),
             first_timeout: Duration::from_secs(1),
             max_datagram: 1200,

@@ -29,7 +29,7 @@ fn sent(world: &mut World, client: usize) -> Vec<Vec<u8>> {
 #[test]
 fn fuzz_strangers_without_cookies_get_no_association_and_keep_no_client_out() {
     each_seed(60, |numbers| {
-        let options = EndpointOptions { hello_pool: 4096, ..EndpointOptions::default() };
+        let options = EndpointOptions { hello_pool: 16 * 1024, ..EndpointOptions::default() };
         let mut world = world(options);
         let stranger = world.connect(1, None);
         let seen = sent(&mut world, stranger);

@@ -78,8 +78,10 @@ fn key_share(datagram: &[u8]) -> Option<&[u8]> {
 
 #[test]
 fn hellos_in_parts_wait_in_a_bounded_pool() {
-    let mut world =
-        World::new(Mode::Full, EndpointOptions { hello_pool: 4096, ..EndpointOptions::default() });
+    let mut world = World::new(
+        Mode::Full,
+        EndpointOptions { hello_pool: 16 * 1024, ..EndpointOptions::default() },
+    );
     let config = world.scene.client.clone().checked().unwrap();
     let short = AssociationOptions { max_datagram: 120, ..AssociationOptions::default() };
     for port in 1000..1100 {
@@ -133,7 +135,7 @@ fn first_flight(
 
 #[test]
 fn hellos_in_parts_leave_their_room_in_the_pool_to_the_next() {
-    let options = EndpointOptions { hello_pool: 4096, ..EndpointOptions::default() };
+    let options = EndpointOptions { hello_pool: 16 * 1024, ..EndpointOptions::default() };
     let mut world = World::new(Mode::Full, options);
     let flight = first_flight(&world, None, 96);
     let [first, second, third] = &flight[..] else { panic!("three parts: {}", flight.len()) };
