@@ -37,7 +37,7 @@ impl<H: Handshake> Association<H> {
                 let event = ReadEvent::ConnectionIdsRequested(count);
                 return Ok(Progress { consumed, event });
             }
-            if let Some(data) = self.datagrams.early_data.next() {
+            if let Some(data) = self.datagrams.next_early_data() {
                 return Ok(Progress { consumed, event: ReadEvent::EarlyDatagram(data) });
             }
             // The answer to a ClientHello counts the early data that came with it.

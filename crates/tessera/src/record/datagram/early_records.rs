@@ -20,13 +20,6 @@ pub(crate) struct EarlyRecords {
     taken: VecDeque<Zeroizing<Vec<u8>>>,
 }
 
-impl EarlyRecords {
-    /// Returns the next data.
-    pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
-        Some(core::mem::take(&mut *self.taken.pop_front()?))
-    }
-}
-
 impl Datagrams {
     /// Keeps a record of early data for which there are no keys yet; returns whether it is one, and there is room.
     pub(crate) fn keep_early(&mut self, record: &[u8]) -> bool {
@@ -40,9 +33,34 @@ impl Datagrams {
         is_kept
     }
 
+    /// Returns the next data that came before the ClientHello was answered.
+    pub(crate) fn next_early_data(&mut self) -> Option<Vec<u8>> {
+        if self.has_read_keys() {
+            // The answer had no count, so the epoch stays open, and a gap is a loss like any other.
+            for (_, data) in self.open_early() {
+                self.take_early(data);
+            }
+        }
+        Some(core::mem::take(&mut *self.early_data.taken.pop_front()?))
+    }
+
     /// Opens what is kept, closes the epoch, and returns how many records it has taken: those without a gap from the
     /// first on. The others were not executed, and never will be.
     pub(super) fn close_early_data(&mut self) -> u32 {
+        let opened = self.open_early();
+        self.incoming.drop_epoch(EARLY_DATA_EPOCH);
+        let mut taken = 0;
+        for (sequence, data) in opened {
+            if sequence != u64::from(taken) || !self.take_early(data) {
+                break;
+            }
+            taken += 1;
+        }
+        taken
+    }
+
+    /// Opens what is kept; returns the data in order, with their sequence numbers.
+    fn open_early(&mut self) -> Vec<(u64, Zeroizing<Vec<u8>>)> {
         let mut opened = Vec::new();
         for record in core::mem::take(&mut self.early_data.protected) {
             let mut record = Zeroizing::new(record);
@@ -55,18 +73,15 @@ impl Datagrams {
             }
         }
         opened.sort_unstable_by_key(|(sequence, _)| *sequence);
-        self.incoming.drop_epoch(EARLY_DATA_EPOCH);
-        let mut taken = 0;
-        for (sequence, data) in opened {
-            let Some(left) = self.early_data_left.checked_sub(data.len()) else { break };
-            if sequence != u64::from(taken) {
-                break;
-            }
-            self.early_data_left = left;
-            self.early_data.taken.push_back(data);
-            taken += 1;
-        }
-        taken
+        opened
+    }
+
+    /// Takes data unless it exceeds max_early_data_size; returns whether it did.
+    fn take_early(&mut self, data: Zeroizing<Vec<u8>>) -> bool {
+        let Some(left) = self.early_data_left.checked_sub(data.len()) else { return false };
+        self.early_data_left = left;
+        self.early_data.taken.push_back(data);
+        true
     }
 }
 
@@ -75,3 +90,75 @@ const MAX_RECORDS: usize = 16;
 
 /// The most bytes that are kept.
 const MAX_LEN: usize = 20 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::super::below::DatagramBelow;
+    use super::*;
+    use crate::crypto::Suite;
+    use crate::handshake::{Below, Direction, Epoch};
+    use crate::role::Role;
+    use crate::schedule::{DATAGRAM, EarlySecret, KeyDerivation};
+    use crate::testing::AES_128_GCM_SHA256;
+
+    const SUITE: &Suite = &AES_128_GCM_SHA256;
+    const LIMIT: usize = 5;
+
+    fn datagrams(role: Role) -> Datagrams {
+        Datagrams::new(role, Duration::from_secs(1), true, 1200, 10)
+    }
+
+    fn install(datagrams: &mut Datagrams, direction: Direction, epoch: Epoch) {
+        let kdf = KeyDerivation { hash: SUITE.hash, profile: &DATAGRAM };
+        let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&SUITE.hash.hash(b""));
+        let mut below = DatagramBelow { datagrams };
+        below.install(direction, epoch, SUITE, secret.traffic()).expect("nothing is there yet");
+    }
+
+    /// A server to which these records came, by number, before it answered; they hold `a`, `b`, `c`, and so on.
+    fn server_with(numbers: &[usize]) -> Datagrams {
+        let mut client = datagrams(Role::Client);
+        install(&mut client, Direction::Write, Epoch::EarlyData);
+        client.early_data_left = 26;
+        for letter in b'a'..=b'z' {
+            assert_eq!(client.add_early_data(&[letter]), 1);
+        }
+        let mut server = datagrams(Role::Server);
+        for number in numbers {
+            assert!(server.keep_early(&client.unsent_early[*number]));
+        }
+        assert_eq!(server.next_early_data(), None, "there are no keys");
+        install(&mut server, Direction::Read, Epoch::EarlyData);
+        server.early_data_left = LIMIT;
+        server
+    }
+
+    fn taken(server: &mut Datagrams) -> Vec<u8> {
+        core::iter::from_fn(|| server.next_early_data()).flatten().collect()
+    }
+
+    #[test]
+    fn the_answer_takes_what_came_without_a_gap_and_within_the_limit() {
+        for (numbers, expected) in
+            [(&[1, 0, 3, 2][..], &b"abcd"[..]), (&[0, 1, 3], b"ab"), (&[1], b"")]
+        {
+            let mut server = server_with(numbers);
+            assert_eq!(server.close_early_data() as usize, expected.len());
+            install(&mut server, Direction::Read, Epoch::Handshake);
+            assert_eq!(taken(&mut server), expected);
+        }
+        let mut server = server_with(&[0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(server.close_early_data() as usize, LIMIT);
+    }
+
+    /// Such as a client of another maker, which knows no `early_records`.
+    #[test]
+    fn what_came_before_an_answer_without_a_count_is_read_after_it() {
+        let mut server = server_with(&[4, 1, 2]);
+        install(&mut server, Direction::Read, Epoch::Handshake);
+        assert_eq!(taken(&mut server), b"bce");
+        let mut server = server_with(&[0, 1, 2, 3, 4, 5, 6]);
+        install(&mut server, Direction::Read, Epoch::Handshake);
+        assert_eq!(taken(&mut server), b"abcde", "and no more than the limit");
+    }
+}
