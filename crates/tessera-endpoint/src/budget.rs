@@ -3,7 +3,7 @@
 /// What was received from an address, and sent to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Budget {
-    /// Its owner has shown that he receives what is sent there.
+    /// The peer has shown that it receives what is sent there.
     Proved,
     /// Three times what has come from it.
     Unproved { received: usize, sent: usize },

@@ -1,4 +1,4 @@
-//! Cookies: all that a server would have to remember of a stranger, sealed and sent back by him (RFC 9147 §5.1).
+//! Cookies: all that a server would have to remember of a client, sealed, and sent back by the client (RFC 9147 §5.1).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl Cookies {
         RetryState::of_cookie(config, &DATAGRAM, hello, |cookie| {
             let contents = self.keys.open_for(&purpose(path), cookie, unix)?;
             let (made, state) = contents.split_first_chunk()?;
-            let age = unix.as_secs().checked_sub(u64::from_be_bytes(*made))?;
+            // Another server of the fleet may have made it, whose clock is ahead.
+            let age = unix.as_secs().abs_diff(u64::from_be_bytes(*made));
             (age <= self.lifetime.as_secs()).then(|| state.to_vec())
         })
     }
