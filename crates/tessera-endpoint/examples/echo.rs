@@ -42,7 +42,7 @@ fn main() -> Result<(), Failure> {
     let endpoint = Endpoint::new(server.checked()?, cookies, EndpointOptions::default());
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     let address = socket.local_addr()?;
-    thread::spawn(move || serve(endpoint, &socket));
+    thread::spawn(move || serve(endpoint, &socket).inspect_err(|error| eprintln!("{error}")));
 
     let verifier = PinnedKeyVerifier::new(vec![pinned])?;
     let client = ClientConfig::new(provider, Arc::new(verifier)).checked()?;
@@ -118,18 +118,24 @@ fn serve(mut endpoint: Endpoint, socket: &UdpSocket) -> Result<(), Failure> {
             _ => continue,
         };
         let mut consumed = 0;
-        // An association that has ended is no longer the endpoint's.
+        // An association that has failed is no longer the endpoint's.
         while let Ok(progress) = endpoint.read(id, now, path, &mut input[consumed..]) {
             let begin = consumed;
             consumed += progress.consumed;
             match progress.event {
                 ReadEvent::Data(range) => {
                     let data = input[begin..][range].to_vec();
-                    let path = endpoint.write(id, &data, &mut datagram)?;
-                    socket.send_to(&datagram, path.remote)?;
+                    // It may be longer than an answer may be: datagrams may be lost.
+                    if let Ok(path) = endpoint.write(id, &data, &mut datagram) {
+                        socket.send_to(&datagram, path.remote)?;
+                    }
                     datagram.clear();
                 }
-                ReadEvent::NeedInput | ReadEvent::PeerClosed => break,
+                ReadEvent::PeerClosed => {
+                    endpoint.remove(id);
+                    break;
+                }
+                ReadEvent::NeedInput => break,
                 _ => (),
             }
         }
