@@ -6,9 +6,9 @@
 pub struct EndpointCounts {
     /// A ClientHello was answered with a HelloRetryRequest.
     pub cookies_sent: u64,
-    /// A ClientHello had a cookie that was made here, for its address, and in time.
+    /// A ClientHello had a cookie that was sealed for its address, and in time.
     pub cookies_opened: u64,
-    /// Its cookie was another.
+    /// Its cookie was another, or too old.
     pub cookies_refused: u64,
     /// A ClientHello could not be answered.
     pub refused_hellos: u64,

@@ -4,8 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Foreign {
-    /// DTLS 1.2 or older: a ClientHello that doesn't offer DTLS 1.3, another message or an alert in plaintext that is of no
-    /// association, or records of these versions alone.
+    /// DTLS 1.2 or older: a ClientHello that doesn't offer DTLS 1.3, another message or an alert in plaintext that is
+    /// of no association, or records of these versions alone.
     Dtls12,
     /// STUN.
     Stun,

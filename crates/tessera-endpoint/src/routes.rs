@@ -66,8 +66,8 @@ impl Routes {
         self.by_path.entry(path).or_default().beginning.replace(id)
     }
 
-    /// Notes that the handshake is complete; returns the association that it replaces (RFC 9147 §5.11). With a connection
-    /// ID it replaces none, and no address leads to it any more.
+    /// Notes that the handshake is complete; returns the association that it replaces (RFC 9147 §5.11). With a
+    /// connection ID it replaces none, and no address leads to it any more.
     pub(crate) fn complete(&mut self, id: u64, path: Path, has_id: bool) -> Option<u64> {
         if has_id {
             self.leave(id, path);

@@ -95,8 +95,8 @@ fn a_client_that_moves_changes_no_other_s_handshake() {
     assert_eq!(world.endpoint.counts().moved, 1);
 }
 
-/// RFC 9147 §5.11: a forged hello from the address of a live association destroys nothing; a client that has begun again
-/// gets through.
+/// RFC 9147 §5.11: a forged hello from the address of a live association destroys nothing; a client that has begun
+/// again gets through.
 #[test]
 fn a_new_hello_from_a_live_address_replaces_nothing_before_its_handshake() {
     for connection_id_len in [0, 8] {

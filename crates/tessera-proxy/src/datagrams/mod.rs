@@ -4,8 +4,8 @@
 //!   programs ──► UDP socket ──► Sources ──► Source ◄──► pump ◄──► DTLS connection, or connected UDP socket
 //! ```
 //!
-//! A side is a DTLS connection, a connected UDP socket, or a [`Source`]: one of the programs that share a socket. Whatever
-//! doesn't get through is dropped and counted: too long for the path, refused by the network, no room.
+//! A side is a DTLS connection, a connected UDP socket, or a [`Source`]: one of the programs that share a socket.
+//! Whatever doesn't get through is dropped and counted: too long for the path, refused by the network, no room.
 
 mod side;
 mod sources;
@@ -63,8 +63,8 @@ pub enum DatagramEnd {
 /// fails.
 ///
 /// A datagram that a side doesn't take, because it is too long for the path or the network refuses it, or because it is
-/// empty and DTLS has no such data, is dropped and counted. So nothing is fragmented, and a target that is down ends nothing. Dropping the future loses at most one
-/// datagram of each direction.
+/// empty and DTLS has no such data, is dropped and counted. So nothing is fragmented, and a target that is down ends
+/// nothing. Dropping the future loses at most one datagram of each direction.
 ///
 /// # Errors
 /// A side fails, or a DTLS peer has gone without a word.

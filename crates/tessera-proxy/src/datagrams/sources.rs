@@ -17,8 +17,8 @@ use tokio::time::timeout;
 
 use super::side::{Datagram, DatagramSide, recv_from};
 
-/// How many sources a socket may have at a time. New ones above that are refused: a flood from forged addresses must not
-/// displace those that are there.
+/// How many sources a socket may have at a time. New ones above that are refused: a flood from forged addresses must
+/// not displace those that are there.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceLimits {
     /// In all.

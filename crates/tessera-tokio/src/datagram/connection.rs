@@ -33,7 +33,8 @@ pub type ServerDatagramConnection = DatagramConnection<ServerHandshake>;
 /// - A task of the runtime drives the handshake and answers key updates, whatever the application waits for.
 /// - Dropping a future loses nothing: [`recv`](Self::recv) has taken its datagram or not, [`send`](Self::send) has sent
 ///   its data or not. Several may wait at once.
-/// - What arrives waits for `recv`, up to 128 KiB; then it is [dropped](Self::dropped), as in the buffer of a UDP socket.
+/// - What arrives waits for `recv`, up to 128 KiB; then it is [dropped](Self::dropped), as in the buffer of a UDP
+///   socket.
 /// - Dropping the connection sends close_notify and ends it.
 ///
 /// ```
@@ -86,8 +87,8 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
     /// Sends data as one datagram, of at most [`max_data`](Self::max_data) bytes.
     ///
     /// It waits for the end of the handshake, except at a server that has accepted early data, which it may answer at
-    /// once. It waits too while the peer is at a new address that hasn't been proved: that gets at most three times what
-    /// came from it.
+    /// once. It waits too while the peer is at a new address that hasn't been proved: that gets at most three times
+    /// what came from it.
     pub async fn send(&self, data: &[u8]) -> io::Result<()> {
         loop {
             let mut changed = pin!(self.changed.notified());
@@ -186,8 +187,8 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
         exported.unwrap_or(Err(Error::Closed)).map_err(wrap)
     }
 
-    /// Changes this side's keys, and with `request` asks the peer to change its own (RFC 9147 §8). The new ones are used
-    /// when the peer has acknowledged them.
+    /// Changes this side's keys, and with `request` asks the peer to change its own (RFC 9147 §8). The new ones are
+    /// used when the peer has acknowledged them.
     pub fn update_keys(&self, request: bool) -> io::Result<()> {
         let changed = self.with(|association| association.update_keys(request));
         self.hub.lock().flush();

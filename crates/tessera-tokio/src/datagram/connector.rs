@@ -43,7 +43,7 @@ pub struct DatagramConnector {
 
 impl DatagramConnector {
     /// Connects with the configuration, the answers and the session store of a connector for streams. A session resumes
-    /// over what it came over: a store should be for datagrams alone, or it may return a stream's session, which is lost.
+    /// over what it came over: a store should be for datagrams alone, or it may return a stream's session, in vain.
     pub fn new(connector: Connector) -> Self {
         Self { connector, options: AssociationOptions::default() }
     }

@@ -25,7 +25,7 @@ use crate::acceptor::Acceptor;
 /// ticket with a binder that is right. See [`tessera_endpoint`] for what that costs, and for the limits. A client that
 /// changes its address keeps its connection.
 ///
-/// All connections are driven by one task. Dropping the listener ends those that still wait to be accepted; others go on.
+/// One task drives all connections. Dropping the listener ends those that still wait to be accepted; others go on.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -68,8 +68,8 @@ impl DatagramListener {
         Ok(Self::new(UdpSocket::bind(address).await?, acceptor, cookies, options))
     }
 
-    /// Accepts the clients of a socket. `cookies` seals cookies: keys that a fleet behind one address shares, and that it
-    /// should replace more often than those of tickets. [`Acceptor::replace`] applies here too.
+    /// Accepts the clients of a socket. `cookies` seals cookies: keys that a fleet behind one address shares, and that
+    /// it should replace more often than those of tickets. [`Acceptor::replace`] applies here too.
     ///
     /// Bind the socket to one address of a machine that has several: answers leave from the address that the system
     /// chooses.
@@ -87,8 +87,8 @@ impl DatagramListener {
         Self { hub }
     }
 
-    /// Accepts the clients of a socket, and returns the datagrams that aren't DTLS 1.3, which are dropped otherwise: see
-    /// [`new`](Self::new).
+    /// Accepts the clients of a socket, and returns the datagrams that aren't DTLS 1.3, which are dropped otherwise:
+    /// see [`new`](Self::new).
     ///
     /// # Panics
     /// Outside of a runtime.

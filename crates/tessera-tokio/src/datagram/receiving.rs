@@ -159,8 +159,8 @@ impl<S: DatagramHandshake> State<S> {
         }
     }
 
-    /// Ends a handshake whose peer, PSK or session was withdrawn meanwhile; returns whether it did. What one step of the
-    /// engine brings, such as early data, is valid only under the current configuration.
+    /// Ends a handshake whose peer, PSK or session was withdrawn meanwhile; returns whether it did. What one step of
+    /// the engine brings, such as early data, is valid only under the current configuration.
     fn check_withdrawn(&mut self, id: Id<S>) -> bool {
         let Some(peer) = self.peers.get_mut(&id) else { return false };
         if peer.is_complete || peer.failed.is_some() || !peer.begun.is_earlier() {

@@ -9,8 +9,8 @@ use crate::schedule::DATAGRAM;
 use crate::time::Time;
 
 impl ClientAssociation {
-    /// Starts an association; [`transmit`](super::Association::transmit) sends the ClientHello. Early data may be written at
-    /// once, so that both go out together.
+    /// Starts an association; [`transmit`](super::Association::transmit) sends the ClientHello. Early data may be
+    /// written at once, so that both go out together.
     pub fn start(
         config: Checked<ClientConfig>,
         mut destination: Destination,
@@ -36,9 +36,9 @@ impl ClientAssociation {
     /// Writes early data, all of it or nothing, as one datagram's content; returns whether it was taken.
     /// [`transmit`](super::Association::transmit) sends it after the ClientHello, once.
     ///
-    /// Accepted isn't received: early data may be lost on the way. Of a server that
-    /// [counts it](crate::Facts::early_records_taken) the first so many calls arrived, and nothing that was written after
-    /// them was or will be executed: send that again. Of any other server each may have been.
+    /// Accepted isn't received: early data may be lost. Of a server that [counts it](crate::Facts::early_records_taken)
+    /// the first so many calls arrived, and nothing that was written after them was or will be executed: send that
+    /// again. Of any other server each may have been.
     pub fn write_early_data(&mut self, data: &[u8]) -> Result<bool, Error> {
         self.check_writable()?;
         if data.len() > self.early_data_room() {

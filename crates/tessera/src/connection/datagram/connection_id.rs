@@ -45,8 +45,8 @@ impl<H: Handshake> Association<H> {
         self.datagrams.incoming.own_ids.newest()
     }
 
-    /// Returns the connection IDs that the peer may use; before the hellos agree on connection IDs, or if they don't, the
-    /// one of [`AssociationOptions`](crate::AssociationOptions).
+    /// Returns the connection IDs that the peer may use; before the hellos agree on connection IDs, or if they don't,
+    /// the one of [`AssociationOptions`](crate::AssociationOptions).
     #[must_use]
     pub fn connection_ids(&self) -> &[ConnectionId] {
         match self.datagrams.incoming.own_ids.all() {
@@ -94,8 +94,8 @@ impl<H: Handshake> Association<H> {
     /// Asks the peer for `count` connection IDs. It may give fewer.
     ///
     /// # Errors
-    /// [`Error::TooEarly`] before the handshake is complete, or while an earlier request is unanswered or other messages
-    /// unacknowledged; [`Error::Misuse`] if records to the peer have no connection ID.
+    /// [`Error::TooEarly`] before the handshake is complete, or while an earlier request is unanswered or other
+    /// messages unacknowledged; [`Error::Misuse`] if records to the peer have no connection ID.
     pub fn request_connection_ids(&mut self, count: u8) -> Result<(), Error> {
         self.check_may_change_ids()?;
         if self.datagrams.outgoing.peer_ids.current.is_empty() {
@@ -111,8 +111,8 @@ impl<H: Handshake> Association<H> {
         Ok(())
     }
 
-    /// Names the association by the next connection ID that the peer has given from now on, so that who sees the records
-    /// can't link them to earlier ones by it; returns whether there is one.
+    /// Names the association by the next connection ID that the peer has given from now on, so that who sees the
+    /// records can't link them to earlier ones by it; returns whether there is one.
     pub fn use_next_connection_id(&mut self) -> bool {
         self.datagrams.outgoing.peer_ids.advance()
     }

@@ -40,7 +40,7 @@ use crate::time::Time;
 
 /// A connection over datagrams, as RFC 9147 calls it: see [`ClientAssociation`] and [`ServerAssociation`].
 ///
-/// Data may be lost, doubled by no one, and arrive in any order. Records that don't open change nothing but
+/// Data may be lost and may arrive in any order, but none is read twice. Records that don't open change nothing but
 /// [a count](Self::dropped): anyone can send them.
 pub struct Association<H: Handshake> {
     core: Core<H>,

@@ -12,8 +12,8 @@ pub struct AssociationOptions {
     /// The connection ID that the peer puts into records to this side. Empty, and by default: none, but the peer may
     /// have one (RFC 9147 §5.1). `None`: no connection IDs in either direction.
     pub connection_id: Option<ConnectionId>,
-    /// How long to wait for the answer to the first flight before it is sent again. Default: 1 s. If the round-trip time
-    /// is known, one and a half times that is better (RFC 9147 §5.8.2).
+    /// How long to wait for the answer to the first flight before it is sent again. Default: 1 s. If the round-trip
+    /// time is known, one and a half times that is better (RFC 9147 §5.8.2).
     pub first_timeout: Duration,
     /// Whether the round-trip time replaces `first_timeout` once it is measured (RFC 9147 §5.8.2). Default: yes.
     /// Otherwise the answer to each flight has `first_timeout` at first: for peers whose round trips are no guide, as
@@ -22,8 +22,8 @@ pub struct AssociationOptions {
     /// The longest datagram to send, in bytes, without the headers of UDP and IP. Halved after each timeout of the
     /// handshake but the first. Default: 1200.
     pub max_datagram: usize,
-    /// How many records of a flight are sent at once, before an ACK or a timeout: RFC 9147 §5.8.3 warns of more than 10,
-    /// the default.
+    /// How many records of a flight are sent at once, before an ACK or a timeout: RFC 9147 §5.8.3 warns of more than
+    /// 10, the default.
     pub max_burst: u8,
     /// Whether records of data have a length, so that others can follow them in their datagram. Default: no.
     pub delimits_data: bool,

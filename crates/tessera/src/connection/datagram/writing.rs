@@ -17,15 +17,14 @@ impl<H: Handshake> Association<H> {
         self.check_writable().is_ok() && self.datagrams.has_application_keys()
     }
 
-    /// Changes [`first_timeout`](super::AssociationOptions::first_timeout), also for what was sent: the round-trip time may become
-    /// known from elsewhere, such as ICE (RFC 9147 §5.8.2).
+    /// Changes [`first_timeout`](super::AssociationOptions::first_timeout), also for what was sent: the round-trip time
+    /// may become known from elsewhere, such as ICE (RFC 9147 §5.8.2).
     pub fn set_first_timeout(&mut self, timeout: Duration) {
         self.datagrams.set_first_timeout(timeout);
     }
 
     /// Sends datagrams of at most `len` bytes from now on, without the headers of UDP and IP: what the path is known to
-    /// carry, or the socket to refuse. Timeouts of the handshake shorten
-    /// them again.
+    /// carry, or the socket to refuse. Timeouts of the handshake shorten them again.
     pub fn set_max_datagram(&mut self, len: usize) {
         self.datagrams.set_max_datagram(len);
     }
@@ -43,8 +42,8 @@ impl<H: Handshake> Association<H> {
     }
 
     /// Appends a datagram with `data` to `out`, of at most [`max_data`](Self::max_data) bytes. It is sent once: what
-    /// must arrive is the application's to repeat. First [`transmit`](Self::transmit): a peer drops data that overtakes the
-    /// end of the handshake.
+    /// must arrive is the application's to repeat. First [`transmit`](Self::transmit): a peer drops data that overtakes
+    /// the end of the handshake.
     ///
     /// # Errors
     /// [`Error::TooEarly`] before there are keys, or while used-up keys wait for the peer to acknowledge new ones;

@@ -1,4 +1,4 @@
-//! The connection IDs of an association: those that the peer may put into records, and those that it gave (RFC 9147 §9).
+//! The connection IDs of an association: those that the peer may put into records, and those it gave (RFC 9147 §9).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

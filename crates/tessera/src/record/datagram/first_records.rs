@@ -18,8 +18,8 @@ pub(crate) struct FirstRecords {
 }
 
 impl FirstRecords {
-    /// Reads the plaintext records at the beginning of a datagram; returns the number of the ClientHello and the message
-    /// once it is whole.
+    /// Reads the plaintext records at the beginning of a datagram; returns the number of the ClientHello and the
+    /// message once it is whole.
     pub(crate) fn read(
         &mut self,
         datagram: &[u8],
@@ -69,7 +69,7 @@ impl FirstRecords {
     }
 }
 
-/// Appends a plaintext record with the whole message, the first of both; `None` if it has no frame.
+/// Appends a plaintext record with the whole message, both of them number 0; `None` if the message has no frame.
 pub(crate) fn write_lone_message(message: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (frame, body) = message.split_first_chunk::<4>()?;
     let number = RecordNumber { epoch: 0, sequence: 0 };

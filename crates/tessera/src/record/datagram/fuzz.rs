@@ -307,8 +307,8 @@ impl NaiveFlight {
     }
 }
 
-/// Records are lost and acknowledged at random, and some ACKs name what never was: a flight ends when every byte of it is
-/// acknowledged, and not before.
+/// Records are lost and acknowledged at random, and some ACKs name what never was: a flight ends when every byte of it
+/// is acknowledged, and not before.
 #[test]
 fn fuzz_a_flight_ends_with_the_ack_of_its_last_byte() {
     each_seed(400, |numbers| {

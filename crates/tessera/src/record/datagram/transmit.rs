@@ -20,8 +20,8 @@ impl Datagrams {
     /// Sends the flight again if its time is over.
     ///
     /// # Errors
-    /// [`Error::TimedOut`]: the peer answers nothing in the handshake, or a server neither acknowledges its end nor sends
-    /// anything under the keys after it.
+    /// [`Error::TimedOut`]: the peer answers nothing in the handshake, or a server neither acknowledges its end nor
+    /// sends anything under the keys after it.
     pub(crate) fn expire(&mut self, now: Duration) -> Result<(), Error> {
         let Some(in_a_row) = self.timer.expire(now) else { return Ok(()) };
         if in_a_row > MAX_RETRANSMISSIONS {
@@ -89,7 +89,7 @@ impl Datagrams {
         if has_sent && (!self.flight.has_unsent() || self.burst_left == 0) {
             self.timer.start(now);
             if self.flight.has_unsent() {
-                // A long flight goes on before its answer is due: a ClientHello has none, and no ACK, before it is whole.
+                // A long flight goes on before its answer is due: a ClientHello has none, nor an ACK, until it is whole.
                 self.timer.hurry(now + self.timer.quarter());
             }
         }
