@@ -1,5 +1,6 @@
-//! The parts of faces outside this crate, which carry the handshake in their own packets, as QUIC and
-//! DTLS do. [`Connection`](crate::Connection) is the face over a stream, made of the same parts.
+//! The parts of faces outside this crate, which carry the handshake in their own packets, as QUIC does.
+//! [`Connection`](crate::Connection), the face over a stream, and [`Association`](crate::Association), the one over
+//! datagrams, are made of the same parts.
 //!
 //! ```text
 //!   message(), answer() ──► Core ──► event(), question(), facts()

@@ -1,8 +1,8 @@
 //! TLS 1.3 for clients that reconnect often.
 //!
-//! This crate is the engine of Tessera: a state machine for TLS 1.3 (RFC 8446, RFC 9846), client and
-//! server, without sockets, threads or cryptography of its own. It is `no_std` with `alloc` and has
-//! no unsafe code.
+//! This crate is the engine of Tessera: a state machine for TLS 1.3 (RFC 8446, RFC 9846) and, as
+//! [`Association`], DTLS 1.3 (RFC 9147), client and server, without sockets, threads or cryptography of
+//! its own. It is `no_std` with `alloc` and has no unsafe code.
 //!
 //! Programs on tokio use `tessera-tokio`, whose first page leads from PEM files to the first byte. This page is
 //! for programs that drive the engine themselves: over their own sockets, in another runtime, on bare metal.
@@ -85,7 +85,7 @@
 //! ```
 //!
 //! `examples/sans_io.rs` is a whole client and server over blocking sockets, with this loop. Programs that carry the
-//! handshake in packets, as QUIC and DTLS do, build their own loop from the parts in [`face`].
+//! handshake in packets, as QUIC does, build their own loop from the parts in [`face`].
 //!
 //! Four rules complete it:
 //!
