@@ -221,6 +221,13 @@ impl<H: Handshake> Association<H> {
         self.datagrams.is_acknowledged()
     }
 
+    /// Returns how many bytes of handshake messages were sent again, without the headers of fragments, records and
+    /// datagrams.
+    #[must_use]
+    pub fn resent(&self) -> u64 {
+        self.datagrams.resent()
+    }
+
     /// Ends the association: sends the alert for the error, and keeps the error.
     fn fail(&mut self, error: Error) -> Error {
         if let Some(alert) = error.alert()

@@ -18,6 +18,8 @@ pub(crate) struct Flight {
     next_seq: u32,
     /// The records that carried them, so that an ACK finds what it acknowledges.
     sent: VecDeque<SentRecord>,
+    /// How many bytes of messages were sent again.
+    resent: u64,
 }
 
 struct Message {
@@ -29,6 +31,8 @@ struct Message {
     open: Ranges,
     /// Of this, what is to be sent now.
     unsent: Ranges,
+    /// What comes before was sent at least once.
+    sent_to: usize,
 }
 
 struct SentRecord {
@@ -61,6 +65,7 @@ impl Flight {
             body: body.to_vec(),
             open: all.clone(),
             unsent: all,
+            sent_to: 0,
         });
         self.next_seq += 1;
         true
@@ -74,6 +79,11 @@ impl Flight {
     /// Returns whether everything was acknowledged.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
+    }
+
+    /// Returns how many bytes of messages were sent again.
+    pub(crate) fn resent(&self) -> u64 {
+        self.resent
     }
 
     /// Returns whether something is to be sent now.
@@ -114,6 +124,8 @@ impl Flight {
                 Fragment::write_header(out, head, range.clone());
                 out.extend_from_slice(&message.body[range.clone()]);
                 message.unsent.remove(range.clone());
+                self.resent += message.sent_to.min(range.end).saturating_sub(range.start) as u64;
+                message.sent_to = message.sent_to.max(range.end);
                 let overlaps =
                     |(seq, sent): &(u16, _)| *seq == message.seq && overlap(sent, &range);
                 is_first_transmission &=
@@ -281,14 +293,27 @@ mod tests {
         let middle = flight.acknowledge(&[number(2, 1)]);
         assert_eq!(middle, Acknowledged { is_progress: true, sent_at: Some(Duration::ZERO) });
         flight.send_again();
+        assert_eq!(flight.resent(), 0);
         let again = send(&mut flight, 10, 112);
         assert_eq!(again, [alloc::vec![(0, 0..100)], alloc::vec![(0, 200..300)]]);
+        assert_eq!(flight.resent(), 200);
         // The same ACK again, and one for records that don't exist, change nothing.
         let repeated = flight.acknowledge(&[number(2, 1), number(2, 99), number(7, 0)]);
         assert_eq!(repeated, Acknowledged::default());
         // An ACK for the first transmission counts, and so does one for the second; a repeated part gives no time.
         assert_eq!(flight.acknowledge(&[number(2, 11)]).sent_at, None);
         assert!(flight.acknowledge(&[number(2, 0)]).is_progress && flight.is_empty());
+    }
+
+    /// A burst ended before its end.
+    #[test]
+    fn what_was_not_sent_yet_is_not_sent_again() {
+        let mut flight = Flight::default();
+        assert!(flight.add(2, &message(300)));
+        flight.write_record(number(2, 0), 112, Duration::ZERO, &mut Vec::new());
+        flight.send_again();
+        send(&mut flight, 1, 1000);
+        assert_eq!(flight.resent(), 100);
     }
 
     #[test]

@@ -234,6 +234,11 @@ impl Datagrams {
         self.flight.is_empty()
     }
 
+    /// Returns how many bytes of messages were sent again.
+    pub(crate) fn resent(&self) -> u64 {
+        self.flight.resent()
+    }
+
     /// Changes the time to wait at first, also that of what waits now.
     pub(crate) fn set_first_timeout(&mut self, timeout: Duration) {
         let before = self.timer.quarter();
