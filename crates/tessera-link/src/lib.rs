@@ -42,6 +42,8 @@
 //! # }
 //! ```
 //!
+//! A [`Scheduler`] is one direction of a link without the kernel: for ends in one process, in virtual time.
+//!
 //! Processes are started at an end by [`Link::spawn`]. The example `round_trips` of this crate shows
 //! what loss and distance do to TCP.
 #![forbid(unsafe_code)]
@@ -65,7 +67,7 @@ pub use self::mesh::Mesh;
 pub use self::namespace::{UserNamespace, enter_user_namespace_if_needed};
 pub use self::network::{Network, Node};
 pub use self::parameters::{Congestion, End, LinkAddresses, LinkKind, LinkParameters};
-pub use self::scheduler::DirectionStatistics;
+pub use self::scheduler::{DirectionStatistics, Fate, Scheduler};
 use self::tun::TunLink;
 
 /// Packet counts of both directions since the link was opened or last set.

@@ -49,9 +49,9 @@ pub struct DirectionStatistics {
     pub late_most: Duration,
 }
 
-/// What the scheduler does with an offered packet.
+/// What becomes of a packet that was offered to a [`Scheduler`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// The packet is held, and leaves at this time.
     Held(Duration),
     /// The packet is lost, by the loss in the parameters.
@@ -69,8 +69,10 @@ struct QueuedPacket<P> {
     packet: P,
 }
 
-/// One direction of a link.
-pub(crate) struct Scheduler<P> {
+/// One direction of a link, without I/O and without a clock: callers pass times, as durations since any fixed point.
+///
+/// The same seed repeats the same decisions, packet by packet; the two directions of a link share a seed.
+pub struct Scheduler<P> {
     towards: End,
     parameters: LinkParameters,
     random: Xoshiro256PlusPlus,
@@ -88,8 +90,9 @@ pub(crate) struct Scheduler<P> {
 }
 
 impl<P> Scheduler<P> {
-    /// Creates the direction that ends at `towards`.
-    pub(crate) fn new(parameters: &LinkParameters, towards: End) -> Self {
+    /// Creates the direction that ends at `towards`. The parameters should be possible: [`Link::open`](crate::Link::open)
+    /// refuses others.
+    pub fn new(parameters: &LinkParameters, towards: End) -> Self {
         Self {
             towards,
             parameters: parameters.clone(),
@@ -128,8 +131,8 @@ impl<P> Scheduler<P> {
         self.parameters.syn_data_lost
     }
 
-    /// Decides on a packet that arrived at `now`.
-    pub(crate) fn offer(&mut self, now: Duration, bytes: usize, packet: P) -> Fate {
+    /// Decides on a packet of this many bytes that arrived at `now`.
+    pub fn offer(&mut self, now: Duration, bytes: usize, packet: P) -> Fate {
         self.statistics.offered_packets += 1;
         self.statistics.offered_bytes += bytes as u64;
 
@@ -163,12 +166,13 @@ impl<P> Scheduler<P> {
     }
 
     /// Returns when the next packet is due, if one is in flight.
-    pub(crate) fn next_due(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn next_due(&self) -> Option<Duration> {
         self.held.front().map(|held| held.due)
     }
 
     /// Removes the next packet that is due at `now` or before.
-    pub(crate) fn take_due(&mut self, now: Duration) -> Option<P> {
+    pub fn take_due(&mut self, now: Duration) -> Option<P> {
         if self.next_due()? > now {
             return None;
         }
@@ -188,8 +192,9 @@ impl<P> Scheduler<P> {
         self.statistics.refused += 1;
     }
 
-    /// Returns the packet counts since the last [`Scheduler::set`].
-    pub(crate) fn statistics(&self) -> DirectionStatistics {
+    /// Returns the packet counts since it was created, or since its link was set.
+    #[must_use]
+    pub fn statistics(&self) -> DirectionStatistics {
         self.statistics
     }
 
