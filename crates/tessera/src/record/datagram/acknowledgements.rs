@@ -10,8 +10,9 @@ use crate::wire::{Reader, Writer};
 /// The records to acknowledge, and when.
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledgements {
-    /// Those of the peer's current flight, or the last of its messages after the handshake, in ascending order.
-    records: Vec<RecordNumber>,
+    /// Those of the peer's current flight, or the last of its messages after the handshake, in ascending order; each
+    /// with whether an ACK has named it.
+    records: Vec<(RecordNumber, bool)>,
     /// When they are acknowledged at the latest.
     at: Option<Duration>,
 }
@@ -19,8 +20,8 @@ pub(crate) struct Acknowledgements {
 impl Acknowledgements {
     /// Notes a record whose messages were handled or kept; acknowledges it at `at` at the latest.
     pub(crate) fn note(&mut self, number: RecordNumber, at: Duration) {
-        if let Err(place) = self.records.binary_search(&number) {
-            self.records.insert(place, number);
+        if let Err(place) = self.records.binary_search_by_key(&number, |(noted, _)| *noted) {
+            self.records.insert(place, (number, false));
         }
         if self.records.len() > MAX_RECORDS {
             // §7.1: the newest are the most useful, since older ones have been acknowledged.
@@ -64,19 +65,33 @@ impl Acknowledgements {
         self.at = None;
     }
 
-    /// Writes the content of the ACK that is due, in `epoch` and of at most `room` bytes. The next names the same records
-    /// again (§7.1), since this one may be lost.
+    /// Writes the content of the ACK that is due, in `epoch` and of at most `room` bytes: the newest records. The next
+    /// names the same again (§7.1), since this one may be lost. If there is no room for a burst, what none has named comes
+    /// first, and another ACK is due for the rest: the peer would take it for lost.
     pub(crate) fn write(&mut self, epoch: u64, room: usize, out: &mut Vec<u8>) {
         let fits = room.saturating_sub(2) / RECORD_NUMBER_LEN;
-        let known = || self.records.iter().filter(|number| may_name(epoch, number.epoch));
-        let skipped = known().count().saturating_sub(fits);
+        let known = |(number, _): &&mut (RecordNumber, bool)| may_name(epoch, number.epoch);
+        let mut known: Vec<_> = self.records.iter_mut().filter(known).collect();
+        let mut excess = known.len().saturating_sub(fits);
+        if fits < BURST {
+            known.retain(|(_, is_named)| {
+                let leaves = *is_named && excess > 0;
+                excess -= usize::from(leaves);
+                !leaves
+            });
+        } else {
+            known.drain(..excess);
+        }
+        if known.len() <= fits || fits == 0 {
+            self.at = None;
+        }
         out.vec16(|out| {
-            for number in known().skip(skipped) {
+            for (number, is_named) in known.into_iter().take(fits) {
                 out.bytes(&number.epoch.to_be_bytes());
                 out.bytes(&number.sequence.to_be_bytes());
+                *is_named = true;
             }
         });
-        self.at = None;
     }
 }
 
@@ -106,6 +121,9 @@ fn may_name(epoch: u64, of_epoch: u64) -> bool {
 /// The most records that are remembered for an ACK: more than three bursts (§5.8.3).
 const MAX_RECORDS: usize = 32;
 
+/// How many records the peer sends at once (§5.8.3).
+const BURST: usize = 10;
+
 /// The length of a RecordNumber in an ACK, in bytes.
 const RECORD_NUMBER_LEN: usize = 16;
 
@@ -126,6 +144,7 @@ mod tests {
         }
         let expected = [1, 2, 3, 7].map(|sequence| number(2, sequence));
         for (room, first) in [(1000, 0), (2 + 2 * RECORD_NUMBER_LEN + 15, 2), (1000, 0)] {
+            acks.no_later_than(at);
             let mut content = Vec::new();
             acks.write(3, room, &mut content);
             assert_eq!(read_ack(&content, 2).expect("whole"), expected[first..], "{room}");
@@ -135,6 +154,32 @@ mod tests {
         let mut content = Vec::new();
         acks.write(0, 1000, &mut content);
         assert_eq!(read_ack(&content, 0).expect("whole"), [number(0, 1)]);
+    }
+
+    /// Otherwise the peer takes them for lost.
+    #[test]
+    fn records_of_a_burst_that_find_no_room_in_an_ack_are_due_in_the_next() {
+        let mut acks = Acknowledgements::default();
+        let at = Duration::from_secs(1);
+        (0..5).for_each(|sequence| acks.note(number(2, sequence), at));
+        // It can't be named yet, and doesn't count.
+        acks.note(number(3, 0), at);
+        for (expected, due) in [(&[0, 1][..], Some(at)), (&[2, 3], Some(at)), (&[3, 4], None)] {
+            let mut content = Vec::new();
+            acks.write(2, 2 + 2 * RECORD_NUMBER_LEN, &mut content);
+            let read = read_ack(&content, 2).expect("whole");
+            assert!(read.iter().map(|number| number.sequence).eq(expected.iter().copied()));
+            assert_eq!(acks.deadline(), due);
+        }
+        acks.note(number(2, 9), at);
+        acks.write(2, 2, &mut Vec::new());
+        assert_eq!(acks.deadline(), None, "there is no room at all");
+        // A burst fits: the rest is older.
+        (10..30).for_each(|sequence| acks.note(number(2, sequence), at));
+        let mut content = Vec::new();
+        acks.write(2, 2 + BURST * RECORD_NUMBER_LEN, &mut content);
+        assert_eq!(read_ack(&content, 2).expect("whole")[0], number(2, 20));
+        assert_eq!(acks.deadline(), None);
     }
 
     #[test]
@@ -165,7 +210,7 @@ mod tests {
             acks.note(number(3, sequence), Duration::ZERO);
         }
         assert_eq!(acks.records.len(), MAX_RECORDS);
-        assert!(acks.records.contains(&number(3, 9_999)));
+        assert!(acks.records.contains(&(number(3, 9_999), false)));
     }
 
     #[test]
