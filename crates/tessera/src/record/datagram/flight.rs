@@ -18,6 +18,10 @@ pub(crate) struct Flight {
     next_seq: u32,
     /// The records that carried them, so that an ACK finds what it acknowledges.
     sent: VecDeque<SentRecord>,
+    /// How many records were sent; and of these, how many at first are acknowledged or taken for lost. The others are
+    /// under way.
+    sent_count: u64,
+    settled: u64,
     /// How many bytes of messages were sent again.
     resent: u64,
 }
@@ -37,6 +41,8 @@ struct Message {
 
 struct SentRecord {
     number: RecordNumber,
+    /// Its place among all that were sent.
+    place: u64,
     at: Duration,
     is_first_transmission: bool,
     parts: Vec<(u16, Range<usize>)>,
@@ -49,6 +55,8 @@ pub(crate) struct Acknowledged {
     pub(crate) is_progress: bool,
     /// When a record was sent that was acknowledged now and sent once: the time since then is a round trip.
     pub(crate) sent_at: Option<Duration>,
+    /// When the newest record was sent, if it was sent after all that were acknowledged or taken for lost before.
+    pub(crate) newest_at: Option<Duration>,
 }
 
 impl Flight {
@@ -139,15 +147,18 @@ impl Flight {
         if self.sent.len() >= MAX_SENT_RECORDS {
             self.sent.pop_front();
         }
-        self.sent.push_back(SentRecord { number, at: now, is_first_transmission, parts });
+        self.sent_count += 1;
+        let place = self.sent_count;
+        self.sent.push_back(SentRecord { number, place, at: now, is_first_transmission, parts });
     }
 
     /// Sends everything again that isn't acknowledged.
     pub(crate) fn send_again(&mut self) {
+        self.settled = self.sent_count;
         self.messages.iter_mut().for_each(|message| message.unsent = message.open.clone());
     }
 
-    /// Handles an ACK for these records: what else was sent before the newest of them is sent again.
+    /// Handles an ACK for these records.
     pub(crate) fn acknowledge(&mut self, records: &[RecordNumber]) -> Acknowledged {
         let mut result = Acknowledged::default();
         for number in records {
@@ -155,6 +166,10 @@ impl Flight {
                 continue;
             };
             let Some(record) = self.sent.remove(index) else { continue };
+            if record.place > self.settled {
+                self.settled = record.place;
+                result.newest_at = Some(record.at);
+            }
             if record.is_first_transmission {
                 result.sent_at = Some(result.sent_at.map_or(record.at, |at| at.max(record.at)));
             }
@@ -172,6 +187,41 @@ impl Flight {
             self.sent.clear();
         }
         result
+    }
+
+    /// Returns whether something was sent before a record that is acknowledged, and is not.
+    pub(crate) fn has_overtaken(&self) -> bool {
+        self.messages.iter().any(|message| !self.overtaken(message).is_empty())
+    }
+
+    /// Sends that again. What was sent later may be under way.
+    pub(crate) fn send_overtaken_again(&mut self) {
+        for index in 0..self.messages.len() {
+            self.messages[index].unsent = self.overtaken(&self.messages[index]);
+        }
+    }
+
+    fn overtaken(&self, message: &Message) -> Ranges {
+        let mut overtaken = message.open.clone();
+        let parts = self.records_under_way().flat_map(|record| &record.parts);
+        for (_, range) in parts.filter(|(seq, _)| *seq == message.seq) {
+            overtaken.remove(range.clone());
+        }
+        overtaken
+    }
+
+    fn records_under_way(&self) -> impl Iterator<Item = &SentRecord> {
+        self.sent.iter().filter(|record| record.place > self.settled)
+    }
+
+    /// Returns how many records are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.records_under_way().count()
+    }
+
+    /// Returns when the last record was sent that isn't acknowledged.
+    pub(crate) fn last_sent_at(&self) -> Option<Duration> {
+        self.sent.back().map(|record| record.at)
     }
 
     /// Ends the flights of these epochs: the peer's answer acknowledges them. Returns when a record of them was
@@ -291,7 +341,9 @@ mod tests {
         assert!(flight.add(2, &message(300)));
         assert_eq!(send(&mut flight, 0, 112).len(), 3);
         let middle = flight.acknowledge(&[number(2, 1)]);
-        assert_eq!(middle, Acknowledged { is_progress: true, sent_at: Some(Duration::ZERO) });
+        let zero = Some(Duration::ZERO);
+        let progress = Acknowledged { is_progress: true, sent_at: zero, newest_at: zero };
+        assert_eq!((middle, flight.under_way()), (progress, 1));
         flight.send_again();
         assert_eq!(flight.resent(), 0);
         let again = send(&mut flight, 10, 112);
@@ -303,6 +355,28 @@ mod tests {
         // An ACK for the first transmission counts, and so does one for the second; a repeated part gives no time.
         assert_eq!(flight.acknowledge(&[number(2, 11)]).sent_at, None);
         assert!(flight.acknowledge(&[number(2, 0)]).is_progress && flight.is_empty());
+    }
+
+    /// An ACK for the first datagrams of a burst is silent about the others.
+    #[test]
+    fn what_was_sent_before_an_acknowledged_record_is_sent_again_and_what_was_sent_after_it_is_not()
+    {
+        let mut flight = Flight::default();
+        assert!(flight.add(2, &message(500)));
+        assert_eq!(send(&mut flight, 0, 112).len(), 5);
+        flight.acknowledge(&[number(2, 0), number(2, 2)]);
+        assert!(flight.has_overtaken() && !flight.has_unsent());
+        assert_eq!(flight.under_way(), 2);
+        flight.send_overtaken_again();
+        assert_eq!(send(&mut flight, 10, 112), [alloc::vec![(0, 100..200)]]);
+        flight.acknowledge(&[number(2, 3)]);
+        assert!(!flight.has_overtaken(), "both others are under way");
+        assert_eq!((flight.under_way(), flight.resent()), (2, 100));
+        // The last of all, sent again after record 4: that is lost.
+        flight.acknowledge(&[number(2, 10)]);
+        flight.send_overtaken_again();
+        assert_eq!(send(&mut flight, 20, 112), [alloc::vec![(0, 400..500)]]);
+        assert!(flight.acknowledge(&[number(2, 20)]).is_progress && flight.is_empty());
     }
 
     /// A burst ended before its end.

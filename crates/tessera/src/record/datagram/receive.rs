@@ -92,10 +92,10 @@ impl Datagrams {
 
     /// Lets the flight be sent again before the timer expires, after what came with this: another ACK may be among it.
     /// Once in the timer's time, so that two sides can't hurry each other for ever.
-    fn hurry(&mut self, now: Duration) {
+    fn hurry(&mut self, at: Duration) {
         if !self.was_hurried && !self.flight.is_empty() && !self.flight.has_unsent() {
             self.was_hurried = true;
-            self.timer.hurry(now);
+            self.timer.hurry(at);
         }
     }
 
@@ -150,13 +150,21 @@ impl Datagrams {
         if acknowledged.is_progress {
             self.timer.answered();
             self.was_hurried = false;
-            self.burst_left = self.max_burst;
+            let under_way = u8::try_from(self.flight.under_way()).unwrap_or(u8::MAX);
+            self.burst_left = self.max_burst.saturating_sub(under_way);
         }
         if self.flight.is_empty() {
             self.timer.stop();
             self.acknowledged_all();
-        } else if acknowledged.is_progress || records.is_empty() {
-            // §7.2: the rest is missing.
+        } else if acknowledged.is_progress {
+            // §7.2: the rest is missing, unless an ACK for it is as long under way as this one was.
+            let rest = self.flight.last_sent_at().zip(acknowledged.newest_at);
+            if self.flight.has_overtaken() {
+                self.hurry(now);
+            } else if let Some((last, newest)) = rest {
+                self.hurry(last + now.saturating_sub(newest) + self.timer.quarter());
+            }
+        } else if records.is_empty() {
             self.hurry(now);
         }
         Ok(())

@@ -44,6 +44,9 @@ impl Datagrams {
         self.was_hurried &= in_a_row == 0;
         self.acknowledgements.withdraw_empty();
         self.burst_left = self.max_burst;
+        if in_a_row == 0 {
+            self.flight.send_overtaken_again();
+        }
         // The rest of a long flight before its beginning again.
         if !self.flight.has_unsent() {
             self.flight.send_again();
