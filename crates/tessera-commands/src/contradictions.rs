@@ -215,7 +215,7 @@ fn check_udp_of_both(tcp_fast_open: bool, common: &Common) -> Result<(), Program
     }
     if common.cache_certificates.is_some() {
         return wrong(
-            "--cache-certificates is specified for TLS over TCP, not for --udp: leave one of them out",
+            "--cache-certificates keeps what connections over TCP learn, not those of --udp: leave one of them out",
         );
     }
     Ok(())
