@@ -125,6 +125,25 @@ fn computed_parts_need_no_link() {
 }
 
 #[test]
+fn handshakes_over_datagrams_need_no_link() {
+    let options = ["--parts", "datagrams", "--certificates", "rsa-2048", "--repetitions", "1"];
+    let ways = ["--ways", "full,cached,known", "--loss", "5%", "--link", "loopback", "--json", "-"];
+    let output = bithac(&[&options[..], &ways].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert!(report["link"].is_null() && report["cells"] == Value::Array(Vec::new()));
+    let cells = report["datagrams"].as_array().expect("cells");
+    // Two ways, two MTUs, without losses and with: an observer sees no difference between known and full.
+    assert_eq!(cells.len(), 2 * 2 * 2);
+    for cell in cells {
+        let lossless = cell["link"]["loss"] == 0.0;
+        for column in cell["samples"].as_object().expect("columns").values() {
+            assert_eq!(column.as_array().map(Vec::len), Some(if lossless { 1 } else { 10 }));
+        }
+    }
+}
+
+#[test]
 fn an_interrupted_run_goes_on_where_it_stopped() {
     let directory = Directory::new();
     let journal = directory.path("cells.jsonl");
@@ -156,10 +175,11 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
 #[test]
 fn bithac_options_that_cannot_be_are_refused_at_once() {
     for (arguments, words) in [
-        (["--link", "loopback"].as_slice(), ["--link loopback", "--parts work"]),
+        (["--link", "loopback"].as_slice(), ["--link loopback", "--parts datagrams,work"]),
         (&["--parts", "speed"], ["parts are", "bytes, losses"]),
         (&["--parts", "work", "--ways", "psk-dhe"], ["--parts", "nothing in common"]),
         (&["--parts", "bytes", "--ways", "known"], ["--ways", "in memory alone"]),
+        (&["--parts", "datagrams", "--mtu", "1500"], ["--mtu", "below 1228"]),
         #[cfg(not(feature = "heap"))]
         (&["--parts", "memory"], ["--parts memory", "--features heap"]),
         (&["--ways", "half"], ["ways are", "full, zlib"]),

@@ -1,8 +1,10 @@
 //! Checks that the results in a journal can be those of a completed run.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::report::{Cell, CellName, Hits, LargeCache, Memory, Part, Peak, Work};
+use super::report::{Cell, CellName, DatagramCell, Hits, LargeCache, Memory, Part, Peak, Work};
 use crate::experiment::Failures;
 use crate::wired::{LONGEST_US, MOST_BYTES};
 
@@ -16,12 +18,16 @@ pub(crate) enum Finished {
     Memory(Memory),
     Peak(Peak),
     Many(LargeCache),
+    Datagrams(DatagramCell),
 }
 
 /// Returns how many samples a cell has: bytes are the same each time, and of losses there are many cells.
 pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
     match name.part {
         Part::Bytes => 1,
+        // Nothing differs but the length of an ECDSA signature.
+        Part::Datagrams if name.link.loss == 0.0 => 1,
+        Part::Datagrams => computed_of(repetitions),
         Part::Losses => repetitions.div_ceil(5),
         _ => repetitions,
     }
@@ -40,12 +46,11 @@ pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, S
     match finished {
         Finished::Cell(cell) => {
             check_cell(cell)?;
-            let (samples, wanted) = (cell.samples.len(), samples_of(&cell.name, repetitions));
-            let name = cell.name.key();
-            if samples != wanted {
-                return Err(format!("{name} has {samples} samples of {wanted}"));
-            }
-            Ok(name)
+            check_count(&cell.name, cell.samples.len(), repetitions)
+        }
+        Finished::Datagrams(cell) => {
+            check_datagrams(cell)?;
+            check_count(&cell.name, cell.samples.len(), repetitions)
         }
         Finished::Work(work) => check_work(work).map(|()| work.key()),
         Finished::Hits(hits) => check_hits(hits).map(|()| hits.key()),
@@ -55,17 +60,57 @@ pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, S
     }
 }
 
-/// Refuses a cell that no run writes.
-pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
-    let name = cell.name.key();
-    if cell.samples.is_empty() {
+fn check_count(name: &CellName, samples: usize, repetitions: usize) -> Result<String, String> {
+    let (wanted, name) = (samples_of(name, repetitions), name.key());
+    if samples != wanted {
+        return Err(format!("{name} has {samples} samples of {wanted}"));
+    }
+    Ok(name)
+}
+
+/// Refuses handshakes over datagrams that no run writes.
+pub(crate) fn check_datagrams(cell: &DatagramCell) -> Result<(), String> {
+    let (name, columns) = (cell.name.key(), cell.samples.columns());
+    check_failures(&name, &cell.why_failed, cell.samples.len())?;
+    if columns.iter().any(|column| column.len() != cell.samples.len()) {
+        return Err(format!("{name} has columns of different lengths"));
+    }
+    let [client_us, server_us, bytes @ ..] = columns;
+    let is_time = |us: &u64| (1..=LONGEST_US as u64).contains(us);
+    let [client_bytes, server_bytes, client_packets, server_packets, ..] = bytes;
+    let are_sent = [(client_bytes, client_packets), (server_bytes, server_packets)]
+        .iter()
+        .flat_map(|(bytes, packets)| bytes.iter().zip(*packets))
+        .all(|(bytes, packets)| {
+            (1..=*bytes).contains(packets) && *bytes <= packets * u64::from(cell.name.link.mtu)
+        });
+    let can_be = client_us.iter().chain(server_us).all(is_time)
+        && bytes.iter().copied().flatten().all(|bytes| *bytes <= MOST_BYTES)
+        && are_sent;
+    if can_be { Ok(()) } else { Err(format!("a sample of {name} is impossible")) }
+}
+
+/// Refuses a cell without samples, or with more failures than it may have.
+fn check_failures(
+    name: &str,
+    why_failed: &BTreeMap<String, u32>,
+    samples: usize,
+) -> Result<(), String> {
+    if samples == 0 {
         return Err(format!("{name} has no sample"));
     }
-    let failed: u64 = cell.why_failed.values().copied().map(u64::from).sum();
-    let most = Failures::most(cell.samples.len());
+    let failed: u64 = why_failed.values().copied().map(u64::from).sum();
+    let most = Failures::most(samples);
     if failed > most as u64 {
         return Err(format!("{failed} connections of {name} failed, but at most {most} may"));
     }
+    Ok(())
+}
+
+/// Refuses a cell that no run writes.
+pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
+    let name = cell.name.key();
+    check_failures(&name, &cell.why_failed, cell.samples.len())?;
     match cell.samples.iter().position(|sample| !sample.can_be()) {
         Some(index) => Err(format!("sample {} of {name} is impossible", index + 1)),
         None => Ok(()),
@@ -162,6 +207,25 @@ mod tests {
         refused(|cell| cell.samples[0].server.ip = 10, "sample 1 of");
         refused(|cell| cell.samples[0].client.packets = 0, "sample 1 of");
         refused(|cell| cell.why_failed = [("noise".to_owned(), 9)].into(), "9 connections of");
+    }
+
+    #[test]
+    fn datagrams_have_columns_of_one_length_and_packets_that_fit_the_link() {
+        let cell = samples::datagrams(0.01, 30);
+        assert_eq!(check(&Finished::Datagrams(cell.clone()), 3), Ok(cell.name.key()));
+        assert!(check(&Finished::Datagrams(samples::datagrams(0.0, 1)), 3).is_ok());
+        let refused = |change: fn(&mut DatagramCell), words: &str| {
+            let mut cell = samples::datagrams(0.01, 30);
+            change(&mut cell);
+            let refusal = check(&Finished::Datagrams(cell), 3).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        };
+        refused(|cell| cell.samples = Default::default(), "no sample");
+        refused(|cell| cell.samples.server_resent.truncate(3), "different lengths");
+        refused(|cell| cell.samples.server_us[3] = 0, "impossible");
+        refused(|cell| cell.samples.client_packets[3] = 1, "impossible");
+        refused(|cell| cell.samples = samples::datagrams(0.0, 1).samples, "1 samples of 30");
+        refused(|cell| cell.why_failed = [("noise".to_owned(), 99)].into(), "99 connections of");
     }
 
     #[test]

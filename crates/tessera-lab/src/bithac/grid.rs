@@ -6,6 +6,7 @@ use crate::certificates::Certificates;
 use crate::wired::LinkName;
 
 /// The selection of cells.
+#[derive(Clone, Copy)]
 pub(super) struct CellSelection<'a> {
     pub(super) parts: &'a [Part],
     pub(super) ways: &'a [CertificateWay],
@@ -34,6 +35,23 @@ pub(super) fn cells(asked: &CellSelection<'_>) -> Vec<CellName> {
     }
     cells
 }
+
+/// Returns the selected cells of handshakes over datagrams: without losses, and over links that lose packets.
+pub(super) fn datagrams(asked: &CellSelection<'_>) -> Vec<CellName> {
+    if !asked.parts.contains(&Part::Datagrams) {
+        return Vec::new();
+    }
+    // Over a larger one the length of datagrams isn't the link's.
+    let shorter = asked.mtus.iter().copied().filter(|mtu| usize::from(*mtu) < LONGEST_PACKET);
+    let mtus: Vec<_> = shorter.collect();
+    let asked = CellSelection { mtus: &mtus, ..*asked };
+    let losses = [0.0].into_iter().chain(asked.losses.iter().copied().filter(|loss| *loss > 0.0));
+    let link = |mtu, loss| LinkName { loss, mtu, ..LOSING };
+    losses.flat_map(|loss| asked.over(Part::Datagrams, move |mtu| link(mtu, loss))).collect()
+}
+
+/// The length of a packet with the longest datagram that both ends send by default.
+const LONGEST_PACKET: usize = 1200 + 28;
 
 impl CellSelection<'_> {
     /// Returns each way with each kind of certificates over a link of each MTU.
@@ -124,6 +142,22 @@ mod tests {
         let keys: HashSet<_> = cells.iter().map(CellName::key).collect();
         let together = grid + losing + 24;
         assert_eq!((keys.len(), cells.len()), (together, together));
+    }
+
+    #[test]
+    fn datagrams_are_sent_with_and_without_losses_where_the_link_limits_their_length() {
+        let names = datagrams(&CellSelection {
+            parts: &Part::ALL,
+            ways: &CertificateWay::ALL,
+            certificates: &Certificates::ALL,
+            mtus: &[1500, 576, 127],
+            losses: &[0.01, 0.05],
+        });
+        let ways = CertificateWay::ALL.iter().filter(|way| way.shows()).count();
+        assert_eq!(names.len(), ways * Certificates::ALL.len() * 2 * 3);
+        let keys: HashSet<_> = names.iter().map(CellName::key).collect();
+        assert_eq!(keys.len(), names.len());
+        assert!(names.iter().all(|name| name.link.mtu < 1500));
     }
 
     #[test]

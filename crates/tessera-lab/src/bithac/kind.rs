@@ -1,7 +1,7 @@
 //! The kinds of results: how each is kept, and shown.
 
 use super::finished::Finished;
-use super::report::{Cell, Hits, LargeCache, Memory, Peak, Report, Work};
+use super::report::{Cell, DatagramCell, Hits, LargeCache, Memory, Peak, Report, Work};
 use super::table;
 use crate::table::{Row, Table};
 
@@ -63,4 +63,5 @@ kinds! {
     Memory Memory memory memories |it, _| table::memory(it);
     Peak Peak peaks peaks table::peak;
     LargeCache Many many large_caches |it, _| table::large_cache(it);
+    DatagramCell Datagrams datagrams over_datagrams |it, report: &Report| table::datagrams(it, &report.datagrams);
 }

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! Both ends are threads of this process, and connect over the kernel's TCP; their computation is measured in memory.
+//! Handshakes over datagrams (DTLS 1.3) run in virtual time over the same links' scheduler.
 
+mod datagrams;
 mod ends;
 pub(crate) mod finished;
 mod grid;
@@ -40,7 +42,7 @@ pub use crate::certificates::Certificates;
 use self::finished::{Finished, computed_of, samples_of};
 use self::grid::CellSelection;
 use self::kind::Kind;
-use self::report::{Cell, CellName, Chains, Report};
+use self::report::{Cell, CellName, Chains, DatagramCell, Report};
 use crate::certificates::Parties;
 use crate::error::LabError;
 use crate::experiment::{self, Grid, Run, SAMPLES, Screen, open_link, refuse_twice};
@@ -86,11 +88,13 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let asked =
         CellSelection { parts, ways, certificates, mtus: &options.mtus, losses: &options.losses };
     let names = grid::cells(&asked);
-    if is_empty(options, &names) {
+    let over_datagrams = grid::datagrams(&asked);
+    let all = names.iter().chain(&over_datagrams);
+    if is_empty(options, all.clone()) {
         return Err(LabError::Options(
             "--parts and --ways have nothing in common: known is measured in memory alone (work), psk-dhe and \
-             0rtt-fs over links alone (bytes, losses, times), so are rfc7924 and paper, and times has not \
-             every way and certificate"
+             0rtt-fs over links alone (bytes, losses, times, datagrams), so are rfc7924 and paper, times has not \
+             every way and certificate, and datagrams needs an --mtu below 1228"
                 .to_owned(),
         ));
     }
@@ -119,11 +123,14 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         memory: Vec::new(),
         peaks: Vec::new(),
         many: Vec::new(),
+        datagrams_revision: None,
+        datagrams: Vec::new(),
     };
     let parties = BTreeMap::new();
     let mut experiment = Experiment { options, screen, grid, parties, report };
-    experiment.expect(&names);
+    experiment.expect(all);
     experiment.cells(&names)?;
+    experiment.datagrams(&over_datagrams)?;
     if parts.contains(&Part::Work) {
         experiment.work()?;
     }
@@ -140,9 +147,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 }
 
 /// Whether nothing would be measured: not every part supports every way.
-fn is_empty(options: &Options, names: &[CellName]) -> bool {
+fn is_empty<'n>(options: &Options, names: impl Iterator<Item = &'n CellName> + Clone) -> bool {
     let has_any = |part: &Part| match part {
-        Part::Bytes | Part::Losses | Part::Times => names.iter().any(|name| name.part == *part),
+        Part::Bytes | Part::Losses | Part::Times | Part::Datagrams => {
+            names.clone().any(|name| name.part == *part)
+        }
         Part::Work => !work::ways(&options.ways).is_empty(),
         Part::Hits | Part::Memory => true,
     };
@@ -167,9 +176,9 @@ impl Experiment<'_> {
         computed_of(self.repetitions())
     }
 
-    fn expect(&mut self, names: &[CellName]) {
+    fn expect<'n>(&mut self, names: impl Iterator<Item = &'n CellName>) {
         let repetitions = self.repetitions();
-        let over_links: usize = names.iter().map(|name| samples_of(name, repetitions)).sum();
+        let over_links: usize = names.map(|name| samples_of(name, repetitions)).sum();
         let asked = |part| usize::from(self.options.parts.contains(&part));
         let ways = work::ways(&self.options.ways).len();
         let work = asked(Part::Work) * ways * work::CHAINS.len();
@@ -195,6 +204,27 @@ impl Experiment<'_> {
                     if there.is_empty() { Ok(vec![this.measure(name)?]) } else { Ok(Vec::new()) }
                 },
             )?;
+        }
+        Ok(())
+    }
+
+    /// Measures handshakes over datagrams.
+    fn datagrams(&mut self, names: &[CellName]) -> Result<(), LabError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.begin::<DatagramCell>(Part::Datagrams)?;
+        self.report.datagrams_revision.clone_from(&self.report.revision);
+        for name in names {
+            self.make(name.certificates)?;
+            let is_it = |cell: &DatagramCell| cell.name == *name;
+            self.result(is_it, |this| {
+                let (parties, samples) = this.of(name)?;
+                let seed = this.options.common.parameters.seed;
+                let advance = || this.screen.advance();
+                let cell = datagrams::measure(name, parties, samples, seed, advance);
+                Ok(vec![cell.map_err(|error| failed(name.key(), error))?])
+            })?;
         }
         Ok(())
     }
@@ -240,12 +270,17 @@ impl Experiment<'_> {
     }
 
     fn measure(&self, name: &CellName) -> Result<Cell, LabError> {
-        let parties = self.parties.get(&name.certificates);
-        let parties = parties.ok_or_else(|| failed(name.key(), "there are no certificates"))?;
-        let samples = samples_of(name, self.repetitions());
+        let (parties, samples) = self.of(name)?;
         let seed = self.options.common.parameters.seed;
         stage::measure(name, parties, samples, seed, || self.screen.advance())
             .map_err(|error| failed(name.key(), error))
+    }
+
+    /// Returns the certificates of a cell, and how many samples it has.
+    fn of(&self, name: &CellName) -> Result<(&Parties, usize), LabError> {
+        let parties = self.parties.get(&name.certificates);
+        let parties = parties.ok_or_else(|| failed(name.key(), "there are no certificates"))?;
+        Ok((parties, samples_of(name, self.repetitions())))
     }
 
     /// Makes certificates of a kind, if there are none.
@@ -270,9 +305,7 @@ fn failed(what: String, error: impl std::fmt::Display) -> LabError {
 /// Returns the kind of a link that the machine allows, by opening one.
 fn link(common: &experiment::Options) -> Result<LinkKind, LabError> {
     let unavailable = |reason: &LinkError| {
-        LabError::Connection(format!(
-            "{reason}; `--parts work,hits` works without it, and measures neither bytes nor times"
-        ))
+        LabError::Connection(format!("{reason}; `--parts datagrams,work,hits` works without it"))
     };
     let link = open_link(common).map_err(|error| match error {
         LabError::Link(reason) => unavailable(&reason),
@@ -299,7 +332,7 @@ fn check(options: &Options) -> Result<(), LabError> {
     if needs_a_link && options.common.link == LinkKind::Loopback {
         return Err(LabError::Options(
             "--link loopback: bytes and times need emulated links; leave it out, or measure \
-             `--parts work,hits`"
+             `--parts datagrams,work,hits`"
                 .to_owned(),
         ));
     }

@@ -1,7 +1,7 @@
 //! The page of the experiment `bithac`.
 
 use super::kind::{self, Kind};
-use super::report::{Cell, End, Part, Report, Work};
+use super::report::{Cell, CellName, DatagramCell, End, Part, Report, Work};
 use super::table::{self, connections, full, median, share_of_full, why_uncounted};
 use super::way::CertificateWay;
 use crate::numbers::{NOTHING, count, percent};
@@ -16,6 +16,7 @@ use crate::wired::{LinkName, Sample};
 pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
     let sections = PARTS.iter().filter_map(|(part, title, note)| {
         let content = match part {
+            Part::Datagrams => datagrams(report),
             Part::Work => work(report),
             Part::Hits => table_of(&report.hits, report),
             Part::Memory => {
@@ -39,7 +40,7 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
 }
 
 /// Each part, its title, and an explanation.
-const PARTS: [(Part, &str, &str); 6] = [
+const PARTS: [(Part, &str, &str); 7] = [
     (
         Part::Bytes,
         "Bytes",
@@ -48,6 +49,12 @@ const PARTS: [(Part, &str, &str); 6] = [
     ),
     (Part::Losses, "Losses", "Medians of several connections over links that lose packets."),
     (Part::Times, "Times", "From connect() on; medians with their 95 % confidence intervals."),
+    (
+        Part::Datagrams,
+        "Datagrams",
+        "Handshakes of DTLS 1.3 in virtual time over a link of 1 Mbit/s and a round-trip time of 50 ms: one without \
+         losses, and medians of as many as there are over links that lose packets. Computation takes no time.",
+    ),
     (
         Part::Work,
         "Work",
@@ -107,14 +114,19 @@ fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
 }
 
 fn introduction(report: &Report) -> String {
+    let revision =
+        |revision: &Option<String>| revision.clone().unwrap_or_else(|| "unknown".to_owned());
     let facts = [
         ("Machine", report.machine.to_string()),
         ("Link", report.link.clone().unwrap_or_else(|| NOTHING.to_owned())),
         ("Connections", count(connections(report))),
         ("Seed", report.seed.to_string()),
-        ("Revision", report.revision.clone().unwrap_or_else(|| "unknown".to_owned())),
+        ("Revision", revision(&report.revision)),
+        ("Revision of datagrams", revision(&report.datagrams_revision)),
     ];
-    format!("<p>Two ends with certificates meet again.</p>\n{}", description_list(&facts))
+    let is_one = report.datagrams.is_empty() || report.datagrams_revision == report.revision;
+    let facts = if is_one { &facts[..facts.len() - 1] } else { &facts[..] };
+    format!("<p>Two ends with certificates meet again.</p>\n{}", description_list(facts))
 }
 
 fn table_of<T: Kind>(results: &[T], report: &Report) -> String {
@@ -125,30 +137,58 @@ fn table_of<T: Kind>(results: &[T], report: &Report) -> String {
 fn over_links(report: &Report, part: Part) -> String {
     let cells = report.cells.iter().filter(|cell| cell.name.part == part);
     let cells: Vec<_> = cells.cloned().collect();
-    figures(&cells, part) + &table_of(&cells, report)
-}
-
-/// One figure per link and kind of certificates: only those ways replace each other. Figures of the same link, but for its
-/// losses, have one axis, so that kinds of certificates can be compared.
-fn figures(cells: &[Cell], part: Part) -> String {
     let (what, unit, lanes) = match part {
         Part::Bytes => {
             ("Handshakes, and whole connections", "bytes, both directions", &["TLS", "IP+TCP"][..])
         }
         _ => ("Until the client has its response", "ms", &["response"][..]),
     };
-    let is_one_link = |a: &Cell, b: &Cell| {
-        let loss = a.name.link.loss;
-        a.name.link == LinkName { loss, ..b.name.link.clone() }
+    let strips: Vec<_> = cells.iter().map(|cell| (&cell.name, strip(cell, part))).collect();
+    figures(&strips, what, unit, lanes) + &table_of(&cells, report)
+}
+
+fn datagrams(report: &Report) -> String {
+    let strips = |lane: fn(&DatagramCell) -> Option<LaneData>| {
+        let strip = move |cell: &DatagramCell| Strip {
+            name: table::name(&cell.name),
+            lanes: lane(cell).into_iter().collect(),
+        };
+        let drawn = report.datagrams.iter().map(move |cell| (&cell.name, strip(cell)));
+        drawn.filter(|(_, strip)| !strip.lanes.is_empty()).collect::<Vec<_>>()
     };
-    let is_one_figure = |a: &Cell, b: &Cell| {
-        (a.name.certificates, &a.name.link) == (b.name.certificates, &b.name.link)
+    let bytes = strips(|cell| {
+        let median = Median::of(cell.samples.bytes())?;
+        (cell.name.link.loss == 0.0).then_some(LaneData::Bar(median.value))
+    });
+    let times = strips(|cell| {
+        let is_losing = cell.name.link.loss > 0.0;
+        is_losing.then(|| LaneData::of(cell.samples.complete_ms()))
+    });
+    figures(&bytes, "Handshakes", "bytes, both directions", &["IP+UDP"])
+        + &figures(&times, "Until both ends are complete", "ms", &["complete"])
+        + &table_of(&report.datagrams, report)
+}
+
+/// One figure per link and kind of certificates: only those ways replace each other. Figures of the same link, but for its
+/// losses, have one axis, so that kinds of certificates can be compared.
+fn figures(
+    cells: &[(&CellName, Strip)],
+    what: &str,
+    unit: &'static str,
+    lanes: &'static [&'static str],
+) -> String {
+    let is_one_link = |(a, _): &(&CellName, Strip), (b, _): &(&CellName, Strip)| {
+        let loss = a.link.loss;
+        a.link == LinkName { loss, ..b.link.clone() }
+    };
+    let is_one_figure = |(a, _): &(&CellName, Strip), (b, _): &(&CellName, Strip)| {
+        (a.certificates, &a.link) == (b.certificates, &b.link)
     };
     let compared = cells.chunk_by(is_one_link).map(|cells| {
         let figures = cells.chunk_by(is_one_figure).filter_map(|cells| {
-            let name = &cells.first()?.name;
+            let (name, _) = cells.first()?;
             let title = format!("{what}: {}, {}", name.certificates, name.link.words());
-            let strips = cells.iter().map(|cell| strip(cell, part)).collect();
+            let strips = cells.iter().map(|(_, strip)| strip.clone()).collect();
             Some(Figure { title, unit, note: "", lanes, strips })
         });
         on_one_axis(&figures.collect::<Vec<_>>()).concat()
@@ -165,7 +205,7 @@ fn strip(cell: &Cell, part: Part) -> Strip {
         Part::Bytes => vec![bar(Sample::handshake_bytes), bar(Sample::ip_bytes)],
         _ => vec![LaneData::of(cell.samples.iter().map(|it| it.response_us / 1e3))],
     };
-    Strip { name: table::name(cell), lanes }
+    Strip { name: table::name(&cell.name), lanes }
 }
 
 fn work(report: &Report) -> String {
@@ -202,6 +242,8 @@ mod tests {
             memory: vec![samples::memory()],
             peaks: vec![samples::peak()],
             many: vec![samples::many()],
+            datagrams_revision: Some("later".to_owned()),
+            datagrams: vec![samples::datagrams(0.0, 1), samples::datagrams(0.01, 9)],
         }
     }
 
@@ -214,6 +256,11 @@ mod tests {
             has(&format!("data-way=\"{}\"", cell.name.key()), 1);
             has(&format!("data-row=\"{}\"", cell.name.key()), 1);
         }
+        for cell in &report.datagrams {
+            has(&format!("data-way=\"{}\"", cell.name.key()), 1);
+            has(&format!("data-row=\"{}\"", cell.name.key()), 1);
+        }
+        has("Revision of datagrams", 1);
         has("data-row=\"work/full/p-256/2\"", 1);
         has("data-row=\"hits/p-256/90\"", 1);
         has("data-row=\"memory/cached/p-256/client\"", 1);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tessera_reports::Machine;
 
+pub(crate) use super::datagrams::DatagramSamples;
 use super::way::CertificateWay;
 use crate::certificates::Certificates;
 use crate::heap;
@@ -34,6 +35,13 @@ pub(crate) struct Report {
     /// The memory of very many clients at a server; empty in reports from before it was measured.
     #[serde(default)]
     pub(crate) many: Vec<LargeCache>,
+    /// The revision that measured `datagrams`, which need neither a link nor a quiet machine, so that they may be later
+    /// than the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) datagrams_revision: Option<String>,
+    /// Handshakes over datagrams; empty in reports from before they were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) datagrams: Vec<DatagramCell>,
 }
 
 /// The certificates of both ends.
@@ -51,6 +59,16 @@ pub(crate) struct Cell {
     pub(crate) name: CellName,
     pub(crate) samples: Vec<Sample>,
     /// Connections that failed and were repeated, by error.
+    pub(crate) why_failed: BTreeMap<String, u32>,
+}
+
+/// Handshakes over datagrams of a way, over a link in virtual time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DatagramCell {
+    #[serde(flatten)]
+    pub(crate) name: CellName,
+    pub(crate) samples: DatagramSamples,
+    /// Handshakes that failed and were repeated with other losses, by error.
     pub(crate) why_failed: BTreeMap<String, u32>,
 }
 
@@ -73,6 +91,8 @@ pub enum Part {
     Losses,
     /// How long connections take, in cells that are named one by one.
     Times,
+    /// Handshakes over datagrams, with and without losses, in virtual time.
+    Datagrams,
     /// The computation of both ends, in memory, for chains of one to four certificates.
     Work,
     /// The same if only some of the connections find both caches filled.
@@ -227,8 +247,15 @@ impl Peak {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Bytes, Self::Losses, Self::Times, Self::Work, Self::Hits, Self::Memory];
+    pub const ALL: [Self; 7] = [
+        Self::Bytes,
+        Self::Losses,
+        Self::Times,
+        Self::Datagrams,
+        Self::Work,
+        Self::Hits,
+        Self::Memory,
+    ];
 
     /// The default parts, separated by commas: memory only if the program measures its heap (feature `heap`).
     pub const DEFAULT: &'static str =
@@ -241,6 +268,7 @@ impl Part {
             Self::Bytes => "bytes",
             Self::Losses => "losses",
             Self::Times => "times",
+            Self::Datagrams => "datagrams",
             Self::Work => "work",
             Self::Hits => "hits",
             Self::Memory => "memory",

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::report::{
-    CacheMemory, Cell, CellName, End, EntryContent, Hits, Instructions, LargeCache, Memory, Part,
-    Peak, Work,
+    CacheMemory, Cell, CellName, DatagramCell, DatagramSamples, End, EntryContent, Hits,
+    Instructions, LargeCache, Memory, Part, Peak, Work,
 };
 use super::way::CertificateWay;
 use crate::certificates::Certificates;
@@ -36,6 +36,24 @@ pub(crate) fn sample(client: u64, server: u64) -> Sample {
         client: sent(client),
         server: sent(server),
     }
+}
+
+/// Returns handshakes over datagrams, which are alike.
+pub(crate) fn datagrams(loss: f64, samples: usize) -> DatagramCell {
+    let link = LinkName { rtt_ms: 50.0, rate_bps: Some(1_000_000), mtu: 127, loss };
+    let (way, certificates) = (CertificateWay::Full, Certificates::P256);
+    let name = CellName { part: Part::Datagrams, way, certificates, link };
+    let samples = DatagramSamples {
+        client_us: vec![150_000; samples],
+        server_us: vec![200_000; samples],
+        client_bytes: vec![3_000; samples],
+        server_bytes: vec![4_000; samples],
+        client_packets: vec![30; samples],
+        server_packets: vec![40; samples],
+        client_resent: vec![60; samples],
+        server_resent: vec![0; samples],
+    };
+    DatagramCell { name, samples, why_failed: BTreeMap::new() }
 }
 
 /// Returns the computation of a way.

@@ -1,11 +1,11 @@
 //! The results as tables, and the terms in them.
 
 use super::report::{
-    Cell, CellName, End, Hits, Instructions, LargeCache, Memory, Peak, Report, Work,
+    Cell, CellName, DatagramCell, End, Hits, Instructions, LargeCache, Memory, Peak, Report, Work,
 };
 use super::way::CertificateWay;
 use crate::numbers::{NOTHING, count, fixed};
-use crate::statistics::Median;
+use crate::statistics::{Median, quantile};
 use crate::table::{Cell as Entry, Name, Row, Table, cells};
 use crate::wired::Sample;
 
@@ -22,7 +22,7 @@ pub(super) fn cell(of: &Cell, all: &[Cell]) -> Row {
         median(of, |sample| value(sample) as f64).map(|median| fixed(median.value, 0))
     };
     Row::new(
-        name(of),
+        name(&of.name),
         cells![
             bytes(Sample::handshake_bytes),
             of_full(share_of_full(of, all)),
@@ -38,10 +38,53 @@ pub(super) fn cell(of: &Cell, all: &[Cell]) -> Row {
     )
 }
 
-/// Returns the name of a cell.
-pub(super) fn name(of: &Cell) -> Name {
-    let CellName { way, certificates, link, .. } = &of.name;
-    Name::new(of.name.key(), way.name()).with("", certificates.name()).with("", link.words())
+/// Returns the name of a cell, for people.
+pub(super) fn name(of: &CellName) -> Name {
+    let CellName { way, certificates, link, .. } = of;
+    Name::new(of.key(), way.name()).with("", certificates.name()).with("", link.words())
+}
+
+/// Returns the table of handshakes over datagrams, without rows.
+pub(super) fn over_datagrams() -> Table {
+    let columns = "way:13 | keys:9 | link:40 || IP+UDP, bytes:7 | of full:7 | its client:- | its server:- | \
+                   packets:7 | its client:- | its server:- | complete, ms:13 | 95 %, ms:8 | sent again, bytes:7 | 95 %:7";
+    Table::new("handshakes over datagrams", columns)
+}
+
+/// Returns its row of a cell; `all` has the full handshake that it is compared with.
+pub(super) fn datagrams(of: &DatagramCell, all: &[DatagramCell]) -> Row {
+    let samples = &of.samples;
+    let whole = |column: &[u64]| whole(column.iter().map(|it| *it as f64));
+    let high = |values: Vec<f64>| quantile(values, 0.95);
+    Row::new(
+        name(&of.name),
+        cells![
+            self::whole(samples.bytes()),
+            of_full(datagram_share(of, all)),
+            whole(&samples.client_bytes),
+            whole(&samples.server_bytes),
+            self::whole(samples.packets()),
+            whole(&samples.client_packets),
+            whole(&samples.server_packets),
+            Median::of(samples.complete_ms()),
+            high(samples.complete_ms().collect()),
+            self::whole(samples.resent()),
+            high(samples.resent().collect()).map(|bytes| fixed(bytes, 0)),
+        ],
+    )
+}
+
+/// Formats the median of whole numbers.
+fn whole(values: impl Iterator<Item = f64>) -> Option<String> {
+    Median::of(values).map(|median| fixed(median.value, 0))
+}
+
+/// Returns how much of the full handshake's bytes over datagrams a cell has.
+pub(crate) fn datagram_share(of: &DatagramCell, all: &[DatagramCell]) -> Option<f64> {
+    let name = CellName { way: CertificateWay::Full, ..of.name.clone() };
+    let full = all.iter().find(|it| it.name == name)?;
+    let bytes = |cell: &DatagramCell| Median::of(cell.samples.bytes());
+    Some(bytes(of)?.value / bytes(full)?.value)
 }
 
 /// Returns the table of what both ends compute, without rows.
@@ -229,7 +272,8 @@ pub(crate) fn connections(report: &Report) -> usize {
     let over_links = report.cells.iter().map(|cell| cell.samples.len());
     let work = report.work.iter().map(|work| work.client_us.len());
     let hits = report.hits.iter().map(|hits| hits.client_us.len());
-    over_links.chain(work).chain(hits).sum()
+    let datagrams = report.datagrams.iter().map(|cell| cell.samples.len());
+    over_links.chain(work).chain(hits).chain(datagrams).sum()
 }
 
 /// The terms in the tables.
@@ -240,6 +284,11 @@ of full          that, as a share of the full handshake with the same keys over 
                  1.01 on
 IP+TCP           whole IP packets of the whole connection: SYN, one message of 16 bytes each way, a
                  ticket where the way needs one for the next connection, and the end
+IP+UDP           whole IP packets of a handshake of DTLS 1.3, both directions, lost ones included: until all of it
+                 is acknowledged, with a ticket where the way needs one; the server asks for a cookie first,
+                 unless the client has a ticket
+complete         when both ends are; 95 %: of the handshakes, at most
+sent again       bytes of handshake messages that either end sent again, without headers
 handshake        from connect() until the client's is complete; response: until it has the server's
                  message
 ±                how far a median may be off (95 %); without it there is one connection, whose time is

@@ -10,6 +10,7 @@ use crate::table::Name;
 use crate::table::html::{self, escaped};
 
 /// A row of a figure.
+#[derive(Clone)]
 pub(crate) struct Strip {
     pub(crate) name: Name,
     /// The lanes to draw.

@@ -18,6 +18,7 @@ const LANE: usize = 16;
 const WIDTH: f64 = 1000.0;
 
 /// The data of one lane.
+#[derive(Clone)]
 pub(crate) enum LaneData {
     Samples { samples: Vec<f64>, median: Option<Median>, extent: f64 },
     Bar(f64),

@@ -14,9 +14,10 @@ use super::values;
 #[derive(Args)]
 pub(crate) struct BithacArguments {
     /// What to measure, separated by commas: bytes (one connection of each way and MTU), losses (the same with packet
-    /// loss, several connections each), times (24 cells), work (in memory, with chains of one to four certificates),
-    /// hits (the same with caches that know only some peers), memory (of up to 64 remembered peers, and of very many
-    /// clients; only if the program was built with `--features heap`).
+    /// loss, several connections each), times (24 cells), datagrams (handshakes of DTLS 1.3 in virtual time, with and
+    /// without packet loss: bytes, packets, times, what was sent again), work (in memory, with chains of one to four
+    /// certificates), hits (the same with caches that know only some peers), memory (of up to 64 remembered peers, and of
+    /// very many clients; only if the program was built with `--features heap`).
     #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = Part::DEFAULT, value_parser = part)]
     parts: Vec<Part>,
 
@@ -35,17 +36,19 @@ pub(crate) struct BithacArguments {
           hide_default_value = true, default_values_t = Certificates::ALL, value_parser = certificates)]
     certificates: Vec<Certificates>,
 
-    /// The largest IP packets of bytes and losses, in bytes, separated by commas.
+    /// The largest IP packets of `bytes`, `losses` and `datagrams`, in bytes, separated by commas; `datagrams` takes
+    /// those below 1228, since longer ones hold any datagram.
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1500,576,127",
           value_parser = clap::value_parser!(u16).range(96..))]
     mtu: Vec<u16>,
 
-    /// The loss rates of `losses`: percentages such as 1%, or numbers from 0 to 1, separated by commas.
+    /// The loss rates of `losses` and `datagrams`, to which the latter adds none: percentages such as 1%, or numbers from
+    /// 0 to 1, separated by commas.
     #[arg(long, value_name = "SHARES", value_delimiter = ',', default_value = "1%,5%", value_parser = values::share)]
     loss: Vec<f64>,
 
     /// How many connections are measured for each cell of `times`; one for `bytes`, a fifth as many for `losses`, ten
-    /// times as many in memory.
+    /// times as many in memory and for `datagrams` with losses.
     #[arg(long, value_name = "N", default_value_t = 20,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     repetitions: usize,

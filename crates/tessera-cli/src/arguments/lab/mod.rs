@@ -136,10 +136,11 @@ Examples:
     /// compressed, or named by hash (BiTHaC over RFC 8879); with raw public keys; with a ticket; and with
     /// forward-secret early data. Bytes are counted by layer and direction, packet by packet, over links of three MTUs;
     /// times are measured over links from 20 kbit/s to 100 Mbit/s; and the computation of both ends in memory, with
-    /// chains of one to four certificates.
+    /// chains of one to four certificates. Handshakes over datagrams (DTLS 1.3) run in virtual time, with and without
+    /// losses, so that a seed repeats them.
     ///
-    /// It needs the emulated link: root, or a system that allows user namespaces; `--parts work,hits,memory` needs
-    /// neither.
+    /// It needs the emulated link: root, or a system that allows user namespaces; `--parts datagrams,work,hits,memory`
+    /// needs neither.
     #[command(after_help = "\
 Examples:
   tessera lab bithac                                    bytes, work, hits and memory; some minutes
@@ -147,7 +148,9 @@ Examples:
                                                         post-quantum certificates in three ways
   tessera lab bithac --parts work --certificates p-256  the cost of verifying chains; no link
   tessera lab bithac --parts times --repetitions 7      24 cells; a quarter of an hour
-  tessera lab bithac --parts bytes,losses,times,work,hits,memory --resume cells --json all.json
+  tessera lab bithac --parts datagrams --mtu 127 --loss 5%
+                                                        DTLS 1.3 over small packets; some minutes, no link
+  tessera lab bithac --parts bytes,losses,times,datagrams,work,hits,memory --resume cells --json all.json
                                                         everything, in hours; goes on where it stopped
   tessera lab bithac --json - | jq '.cells[] | [.way, .certificates, .samples[0].server.handshake]'")]
     Bithac(BithacArguments),

@@ -7,9 +7,11 @@ use serde::Deserialize;
 use tessera_reports::Machine;
 
 use crate::bithac::finished::{
-    check_cell, check_hits, check_many, check_memory, check_peak, check_work,
+    check_cell, check_datagrams, check_hits, check_many, check_memory, check_peak, check_work,
 };
-use crate::bithac::report::{Cell, CellName, Hits, LargeCache, Memory, Part, Peak, Report, Work};
+use crate::bithac::report::{
+    Cell, CellName, DatagramCell, Hits, LargeCache, Memory, Part, Peak, Report, Work,
+};
 use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::error::LabError;
@@ -138,6 +140,11 @@ impl Inputs {
         self.bithac.iter().flat_map(|report| &report.many)
     }
 
+    /// Returns handshakes over datagrams, in the order of the report.
+    pub(super) fn datagrams(&self) -> &[DatagramCell] {
+        self.bithac.as_ref().map_or(&[], |report| &report.datagrams)
+    }
+
     /// Returns the peak of a way.
     pub(super) fn peak(&self, way: CertificateWay, certificates: Certificates) -> Option<&Peak> {
         self.bithac.as_ref()?.peak(way, certificates)
@@ -145,7 +152,7 @@ impl Inputs {
 }
 
 fn check_bithac(report: &Report) -> CheckResult {
-    let Report { experiment, cells, work, hits, memory, peaks, many, .. } = report;
+    let Report { experiment, cells, work, hits, memory, peaks, many, datagrams, .. } = report;
     if experiment != "bithac" {
         return Err(format!("it is of the experiment `{experiment}`, not of `bithac`"));
     }
@@ -155,9 +162,11 @@ fn check_bithac(report: &Report) -> CheckResult {
     memory.iter().try_for_each(check_memory)?;
     peaks.iter().try_for_each(check_peak)?;
     many.iter().try_for_each(check_many)?;
+    datagrams.iter().try_for_each(check_datagrams)?;
     let names = cells.iter().map(|it| it.name.key()).chain(work.iter().map(Work::key));
     let names = names.chain(hits.iter().map(Hits::key)).chain(memory.iter().map(Memory::key));
     let names = names.chain(peaks.iter().map(Peak::key)).chain(many.iter().map(LargeCache::key));
+    let names = names.chain(datagrams.iter().map(|it| it.name.key()));
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name.clone()) {

@@ -28,7 +28,7 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 21] = [
+const TABLES: [(&str, Make); 26] = [
     ("answers", paper::answers),
     ("setting", tables::setting),
     ("targets", targets::table),
@@ -40,6 +40,11 @@ const TABLES: [(&str, Make); 21] = [
     ("directions", tables::directions),
     ("times", tables::times),
     ("losses", tables::losses),
+    ("datagrams", tables::datagrams),
+    ("datagram-packets", tables::datagram_packets),
+    ("datagram-directions", tables::datagram_directions),
+    ("datagram-times", tables::datagram_times),
+    ("datagrams-resent", tables::datagrams_resent),
     ("work", tables::work),
     ("ends", tables::ends),
     ("uncounted", tables::uncounted),

@@ -29,6 +29,7 @@ fn report() -> Report {
     let mut cells = Vec::new();
     let mut work = Vec::new();
     let mut memory = Vec::new();
+    let mut datagrams = Vec::new();
     let shown = CertificateWay::ALL.into_iter().filter(|way| *way != CertificateWay::Known);
     let plain = |mtu| LinkName { rtt_ms: 0.0, rate_bps: None, mtu, loss: 0.0 };
     let slow = LinkName { rtt_ms: 100.0, rate_bps: Some(100_000), mtu: 1500, loss: 0.0 };
@@ -49,6 +50,14 @@ fn report() -> Report {
                     sample.response_us = 100.0 * bytes(way) as f64;
                 }
                 cells.push(cell);
+            }
+            for (loss, samples) in [(0.0, 1), (0.05, 9)] {
+                let mut cell = samples::datagrams(loss, samples);
+                (cell.name.way, cell.name.certificates) = (way, certificates);
+                if way != CertificateWay::Full {
+                    cell.samples.server_bytes = vec![500; samples];
+                }
+                datagrams.push(cell);
             }
         }
         for way in CertificateWay::ALL.into_iter().filter(|way| !way.name().contains("0rtt")) {
@@ -72,6 +81,7 @@ fn report() -> Report {
             memory.push(Memory { way, certificates, end, ..samples::memory() });
         }
     }
+    datagrams.sort_by(|a, b| a.name.link.loss.total_cmp(&b.name.link.loss));
     cells[0].why_failed.insert("reset | here".to_owned(), 2);
     Report {
         experiment: "bithac".to_owned(),
@@ -94,6 +104,8 @@ fn report() -> Report {
             Peak { way: CertificateWay::Cached, client: 9_000, ..samples::peak() },
         ],
         many: vec![samples::many()],
+        datagrams_revision: Some("ghi".to_owned()),
+        datagrams,
     }
 }
 
@@ -237,6 +249,20 @@ fn bytes_are_shown_with_their_share_of_the_full_handshake() {
     assert_eq!(table("losses").texts("p-256, 1 %, 576")[0], "100.0 (4,124)");
     let failed = table("failed");
     assert_eq!(failed.texts("bytes/full/rsa-2048/any/0ms/1500/0: reset | here"), ["2"]);
+}
+
+#[test]
+fn handshakes_over_datagrams_are_shown_by_way_with_their_worst() {
+    let bytes = table("datagrams").texts("p-256, 5 %, 127");
+    assert_eq!((&*bytes[0], &*bytes[6]), ("7,000", "3,500 (0.500)"));
+    assert_eq!(table("datagram-packets").texts("p-256, 0 %, 127")[0], "70");
+    let times = table("datagram-times");
+    assert_eq!(times.texts("p-256, 0 %, 127")[0], "200");
+    assert_eq!(times.texts("p-256, 5 %, 127")[0], "200 (200)");
+    assert_eq!(table("datagrams-resent").texts("p-256, 5 %, 127")[0], "60 (60)");
+    let directions = table("datagram-directions").texts("p-256, cached, 127");
+    assert_eq!(directions, ["3,000", "30", "500", "40"]);
+    assert_eq!(table("setting").texts("its datagrams")[1..3], ["ghi", "virtual"]);
 }
 
 #[test]

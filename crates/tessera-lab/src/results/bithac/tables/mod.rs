@@ -1,6 +1,7 @@
 //! The measurements, as tables.
 
 mod bytes;
+mod datagrams;
 mod energy;
 mod memory;
 mod setting;
@@ -8,6 +9,9 @@ mod times;
 mod work;
 
 pub(super) use self::bytes::{directions, ip, tls};
+pub(super) use self::datagrams::{
+    datagram_directions, datagram_packets, datagram_times, datagrams, datagrams_resent,
+};
 pub(super) use self::energy::energy;
 pub(super) use self::memory::{fullest, many, memory, peaks};
 pub(super) use self::setting::{chains, failed, setting, ways};

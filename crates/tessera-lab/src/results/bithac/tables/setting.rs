@@ -13,6 +13,7 @@ pub(in crate::results::bithac) fn setting(inputs: &Inputs) -> Option<Table> {
         "report | machine | revision | link | cells | samples",
     );
     if let Some(report) = &inputs.bithac {
+        let datagrams: usize = report.datagrams.iter().map(|cell| cell.samples.len()).sum();
         let rows = report.cells.len() + report.work.len() + report.hits.len() + report.memory.len();
         table.row(
             Name::file("bithac.json"),
@@ -21,9 +22,21 @@ pub(in crate::results::bithac) fn setting(inputs: &Inputs) -> Option<Table> {
                 report.revision.clone(),
                 report.link.clone(),
                 rows,
-                crate::bithac::table::connections(report),
+                crate::bithac::table::connections(report) - datagrams,
             ],
         );
+        if datagrams > 0 {
+            table.row(
+                "its datagrams",
+                cells![
+                    report.machine.to_string(),
+                    report.datagrams_revision.clone(),
+                    "virtual",
+                    report.datagrams.len(),
+                    datagrams,
+                ],
+            );
+        }
     }
     if let Some(report) = &inputs.tls12 {
         table.row(
@@ -75,6 +88,11 @@ pub(in crate::results::bithac) fn failed(inputs: &Inputs) -> Option<Table> {
         "cell, reason | connections",
     );
     for cell in inputs.bithac.iter().flat_map(|report| &report.cells) {
+        for (reason, count) in &cell.why_failed {
+            table.row(format!("{}: {reason}", cell.name.key()), [*count]);
+        }
+    }
+    for cell in inputs.datagrams() {
         for (reason, count) in &cell.why_failed {
             table.row(format!("{}: {reason}", cell.name.key()), [*count]);
         }
