@@ -159,7 +159,7 @@ pub mod wire;
 
 pub use connection::{
     Association, AssociationOptions, ClientAssociation, ClientConnection, Connection,
-    ConnectionIdUsage, Progress, ReadEvent, ServerAssociation, ServerConnection,
+    ConnectionIdUsage, IdleAssociation, Progress, ReadEvent, ServerAssociation, ServerConnection,
 };
 pub use connection_id::ConnectionId;
 pub use error::Error;

@@ -31,6 +31,11 @@ impl RemainingCodecs {
         }
     }
 
+    /// Returns whether none is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none() && self.others.is_empty()
+    }
+
     /// Appends the extensions of a server's codecs in a ticket.
     pub(crate) fn write_ticket_extensions(
         &mut self,

@@ -5,6 +5,6 @@ mod stream;
 
 pub use datagram::{
     Association, AssociationOptions, ClientAssociation, ConnectionIdUsage, HelloPart, HelloReader,
-    ServerAssociation, connection_id_of, offers_psk, write_retry,
+    IdleAssociation, ServerAssociation, connection_id_of, offers_psk, write_retry,
 };
 pub use stream::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};

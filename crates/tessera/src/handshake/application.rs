@@ -15,15 +15,15 @@ use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 /// The secrets of a connection whose handshake is complete.
 pub struct Application {
     pub(crate) suite: &'static Suite,
-    secrets: ApplicationSecrets,
+    pub(super) secrets: ApplicationSecrets,
     /// This side's role.
-    role: Role,
+    pub(super) role: Role,
     /// What remains of the certificate codecs; a server drops it with its tickets.
     pub(crate) codecs: RemainingCodecs,
-    post_handshake_in_a_row: u8,
+    pub(super) post_handshake_in_a_row: u8,
     /// The peer asked for new keys of this side; they come with the next data, however often it asked
     /// (RFC 8446 §4.6.3).
-    update_requested: bool,
+    pub(super) update_requested: bool,
 }
 
 impl Application {

@@ -20,7 +20,7 @@ use crate::question::{OpenQuestion, Question, Token};
 use crate::role::Role;
 use crate::schedule::{MAX_LABEL, Profile, TrafficSecret};
 use crate::time::Time;
-use crate::wire::{HandshakeMessage, HandshakeType};
+use crate::wire::{ExtensionType, HandshakeMessage, HandshakeType, OpaqueExtension};
 
 /// A side of a connection: [`ClientHandshake`] or [`ServerHandshake`]. Sealed.
 pub trait Handshake: sealed::Sealed {
@@ -64,16 +64,16 @@ mod sealed {
 ///
 /// Faces are built on it: over a stream it is [`Connection`](crate::Connection).
 pub struct Core<H: Handshake> {
-    state: H::State,
+    pub(super) state: H::State,
     profile: &'static Profile,
     /// The keys under which the peer's next message must arrive.
-    read_epoch: Epoch,
-    facts: Facts,
-    events: VecDeque<Event>,
+    pub(super) read_epoch: Epoch,
+    pub(super) facts: Facts,
+    pub(super) events: VecDeque<Event>,
     deadline: Duration,
     failure: Option<Error>,
     scratch: Vec<u8>,
-    stack_depth: StackDepth,
+    pub(super) stack_depth: StackDepth,
 }
 
 impl Core<ClientHandshake> {
@@ -121,6 +121,27 @@ impl<H: Handshake> Core<H> {
             failure: None,
             scratch: Vec::new(),
             stack_depth: config.provider.stack_depth,
+        }
+    }
+
+    /// Creates one whose handshake is complete.
+    pub(super) fn complete(
+        state: H::State,
+        profile: &'static Profile,
+        read_epoch: Epoch,
+        facts: Facts,
+        stack_depth: StackDepth,
+    ) -> Self {
+        Self {
+            state,
+            profile,
+            read_epoch,
+            facts,
+            events: VecDeque::new(),
+            deadline: Duration::MAX,
+            failure: None,
+            scratch: Vec::new(),
+            stack_depth,
         }
     }
 
@@ -272,6 +293,15 @@ impl<H: Handshake> Core<H> {
     /// Returns when the handshake must be complete, on the monotonic clock; `None` once it is, or has failed.
     pub fn deadline(&self) -> Option<Duration> {
         (!self.is_complete() && self.failure.is_none()).then_some(self.deadline)
+    }
+
+    /// Removes the peer's extension of a type that only the face knows.
+    pub(crate) fn take_extension(&mut self, typ: ExtensionType) -> Option<OpaqueExtension> {
+        let extensions = &mut self.facts.peer_extensions;
+        let place = extensions.iter().position(|it| it.typ == typ)?;
+        let taken = extensions.remove(place);
+        extensions.shrink_to_fit();
+        Some(taken)
     }
 
     /// Returns what is known of the connection.

@@ -18,6 +18,8 @@ mod facts;
 mod finished;
 mod grease;
 mod handover;
+mod idle;
+mod idle_facts;
 mod lineage;
 mod secrets;
 mod server;
@@ -30,6 +32,7 @@ pub use config::Checked;
 pub use core::{ClientHandshake, Core, Handshake, ServerHandshake};
 pub use event::Event;
 pub use facts::{CertificateTransfer, EarlyDataStatus, Facts};
+pub(crate) use idle::IdleCore;
 pub use server::{
     Arrival, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, RetryState, ServerConfig,
     ServerQuestion,

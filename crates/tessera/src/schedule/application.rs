@@ -21,6 +21,11 @@ impl ApplicationSecrets {
         Self { kdf, slab }
     }
 
+    /// Keeps them without what is known otherwise.
+    pub(crate) fn idle(self) -> IdleSecrets {
+        IdleSecrets(self.slab)
+    }
+
     /// Borrows the traffic secret of what `sender` sends; `None` once it has ended.
     pub(crate) fn traffic(&self, sender: Role) -> Option<TrafficSecret<'_>> {
         let secret = self.slab.find(self.kdf, block_of(sender))?;
@@ -48,6 +53,16 @@ impl ApplicationSecrets {
         if self.traffic(sender.peer()).is_none() {
             self.slab.wipe(Block::ServerHandshakeOrExporter);
         }
+    }
+}
+
+/// The secrets of an association that is idle: how they are derived is known from its suite.
+pub(crate) struct IdleSecrets(Box<Slab>);
+
+impl IdleSecrets {
+    /// Returns them to use.
+    pub(crate) fn wake(self, kdf: KeyDerivation) -> ApplicationSecrets {
+        ApplicationSecrets { kdf, slab: self.0 }
     }
 }
 

@@ -13,7 +13,7 @@ mod tests;
 mod traffic;
 mod transcript;
 
-pub(crate) use application::ApplicationSecrets;
+pub(crate) use application::{ApplicationSecrets, IdleSecrets};
 pub(crate) use exporter::ExporterSecret;
 pub(crate) use label::{KeyDerivation, Label, MAX_LABEL};
 pub use profile::{DATAGRAM, Profile, STREAM};

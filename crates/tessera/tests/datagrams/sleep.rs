@@ -6,7 +6,7 @@ use tessera::Role;
 use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
 use tessera::{AssociationOptions, Error};
-use tessera_harness::{Mode, lossless};
+use tessera_harness::{DatagramPair, Mode, lossless};
 
 use crate::world::{DELAY, is_connected, scene, start};
 
@@ -45,6 +45,46 @@ fn replays_are_recognised_by_an_association_that_slept() {
     pair.deliver(Role::Server, record);
     assert_eq!(pair.to_server.data, b"once");
     assert_eq!(pair.server.dropped().repeated, 1);
+}
+
+#[test]
+fn an_idle_server_wakes_where_it_was() {
+    for mode in Mode::ALL {
+        let mut pair = start(&scene(mode), AssociationOptions::default(), lossless(DELAY));
+        pair.run();
+        assert!(pair.server.take_idle(pair.now()).is_none(), "the last flight may come again");
+        for round in 0..3 {
+            pair.pass(LATE_FLIGHTS);
+            pair.write(Role::Client, b"once").expect("writes");
+            pair.pass(DELAY);
+            let record = pair.sent[Role::Client as usize].last().expect("sent").clone();
+            let before = known(&pair);
+            let now = pair.now();
+            let idle = pair.server.take_idle(now).expect("idle");
+            assert_eq!(pair.server.write(b"x", &mut Vec::new()), Err(Error::Closed));
+            assert!(pair.server.deadline().is_none() && pair.server.take_idle(now).is_none());
+            pair.server = idle.wake();
+            assert_eq!(known(&pair), before, "{mode:?}");
+            let repeated = pair.server.dropped().repeated;
+            pair.deliver(Role::Server, record);
+            assert_eq!(pair.server.dropped().repeated, repeated + 1, "{mode:?}");
+            is_connected(&mut pair, &format!("{mode:?}, round {round}"));
+            pair.client.update_keys(true).expect("possible");
+            pair.pass(DELAY * 20);
+            is_connected(&mut pair, "an update");
+            pair.pass(DELAY * 20);
+            assert!(pair.server.take_idle(pair.now()).is_none(), "an earlier record may come");
+        }
+    }
+}
+
+/// Returns what a server knows of its association.
+fn known(pair: &DatagramPair) -> String {
+    let server = &pair.server;
+    let ids = format!("{:?} {:?}", server.connection_ids(), server.connection_id());
+    let records = format!("{:?} {:?}", server.newest_record(), server.dropped());
+    let others = (server.max_data(), server.resent());
+    format!("{:?} {ids} {records} {others:?}", server.facts())
 }
 
 #[test]

@@ -25,8 +25,7 @@ pub(super) fn is_about_ids(typ: HandshakeType) -> bool {
 impl<H: Handshake> Association<H> {
     /// Uses the connection IDs once both sides have named theirs in the hellos.
     pub(super) fn agree_on_ids(&mut self) -> Result<(), Error> {
-        let named = |it: &&OpaqueExtension| it.typ == ExtensionType::CONNECTION_ID;
-        let Some(peer) = self.core.facts().peer_extensions.iter().find(named) else {
+        let Some(peer) = self.core.take_extension(ExtensionType::CONNECTION_ID) else {
             return Ok(());
         };
         let Some(own) = self.own_id.take() else { return Ok(()) };

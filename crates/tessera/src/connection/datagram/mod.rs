@@ -13,6 +13,7 @@
 
 mod client;
 mod connection_id;
+mod idle;
 mod options;
 mod reading;
 mod sleep;
@@ -20,6 +21,7 @@ mod stateless;
 mod writing;
 
 pub use connection_id::ConnectionIdUsage;
+pub use idle::IdleAssociation;
 pub use options::AssociationOptions;
 pub use stateless::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
 

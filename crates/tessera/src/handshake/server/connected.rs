@@ -10,7 +10,7 @@ use crate::wire::HandshakeMessage;
 
 /// The handshake is complete.
 pub struct Connected {
-    pub(super) application: Application,
+    pub(in crate::handshake) application: Application,
 }
 
 impl Connected {

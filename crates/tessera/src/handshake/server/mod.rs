@@ -10,7 +10,7 @@ mod binder;
 mod certificate;
 mod choose_config;
 mod config;
-mod connected;
+pub(super) mod connected;
 mod decisions;
 mod early_data;
 mod finished;

@@ -21,6 +21,8 @@ impl Acknowledgements {
     /// Notes a record whose messages were handled or kept; acknowledges it at `at` at the latest.
     pub(crate) fn note(&mut self, number: RecordNumber, at: Duration) {
         if let Err(place) = self.records.binary_search_by_key(&number, |(noted, _)| *noted) {
+            // Most flights are a record or two, and the association keeps their numbers.
+            self.records.reserve_exact(1);
             self.records.insert(place, (number, false));
         }
         if self.records.len() > MAX_RECORDS {

@@ -15,7 +15,7 @@ use crate::wire::HandshakeType;
 pub(crate) struct Flight {
     messages: VecDeque<Message>,
     /// The number of the next message; numbers end at 65,535.
-    next_seq: u32,
+    pub(super) next_seq: u32,
     /// The records that carried them, so that an ACK finds what it acknowledges.
     sent: VecDeque<SentRecord>,
     /// How many records were sent; and of these, how many at first are acknowledged or taken for lost. The others are
@@ -23,7 +23,7 @@ pub(crate) struct Flight {
     sent_count: u64,
     settled: u64,
     /// How many bytes of messages were sent again.
-    resent: u64,
+    pub(super) resent: u64,
 }
 
 struct Message {

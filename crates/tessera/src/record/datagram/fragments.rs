@@ -58,7 +58,7 @@ pub(crate) const FRAGMENT_HEADER_LEN: usize = 12;
 #[derive(Default)]
 pub(crate) struct Fragments {
     /// The number of the next message to return; numbers end at 65,535.
-    next: u32,
+    pub(super) next: u32,
     /// What has arrived of it and of those that follow.
     messages: VecDeque<Option<PartialMessage>>,
     /// How many bytes of them are kept, gaps included.

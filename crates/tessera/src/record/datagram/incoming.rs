@@ -19,12 +19,12 @@ use crate::wire::{AlertDescription, ContentType};
 /// The receiving half.
 pub(crate) struct IncomingRecords {
     /// The epochs with keys, in ascending order.
-    epochs: Vec<ReadEpoch>,
+    pub(super) epochs: Vec<ReadEpoch>,
     pub(crate) own_ids: OwnConnectionIds,
     /// The most content and type of one protected record; this side may have lowered it (RFC 8449).
     pub(crate) max_inner_plaintext: usize,
     /// The number of a closure alert: records after it are ignored (§5.10).
-    closed_at: Option<RecordNumber>,
+    pub(super) closed_at: Option<RecordNumber>,
     /// Keys were derived for a record: the stack has copies.
     has_derived: bool,
     pub(crate) counts: DroppedRecords,
@@ -45,18 +45,18 @@ pub struct DroppedRecords {
     pub misplaced: u64,
 }
 
-struct ReadEpoch {
-    number: u64,
-    suite: &'static Suite,
-    keys: EpochKeys,
-    window: ReplayWindow,
+pub(super) struct ReadEpoch {
+    pub(super) number: u64,
+    pub(super) suite: &'static Suite,
+    pub(super) keys: EpochKeys,
+    pub(super) window: ReplayWindow,
     /// How many records didn't open.
-    forged: u64,
+    pub(super) forged: u64,
     /// When the keys are dropped.
-    until: Option<Duration>,
+    pub(super) until: Option<Duration>,
 }
 
-enum EpochKeys {
+pub(super) enum EpochKeys {
     Ready(Protection),
     /// Rarely needed, they are derived for each record.
     Derived(Box<KeptTrafficSecret>),

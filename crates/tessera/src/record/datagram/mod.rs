@@ -17,6 +17,7 @@ mod fragments;
 #[cfg(test)]
 mod fuzz;
 mod header;
+mod idle;
 mod incoming;
 mod outgoing;
 mod protection;
@@ -29,6 +30,7 @@ mod transmit;
 
 pub(crate) use below::DatagramBelow;
 pub(crate) use first_records::{FirstRecords, write_lone_message};
+pub(crate) use idle::IdleDatagrams;
 pub use incoming::DroppedRecords;
 pub(crate) use incoming::{Forgeries, NextRecord, OpenedRecord};
 pub(crate) use record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};

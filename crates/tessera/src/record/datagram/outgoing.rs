@@ -17,21 +17,21 @@ use crate::wire::ContentType;
 /// The sending half.
 pub(crate) struct OutgoingRecords {
     /// Records without keys: the next number.
-    next_plaintext: u64,
+    pub(super) next_plaintext: u64,
     /// The epochs with keys, in ascending order; earlier ones for retransmissions.
-    epochs: Vec<WriteEpoch>,
+    pub(super) epochs: Vec<WriteEpoch>,
     pub(crate) peer_ids: PeerConnectionIds,
     /// The most content of one record; the peer may have lowered it (RFC 8449).
     pub(crate) max_plaintext: usize,
     pub(crate) padding: Padding,
 }
 
-struct WriteEpoch {
-    number: u64,
-    suite: &'static Suite,
+pub(super) struct WriteEpoch {
+    pub(super) number: u64,
+    pub(super) suite: &'static Suite,
     /// `None` while the association sleeps.
-    protection: Option<Protection>,
-    next: u64,
+    pub(super) protection: Option<Protection>,
+    pub(super) next: u64,
 }
 
 /// Where a record may end.

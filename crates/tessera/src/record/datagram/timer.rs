@@ -6,9 +6,9 @@ use core::time::Duration;
 #[derive(Debug)]
 pub(crate) struct RetransmissionTimer {
     /// The time to wait for the answer to any flight at first, if it doesn't follow from round trips.
-    fixed: Option<Duration>,
+    pub(super) fixed: Option<Duration>,
     /// The time to wait for an answer now.
-    timeout: Duration,
+    pub(super) timeout: Duration,
     at: Option<Duration>,
     /// When the flight is sent again before that, because the peer seems to lack it.
     hurry_at: Option<Duration>,

@@ -1,0 +1,141 @@
+//! The facts of an idle connection, without room for those that most don't have.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::facts::{CertificateTransfer, EarlyDataStatus, Facts};
+use crate::auth::PeerIdentity;
+use crate::resume::{Ancestry, Continuation, FlightHandle, PskKind, SettledFlights};
+use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, SignatureScheme};
+
+/// The facts of a connection.
+pub(super) struct IdleFacts {
+    suite: Option<CipherSuite>,
+    group: Option<NamedGroup>,
+    psk: Option<PskKind>,
+    continuation: Option<Continuation>,
+    protocol: Option<Vec<u8>>,
+    server_name: Option<String>,
+    peer: Option<PeerIdentity>,
+    authenticated_at: Option<u64>,
+    signature_scheme: Option<SignatureScheme>,
+    own_certificate: Option<CertificateTransfer>,
+    peer_certificate: Option<CertificateTransfer>,
+    hello_retry: bool,
+    ancestry: Option<Ancestry>,
+    early_data: EarlyDataStatus,
+    handshake_complete: bool,
+    rare: Option<Box<RareFacts>>,
+}
+
+/// Those that most connections don't have.
+#[derive(Default, PartialEq, Eq)]
+struct RareFacts {
+    external_psk: Option<Vec<u8>>,
+    one_time_key: Option<NamedGroup>,
+    early_data_key_lost: bool,
+    early_data_written: usize,
+    early_records_taken: Option<u32>,
+    flight: Option<FlightHandle>,
+    receipts: SettledFlights,
+    peer_extensions: Vec<OpaqueExtension>,
+}
+
+impl From<Facts> for IdleFacts {
+    fn from(facts: Facts) -> Self {
+        let Facts {
+            suite,
+            group,
+            psk,
+            external_psk,
+            one_time_key,
+            continuation,
+            protocol,
+            server_name,
+            peer,
+            authenticated_at,
+            signature_scheme,
+            own_certificate,
+            peer_certificate,
+            hello_retry,
+            ancestry,
+            early_data,
+            early_data_key_lost,
+            early_data_written,
+            early_records_taken,
+            flight,
+            receipts,
+            peer_extensions,
+            handshake_complete,
+        } = facts;
+        let rare = RareFacts {
+            external_psk,
+            one_time_key,
+            early_data_key_lost,
+            early_data_written,
+            early_records_taken,
+            flight,
+            receipts,
+            peer_extensions,
+        };
+        Self {
+            suite,
+            group,
+            psk,
+            continuation,
+            protocol,
+            server_name,
+            peer,
+            authenticated_at,
+            signature_scheme,
+            own_certificate,
+            peer_certificate,
+            hello_retry,
+            ancestry,
+            early_data,
+            handshake_complete,
+            rare: (rare != RareFacts::default()).then(|| Box::new(rare)),
+        }
+    }
+}
+
+impl From<IdleFacts> for Facts {
+    fn from(facts: IdleFacts) -> Self {
+        let RareFacts {
+            external_psk,
+            one_time_key,
+            early_data_key_lost,
+            early_data_written,
+            early_records_taken,
+            flight,
+            receipts,
+            peer_extensions,
+        } = facts.rare.map_or_else(RareFacts::default, |rare| *rare);
+        Self {
+            suite: facts.suite,
+            group: facts.group,
+            psk: facts.psk,
+            external_psk,
+            one_time_key,
+            continuation: facts.continuation,
+            protocol: facts.protocol,
+            server_name: facts.server_name,
+            peer: facts.peer,
+            authenticated_at: facts.authenticated_at,
+            signature_scheme: facts.signature_scheme,
+            own_certificate: facts.own_certificate,
+            peer_certificate: facts.peer_certificate,
+            hello_retry: facts.hello_retry,
+            ancestry: facts.ancestry,
+            early_data: facts.early_data,
+            early_data_key_lost,
+            early_data_written,
+            early_records_taken,
+            flight,
+            receipts,
+            peer_extensions,
+            handshake_complete: facts.handshake_complete,
+        }
+    }
+}

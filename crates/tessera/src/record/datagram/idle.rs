@@ -1,0 +1,112 @@
+//! What an idle association keeps of its record layer.
+
+use core::mem;
+use core::time::Duration;
+
+use super::Datagrams;
+use super::connection_ids::{OwnConnectionIds, PeerConnectionIds};
+use super::incoming::{DroppedRecords, EpochKeys, ReadEpoch};
+use super::outgoing::WriteEpoch;
+use super::replay_window::ReplayWindow;
+use crate::crypto::Suite;
+use crate::padding::Padding;
+use crate::role::Role;
+
+/// The record layer of an association that sleeps, without what only messages under way need.
+pub(crate) struct IdleDatagrams {
+    read_epoch: u64,
+    window: ReplayWindow,
+    forged: u64,
+    own_ids: OwnConnectionIds,
+    max_inner_plaintext: usize,
+    counts: DroppedRecords,
+    write_epoch: u64,
+    next: u64,
+    peer_ids: PeerConnectionIds,
+    max_plaintext: usize,
+    padding: Padding,
+    delimits_data: bool,
+    max_burst: u8,
+    /// The numbers of this side's next message and of the peer's, and which of these this side has answered.
+    next_message: u32,
+    next_of_peer: u32,
+    answered_seq: u32,
+    resent: u64,
+    max_datagram: usize,
+    fixed_timeout: Option<Duration>,
+    timeout: Duration,
+}
+
+impl Datagrams {
+    /// Moves everything out of a record layer that [sleeps](Self::sleep) and reads under one epoch's keys alone.
+    pub(crate) fn take_idle(&mut self) -> Option<IdleDatagrams> {
+        let Self { incoming, outgoing, flight, fragments, timer, .. } = self;
+        let [read] = &mut incoming.epochs[..] else { return None };
+        let [write] = &mut outgoing.epochs[..] else { return None };
+        let is_asleep = matches!(read.keys, EpochKeys::Asleep) && write.protection.is_none();
+        if !is_asleep || incoming.closed_at.is_some() {
+            return None;
+        }
+        Some(IdleDatagrams {
+            read_epoch: read.number,
+            window: mem::take(&mut read.window),
+            forged: read.forged,
+            own_ids: mem::take(&mut incoming.own_ids),
+            max_inner_plaintext: incoming.max_inner_plaintext,
+            counts: incoming.counts,
+            write_epoch: write.number,
+            next: write.next,
+            peer_ids: mem::take(&mut outgoing.peer_ids),
+            max_plaintext: outgoing.max_plaintext,
+            padding: outgoing.padding,
+            delimits_data: self.delimits_data,
+            max_burst: self.max_burst,
+            next_message: flight.next_seq,
+            next_of_peer: fragments.next_seq(),
+            answered_seq: self.answered_seq,
+            resent: flight.resent,
+            max_datagram: self.max_datagram,
+            fixed_timeout: timer.fixed,
+            timeout: timer.timeout,
+        })
+    }
+}
+
+impl IdleDatagrams {
+    /// Returns the record layer that it was, asleep.
+    pub(crate) fn wake(self, role: Role, suite: &'static Suite) -> Datagrams {
+        let mut datagrams =
+            Datagrams::new(role, self.timeout, true, self.max_datagram, self.max_burst);
+        datagrams.timer.fixed = self.fixed_timeout;
+        datagrams.incoming.epochs.reserve_exact(1);
+        datagrams.incoming.epochs.push(ReadEpoch {
+            number: self.read_epoch,
+            suite,
+            keys: EpochKeys::Asleep,
+            window: self.window,
+            forged: self.forged,
+            until: None,
+        });
+        datagrams.incoming.own_ids = self.own_ids;
+        datagrams.incoming.max_inner_plaintext = self.max_inner_plaintext;
+        datagrams.incoming.counts = self.counts;
+        datagrams.outgoing.epochs.reserve_exact(1);
+        datagrams.outgoing.epochs.push(WriteEpoch {
+            number: self.write_epoch,
+            suite,
+            protection: None,
+            next: self.next,
+        });
+        datagrams.outgoing.peer_ids = self.peer_ids;
+        datagrams.outgoing.max_plaintext = self.max_plaintext;
+        datagrams.outgoing.padding = self.padding;
+        datagrams.delimits_data = self.delimits_data;
+        datagrams.flight.next_seq = self.next_message;
+        datagrams.flight.resent = self.resent;
+        datagrams.fragments.next = self.next_of_peer;
+        datagrams.answered_seq = self.answered_seq;
+        datagrams.message_epoch = self.read_epoch;
+        datagrams.is_complete = true;
+        datagrams
+    }
+}
