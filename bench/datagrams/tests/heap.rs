@@ -1,41 +1,40 @@
 //! What an association holds on the heap, and that records allocate nothing.
 
-use tessera_datagram_bench::server::{Server, path};
-use tessera_datagram_bench::{DatagramPair, Keys, now};
-use tessera_endpoint::EndpointOptions;
+use std::time::Duration;
 
-/// What AWS-LC keeps for an AES-GCM key, in bytes, by valgrind's DHAT; it isn't counted here.
-const OF_AWS_LC: i64 = 592;
+use tessera_datagram_bench::server::{Server, after, path};
+use tessera_datagram_bench::{DatagramPair, KEY_OF_AWS_LC, Keys, now};
+use tessera_endpoint::{AssociationId, EndpointOptions};
 
-/// Returns what both ends hold on the heap, and in place.
-fn held(change: impl Fn(&mut DatagramPair)) -> i64 {
-    let keys = Keys::new();
-    let mut kept = Vec::with_capacity(16);
-    kept.push(DatagramPair::connect(&keys).0);
+/// Returns what each association holds in an endpoint, its part of the tables included, after a change to it.
+fn held(change: impl Fn(&mut Server, AssociationId)) -> i64 {
+    // Almost fills the tables, as 100,000 do.
+    const COUNT: u32 = 1_500;
+    let mut server = Server::new(COUNT as usize + 1);
+    let _ = server.connect(path(0), now());
     let held = allocation_counter::measure(|| {
-        for _ in 0..10 {
-            let mut pair = DatagramPair::connect(&keys).0;
-            change(&mut pair);
-            kept.push(pair);
+        for number in 1..=COUNT {
+            let id = server.connect(path(number), now()).1;
+            change(&mut server, id);
         }
     });
-    held.bytes_current / 10 + size_of::<DatagramPair>() as i64
+    held.bytes_current / i64::from(COUNT)
 }
 
-/// The aim is four kibibytes each.
+/// The aim is four kibibytes.
 #[test]
-fn both_ends_of_an_awake_association_hold_less_than_nine_kilobytes() {
-    let both = held(|_| ()) + 4 * OF_AWS_LC;
-    println!("both ends hold {both} bytes");
-    assert!(both < 8_600, "{both} bytes");
+fn an_awake_association_holds_less_than_four_and_a_half_kilobytes() {
+    let each = held(|_, _| ()) + 2 * KEY_OF_AWS_LC;
+    println!("each holds {each} bytes");
+    assert!(each < 4_500, "{each} bytes");
 }
 
-/// The aim is one kibibyte each.
 #[test]
-fn both_ends_of_a_sleeping_association_hold_less_than_four_kilobytes() {
-    let both = held(|pair| assert!(pair.client.sleep(now()) && pair.server.sleep(now())));
-    println!("both ends hold {both} bytes");
-    assert!(both < 4_000, "{both} bytes");
+fn an_idle_association_holds_less_than_a_kibibyte() {
+    let each =
+        held(|server, id| assert!(server.endpoint.idle(id, after(Duration::from_secs(240)))));
+    println!("each holds {each} bytes");
+    assert!(each < 1_024, "{each} bytes");
 }
 
 #[test]

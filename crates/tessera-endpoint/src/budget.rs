@@ -1,24 +1,24 @@
 //! How much may be sent to an address that is unproved (RFC 9147 §5.1).
 
-/// What was received from an address, and sent to it.
+/// How many more bytes may be sent to an address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Budget {
     /// The peer has shown that it receives what is sent there.
     Proved,
-    /// Three times what has come from it.
-    Unproved { received: usize, sent: usize },
+    /// Three times what has come from it, less what was sent.
+    Unproved { left: usize },
 }
 
 impl Budget {
-    pub(crate) const UNPROVED: Self = Self::Unproved { received: 0, sent: 0 };
+    pub(crate) const UNPROVED: Self = Self::Unproved { left: 0 };
 
     pub(crate) fn is_proved(self) -> bool {
         matches!(self, Self::Proved)
     }
 
     pub(crate) fn receive(&mut self, bytes: usize) {
-        if let Self::Unproved { received, .. } = self {
-            *received += bytes;
+        if let Self::Unproved { left } = self {
+            *left = left.saturating_add(bytes.saturating_mul(FACTOR));
         }
     }
 
@@ -26,15 +26,13 @@ impl Budget {
     pub(crate) fn left(self) -> usize {
         match self {
             Self::Proved => usize::MAX,
-            Self::Unproved { received, sent } => {
-                received.saturating_mul(FACTOR).saturating_sub(sent)
-            }
+            Self::Unproved { left } => left,
         }
     }
 
     pub(crate) fn send(&mut self, bytes: usize) {
-        if let Self::Unproved { sent, .. } = self {
-            *sent += bytes;
+        if let Self::Unproved { left } = self {
+            *left = left.saturating_sub(bytes);
         }
     }
 }

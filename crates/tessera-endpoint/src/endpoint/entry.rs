@@ -27,6 +27,22 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    pub(super) fn new(association: ServerAssociation, path: Path, budget: Budget) -> Self {
+        Self {
+            association,
+            path,
+            source: path.source(),
+            budget,
+            received: 0,
+            sent: 0,
+            hello: Vec::new(),
+            is_unproved: false,
+            is_ready: false,
+            has_failed: false,
+            deadline: None,
+        }
+    }
+
     pub(super) fn count_sent(&mut self, bytes: usize) {
         self.budget.send(bytes);
         self.sent += bytes as u64;

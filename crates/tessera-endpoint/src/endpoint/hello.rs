@@ -128,21 +128,10 @@ impl Endpoint {
         self.next_id += 1;
         self.routes.add_id(id, &own_id);
         let replaced = self.routes.begin(id, path);
-        let entry = Entry {
-            association,
-            path,
-            source: path.source(),
-            budget: if is_unproved { Budget::UNPROVED } else { Budget::Proved },
-            received: 0,
-            sent: 0,
-            hello: Vec::new(),
-            is_unproved,
-            is_ready: false,
-            has_failed: false,
-            deadline: None,
-        };
+        let budget = if is_unproved { Budget::UNPROVED } else { Budget::Proved };
+        let entry = Entry { is_unproved, ..Entry::new(association, path, budget) };
         self.unproved += usize::from(is_unproved);
-        self.associations.insert(id, Box::new(entry));
+        self.associations.insert(id, entry);
         // Of two handshakes from one address the client has given up the first.
         if let Some(replaced) = replaced {
             self.replace(AssociationId(replaced));
@@ -153,7 +142,7 @@ impl Endpoint {
     /// Keeps the ClientHello of an association whose address is unproved: the answer to a question about it may be that
     /// no PSK vouches for the client.
     pub(super) fn keep_hello(&mut self, id: AssociationId, datagram: &[u8]) {
-        if let Some(entry) = self.associations.get_mut(&id.0)
+        if let Some(entry) = self.associations.get_mut(id.0)
             && !entry.budget.is_proved()
             && entry.hello.is_empty()
         {

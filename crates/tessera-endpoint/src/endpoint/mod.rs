@@ -1,11 +1,12 @@
 //! All associations of a socket.
 
+mod associations;
 mod connection_ids;
 mod entry;
 mod hello;
 mod sending;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tessera::crypto::Random;
@@ -14,7 +15,7 @@ use tessera::handshake::{Checked, OpenQuestion, Question, ServerQuestion, Token}
 use tessera::resume::TicketKeys;
 use tessera::{Error, Event, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
 
-use entry::Entry;
+use associations::Associations;
 
 use crate::budget::Budget;
 use crate::cookies::Cookies;
@@ -54,8 +55,7 @@ pub struct Endpoint {
     random: &'static dyn Random,
     cookies: Cookies,
     options: EndpointOptions,
-    /// Boxed: up to half of the table is empty.
-    associations: HashMap<u64, Box<Entry>>,
+    associations: Associations,
     next_id: u64,
     routes: Routes,
     hellos: HelloPool,
@@ -86,7 +86,7 @@ impl Endpoint {
             cookies: Cookies::new(cookies, options.cookie_lifetime),
             hellos: HelloPool::new(options.hello_pool, options.cookie_lifetime),
             options,
-            associations: HashMap::new(),
+            associations: Associations::default(),
             next_id: 0,
             routes: Routes::default(),
             timers: Timers::default(),
@@ -141,7 +141,7 @@ impl Endpoint {
         path: Path,
         datagram: &mut [u8],
     ) -> Result<Progress<ServerQuestion>, Error> {
-        let entry = self.associations.get_mut(&id.0).ok_or(Error::Closed)?;
+        let entry = self.associations.get_mut(id.0).ok_or(Error::Closed)?;
         let before = entry.association.newest_record();
         let read = entry.association.read(now, datagram);
         let is_newer = entry.association.newest_record() > before;
@@ -172,7 +172,7 @@ impl Endpoint {
 
     /// Notes that an association's handshake is complete.
     fn complete(&mut self, id: AssociationId) {
-        let Some(entry) = self.associations.get_mut(&id.0) else { return };
+        let Some(entry) = self.associations.get_mut(id.0) else { return };
         entry.budget = Budget::Proved;
         entry.hello = Vec::new();
         self.unproved -= usize::from(std::mem::take(&mut entry.is_unproved));
@@ -191,7 +191,7 @@ impl Endpoint {
 
     /// The newest record came on this path: the peer is there now (RFC 9146 §6).
     fn note_path(&mut self, id: AssociationId, path: Path, received: usize) {
-        let Some(entry) = self.associations.get_mut(&id.0) else { return };
+        let Some(entry) = self.associations.get_mut(id.0) else { return };
         if entry.path == path
             || entry.association.connection_id().is_none()
             || !entry.association.facts().handshake_complete
@@ -206,7 +206,7 @@ impl Endpoint {
 
     /// Ends an association after an error: its alert goes to proved addresses only.
     fn failed(&mut self, id: AssociationId, error: &Error, now: Time, datagram: &[u8]) {
-        let Some(entry) = self.associations.get_mut(&id.0) else { return };
+        let Some(entry) = self.associations.get_mut(id.0) else { return };
         let path = entry.path;
         entry.has_failed = true;
         if entry.budget.is_proved() {
@@ -247,7 +247,7 @@ impl Endpoint {
         now: Time,
         answer: impl FnOnce(&mut ServerAssociation) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let entry = self.associations.get_mut(&id.0).ok_or(Error::Closed)?;
+        let entry = self.associations.get_mut(id.0).ok_or(Error::Closed)?;
         let result = answer(&mut entry.association);
         match &result {
             Err(error) if error.is_final() => {
@@ -266,26 +266,33 @@ impl Endpoint {
         id: AssociationId,
         change: impl FnOnce(&mut ServerAssociation) -> R,
     ) -> Option<R> {
-        let changed = self.associations.get_mut(&id.0).map(|entry| change(&mut entry.association));
+        let changed = self.associations.get_mut(id.0).map(|entry| change(&mut entry.association));
         self.wake(id);
         changed
+    }
+
+    /// Keeps an association in little memory until it is needed again, as an
+    /// [`IdleAssociation`](tessera::IdleAssociation); returns whether that is possible now. Only
+    /// [`path`](Self::path) and [`bytes`](Self::bytes) don't wake it.
+    pub fn idle(&mut self, id: AssociationId, now: Time) -> bool {
+        self.associations.idle(id.0, now)
     }
 
     /// Returns where an association's peer is.
     #[must_use]
     pub fn path(&self, id: AssociationId) -> Option<Path> {
-        self.associations.get(&id.0).map(|entry| entry.path)
+        self.associations.path(id.0)
     }
 
     /// Returns how many bytes an association has received, and how many it has sent, all of its datagrams included.
     #[must_use]
     pub fn bytes(&self, id: AssociationId) -> Option<[u64; 2]> {
-        self.associations.get(&id.0).map(|entry| [entry.received, entry.sent])
+        self.associations.bytes(id.0)
     }
 
     /// Forgets an association, without a word to its peer.
     pub fn remove(&mut self, id: AssociationId) {
-        let Some(entry) = self.associations.remove(&id.0) else { return };
+        let Some(entry) = self.associations.remove(id.0) else { return };
         self.routes.remove(id.0, entry.path, entry.source);
         for connection_id in entry.association.connection_ids() {
             self.routes.remove_id(connection_id);

@@ -19,7 +19,7 @@ impl Endpoint {
         data: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Path, Error> {
-        let entry = self.associations.get_mut(&id.0).ok_or(Error::Closed)?;
+        let entry = self.associations.get_mut(id.0).ok_or(Error::Closed)?;
         let start = out.len();
         if entry.budget.left() < entry.association.datagram_len(data.len()) {
             return Err(Error::TooEarly("the peer's address is unproved"));
@@ -38,7 +38,7 @@ impl Endpoint {
             return Some(path);
         }
         while let Some(id) = self.ready.front().copied() {
-            if let Some(entry) = self.associations.get_mut(&id) {
+            if let Some(entry) = self.associations.get_mut(id) {
                 let start = out.len();
                 let left = entry.budget.left();
                 let is_allowed = left >= self.options.max_datagram.min(SHORTEST_DATAGRAM);
@@ -72,7 +72,7 @@ impl Endpoint {
     pub fn handle_timeouts(&mut self, now: Time) -> Vec<(AssociationId, Error)> {
         let mut ended = std::mem::take(&mut self.ended);
         while let Some(id) = self.timers.due(now.monotonic) {
-            let Some(entry) = self.associations.get_mut(&id) else {
+            let Some(entry) = self.associations.get_mut(id) else {
                 self.timers.set(id, Some(now.monotonic), None);
                 continue;
             };
@@ -90,7 +90,7 @@ impl Endpoint {
 
     /// Lets an association send, and renews its timer when it has.
     pub(super) fn wake(&mut self, id: AssociationId) {
-        if let Some(entry) = self.associations.get_mut(&id.0)
+        if let Some(entry) = self.associations.get_mut(id.0)
             && !entry.is_ready
         {
             entry.is_ready = true;
@@ -99,7 +99,7 @@ impl Endpoint {
     }
 
     fn set_timer(&mut self, id: u64, not_before: Duration) {
-        if let Some(entry) = self.associations.get_mut(&id) {
+        if let Some(entry) = self.associations.get_mut(id) {
             let deadline = entry.association.deadline().map(|at| at.max(not_before));
             self.timers.set(id, entry.deadline, deadline);
             entry.deadline = deadline;

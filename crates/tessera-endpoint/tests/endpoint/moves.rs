@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 use tessera::{AssociationOptions, ClientAssociation, Error, Padding};
 use tessera_endpoint::{EndpointOptions, Route};
@@ -36,6 +37,45 @@ fn a_client_that_changes_its_address_keeps_its_association() {
     *newest.last_mut().unwrap() ^= 1;
     world.deliver(address(4002), newest);
     assert_eq!(world.endpoint.path(id).unwrap().remote, address(1003));
+}
+
+#[test]
+fn an_idle_association_wakes_for_its_client_wherever_that_is() {
+    for mode in [Mode::Full, Mode::FsDhe] {
+        let mut world = World::new(mode, EndpointOptions::default());
+        let session = if mode.resumes() { world.session() } else { None };
+        let client = world.connect(1000, session);
+        world.pass(TRIP * 20);
+        world.is_connected(client);
+        let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+        assert!(!world.endpoint.idle(id, world.now()), "the client's last flight may come again");
+        world.pass(Duration::from_secs(240));
+        for port in [1000, 1001, 1001] {
+            assert!(world.endpoint.idle(id, world.now()), "{mode:?}");
+            assert!(world.endpoint.idle(id, world.now()), "it is");
+            let before = world.endpoint.path(id).unwrap();
+            assert!(world.endpoint.bytes(id).unwrap().iter().all(|bytes| *bytes > 0));
+            // A forgery, which also wakes it.
+            let mut datagram = Vec::new();
+            world.clients[client].association.write(b"forged", &mut datagram).unwrap();
+            *datagram.last_mut().unwrap() ^= 1;
+            world.deliver(address(4000), datagram);
+            world.pass(TRIP);
+            assert_eq!(world.endpoint.path(id), Some(before));
+            assert!(world.endpoint.idle(id, world.now()), "{mode:?}");
+            world.clients[client].address = address(port);
+            world.is_connected(client);
+            assert_eq!(world.endpoint.path(id).unwrap().remote, address(port));
+            assert!(!world.endpoint.idle(id, world.now()), "something may be to send");
+            world.pass(TRIP);
+        }
+        assert!(world.endpoint.idle(id, world.now()), "{mode:?}");
+        let others = world.endpoint.len() - 1;
+        world.endpoint.remove(id);
+        assert!(!world.endpoint.idle(id, world.now()));
+        assert_eq!(world.client_writes(client, b"x"), Route::Dropped);
+        assert_eq!(world.endpoint.len(), others);
+    }
 }
 
 /// wolfssl #6365: negotiated, and then routed by address all the same.

@@ -1,0 +1,110 @@
+//! The associations of an endpoint, awake or idle.
+
+use std::collections::HashMap;
+
+use tessera::{IdleAssociation, Time};
+
+use super::entry::Entry;
+use crate::budget::Budget;
+use crate::path::{Path, Source};
+
+/// All associations, by number.
+#[derive(Default)]
+pub(super) struct Associations(HashMap<u64, Slot>);
+
+/// One of the two; boxed: up to half of the table is empty.
+struct Slot {
+    awake: Option<Box<Entry>>,
+    idle: Option<Box<IdleEntry>>,
+}
+
+/// An association with nothing to send, and no deadline.
+struct IdleEntry {
+    association: IdleAssociation,
+    path: Path,
+    source: Source,
+    budget: Budget,
+    received: u64,
+    sent: u64,
+}
+
+impl Associations {
+    pub(super) fn insert(&mut self, id: u64, entry: Entry) {
+        self.0.insert(id, Slot { awake: Some(Box::new(entry)), idle: None });
+    }
+
+    /// Returns an association; if it is idle, wakes it.
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Entry> {
+        self.0.get_mut(&id)?.wake()
+    }
+
+    pub(super) fn remove(&mut self, id: u64) -> Option<Box<Entry>> {
+        let mut slot = self.0.remove(&id)?;
+        slot.wake();
+        slot.awake
+    }
+
+    /// Keeps an association in little memory until it is needed again; returns whether that is possible now.
+    pub(super) fn idle(&mut self, id: u64, now: Time) -> bool {
+        let Some(slot) = self.0.get_mut(&id) else { return false };
+        if let Some(entry) = &mut slot.awake
+            && let Some(idle) = entry.idle(now)
+        {
+            *slot = Slot { awake: None, idle: Some(Box::new(idle)) };
+        }
+        slot.idle.is_some()
+    }
+
+    pub(super) fn path(&self, id: u64) -> Option<Path> {
+        let Slot { awake, idle } = self.0.get(&id)?;
+        awake.as_ref().map(|it| it.path).or(idle.as_ref().map(|it| it.path))
+    }
+
+    /// Returns how many bytes have come from the peer, and have gone to it.
+    pub(super) fn bytes(&self, id: u64) -> Option<[u64; 2]> {
+        let Slot { awake, idle } = self.0.get(&id)?;
+        let awake = awake.as_ref().map(|it| [it.received, it.sent]);
+        awake.or(idle.as_ref().map(|it| [it.received, it.sent]))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Slot {
+    fn wake(&mut self) -> Option<&mut Entry> {
+        if let Some(idle) = self.idle.take() {
+            self.awake = Some(Box::new(idle.wake()));
+        }
+        self.awake.as_deref_mut()
+    }
+}
+
+impl Entry {
+    fn idle(&mut self, now: Time) -> Option<IdleEntry> {
+        if self.is_ready || self.has_failed || self.deadline.is_some() {
+            return None;
+        }
+        let Self { path, source, budget, received, sent, .. } = *self;
+        Some(IdleEntry {
+            association: self.association.take_idle(now)?,
+            path,
+            source,
+            budget,
+            received,
+            sent,
+        })
+    }
+}
+
+impl IdleEntry {
+    fn wake(self) -> Entry {
+        let Self { association, path, source, budget, received, sent } = self;
+        Entry { received, sent, source, ..Entry::new(association.wake(), path, budget) }
+    }
+}
