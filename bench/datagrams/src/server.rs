@@ -59,6 +59,19 @@ impl Server {
         }
     }
 
+    /// When associations that had nothing to do since the beginning are idle.
+    pub const IDLE: Duration = Duration::from_secs(400);
+
+    /// Lets so much time pass since the beginning, without datagrams.
+    pub fn pass(&mut self, time: Duration) {
+        while let Some(due) = self.endpoint.deadline().map(|due| due - now().monotonic)
+            && due <= time
+        {
+            assert!(self.endpoint.handle_timeouts(after(due)).is_empty());
+            while self.endpoint.transmit(after(due), &mut Vec::new()).is_some() {}
+        }
+    }
+
     /// Delivers a datagram; returns its association, if any, and how many bytes of data it had.
     pub fn deliver(
         &mut self,

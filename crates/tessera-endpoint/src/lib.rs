@@ -34,8 +34,8 @@
 //!
 //! # Memory
 //!
-//! [`Endpoint::idle`] keeps an association in less than a kibibyte until its next datagram: call it for those that had none
-//! for a while, from four minutes after their handshakes on.
+//! An association that was quiet for a minute or two is kept in less than a kibibyte until its next datagram, from four
+//! minutes after its handshake on: [`Endpoint::idle_len`]. Anyone who knows its connection ID can wake it, for two minutes.
 #![forbid(unsafe_code)]
 
 mod budget;

@@ -10,7 +10,10 @@ use crate::path::{Path, Source};
 
 /// All associations, by number.
 #[derive(Default)]
-pub(super) struct Associations(HashMap<u64, Slot>);
+pub(super) struct Associations {
+    slots: HashMap<u64, Slot>,
+    idle: usize,
+}
 
 /// One of the two; boxed: up to half of the table is empty.
 struct Slot {
@@ -30,55 +33,62 @@ struct IdleEntry {
 
 impl Associations {
     pub(super) fn insert(&mut self, id: u64, entry: Entry) {
-        self.0.insert(id, Slot { awake: Some(Box::new(entry)), idle: None });
+        self.slots.insert(id, Slot { awake: Some(Box::new(entry)), idle: None });
     }
 
     /// Returns an association; if it is idle, wakes it.
     pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Entry> {
-        self.0.get_mut(&id)?.wake()
+        self.slots.get_mut(&id)?.wake(&mut self.idle)
     }
 
     pub(super) fn remove(&mut self, id: u64) -> Option<Box<Entry>> {
-        let mut slot = self.0.remove(&id)?;
-        slot.wake();
+        let mut slot = self.slots.remove(&id)?;
+        slot.wake(&mut self.idle);
         slot.awake
     }
 
     /// Keeps an association in little memory until it is needed again; returns whether that is possible now.
     pub(super) fn idle(&mut self, id: u64, now: Time) -> bool {
-        let Some(slot) = self.0.get_mut(&id) else { return false };
+        let Some(slot) = self.slots.get_mut(&id) else { return false };
         if let Some(entry) = &mut slot.awake
             && let Some(idle) = entry.idle(now)
         {
             *slot = Slot { awake: None, idle: Some(Box::new(idle)) };
+            self.idle += 1;
         }
         slot.idle.is_some()
     }
 
     pub(super) fn path(&self, id: u64) -> Option<Path> {
-        let Slot { awake, idle } = self.0.get(&id)?;
+        let Slot { awake, idle } = self.slots.get(&id)?;
         awake.as_ref().map(|it| it.path).or(idle.as_ref().map(|it| it.path))
     }
 
     /// Returns how many bytes have come from the peer, and have gone to it.
     pub(super) fn bytes(&self, id: u64) -> Option<[u64; 2]> {
-        let Slot { awake, idle } = self.0.get(&id)?;
+        let Slot { awake, idle } = self.slots.get(&id)?;
         let awake = awake.as_ref().map(|it| [it.received, it.sent]);
         awake.or(idle.as_ref().map(|it| [it.received, it.sent]))
     }
 
+    /// Returns how many are idle.
+    pub(super) fn idle_len(&self) -> usize {
+        self.idle
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.slots.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.slots.is_empty()
     }
 }
 
 impl Slot {
-    fn wake(&mut self) -> Option<&mut Entry> {
+    fn wake(&mut self, idle_count: &mut usize) -> Option<&mut Entry> {
         if let Some(idle) = self.idle.take() {
+            *idle_count -= 1;
             self.awake = Some(Box::new(idle.wake()));
         }
         self.awake.as_deref_mut()

@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) is_ready: bool,
     pub(super) has_failed: bool,
     pub(super) deadline: Option<Duration>,
+    /// How many bytes had come and gone when it was last seen without a deadline of its own.
+    pub(super) seen: u64,
 }
 
 impl Entry {
@@ -40,7 +42,14 @@ impl Entry {
             is_ready: false,
             has_failed: false,
             deadline: None,
+            seen: 0,
         }
+    }
+
+    /// Returns whether nothing has come or gone since it was last asked.
+    pub(super) fn was_quiet(&mut self) -> bool {
+        let bytes = self.received + self.sent;
+        std::mem::replace(&mut self.seen, bytes) == bytes
     }
 
     pub(super) fn count_sent(&mut self, bytes: usize) {

@@ -271,17 +271,16 @@ impl Endpoint {
         changed
     }
 
-    /// Keeps an association in little memory until it is needed again, as an
-    /// [`IdleAssociation`](tessera::IdleAssociation); returns whether that is possible now. Only
-    /// [`path`](Self::path) and [`bytes`](Self::bytes) don't wake it.
-    pub fn idle(&mut self, id: AssociationId, now: Time) -> bool {
-        self.associations.idle(id.0, now)
-    }
-
     /// Returns where an association's peer is.
     #[must_use]
     pub fn path(&self, id: AssociationId) -> Option<Path> {
         self.associations.path(id.0)
+    }
+
+    /// Returns how many associations are idle.
+    #[must_use]
+    pub fn idle_len(&self) -> usize {
+        self.associations.idle_len()
     }
 
     /// Returns how many bytes an association has received, and how many it has sent, all of its datagrams included.

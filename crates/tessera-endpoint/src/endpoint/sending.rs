@@ -50,7 +50,7 @@ impl Endpoint {
                 let has_failed = entry.has_failed;
                 // One that may not send waits for its peer, or for the end of the handshake.
                 let not_before = if is_allowed { Duration::ZERO } else { now.monotonic + PAUSE };
-                self.set_timer(id, not_before);
+                self.set_timer(id, not_before, now.monotonic);
                 if has_failed {
                     self.remove(AssociationId(id));
                 }
@@ -83,7 +83,10 @@ impl Endpoint {
                 ended.push((AssociationId(id), error));
                 continue;
             }
-            self.wake(AssociationId(id));
+            let is_quiet = entry.association.deadline().is_none() && entry.was_quiet();
+            if !(is_quiet && self.associations.idle(id, now)) {
+                self.wake(AssociationId(id));
+            }
         }
         ended
     }
@@ -98,17 +101,24 @@ impl Endpoint {
         }
     }
 
-    fn set_timer(&mut self, id: u64, not_before: Duration) {
+    fn set_timer(&mut self, id: u64, not_before: Duration, now: Duration) {
         if let Some(entry) = self.associations.get_mut(id) {
-            let deadline = entry.association.deadline().map(|at| at.max(not_before));
-            self.timers.set(id, entry.deadline, deadline);
-            entry.deadline = deadline;
+            let deadline = match entry.association.deadline() {
+                Some(at) => at.max(not_before),
+                // No record renews it: when it is due, the association shows whether it was quiet.
+                None => entry.deadline.filter(|at| *at > now).unwrap_or(now + QUIET),
+            };
+            self.timers.set(id, entry.deadline, Some(deadline));
+            entry.deadline = Some(deadline);
         }
     }
 }
 
 /// With less than this left, in bytes, an unproved address gets nothing more.
 const SHORTEST_DATAGRAM: usize = 96;
+
+/// How long an association is quiet before it is idle; at most twice that.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// How long an association without a budget rests.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -48,33 +48,39 @@ fn an_idle_association_wakes_for_its_client_wherever_that_is() {
         world.pass(TRIP * 20);
         world.is_connected(client);
         let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
-        assert!(!world.endpoint.idle(id, world.now()), "the client's last flight may come again");
-        world.pass(Duration::from_secs(240));
+        world.pass(Duration::from_secs(200));
+        assert_eq!(world.endpoint.idle_len(), 0, "a client's last flight may come again");
+        let all = world.endpoint.len();
+        let quiet = Duration::from_secs(130);
+        world.pass(quiet);
+        assert_eq!(world.endpoint.idle_len(), all, "{mode:?}");
         for port in [1000, 1001, 1001] {
-            assert!(world.endpoint.idle(id, world.now()), "{mode:?}");
-            assert!(world.endpoint.idle(id, world.now()), "it is");
             let before = world.endpoint.path(id).unwrap();
             assert!(world.endpoint.bytes(id).unwrap().iter().all(|bytes| *bytes > 0));
-            // A forgery, which also wakes it.
-            let mut datagram = Vec::new();
-            world.clients[client].association.write(b"forged", &mut datagram).unwrap();
-            *datagram.last_mut().unwrap() ^= 1;
-            world.deliver(address(4000), datagram);
-            world.pass(TRIP);
+            assert_eq!(world.endpoint.idle_len(), all, "neither wakes it");
+            let mut forged = Vec::new();
+            world.clients[client].association.write(b"forged", &mut forged).unwrap();
+            *forged.last_mut().unwrap() ^= 1;
+            world.deliver(address(4000), forged);
+            assert_eq!(world.endpoint.idle_len(), all - 1);
             assert_eq!(world.endpoint.path(id), Some(before));
-            assert!(world.endpoint.idle(id, world.now()), "{mode:?}");
+            world.pass(quiet);
+            assert_eq!(world.endpoint.idle_len(), all, "{mode:?}");
             world.clients[client].address = address(port);
             world.is_connected(client);
             assert_eq!(world.endpoint.path(id).unwrap().remote, address(port));
-            assert!(!world.endpoint.idle(id, world.now()), "something may be to send");
-            world.pass(TRIP);
+            // Data every fifty seconds.
+            for _ in 0..6 {
+                world.pass(Duration::from_secs(50));
+                assert_eq!(world.endpoint.idle_len(), all - 1);
+                world.is_connected(client);
+            }
+            world.pass(quiet);
+            assert_eq!(world.endpoint.idle_len(), all, "{mode:?}");
         }
-        assert!(world.endpoint.idle(id, world.now()), "{mode:?}");
-        let others = world.endpoint.len() - 1;
         world.endpoint.remove(id);
-        assert!(!world.endpoint.idle(id, world.now()));
+        assert_eq!((world.endpoint.idle_len(), world.endpoint.len()), (all - 1, all - 1));
         assert_eq!(world.client_writes(client, b"x"), Route::Dropped);
-        assert_eq!(world.endpoint.len(), others);
     }
 }
 
