@@ -96,6 +96,11 @@ impl HelloPool {
         }
     }
 
+    /// Returns whether there are parts from this path.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.hellos.contains_key(path)
+    }
+
     fn begin(
         &mut self,
         path: Path,

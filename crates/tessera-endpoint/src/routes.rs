@@ -21,8 +21,17 @@ struct AtPath {
     /// The association with a complete handshake whose records have no connection ID.
     live: Option<u64>,
     /// One whose handshake isn't complete.
-    beginning: Option<u64>,
+    beginning: Option<Beginning>,
 }
+
+#[derive(Clone, Copy)]
+struct Beginning {
+    id: u64,
+    random: HelloRandom,
+}
+
+/// The beginning of a ClientHello's random: another ClientHello has another.
+pub(crate) type HelloRandom = [u8; 8];
 
 impl Routes {
     /// Returns the association that a connection ID of `len` bytes in the datagram names: `Some(None)` for one that is
@@ -40,7 +49,7 @@ impl Routes {
             first if first & 0b1110_0000 == 0b0010_0000 => matches!(first & 3, 1 | 2),
             _ => true,
         };
-        match (at.beginning, at.live) {
+        match (at.beginning.map(|it| it.id), at.live) {
             (Some(beginning), Some(live)) => Some(if is_of_handshake { beginning } else { live }),
             (beginning, live) => beginning.or(live),
         }
@@ -56,14 +65,20 @@ impl Routes {
         self.by_path.get(path).is_some_and(|at| at.live.is_some() && at.beginning.is_none())
     }
 
+    /// Returns the random of the ClientHello whose handshake is under way at this path.
+    pub(crate) fn beginning(&self, path: &Path) -> Option<HelloRandom> {
+        self.by_path.get(path)?.beginning.map(|it| it.random)
+    }
+
     pub(crate) fn count_of(&self, path: &Path) -> usize {
         self.per_source.get(&path.source()).copied().unwrap_or(0)
     }
 
     /// Adds an association whose handshake begins; returns one that it replaces there, whose handshake isn't complete.
-    pub(crate) fn begin(&mut self, id: u64, path: Path) -> Option<u64> {
+    pub(crate) fn begin(&mut self, id: u64, path: Path, random: HelloRandom) -> Option<u64> {
         *self.per_source.entry(path.source()).or_default() += 1;
-        self.by_path.entry(path).or_default().beginning.replace(id)
+        let beginning = &mut self.by_path.entry(path).or_default().beginning;
+        beginning.replace(Beginning { id, random }).map(|replaced| replaced.id)
     }
 
     /// Notes that the handshake is complete; returns the association that it replaces (RFC 9147 §5.11). With a
@@ -74,7 +89,7 @@ impl Routes {
             return None;
         }
         let at = self.by_path.entry(path).or_default();
-        at.beginning = at.beginning.filter(|it| *it != id);
+        at.beginning = at.beginning.filter(|it| it.id != id);
         at.live.replace(id).filter(|earlier| *earlier != id)
     }
 
@@ -104,7 +119,7 @@ impl Routes {
     fn leave(&mut self, id: u64, path: Path) {
         if let Some(at) = self.by_path.get_mut(&path) {
             at.live = at.live.filter(|it| *it != id);
-            at.beginning = at.beginning.filter(|it| *it != id);
+            at.beginning = at.beginning.filter(|it| it.id != id);
             if at.live.is_none() && at.beginning.is_none() {
                 self.by_path.remove(&path);
             }

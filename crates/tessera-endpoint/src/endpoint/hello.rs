@@ -11,6 +11,7 @@ use crate::budget::Budget;
 use crate::foreign::Foreign;
 use crate::hello_pool::PartOutcome;
 use crate::path::Path;
+use crate::routes::HelloRandom;
 
 impl Endpoint {
     /// Handles a datagram that begins with a plaintext handshake record, and belongs to no association.
@@ -59,7 +60,12 @@ impl Endpoint {
                 self.counts.cookies_opened += 1;
                 Arrival::default().after_retry(retry)
             }
-            Ok(None) if self.unproved < self.options.max_unproved && offers_psk(hello) => {
+            // Where a handshake is under way, a ClientHello without a cookie replaces nothing.
+            Ok(None)
+                if self.unproved < self.options.max_unproved
+                    && self.routes.beginning(&path).is_none()
+                    && offers_psk(hello) =>
+            {
                 is_unproved = true;
                 Arrival::default().from_unproved_address()
             }
@@ -74,12 +80,25 @@ impl Endpoint {
                 return Route::Dropped;
             }
         };
-        match self.begin(now, path, arrival, is_unproved) {
+        let random = random_at(message, MESSAGE_HEADER).unwrap_or_default();
+        match self.begin(now, path, arrival, is_unproved, random) {
             Some(id) => all.map_or(Route::Association(id), |all| Route::Begins(id, all)),
             None => {
                 self.counts.full += 1;
                 Route::Dropped
             }
+        }
+    }
+
+    /// Returns whether a datagram has a part of another ClientHello than that of the handshake under way at its path:
+    /// the client has begun again, or someone else has used its address.
+    pub(super) fn begins_again(&self, path: &Path, datagram: &[u8]) -> bool {
+        let Some(known) = self.routes.beginning(path) else { return false };
+        let is_first_part = datagram.get(RECORD_HEADER) == Some(&CLIENT_HELLO)
+            && datagram.get(RECORD_HEADER + 6..RECORD_HEADER + 9) == Some(&[0; 3]);
+        match random_at(datagram, RECORD_HEADER + FRAGMENT_HEADER).filter(|_| is_first_part) {
+            Some(random) => random != known,
+            None => self.hellos.has(path),
         }
     }
 
@@ -109,6 +128,7 @@ impl Endpoint {
         path: Path,
         arrival: Arrival,
         is_unproved: bool,
+        random: HelloRandom,
     ) -> Option<AssociationId> {
         let is_full = self.associations.len() >= self.options.max_associations
             || self.routes.count_of(&path) >= self.options.max_per_source;
@@ -127,7 +147,7 @@ impl Endpoint {
         let id = self.next_id;
         self.next_id += 1;
         self.routes.add_id(id, &own_id);
-        let replaced = self.routes.begin(id, path);
+        let replaced = self.routes.begin(id, path, random);
         let budget = if is_unproved { Budget::UNPROVED } else { Budget::Proved };
         let entry = Entry { is_unproved, ..Entry::new(association, path, budget) };
         self.unproved += usize::from(is_unproved);
@@ -172,6 +192,15 @@ impl Endpoint {
 
 /// The length of the header of a plaintext record, which the type of a message follows.
 const RECORD_HEADER: usize = 13;
+
+/// The length of the header of a fragment, and of a message, in bytes.
+const FRAGMENT_HEADER: usize = 12;
+const MESSAGE_HEADER: usize = 4;
+
+/// Returns the beginning of the random of a ClientHello whose body is at `at`: it follows the version.
+fn random_at(bytes: &[u8], at: usize) -> Option<HelloRandom> {
+    bytes.get(at + 2..)?.first_chunk().copied()
+}
 
 /// The type of a ClientHello.
 const CLIENT_HELLO: u8 = 1;

@@ -115,8 +115,9 @@ impl Endpoint {
             None => (),
         }
         let is_plaintext_handshake = datagram.first() == Some(&HANDSHAKE);
-        // RFC 9147 §5.11: a client may have begun again from the address of a live association.
-        let may_begin = is_plaintext_handshake && self.routes.is_settled(&path);
+        // RFC 9147 §5.11: a client may have begun again from the address of another association.
+        let may_begin = is_plaintext_handshake
+            && (self.routes.is_settled(&path) || self.begins_again(&path, datagram));
         if let Some(id) = self.routes.by_path(&path, datagram).filter(|_| !may_begin) {
             return Route::Association(AssociationId(id));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera::resume::ClientSession;
 use tessera::wire::NamedGroup;
-use tessera::{AssociationOptions, ClientAssociation};
+use tessera::{AssociationOptions, ClientAssociation, Error};
 use tessera_endpoint::{EndpointOptions, Route};
 use tessera_harness::{Mode, Scene, to};
 use tessera_null_provider::provider;
@@ -196,4 +196,51 @@ fn a_spoofed_hello_that_no_association_would_read_begins_none() {
     assert_eq!(world.deliver(address(1000), long), Route::Dropped);
     assert_eq!(world.endpoint.len(), before);
     assert!(matches!(world.deliver(address(1000), hello.clone()), Route::Association(_)));
+}
+
+/// Its ticket opens: it is the sender's own, or of a recorded ClientHello. The server's flight goes to the client, which
+/// knows nothing of it.
+#[test]
+fn a_spoofed_hello_with_a_ticket_holds_no_client_back() {
+    for mode in [Mode::PskDhe, Mode::FsDhe] {
+        for resumes in [false, true] {
+            let mut world = World::new(mode, EndpointOptions::default());
+            let session = world.session();
+            let own = if resumes { world.session() } else { None };
+            let associations = world.endpoint.len();
+            for datagram in first_flight(&world, session, 1 << 13) {
+                world.deliver(address(1000), datagram);
+            }
+            assert_eq!(world.endpoint.len(), associations + 1);
+            world.pass(TRIP * 2);
+            let client = world.connect(1000, own);
+            world.pass(TRIP * 20);
+            world.is_connected(client);
+            assert_eq!(world.endpoint.len(), associations + 1, "the spoofed one is replaced");
+            assert!(world.failed.contains(&Error::Truncated), "{:?}", world.failed);
+        }
+    }
+}
+
+/// Neither its own lost flight nor a hello from the client's address without a cookie replaces an association.
+#[test]
+fn a_handshake_under_way_is_replaced_by_no_hello_without_a_cookie() {
+    let mut world = World::new(Mode::FsDhe, EndpointOptions::default());
+    let (session, other) = (world.session(), world.session());
+    let associations = world.endpoint.len();
+    let mut is_lost = true;
+    world.loses = Box::new(move |is_up, _| !is_up && std::mem::take(&mut is_lost));
+    let client = world.connect(1000, session);
+    world.pass(TRIP * 2);
+    for datagram in first_flight(&world, other, 1 << 13) {
+        assert_eq!(world.deliver(address(1000), datagram), Route::Handled);
+    }
+    // A client that has no ServerHello yet would believe the request for a cookie.
+    let request = world.endpoint.transmit(world.now(), &mut Vec::new());
+    assert_eq!(request, Some(path(address(1000))));
+    assert_eq!(world.endpoint.len(), associations + 1);
+    world.pass(Duration::from_secs(5));
+    world.is_connected(client);
+    assert_eq!(world.endpoint.len(), associations + 1);
+    assert_eq!(world.clients[client].early_data_accepted, Some(true));
 }
