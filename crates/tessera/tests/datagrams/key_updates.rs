@@ -138,3 +138,22 @@ fn an_outage_ends_no_update_and_shortens_no_datagram() {
     pair.pass(ACKNOWLEDGED);
     is_connected(&mut pair, "after an outage");
 }
+
+/// Of an update, and at a server of the handshake, whose last flight may come again for four minutes.
+#[test]
+fn replaced_keys_go_in_time_although_nothing_arrives() {
+    let mut pair = connected();
+    assert_eq!(pair.client.deadline(), None);
+    let of_handshake = pair.server.deadline().expect("the handshake's keys");
+    assert!(of_handshake > pair.now().monotonic + Duration::from_secs(239));
+    pair.pass(Duration::from_secs(241));
+    assert_eq!(pair.server.deadline(), None, "the handshake's keys are gone");
+    pair.client.update_keys(false).expect("possible");
+    pair.pass(ACKNOWLEDGED);
+    pair.write(Role::Client, b"under the new keys").expect("writes");
+    pair.pass(DELAY);
+    assert_eq!(pair.server.deadline(), Some(pair.now().monotonic + Duration::from_secs(10)));
+    pair.pass(Duration::from_secs(10));
+    assert_eq!(pair.server.deadline(), None, "the replaced keys are gone");
+    is_connected(&mut pair, "under the new keys");
+}

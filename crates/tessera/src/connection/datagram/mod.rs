@@ -164,8 +164,8 @@ impl<H: Handshake> Association<H> {
         [self.core.deadline(), self.datagrams.deadline()].into_iter().flatten().min()
     }
 
-    /// Does what is due: sends a flight again, or ends a handshake that takes too long, or in which a flight was sent
-    /// again twelve times without an answer.
+    /// Does what is due: drops keys that were replaced, sends a flight again, or ends a handshake that takes too long,
+    /// or in which a flight was sent again twelve times without an answer.
     ///
     /// # Errors
     /// [`Error::TimedOut`], which ends the association.

@@ -136,6 +136,11 @@ impl IncomingRecords {
         self.epochs.retain(|epoch| epoch.number != number);
     }
 
+    /// Returns when the next keys are dropped.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.epochs.iter().filter_map(|epoch| epoch.until).min()
+    }
+
     /// Drops the keys whose time is over.
     pub(crate) fn expire(&mut self, now: Duration) {
         self.epochs.retain(|epoch| epoch.until.is_none_or(|until| now < until));
