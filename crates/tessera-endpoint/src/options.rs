@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Limits of an endpoint.
 #[derive(Debug, Clone)]
 pub struct EndpointOptions {
-    /// The length of the connection IDs that clients put into records to this server, in bytes, 0 to 20. Without one, a
-    /// client that changes its address is lost. Default: 8.
+    /// The length of the connection IDs that clients put into records to this server, in bytes; more than 20 count
+    /// as 20. Without one, a client that changes its address is lost. Default: 8.
     pub connection_id_len: usize,
     /// The most associations. Default: 100,000.
     pub max_associations: usize,
@@ -40,3 +40,6 @@ impl Default for EndpointOptions {
         }
     }
 }
+
+/// The longest connection ID, in bytes.
+pub(crate) const MAX_CONNECTION_ID_LEN: usize = 20;

@@ -3,12 +3,13 @@
 use tessera::{ConnectionId, ConnectionIdUsage};
 
 use super::{AssociationId, Endpoint};
+use crate::options::MAX_CONNECTION_ID_LEN;
 
 impl Endpoint {
     /// Returns a connection ID that no association has; none without randomness, or if all short ones are taken.
     pub(super) fn new_connection_id(&self) -> Option<ConnectionId> {
-        let mut bytes = [0; MAX_LEN];
-        let bytes = &mut bytes[..self.options.connection_id_len.min(MAX_LEN)];
+        let mut bytes = [0; MAX_CONNECTION_ID_LEN];
+        let bytes = &mut bytes[..self.options.connection_id_len];
         if bytes.is_empty() {
             return ConnectionId::new(bytes);
         }
@@ -39,9 +40,6 @@ impl Endpoint {
         }
     }
 }
-
-/// The longest connection ID, in bytes.
-const MAX_LEN: usize = 20;
 
 /// How often a connection ID is drawn that isn't taken.
 const MAX_DRAWS: usize = 8;

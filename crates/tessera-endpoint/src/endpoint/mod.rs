@@ -22,7 +22,7 @@ use crate::cookies::Cookies;
 use crate::counts::EndpointCounts;
 use crate::foreign::Foreign;
 use crate::hello_pool::HelloPool;
-use crate::options::EndpointOptions;
+use crate::options::{EndpointOptions, MAX_CONNECTION_ID_LEN};
 use crate::path::Path;
 use crate::routes::Routes;
 use crate::timers::Timers;
@@ -78,8 +78,9 @@ impl Endpoint {
     pub fn new(
         config: Checked<ServerConfig>,
         cookies: Arc<dyn TicketKeys>,
-        options: EndpointOptions,
+        mut options: EndpointOptions,
     ) -> Self {
+        options.connection_id_len = options.connection_id_len.min(MAX_CONNECTION_ID_LEN);
         Self {
             random: config.provider.random,
             config,

@@ -130,9 +130,9 @@ fn an_association_ends_with_its_close_and_a_failed_handshake_in_time() {
 }
 
 #[test]
-fn connection_ids_are_of_the_length_that_was_asked_for() {
+fn connection_ids_are_of_the_length_that_was_asked_for_up_to_twenty() {
     assert!(ConnectionId::new(&[0; 255]).is_some() && ConnectionId::new(&[0; 256]).is_none());
-    for connection_id_len in [0, 1, 8, 20] {
+    for connection_id_len in [0, 1, 8, 20, 21, 256] {
         let options = EndpointOptions { connection_id_len, ..EndpointOptions::default() };
         let mut world = World::new(Mode::Full, options);
         let client = world.connect(1000, None);
