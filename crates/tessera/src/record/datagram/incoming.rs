@@ -200,8 +200,8 @@ impl IncomingRecords {
         self.closed_at = Some(earliest);
     }
 
-    /// Returns whether so many records were forged that the keys must be replaced (§4.5.3): by a KeyUpdate at half of
-    /// the limit, or by the end of the association at the limit.
+    /// Returns whether so many records were forged that the newest keys must be replaced (§4.5.3): by a KeyUpdate at
+    /// half of the limit, or by the end of the association at the limit. Earlier keys are dropped at theirs.
     pub(crate) fn forgeries(&self) -> Forgeries {
         let of = |epoch: &ReadEpoch| {
             let limit = epoch.suite.integrity_limit;
@@ -214,6 +214,13 @@ impl IncomingRecords {
             }
         };
         self.epochs.last().map_or(Forgeries::Few, of)
+    }
+
+    /// Drops earlier keys under which as many records were forged as they withstand.
+    fn drop_used_up(&mut self) {
+        let newest = self.newest();
+        let withstands = |epoch: &ReadEpoch| epoch.forged < epoch.suite.integrity_limit;
+        self.epochs.retain(|epoch| epoch.number == newest || withstands(epoch));
     }
 
     /// Opens the first record of `bytes`. A record that doesn't open changes nothing but a count (§4.5.2).
@@ -287,6 +294,7 @@ impl IncomingRecords {
         };
         let Ok((sequence, len)) = opened else {
             epoch.forged += 1;
+            self.drop_used_up();
             return Err(Unread::Forged);
         };
         // §4.5.1: only after it opened.
@@ -359,7 +367,10 @@ pub(super) mod tests {
     pub(in super::super) const EPOCH: u64 = 3;
 
     pub(in super::super) fn protection() -> Protection {
-        let suite = &AES_128_GCM_SHA256;
+        protection_of(&AES_128_GCM_SHA256)
+    }
+
+    fn protection_of(suite: &'static Suite) -> Protection {
         let kdf = KeyDerivation { hash: suite.hash, profile: &DATAGRAM };
         let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&suite.hash.hash(b""));
         Protection::new(suite, secret.traffic())
@@ -367,9 +378,14 @@ pub(super) mod tests {
 
     /// Returns the record with this inner plaintext.
     pub(in super::super) fn sealed(inner: &[u8]) -> Vec<u8> {
+        sealed_in(EPOCH, &ConnectionId::default(), inner)
+    }
+
+    /// The same for an epoch and a connection ID.
+    fn sealed_in(epoch: u64, id: &ConnectionId, inner: &[u8]) -> Vec<u8> {
         let mut record = Vec::new();
-        let number = RecordNumber { epoch: EPOCH, sequence: 0 };
-        let at = write_unified_header(&mut record, number, &ConnectionId::default(), None);
+        let number = RecordNumber { epoch, sequence: 0 };
+        let at = write_unified_header(&mut record, number, id, None);
         let header_len = record.len();
         record.extend_from_slice(inner);
         record.resize(record.len() + TAG_LEN, 0);
@@ -395,6 +411,24 @@ pub(super) mod tests {
             };
             assert_eq!(error.alert(), Some(expected), "{} bytes", inner.len());
         }
+    }
+
+    #[test]
+    fn earlier_keys_go_after_as_many_forgeries_as_they_withstand() {
+        let Suite { id, hash, aead, .. } = AES_128_GCM_SHA256;
+        let suite = Box::leak(Box::new(Suite::new(id, hash, aead).with_integrity_limit(4)));
+        let mut incoming = IncomingRecords::new();
+        incoming.install(EPOCH, protection_of(suite));
+        incoming.install(EPOCH + 1, protection_of(suite));
+        let forged = [&sealed(b"data\x17")[..], b"!"].concat();
+        for _ in 0..4 {
+            assert!(incoming.epochs.len() == 2 && incoming.forgeries() == Forgeries::Few);
+            let dropped = incoming.next(&mut forged.clone(), Duration::ZERO);
+            assert!(matches!(dropped, NextRecord::Dropped(_)));
+        }
+        let late = incoming.next(&mut sealed(b"data\x17"), Duration::ZERO);
+        assert!(matches!(late, NextRecord::WithoutKeys(_)));
+        assert_eq!((incoming.newest(), incoming.forgeries()), (EPOCH + 1, Forgeries::Few));
     }
 
     #[test]
