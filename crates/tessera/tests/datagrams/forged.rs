@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tessera::Role;
+use tessera::crypto::Suite;
 use tessera::wire::AlertDescription;
 use tessera::{AssociationOptions, DroppedRecords, Error};
 use tessera_harness::{Link, Mode, Numbers, Scene, lossless};
@@ -140,6 +141,30 @@ fn plaintext_messages_after_the_handshake_get_no_ack() {
         assert_eq!(pair.sent[side as usize].len(), sent, "{side:?}");
     }
     is_connected(&mut pair, "after forged messages");
+}
+
+/// An idle peer owes the new keys that it was asked for.
+#[test]
+fn forgeries_ask_for_new_keys_once_and_end_the_association_at_the_limit() {
+    let mut provider = tessera_aws_lc::provider();
+    let Suite { id, hash, aead, .. } = *provider.suites[0];
+    let suite = Suite::new(id, hash, aead).with_integrity_limit(8);
+    provider.suites = Box::leak(Box::new([&*Box::leak(Box::new(suite))]));
+    let scene = Scene::new(provider, Mode::Full);
+    let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    let forged = [&[0x2f, 0, 0, 0, 20][..], &[7; 20]].concat();
+    for _ in 0..7 {
+        pair.deliver(Role::Client, forged.clone());
+        pair.pass(Duration::from_secs(1));
+    }
+    pair.write(Role::Client, b"data").expect("writes");
+    let last = pair.sent[Role::Client as usize].last().expect("sent");
+    assert_eq!(last[0] & 3, 0, "epoch 4, after one update");
+    assert!(pair.to_client.error.is_none());
+    pair.deliver(Role::Client, forged);
+    let alert = pair.to_client.error.as_ref().and_then(Error::alert);
+    assert_eq!(alert, Some(AlertDescription::BAD_RECORD_MAC));
 }
 
 /// The one thing that a forger can do (SECURITY.md): end the attempt before there are keys.

@@ -198,7 +198,9 @@ impl<H: Handshake> Association<H> {
             Forgeries::Few => Ok(()),
             Forgeries::NearLimit => {
                 // The peer's keys are at stake: ask for new ones.
-                let _ = self.update_keys(true);
+                if self.update_keys(true).is_ok() {
+                    self.datagrams.incoming.note_asked();
+                }
                 Ok(())
             }
             Forgeries::AtLimit => Err(protocol(

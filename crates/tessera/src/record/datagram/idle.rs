@@ -17,6 +17,7 @@ pub(crate) struct IdleDatagrams {
     read_epoch: u64,
     window: ReplayWindow,
     forged: u64,
+    asked_in: u64,
     own_ids: OwnConnectionIds,
     max_inner_plaintext: usize,
     counts: DroppedRecords,
@@ -51,6 +52,7 @@ impl Datagrams {
             read_epoch: read.number,
             window: mem::take(&mut read.window),
             forged: read.forged,
+            asked_in: incoming.asked_in,
             own_ids: mem::take(&mut incoming.own_ids),
             max_inner_plaintext: incoming.max_inner_plaintext,
             counts: incoming.counts,
@@ -87,6 +89,7 @@ impl IdleDatagrams {
             forged: self.forged,
             until: None,
         });
+        datagrams.incoming.asked_in = self.asked_in;
         datagrams.incoming.own_ids = self.own_ids;
         datagrams.incoming.max_inner_plaintext = self.max_inner_plaintext;
         datagrams.incoming.counts = self.counts;

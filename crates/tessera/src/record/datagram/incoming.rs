@@ -27,6 +27,8 @@ pub(crate) struct IncomingRecords {
     pub(super) closed_at: Option<RecordNumber>,
     /// Keys were derived for a record: the stack has copies.
     has_derived: bool,
+    /// The epoch whose keys the peer was asked to replace, because of forgeries.
+    pub(super) asked_in: u64,
     pub(crate) counts: DroppedRecords,
 }
 
@@ -95,6 +97,7 @@ impl IncomingRecords {
             max_inner_plaintext: MAX_PLAINTEXT + 1,
             closed_at: None,
             has_derived: false,
+            asked_in: 0,
             counts: DroppedRecords::default(),
         }
     }
@@ -201,19 +204,25 @@ impl IncomingRecords {
     }
 
     /// Returns whether so many records were forged that the newest keys must be replaced (§4.5.3): by a KeyUpdate at
-    /// half of the limit, or by the end of the association at the limit. Earlier keys are dropped at theirs.
+    /// half of the limit, unless one was asked for, or by the end of the association at the limit. Earlier keys are
+    /// dropped at theirs.
     pub(crate) fn forgeries(&self) -> Forgeries {
         let of = |epoch: &ReadEpoch| {
             let limit = epoch.suite.integrity_limit;
             if epoch.forged >= limit {
                 Forgeries::AtLimit
-            } else if epoch.forged >= limit / 2 {
+            } else if epoch.forged >= limit / 2 && epoch.number != self.asked_in {
                 Forgeries::NearLimit
             } else {
                 Forgeries::Few
             }
         };
         self.epochs.last().map_or(Forgeries::Few, of)
+    }
+
+    /// Notes that the peer was asked to replace the newest keys. It does so with its next data, however late that is.
+    pub(crate) fn note_asked(&mut self) {
+        self.asked_in = self.newest();
     }
 
     /// Drops earlier keys under which as many records were forged as they withstand.
