@@ -272,22 +272,19 @@ impl IncomingRecords {
         now: Duration,
     ) -> Result<(ContentType, RecordNumber, Range<usize>, bool), Unread> {
         self.expire(now);
-        // A client's early data comes before it knows the server's connection ID.
-        let must_have_id = self.own_ids.newest().is_some();
-        if must_have_id && own_id.is_none() && u64::from(epoch_bits) != EARLY_DATA_EPOCH {
+        // §4.2.2: the most recent epoch with these bits.
+        let epoch_bits = u64::from(epoch_bits);
+        let mut known = self.epochs.iter_mut().rev();
+        let known = known.find(|epoch| epoch.number & EPOCH_MASK == epoch_bits);
+        // A client sends early data before it can know the server's connection ID and limit.
+        let is_early = known.as_ref().map_or(epoch_bits, |epoch| epoch.number) == EARLY_DATA_EPOCH;
+        if self.own_ids.newest().is_some() && own_id.is_none() && !is_early {
             return Err(Unread::Malformed);
         }
-        // A client sends early data before it can know the server's limit.
-        let longest = match u64::from(epoch_bits) {
-            EARLY_DATA_EPOCH => MAX_PLAINTEXT + 1,
-            _ => self.max_inner_plaintext,
-        };
+        let longest = if is_early { MAX_PLAINTEXT + 1 } else { self.max_inner_plaintext };
         if !(TAG_LEN..=MAX_PLAINTEXT + MAX_EXPANSION).contains(&content_at.len()) {
             return Err(Unread::Malformed);
         }
-        // §4.2.2: the most recent epoch with these bits.
-        let mut known = self.epochs.iter_mut().rev();
-        let known = known.find(|epoch| epoch.number & EPOCH_MASK == u64::from(epoch_bits));
         let epoch = known.ok_or(Unread::WithoutKeys)?;
         let (header, rest) = bytes.split_at_mut(content_at.start);
         let content = &mut rest[..content_at.len()];
@@ -438,6 +435,28 @@ pub(super) mod tests {
         let late = incoming.next(&mut sealed(b"data\x17"), Duration::ZERO);
         assert!(matches!(late, NextRecord::WithoutKeys(_)));
         assert_eq!((incoming.newest(), incoming.forgeries()), (EPOCH + 1, Forgeries::Few));
+    }
+
+    /// On the wire, epoch 5 has the bits of early data's.
+    #[test]
+    fn only_early_data_may_lack_a_connection_id_and_exceed_the_limit() {
+        let id = ConnectionId::new(b"id").expect("short");
+        for (epoch, is_early) in [(EARLY_DATA_EPOCH, true), (EARLY_DATA_EPOCH + 4, false)] {
+            let mut incoming = IncomingRecords::new();
+            incoming.own_ids.agree(id.clone());
+            incoming.max_inner_plaintext = 64;
+            incoming.install(epoch, protection());
+            let mut without = sealed_in(epoch, &ConnectionId::default(), b"data\x17");
+            let opens =
+                matches!(incoming.next(&mut without, Duration::ZERO), NextRecord::Opened(..));
+            assert_eq!(opens, is_early, "epoch {epoch} without a connection ID");
+            let mut incoming = IncomingRecords::new();
+            incoming.max_inner_plaintext = 64;
+            incoming.install(epoch, protection());
+            let mut long = sealed_in(epoch, &ConnectionId::default(), &[23; 65]);
+            let opens = matches!(incoming.next(&mut long, Duration::ZERO), NextRecord::Opened(..));
+            assert_eq!(opens, is_early, "epoch {epoch} above the limit");
+        }
     }
 
     #[test]
