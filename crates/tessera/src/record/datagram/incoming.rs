@@ -73,8 +73,6 @@ pub(crate) struct OpenedRecord {
     pub(crate) number: RecordNumber,
     /// The content, from the record's beginning.
     pub(crate) content: Range<usize>,
-    /// No record of this epoch with a higher number has opened.
-    pub(crate) is_newest: bool,
 }
 
 /// What a datagram holds next.
@@ -240,13 +238,13 @@ impl IncomingRecords {
             return NextRecord::Dropped(bytes.len());
         };
         let len = header.end();
-        let (typ, number, content, is_newest) = match header {
+        let (typ, number, content) = match header {
             RecordHeader::Plaintext { typ, number, content } => {
                 if content.len() > MAX_PLAINTEXT {
                     self.counts.malformed += 1;
                     return NextRecord::Dropped(len);
                 }
-                (typ, number, content, true)
+                (typ, number, content)
             }
             RecordHeader::Protected { epoch_bits, own_id, number, content } => {
                 match self.open(bytes, epoch_bits, own_id, number, content, now) {
@@ -259,7 +257,7 @@ impl IncomingRecords {
             self.counts.misplaced += 1;
             return NextRecord::Dropped(len);
         }
-        NextRecord::Opened(OpenedRecord { typ, number, content, is_newest }, len)
+        NextRecord::Opened(OpenedRecord { typ, number, content }, len)
     }
 
     fn open(
@@ -270,7 +268,7 @@ impl IncomingRecords {
         number_at: Range<usize>,
         content_at: Range<usize>,
         now: Duration,
-    ) -> Result<(ContentType, RecordNumber, Range<usize>, bool), Unread> {
+    ) -> Result<(ContentType, RecordNumber, Range<usize>), Unread> {
         self.expire(now);
         // §4.2.2: the most recent epoch with these bits.
         let epoch_bits = u64::from(epoch_bits);
@@ -307,9 +305,11 @@ impl IncomingRecords {
         if epoch.window.has_seen(sequence) {
             return Err(Unread::Repeated);
         }
-        let is_newest = epoch.window.note(sequence);
+        epoch.window.note(sequence);
         let number = RecordNumber { epoch: epoch.number, sequence };
-        if let Some(index) = own_id.filter(|_| is_newest) {
+        if let Some(index) = own_id
+            && self.newest_record() == (number.epoch, sequence + 1)
+        {
             self.own_ids.note_newest(index);
         }
         if len > longest {
@@ -323,7 +323,7 @@ impl IncomingRecords {
         };
         let typ = ContentType(content[last]);
         let begin = content_at.start;
-        Ok((typ, number, begin..begin + last, is_newest))
+        Ok((typ, number, begin..begin + last))
     }
 }
 
@@ -456,6 +456,22 @@ pub(super) mod tests {
             let mut long = sealed_in(epoch, &ConnectionId::default(), &[23; 65]);
             let opens = matches!(incoming.next(&mut long, Duration::ZERO), NextRecord::Opened(..));
             assert_eq!(opens, is_early, "epoch {epoch} above the limit");
+        }
+    }
+
+    #[test]
+    fn a_late_record_under_earlier_keys_sets_back_no_connection_id() {
+        let ids = [b"first", b"other"].map(|id| ConnectionId::new(id).expect("short"));
+        let mut incoming = IncomingRecords::new();
+        incoming.own_ids.agree(ids[0].clone());
+        incoming.own_ids.add(&ids[1..]).expect("there is room");
+        incoming.install(EPOCH, protection());
+        incoming.install(EPOCH + 1, protection());
+        for (epoch, id) in [(EPOCH + 1, &ids[1]), (EPOCH, &ids[0])] {
+            let mut record = sealed_in(epoch, id, b"data\x17");
+            let opened = incoming.next(&mut record, Duration::ZERO);
+            assert!(matches!(opened, NextRecord::Opened(..)), "epoch {epoch}");
+            assert_eq!(incoming.own_ids.newest(), Some(&ids[1]), "epoch {epoch}");
         }
     }
 
