@@ -211,13 +211,15 @@ impl Endpoint {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         let path = entry.path;
         entry.has_failed = true;
+        let was_complete = entry.association.facts().handshake_complete;
         if entry.budget.is_proved() {
             self.wake(id);
             return;
         }
         self.remove(id);
         if *error != Error::AddressUnproved {
-            self.counts.refused_hellos += 1;
+            // One that has moved was more than a hello.
+            self.counts.refused_hellos += u64::from(!was_complete);
             return;
         }
         if let HelloPart::Whole { message, .. } = HelloReader::default().read(datagram)

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
+use tessera::auth::PeerRejected;
+use tessera::wire::AlertDescription;
 use tessera::{AssociationOptions, ClientAssociation, Error, Padding};
 use tessera_endpoint::{EndpointOptions, Route};
 use tessera_harness::{Mode, Scene, to};
@@ -120,6 +122,23 @@ fn a_client_that_resumed_keeps_its_association_at_a_new_address() {
         world.is_connected(client);
         assert_eq!(world.endpoint.counts().moved, 1, "{mode:?}");
     }
+}
+
+#[test]
+fn an_association_that_fails_after_it_moved_is_no_refused_hello() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let client = world.connect(1000, None);
+    world.pass(TRIP * 20);
+    world.clients[client].address = address(1001);
+    world.is_connected(client);
+    world.clients[client].association.refuse(PeerRejected {
+        alert: AlertDescription::CERTIFICATE_REVOKED,
+        reason: "the certificate was revoked".to_owned(),
+    });
+    world.pass(TRIP * 2);
+    assert_eq!(world.failed, [Error::AlertReceived(AlertDescription::CERTIFICATE_REVOKED)]);
+    assert!(world.endpoint.is_empty());
+    assert_eq!(world.endpoint.counts().refused_hellos, 0);
 }
 
 /// wolfssl #8841: a move of one association changed another, whose handshake was under way.
