@@ -24,7 +24,8 @@ impl<H: Handshake> Association<H> {
     }
 
     /// Sends datagrams of at most `len` bytes from now on, without the headers of UDP and IP: what the path is known to
-    /// carry, or the socket to refuse. Timeouts of the handshake shorten them again.
+    /// carry, or the socket to refuse. Timeouts of the handshake shorten them again. Early data that waits in longer
+    /// records is lost.
     pub fn set_max_datagram(&mut self, len: usize) {
         self.datagrams.set_max_datagram(len);
     }

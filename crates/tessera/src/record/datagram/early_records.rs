@@ -151,6 +151,18 @@ mod tests {
         assert_eq!(server.close_early_data() as usize, LIMIT);
     }
 
+    #[test]
+    fn early_data_that_no_datagram_may_hold_any_more_is_dropped() {
+        let mut client = datagrams(Role::Client);
+        install(&mut client, Direction::Write, Epoch::EarlyData);
+        client.early_data_left = 300;
+        assert_eq!((client.add_early_data(&[1; 200]), client.add_early_data(&[2; 9])), (200, 9));
+        client.set_max_datagram(100);
+        let mut datagram = Vec::new();
+        assert!(client.transmit(usize::MAX, Duration::ZERO, &mut datagram), "the short record");
+        assert!(datagram.len() < 100 && !client.has_output(Duration::ZERO));
+    }
+
     /// Such as a client of another maker, which knows no `early_records`.
     #[test]
     fn what_came_before_an_answer_without_a_count_is_read_after_it() {

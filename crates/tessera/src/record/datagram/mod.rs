@@ -248,9 +248,11 @@ impl Datagrams {
         self.acknowledgements.change_delay(before, self.timer.quarter());
     }
 
-    /// Changes the longest datagram to send.
+    /// Changes the longest datagram to send. Early data that is longer is lost: a record isn't split.
     pub(crate) fn set_max_datagram(&mut self, len: usize) {
-        self.max_datagram = len.max(SHORTEST_DATAGRAM);
+        let longest = len.max(SHORTEST_DATAGRAM);
+        self.max_datagram = longest;
+        self.unsent_early.retain(|record| record.len() <= longest);
     }
 
     /// Protects early data, to be sent with the ClientHello; returns how many bytes were taken.

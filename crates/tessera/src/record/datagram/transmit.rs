@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::Datagrams;
 use super::outgoing::RecordEnd;
 use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
-use super::{Datagrams, SHORTEST_DATAGRAM};
 use crate::error::Error;
 use crate::wire::{AlertDescription, ContentType};
 
@@ -40,7 +40,7 @@ impl Datagrams {
         }
         if in_a_row >= SMALLER_AFTER && !self.is_complete {
             // §4.4: perhaps the datagrams are too long for the path. After the handshake it carried them.
-            self.max_datagram = (self.max_datagram / 2).max(SHORTEST_DATAGRAM);
+            self.set_max_datagram(self.max_datagram / 2);
         }
         self.was_hurried &= in_a_row == 0;
         self.acknowledgements.withdraw_empty();
