@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tessera::{Error, Time};
+use tessera::{AssociationOptions, Error, Time};
 
 use super::{AssociationId, Endpoint};
 use crate::path::Path;
@@ -41,7 +41,8 @@ impl Endpoint {
             if let Some(entry) = self.associations.get_mut(id) {
                 let start = out.len();
                 let left = entry.budget.left();
-                let is_allowed = left >= self.options.max_datagram.min(SHORTEST_DATAGRAM);
+                // With less it gets nothing more.
+                let is_allowed = left >= AssociationOptions::SHORTEST_DATAGRAM;
                 if is_allowed && entry.association.transmit_within(left, now, out) {
                     entry.count_sent(out.len() - start);
                     return Some(entry.path);
@@ -113,9 +114,6 @@ impl Endpoint {
         }
     }
 }
-
-/// With less than this left, in bytes, an unproved address gets nothing more.
-const SHORTEST_DATAGRAM: usize = 96;
 
 /// How long an association is quiet before it is idle; at most twice that.
 const QUIET: Duration = Duration::from_secs(60);

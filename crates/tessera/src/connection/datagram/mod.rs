@@ -148,7 +148,7 @@ impl<H: Handshake> Association<H> {
     }
 
     /// The same with a datagram of at most `room` bytes: what may still be sent to an address that is unproved
-    /// (RFC 9147 §5.1). Less than 96 bytes may hold nothing.
+    /// (RFC 9147 §5.1). Less than [`SHORTEST_DATAGRAM`](AssociationOptions::SHORTEST_DATAGRAM) may hold nothing.
     pub fn transmit_within(&mut self, room: usize, now: Time, out: &mut Vec<u8>) -> bool {
         if !self.datagrams.has_output(now.monotonic) {
             return false;

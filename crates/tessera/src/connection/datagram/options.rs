@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::connection_id::ConnectionId;
-use crate::record::Datagrams;
+use crate::record::{Datagrams, SHORTEST_DATAGRAM};
 use crate::role::Role;
 
 /// What is specific to one association.
@@ -30,6 +30,9 @@ pub struct AssociationOptions {
 }
 
 impl AssociationOptions {
+    /// The least [`max_datagram`](Self::max_datagram), in bytes: less counts as this.
+    pub const SHORTEST_DATAGRAM: usize = SHORTEST_DATAGRAM;
+
     /// Returns the record layer of an association.
     pub(super) fn datagrams(&self, role: Role) -> Datagrams {
         let Self { first_timeout, measures_round_trips, max_datagram, max_burst, .. } = *self;

@@ -371,8 +371,8 @@ impl Datagrams {
     }
 }
 
-/// The shortest datagram that is sent, in bytes: for links such as IEEE 802.15.4's.
-const SHORTEST_DATAGRAM: usize = 96;
+/// The least limit of a datagram's length, in bytes: for links such as IEEE 802.15.4's.
+pub(crate) const SHORTEST_DATAGRAM: usize = 96;
 
 /// How long late records may open under keys that were replaced.
 const LATE_RECORDS: Duration = Duration::from_secs(10);
