@@ -202,16 +202,17 @@ fn a_relay_for_dtls12_is_bounded_and_forgets_idle_clients() {
     let options = ["--udp", "--forward-dtls12", &target, "--idle-timeout", "200ms"];
     let limits = ["--max-connections", "2", "--max-connections-per-address", "2"];
     let server = Server::start(&[&options[..], &limits].concat());
-    let record = [23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+    // With a connection ID.
+    let record = [25, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
     let programs = [program(&server), program(&server), program(&server)];
     exchange(&programs[0], &record);
     exchange(&programs[1], &record);
-    // An alert in plaintext begins nothing, and there is no room for another address.
+    // There is no room for another address, and data without a connection ID begins nothing.
     programs[2].send(&record).unwrap();
     for fact in [server.next(), server.next()] {
         assert_eq!(fact["event"], "relayed");
     }
-    programs[2].send(&[21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 40]).unwrap();
+    programs[2].send(&[23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
     exchange(&programs[1], &record);
     assert_eq!(server.next()["address"], source(&programs[1]));
     exchange(&programs[2], &record);

@@ -46,8 +46,7 @@ impl SharedSocket for Dtls12Socket {
                 return Ok(Arrival {
                     from: received.from,
                     datagram: Datagram::new(&received),
-                    // An alert in plaintext may be of either version, and begins nothing.
-                    begins: received.first() != Some(&ALERT),
+                    begins: begins(&received),
                 });
             }
         }
@@ -114,5 +113,37 @@ impl fmt::Display for Relayed {
     }
 }
 
-/// The content type of alerts.
-const ALERT: u8 = 21;
+/// Returns whether a relay may begin with a datagram: with a ClientHello, or with a record that has a connection ID, whose
+/// client may have a new address (RFC 9146 §6). The server knows the others by the address of a relay that has ended.
+fn begins(datagram: &[u8]) -> bool {
+    match datagram {
+        [HANDSHAKE, _, _, 0, 0, rest @ ..] => rest.get(8) == Some(&CLIENT_HELLO),
+        [first, ..] => *first == TLS12_CID,
+        [] => false,
+    }
+}
+
+/// Content types, and a type of message.
+const HANDSHAKE: u8 = 22;
+const TLS12_CID: u8 = 25;
+const CLIENT_HELLO: u8 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relay_begins_with_a_hello_or_a_connection_id() {
+        let record = |typ, epoch, content| {
+            [&[typ, 254, 253, 0, epoch, 0, 0, 0, 0, 0, 0, 0, 9], &[content; 9][..]].concat()
+        };
+        assert!(begins(&record(22, 0, 1)) && begins(&record(25, 1, 7)));
+        // A ClientKeyExchange, a Finished under keys, change_cipher_spec, an alert, and data.
+        for (typ, epoch, content) in
+            [(22, 0, 16), (22, 1, 1), (20, 0, 1), (21, 0, 1), (21, 1, 1), (23, 1, 1)]
+        {
+            assert!(!begins(&record(typ, epoch, content)), "{typ} {epoch} {content}");
+        }
+        assert!(!begins(&[]) && !begins(&[22, 254, 253, 0, 0]));
+    }
+}
