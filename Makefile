@@ -72,7 +72,7 @@ check:
 	scripts/deny
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	scripts/docs
 	formal/run --check
 	python3 formal/test_run.py
 	python3 bench/test_own_instructions.py
