@@ -52,6 +52,14 @@ pub fn out_of_order(root: &Path, order: &[&str]) -> io::Result<Vec<String>> {
     Ok(unnamed.chain(absent).chain(upward.unwrap_or_default()).collect())
 }
 
+/// Whether a target has tests among its modules, given its `lib.rs` or `main.rs`.
+///
+/// # Errors
+/// If a file can't be read or is no Rust.
+pub fn has_tests(root: &Path) -> io::Result<bool> {
+    Ok(read(root)?.values().any(|module| module.has_tests))
+}
+
 /// Builds the graph of each folder.
 fn graphs(modules: &Modules) -> BTreeMap<&[String], Graph<'_>> {
     let mut folders: BTreeMap<&[String], Graph<'_>> = BTreeMap::new();

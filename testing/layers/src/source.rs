@@ -20,6 +20,8 @@ pub(crate) struct Module {
     pub(crate) defines: BTreeSet<String>,
     /// All words of the file: macros define names too.
     pub(crate) mentions: BTreeSet<String>,
+    /// Whether some of its code is only compiled for tests.
+    pub(crate) has_tests: bool,
     /// The modules below in separate files.
     children: Vec<Child>,
 }
@@ -111,6 +113,7 @@ impl Module {
             match token {
                 TokenTree::Punct(punct) if punct.as_char() == '#' => {
                     elsewhere = path_attribute(rest).or(elsewhere);
+                    self.has_tests |= is_only_for_tests(rest);
                     rest = after_attribute(rest);
                 }
                 TokenTree::Group(group) => self.read(at, group.stream()),
@@ -232,6 +235,12 @@ fn path_attribute(rest: &[TokenTree]) -> Option<String> {
     }
 }
 
+/// Whether an attribute is `#[cfg(test)]`.
+fn is_only_for_tests(rest: &[TokenTree]) -> bool {
+    let [TokenTree::Group(attribute), ..] = rest else { return false };
+    attribute.stream().to_string().replace(' ', "") == "cfg(test)"
+}
+
 /// Returns the rest after an attribute; after `#[cfg(test)]` its item is skipped.
 fn after_attribute(mut rest: &[TokenTree]) -> &[TokenTree] {
     if let [TokenTree::Punct(inner), after @ ..] = rest
@@ -239,8 +248,8 @@ fn after_attribute(mut rest: &[TokenTree]) -> &[TokenTree] {
     {
         rest = after;
     }
-    let [TokenTree::Group(attribute), after @ ..] = rest else { return rest };
-    if attribute.stream().to_string().replace(' ', "") != "cfg(test)" {
+    let [TokenTree::Group(_), after @ ..] = rest else { return rest };
+    if !is_only_for_tests(rest) {
         return after;
     }
     let is_use = matches!(after, [TokenTree::Ident(word), ..] if word == "use");
