@@ -10,6 +10,7 @@
 //! Both ends are threads of this process, and connect over the kernel's TCP; their computation is measured in memory.
 //! Handshakes over datagrams (DTLS 1.3) run in virtual time over the same links' scheduler.
 
+mod datagram_samples;
 mod datagrams;
 mod ends;
 pub(crate) mod finished;

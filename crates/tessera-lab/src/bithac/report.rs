@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tessera_reports::Machine;
 
-pub(crate) use super::datagrams::DatagramSamples;
+pub(crate) use super::datagram_samples::DatagramSamples;
 use super::way::CertificateWay;
 use crate::certificates::Certificates;
 use crate::heap;

@@ -14,6 +14,7 @@ use tessera_endpoint::{AssociationId, Endpoint, EndpointOptions, Path, Route};
 use tessera_link::{End, LinkParameters};
 
 use super::direction::{Direction, HEADERS, Packets};
+use crate::bithac::datagram_samples::DatagramSamples;
 use crate::clock;
 use crate::endpoint::Result;
 use crate::pki::SERVER_NAME;
@@ -59,6 +60,21 @@ pub(super) struct FinishedHandshake {
     /// What the link counted, to the server first.
     #[cfg(test)]
     pub(super) link: [tessera_link::DirectionStatistics; 2],
+}
+
+impl FinishedHandshake {
+    /// Adds it to samples.
+    pub(super) fn add_to(&self, samples: &mut DatagramSamples) {
+        let Self { client, server, .. } = self;
+        samples.client_us.push(client.complete.as_micros() as u64);
+        samples.server_us.push(server.complete.as_micros() as u64);
+        samples.client_bytes.push(client.sent.bytes);
+        samples.server_bytes.push(server.sent.bytes);
+        samples.client_packets.push(client.sent.count);
+        samples.server_packets.push(server.sent.count);
+        samples.client_resent.push(client.resent);
+        samples.server_resent.push(server.resent);
+    }
 }
 
 /// One end of it.

@@ -2,7 +2,6 @@
 
 mod direction;
 mod handshake;
-mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +13,7 @@ use tessera_link::LinkParameters;
 use tessera_vault::RotatingRing;
 
 use self::handshake::{FinishedHandshake, VirtualTime};
-pub(crate) use self::samples::DatagramSamples;
+use super::datagram_samples::DatagramSamples;
 use super::ends::Ends;
 use super::report::{CellName, DatagramCell};
 use super::way::check_certificates;
@@ -50,7 +49,7 @@ pub(super) fn measure(
         let seed = seed_of(&format!("{}/{number}", name.key()), seed);
         match stage.handshake(&name.link.parameters(seed)) {
             Ok(finished) => {
-                cell.samples.add(&finished);
+                finished.add_to(&mut cell.samples);
                 done();
             }
             Err(error) => failures.add(error.to_string())?,

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::handshake::FinishedHandshake;
-
 /// The samples of a cell: columns of one length. Bytes and packets are those of IP, lost ones included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DatagramSamples {
@@ -21,19 +19,6 @@ pub(crate) struct DatagramSamples {
 }
 
 impl DatagramSamples {
-    /// Adds a handshake.
-    pub(super) fn add(&mut self, finished: &FinishedHandshake) {
-        let FinishedHandshake { client, server, .. } = finished;
-        self.client_us.push(client.complete.as_micros() as u64);
-        self.server_us.push(server.complete.as_micros() as u64);
-        self.client_bytes.push(client.sent.bytes);
-        self.server_bytes.push(server.sent.bytes);
-        self.client_packets.push(client.sent.count);
-        self.server_packets.push(server.sent.count);
-        self.client_resent.push(client.resent);
-        self.server_resent.push(server.resent);
-    }
-
     /// Returns how many handshakes there are.
     pub(crate) fn len(&self) -> usize {
         self.client_us.len()
