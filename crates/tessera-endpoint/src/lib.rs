@@ -9,7 +9,7 @@
 //!   deadline() ──► handle_timeouts()
 //! ```
 //!
-//! `examples/echo.rs` is a whole server over a blocking socket, and a client of it.
+//! `examples/echo_datagrams.rs` is a whole server over a blocking socket, and a client of it.
 //!
 //! # Who gets state
 //!

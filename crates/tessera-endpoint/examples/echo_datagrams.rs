@@ -1,7 +1,7 @@
 //! A DTLS 1.3 server that sends back what it receives, and a client that asks it, over blocking UDP sockets.
 //!
 //! ```text
-//! cargo run -p tessera-endpoint --example echo
+//! cargo run -p tessera-endpoint --example echo_datagrams
 //! ```
 
 use std::error::Error;
