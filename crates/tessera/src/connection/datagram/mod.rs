@@ -214,7 +214,7 @@ impl<H: Handshake> Association<H> {
     /// came from.
     #[must_use]
     pub fn newest_record(&self) -> (u64, u64) {
-        self.datagrams.incoming.newest_record()
+        self.datagrams.incoming.epochs.newest_record()
     }
 
     /// Returns whether the peer has acknowledged every message.

@@ -194,12 +194,12 @@ impl<H: Handshake> Association<H> {
 
     /// Replaces keys under which many records were forged, or ends the association (RFC 9147 §4.5.3).
     fn count_forgeries(&mut self) -> Result<(), Error> {
-        match self.datagrams.incoming.forgeries() {
+        match self.datagrams.incoming.epochs.forgeries() {
             Forgeries::Few => Ok(()),
             Forgeries::NearLimit => {
                 // The peer's keys are at stake: ask for new ones.
                 if self.update_keys(true).is_ok() {
-                    self.datagrams.incoming.note_asked();
+                    self.datagrams.incoming.epochs.note_asked();
                 }
                 Ok(())
             }

@@ -17,7 +17,14 @@ impl<H: Handshake> Association<H> {
 
     /// Derives the keys again.
     pub(super) fn wake(&mut self) {
-        if self.datagrams.incoming.sleeping().or(self.datagrams.outgoing.sleeping()).is_some() {
+        if self
+            .datagrams
+            .incoming
+            .epochs
+            .sleeping()
+            .or(self.datagrams.outgoing.sleeping())
+            .is_some()
+        {
             self.derive_again();
             self.core.wipe_derivation();
         }

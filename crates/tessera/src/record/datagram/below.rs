@@ -46,7 +46,7 @@ impl Below for DatagramBelow<'_> {
             Direction::Write => datagrams.outgoing.install(number_of(epoch), protection),
             Direction::Read => {
                 let number = number_of(epoch).max(match epoch {
-                    Epoch::Application => datagrams.incoming.newest() + 1,
+                    Epoch::Application => datagrams.incoming.epochs.newest() + 1,
                     _ => 0,
                 });
                 if epoch != Epoch::EarlyData {
@@ -55,7 +55,7 @@ impl Below for DatagramBelow<'_> {
                 if epoch == Epoch::Handshake && datagrams.role == Role::Server {
                     datagrams.late_secret = Some(secret.keep());
                 }
-                datagrams.incoming.install(number, protection);
+                datagrams.incoming.epochs.install(number, protection);
             }
         }
         Ok(())

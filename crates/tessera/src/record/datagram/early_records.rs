@@ -48,7 +48,7 @@ impl Datagrams {
     /// first on. The others were not executed, and never will be.
     pub(super) fn close_early_data(&mut self) -> u32 {
         let opened = self.open_early();
-        self.incoming.drop_epoch(EARLY_DATA_EPOCH);
+        self.incoming.epochs.drop_epoch(EARLY_DATA_EPOCH);
         let mut taken = 0;
         for (sequence, data) in opened {
             if sequence != u64::from(taken) || !self.take_early(data) {

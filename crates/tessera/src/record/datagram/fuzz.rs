@@ -69,7 +69,7 @@ fn fuzz_records_that_do_not_open_change_a_count_alone() {
     let genuine = sealed(b"data\x17");
     each_seed(5_000, |numbers| {
         let mut incoming = IncomingRecords::new();
-        incoming.install(EPOCH, protection());
+        incoming.epochs.install(EPOCH, protection());
         for _ in 0..10 {
             let mut datagram = if numbers.happens(50) {
                 let mut changed = genuine.clone();
@@ -80,7 +80,7 @@ fn fuzz_records_that_do_not_open_change_a_count_alone() {
             };
             let mut at = 0;
             while at < datagram.len() {
-                let (before, total) = (incoming.newest_record(), total(&incoming));
+                let (before, total) = (incoming.epochs.newest_record(), total(&incoming));
                 let rest = &mut datagram[at..];
                 let is_genuine = rest.starts_with(&genuine[..1]) && rest.len() == genuine.len();
                 let is_genuine = is_genuine && rest == genuine;
@@ -93,12 +93,12 @@ fn fuzz_records_that_do_not_open_change_a_count_alone() {
                     NextRecord::Dropped(len) => {
                         assert!((1..=rest.len()).contains(&len));
                         assert_eq!(self::total(&incoming), total + 1);
-                        assert_eq!(incoming.newest_record(), before);
+                        assert_eq!(incoming.epochs.newest_record(), before);
                         at += len;
                     }
                     NextRecord::WithoutKeys(len) => {
                         assert!((1..=rest.len()).contains(&len));
-                        assert_eq!(incoming.newest_record(), before);
+                        assert_eq!(incoming.epochs.newest_record(), before);
                         at += len;
                     }
                     NextRecord::Invalid(error) => panic!("a forged record ended it: {error}"),
@@ -106,7 +106,7 @@ fn fuzz_records_that_do_not_open_change_a_count_alone() {
             }
         }
         let mut last = genuine.clone();
-        let is_there = incoming.newest_record() > (0, 0);
+        let is_there = incoming.epochs.newest_record() > (0, 0);
         let next = incoming.next(&mut last, Duration::ZERO);
         assert_eq!(
             matches!(next, NextRecord::Opened(..)),

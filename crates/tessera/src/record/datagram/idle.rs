@@ -5,8 +5,9 @@ use core::time::Duration;
 
 use super::Datagrams;
 use super::connection_ids::{OwnConnectionIds, PeerConnectionIds};
-use super::incoming::{DroppedRecords, EpochKeys, ReadEpoch};
+use super::incoming::DroppedRecords;
 use super::outgoing::WriteEpoch;
+use super::read_epochs::{EpochKeys, ReadEpoch};
 use super::replay_window::ReplayWindow;
 use crate::crypto::Suite;
 use crate::padding::Padding;
@@ -42,7 +43,7 @@ impl Datagrams {
     /// Moves everything out of a record layer that [sleeps](Self::sleep) and reads under one epoch's keys alone.
     pub(crate) fn take_idle(&mut self) -> Option<IdleDatagrams> {
         let Self { incoming, outgoing, flight, fragments, timer, .. } = self;
-        let [read] = &mut incoming.epochs[..] else { return None };
+        let [read] = &mut incoming.epochs.all[..] else { return None };
         let [write] = &mut outgoing.epochs[..] else { return None };
         let is_asleep = matches!(read.keys, EpochKeys::Asleep) && write.protection.is_none();
         if !is_asleep || incoming.closed_at.is_some() {
@@ -52,7 +53,7 @@ impl Datagrams {
             read_epoch: read.number,
             window: mem::take(&mut read.window),
             forged: read.forged,
-            asked_in: incoming.asked_in,
+            asked_in: incoming.epochs.asked_in,
             own_ids: mem::take(&mut incoming.own_ids),
             max_inner_plaintext: incoming.max_inner_plaintext,
             counts: incoming.counts,
@@ -80,8 +81,8 @@ impl IdleDatagrams {
         let mut datagrams =
             Datagrams::new(role, self.timeout, true, self.max_datagram, self.max_burst);
         datagrams.timer.fixed = self.fixed_timeout;
-        datagrams.incoming.epochs.reserve_exact(1);
-        datagrams.incoming.epochs.push(ReadEpoch {
+        datagrams.incoming.epochs.all.reserve_exact(1);
+        datagrams.incoming.epochs.all.push(ReadEpoch {
             number: self.read_epoch,
             suite,
             keys: EpochKeys::Asleep,
@@ -89,7 +90,7 @@ impl IdleDatagrams {
             forged: self.forged,
             until: None,
         });
-        datagrams.incoming.asked_in = self.asked_in;
+        datagrams.incoming.epochs.asked_in = self.asked_in;
         datagrams.incoming.own_ids = self.own_ids;
         datagrams.incoming.max_inner_plaintext = self.max_inner_plaintext;
         datagrams.incoming.counts = self.counts;

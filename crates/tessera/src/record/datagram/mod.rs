@@ -22,6 +22,7 @@ mod incoming;
 mod outgoing;
 mod protection;
 mod ranges;
+mod read_epochs;
 mod receive;
 mod record_number;
 mod replay_window;
@@ -32,7 +33,8 @@ pub(crate) use below::DatagramBelow;
 pub(crate) use first_records::{FirstRecords, write_lone_message};
 pub(crate) use idle::IdleDatagrams;
 pub use incoming::DroppedRecords;
-pub(crate) use incoming::{Forgeries, NextRecord, OpenedRecord};
+pub(crate) use incoming::{NextRecord, OpenedRecord};
+pub(crate) use read_epochs::Forgeries;
 pub(crate) use record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
 
 use alloc::boxed::Box;
@@ -150,7 +152,7 @@ impl Datagrams {
             self.outgoing.retain(|_| false);
             if self.role == Role::Client {
                 // The server has the answer to its flight, and sends it no more.
-                self.incoming.drop_epoch(HANDSHAKE_EPOCH);
+                self.incoming.epochs.drop_epoch(HANDSHAKE_EPOCH);
             }
             self.release();
         }
@@ -158,8 +160,8 @@ impl Datagrams {
 
     /// Notes a record that opened under the newest keys: the earlier ones are needed for late records alone.
     pub(crate) fn note_newest_keys(&mut self, epoch: u64, now: Duration) {
-        if epoch > APPLICATION_EPOCH && epoch == self.incoming.newest() {
-            self.incoming.retire_below(epoch, now + LATE_RECORDS);
+        if epoch > APPLICATION_EPOCH && epoch == self.incoming.epochs.newest() {
+            self.incoming.epochs.retire_below(epoch, now + LATE_RECORDS);
         }
     }
 
@@ -176,10 +178,10 @@ impl Datagrams {
         if self.role == Role::Server {
             // The client's last flight has no other answer. For twice the MSL it may come again (§5.8.1).
             self.acknowledgements.hasten(now);
-            self.incoming.drop_epoch(EARLY_DATA_EPOCH);
-            self.incoming.retire_below(APPLICATION_EPOCH, now + LATE_FLIGHTS);
+            self.incoming.epochs.drop_epoch(EARLY_DATA_EPOCH);
+            self.incoming.epochs.retire_below(APPLICATION_EPOCH, now + LATE_FLIGHTS);
             if let Some(secret) = self.late_secret.take() {
-                self.incoming.keep_secret(HANDSHAKE_EPOCH, secret);
+                self.incoming.epochs.keep_secret(HANDSHAKE_EPOCH, secret);
             }
             let flight = &self.flight;
             self.outgoing.retain(|epoch| flight.is_in(epoch));
@@ -189,7 +191,7 @@ impl Datagrams {
 
     /// Frees memory that the messages under way needed.
     fn release(&mut self) {
-        self.incoming.release();
+        self.incoming.epochs.release();
         self.outgoing.release();
         self.fragments.release();
         self.flight.release();
@@ -309,7 +311,7 @@ impl Datagrams {
 
     /// Ends the association: drops keys, messages and what is kept of the peer's. An alert may still be sent.
     pub(crate) fn end(&mut self) {
-        self.incoming.close();
+        self.incoming.epochs.close();
         self.fragments.clear();
         self.flight.give_up();
         self.acknowledgements.clear();
@@ -326,16 +328,16 @@ impl Datagrams {
     /// Drops the keys that can be derived again, and all unused memory; returns whether the association sleeps: not while
     /// messages or ACKs are under way, nor while the peer may use application keys of an earlier epoch.
     pub(crate) fn sleep(&mut self, now: Duration) -> bool {
-        self.incoming.expire(now);
+        self.incoming.epochs.expire(now);
         let is_idle = self.is_complete
             && self.flight.is_empty()
             && self.next_keys.is_none()
             && self.alert.is_none()
             && !self.fragments.has_parts()
             && self.acknowledgements.deadline().is_none()
-            && self.incoming.can_sleep();
+            && self.incoming.epochs.can_sleep();
         if is_idle {
-            self.incoming.sleep();
+            self.incoming.epochs.sleep();
             self.outgoing.sleep();
             self.release();
             self.acknowledgements.clear();
@@ -347,8 +349,9 @@ impl Datagrams {
 
     /// Derives dropped keys again; `secret` returns the traffic secret of a direction.
     pub(crate) fn wake<'s>(&mut self, secret: impl Fn(Direction) -> Option<TrafficSecret<'s>>) {
-        if let Some((suite, secret)) = self.incoming.sleeping().zip(secret(Direction::Read)) {
-            self.incoming.wake(Protection::new(suite, secret));
+        if let Some((suite, secret)) = self.incoming.epochs.sleeping().zip(secret(Direction::Read))
+        {
+            self.incoming.epochs.wake(Protection::new(suite, secret));
         }
         if let Some((suite, secret)) = self.outgoing.sleeping().zip(secret(Direction::Write)) {
             self.outgoing.wake(Protection::new(suite, secret));

@@ -14,7 +14,7 @@ impl Datagrams {
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let timer = self.timer.deadline();
         let due = self.acknowledgements.deadline().filter(|_| self.may_acknowledge());
-        [timer, due, self.incoming.deadline()].into_iter().flatten().min()
+        [timer, due, self.incoming.epochs.deadline()].into_iter().flatten().min()
     }
 
     /// Drops the keys whose time is over, and sends the flight again if its time is.
@@ -23,10 +23,10 @@ impl Datagrams {
     /// [`Error::TimedOut`]: the peer answers nothing in the handshake, or a server neither acknowledges its end nor
     /// sends anything under the keys after it.
     pub(crate) fn expire(&mut self, now: Duration) -> Result<(), Error> {
-        self.incoming.expire(now);
+        self.incoming.epochs.expire(now);
         let Some(in_a_row) = self.timer.expire(now) else { return Ok(()) };
         if in_a_row > MAX_RETRANSMISSIONS {
-            let is_heard = self.incoming.newest_record().0 >= APPLICATION_EPOCH;
+            let is_heard = self.incoming.epochs.newest_record().0 >= APPLICATION_EPOCH;
             if !self.is_complete || self.flight.is_in(HANDSHAKE_EPOCH) && !is_heard {
                 return Err(Error::TimedOut);
             }
