@@ -137,7 +137,7 @@ impl<'f> Exchange<'f> {
             Command::LimitDatagrams(len) => self.side.limit_datagrams(len),
             Command::SetFirstTimeout(time) => self.side.set_first_timeout(time),
             Command::ExpectTimeout(expected) => {
-                let due = self.side.deadline();
+                let due = self.side.transmits_at();
                 let due = due.map(|at| at.saturating_sub(self.now.monotonic));
                 if due != expected {
                     return Err(format!("the next timeout is after {due:?}, not {expected:?}"));
@@ -151,7 +151,7 @@ impl<'f> Exchange<'f> {
     fn pass(&mut self, time: Duration) -> Result<(), String> {
         self.now.monotonic += time;
         let soon = self.now.monotonic + Duration::from_millis(15);
-        let due = self.side.deadline().filter(|due| *due <= soon);
+        let due = self.side.transmits_at().filter(|due| *due <= soon);
         self.now.monotonic = self.now.monotonic.max(due.unwrap_or_default());
         self.now.unix = Some(self.now.monotonic);
         match self.side.handle_timeout(self.now) {

@@ -175,11 +175,11 @@ impl<H: Handshake> Face<H> {
         }
     }
 
-    /// Returns when a timeout is due.
-    pub fn deadline(&self) -> Option<Duration> {
+    /// Returns when something is sent although nothing arrives.
+    pub fn transmits_at(&self) -> Option<Duration> {
         match self {
-            Self::Stream { connection, .. } => connection.deadline(),
-            Self::Datagrams { association, .. } => association.deadline(),
+            Self::Stream { .. } => None,
+            Self::Datagrams { association, .. } => association.transmits_at(),
         }
     }
 

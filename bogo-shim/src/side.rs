@@ -182,10 +182,9 @@ impl Side {
         either!(&mut self.connection, face => face.transmit(most, now))
     }
 
-    /// Returns when a timeout is due.
-    pub fn deadline(&self) -> Option<Duration> {
-        // A handshake may take any time.
-        either!(&self.connection, face => face.deadline()).filter(|at| *at < Duration::MAX)
+    /// Returns when something is sent although nothing arrives.
+    pub fn transmits_at(&self) -> Option<Duration> {
+        either!(&self.connection, face => face.transmits_at())
     }
 
     pub fn handle_timeout(&mut self, now: Time) -> Result<(), Error> {

@@ -164,6 +164,13 @@ impl<H: Handshake> Association<H> {
         [self.core.deadline(), self.datagrams.deadline()].into_iter().flatten().min()
     }
 
+    /// Returns when it sends something although nothing arrives, an ACK or a flight again, on the monotonic clock;
+    /// `None`: nothing is under way. An earlier [`deadline`](Self::deadline) drops keys or ends the handshake.
+    #[must_use]
+    pub fn transmits_at(&self) -> Option<Duration> {
+        self.datagrams.transmits_at()
+    }
+
     /// Does what is due: drops keys that were replaced, sends a flight again, or ends a handshake that takes too long,
     /// or in which a flight was sent again twelve times without an answer.
     ///

@@ -12,9 +12,13 @@ use crate::wire::{AlertDescription, ContentType};
 impl Datagrams {
     /// Returns when [`expire`](Self::expire) or [`transmit`](Self::transmit) must be called.
     pub(crate) fn deadline(&self) -> Option<Duration> {
-        let timer = self.timer.deadline();
+        [self.transmits_at(), self.incoming.epochs.deadline()].into_iter().flatten().min()
+    }
+
+    /// Returns when something is sent although nothing arrives.
+    pub(crate) fn transmits_at(&self) -> Option<Duration> {
         let due = self.acknowledgements.deadline().filter(|_| self.may_acknowledge());
-        [timer, due, self.incoming.epochs.deadline()].into_iter().flatten().min()
+        [self.timer.deadline(), due].into_iter().flatten().min()
     }
 
     /// Drops the keys whose time is over, and sends the flight again if its time is.
