@@ -19,6 +19,7 @@
 //! | with a cookie of this address | opening it | an association |
 //! | with a ticket that opens and a binder that is right | a key exchange | an association that sends at most three times what came |
 //! | with a ticket that doesn't, or with early data for a key that is gone | opening it | nothing |
+//! | with a binder that is wrong | opening the ticket, a seal | nothing: its alert goes to the address that the cookie proves |
 //! | in parts | copying them | a place in a bounded pool, for as long as a cookie at most: the oldest make room |
 //!
 //! Above [`EndpointOptions::max_unproved`] associations without a proved address every ClientHello needs a cookie.

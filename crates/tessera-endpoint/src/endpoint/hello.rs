@@ -179,7 +179,7 @@ impl Endpoint {
         }
     }
 
-    fn refused(&mut self) -> Route {
+    pub(super) fn refused(&mut self) -> Route {
         self.counts.refused_hellos += 1;
         Route::Dropped
     }

@@ -167,7 +167,7 @@ impl Endpoint {
                 }
                 self.wake(id);
             }
-            Err(error) => self.failed(id, error, now, datagram),
+            Err(_) => self.failed(id, now, datagram),
         }
         read
     }
@@ -206,8 +206,9 @@ impl Endpoint {
         self.counts.moved += 1;
     }
 
-    /// Ends an association after an error: its alert goes to proved addresses only.
-    fn failed(&mut self, id: AssociationId, error: &Error, now: Time, datagram: &[u8]) {
+    /// Ends an association after an error: its alert goes to proved addresses only. A client whose first ClientHello
+    /// failed is asked for a cookie, with which it gets the alert.
+    fn failed(&mut self, id: AssociationId, now: Time, datagram: &[u8]) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         let path = entry.path;
         entry.has_failed = true;
@@ -217,9 +218,8 @@ impl Endpoint {
             return;
         }
         self.remove(id);
-        if *error != Error::AddressUnproved {
-            // One that has moved was more than a hello.
-            self.counts.refused_hellos += u64::from(!was_complete);
+        // One that has moved was more than a hello.
+        if was_complete {
             return;
         }
         if let HelloPart::Whole { message, .. } = HelloReader::default().read(datagram)
@@ -227,6 +227,8 @@ impl Endpoint {
             && let Some(unix) = now.unix
         {
             self.ask_for_cookie(path, hello, unix);
+        } else {
+            self.refused();
         }
     }
 
@@ -256,7 +258,7 @@ impl Endpoint {
         match &result {
             Err(error) if error.is_final() => {
                 let hello = std::mem::take(&mut entry.hello);
-                self.failed(id, error, now, &hello);
+                self.failed(id, now, &hello);
             }
             _ => self.wake(id),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera::AssociationOptions;
 use tessera_endpoint::EndpointOptions;
-use tessera_harness::{Mode, Numbers, Scene};
+use tessera_harness::{Mode, Numbers, Scene, to};
 use tessera_null_provider::provider;
 
 use crate::world::{TRIP, World};
@@ -78,7 +78,7 @@ impl Outcome {
             let options =
                 AssociationOptions { max_datagram: MAX_DATAGRAM, ..AssociationOptions::default() };
             let client =
-                world.connect_early(1000 + number, session, options, early_data.as_bytes());
+                world.connect_to(1000 + number, to(session), options, early_data.as_bytes());
             clients.push((client, early_data));
         }
         let began = world.elapsed;

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::Reply;
-use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
-use tessera::{ConnectionId, Error};
+use tessera::resume::{AcceptResumption, ExternalPsk, ResumptionJudge, ResumptionVerdict};
+use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
+use tessera::{AssociationOptions, ConnectionId, Destination, Error};
 use tessera_endpoint::{EndpointOptions, Foreign, Route};
-use tessera_harness::{EARLY_DATA, Mode};
+use tessera_harness::{EARLY_DATA, Mode, Scene, to};
 
 use world::{TRIP, World, address};
 
@@ -69,6 +70,24 @@ fn a_client_whose_ticket_is_refused_later_is_asked_for_a_cookie() {
     world.pass(TRIP * 20);
     world.is_connected(client);
     assert_eq!(world.endpoint.counts().cookies_opened, before.cookies_opened + 1);
+}
+
+/// Silence would leave its user with a timeout.
+#[test]
+fn a_client_with_a_wrong_psk_proves_its_address_and_gets_the_alert() {
+    let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
+    let psk = |secret| ExternalPsk::new(b"device".to_vec(), vec![secret; 32].into(), suite);
+    let mut scene = Scene::new(tessera_aws_lc::provider(), Mode::Full);
+    scene.server.external_psks = vec![psk(1)];
+    // Its first share is right: no other group is asked for, with a cookie.
+    scene.server.groups = vec![NamedGroup::X25519];
+    let mut world = World::of(scene, EndpointOptions::default());
+    let destination = Destination { external_psks: vec![psk(2)], ..to(None) };
+    let client = world.connect_to(1000, destination, AssociationOptions::default(), EARLY_DATA);
+    world.pass(TRIP * 20);
+    let alert = Error::AlertReceived(AlertDescription::DECRYPT_ERROR);
+    assert_eq!(world.clients[client].error, Some(alert));
+    assert_eq!(world.endpoint.counts().cookies_opened, 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tessera::handshake::ServerQuestion;
 use tessera::resume::ResumptionVerdict;
-use tessera::{AssociationOptions, ClientAssociation, Error, Event, ReadEvent, Time};
+use tessera::{AssociationOptions, ClientAssociation, Destination, Error, Event, ReadEvent, Time};
 use tessera_endpoint::{AssociationId, Endpoint, EndpointOptions, Path, Route};
 use tessera_harness::{EARLY_DATA, Mode, Scene, at, to};
 use tessera_null_provider::provider;
@@ -103,19 +103,18 @@ impl World {
         session: Option<tessera::resume::ClientSession>,
         options: AssociationOptions,
     ) -> usize {
-        self.connect_early(port, session, options, EARLY_DATA)
+        self.connect_to(port, to(session), options, EARLY_DATA)
     }
 
-    /// Connects with this early data, if the session allows any.
-    pub(crate) fn connect_early(
+    /// Connects with this early data, if a session allows any.
+    pub(crate) fn connect_to(
         &mut self,
         port: u16,
-        session: Option<tessera::resume::ClientSession>,
+        destination: Destination,
         options: AssociationOptions,
         early_data: &[u8],
     ) -> usize {
         let config = self.scene.client.clone().checked().expect("it can work");
-        let destination = to(session);
         let mut association =
             ClientAssociation::start(config, destination, options, self.now()).expect("starts");
         if association.early_data_room() >= early_data.len() {
