@@ -19,8 +19,8 @@ pub struct AssociationOptions {
     /// Otherwise the answer to each flight has `first_timeout` at first: for peers whose round trips are no guide, as
     /// those of devices that sleep.
     pub measures_round_trips: bool,
-    /// The longest datagram to send, in bytes, without the headers of UDP and IP. Halved after each timeout of the
-    /// handshake but the first. Default: 1200.
+    /// The longest datagram to send, in bytes, without the headers of UDP and IP. Each timeout of the handshake but the
+    /// first makes it shorter: 548, the minimum of IPv4, and then halves. Default: 1200.
     pub max_datagram: usize,
     /// How many records of a flight are sent at once, before an ACK or a timeout: RFC 9147 §5.8.3 warns of more than
     /// 10, the default.

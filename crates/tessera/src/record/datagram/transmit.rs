@@ -44,7 +44,10 @@ impl Datagrams {
         }
         if in_a_row >= SMALLER_AFTER && !self.is_complete {
             // §4.4: perhaps the datagrams are too long for the path. After the handshake it carried them.
-            self.set_max_datagram(self.max_datagram / 2);
+            self.set_max_datagram(match self.max_datagram {
+                ..=IPV4_MINIMUM => self.max_datagram / 2,
+                _ => IPV4_MINIMUM,
+            });
         }
         self.was_hurried &= in_a_row == 0;
         self.acknowledgements.withdraw_empty();
@@ -172,6 +175,9 @@ impl Datagrams {
 
 /// How many timeouts in a row make datagrams shorter.
 const SMALLER_AFTER: u32 = 2;
+
+/// The minimum of IPv4 (RFC 9147 §4.4), without the headers of UDP and IP.
+const IPV4_MINIMUM: usize = 576 - 28;
 
 /// How often a flight is sent again.
 const MAX_RETRANSMISSIONS: u32 = 12;
