@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Instant;
 
 use tessera::handshake::{ClientHandshake, ServerHandshake};
 use tessera::{Association, Error, Facts};
@@ -54,6 +55,7 @@ pub struct DatagramConnection<S: DatagramHandshake> {
     hub: Arc<Hub<S>>,
     id: Id<S>,
     changed: Arc<Notify>,
+    started: Instant,
     generation: u64,
 }
 
@@ -62,9 +64,10 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
     pub(super) fn new(hub: &Arc<Hub<S>>, state: &mut State<S>, id: Id<S>) -> Option<Self> {
         let peer = state.peers.get_mut(&id)?;
         peer.has_user = true;
-        let (changed, generation) = (peer.changed.clone(), peer.begun.generation);
+        let (changed, started) = (peer.changed.clone(), peer.started);
+        let generation = peer.begun.generation;
         state.users += 1;
-        Some(Self { hub: hub.clone(), id, changed, generation })
+        Some(Self { hub: hub.clone(), id, changed, started, generation })
     }
 
     /// Waits until the handshake is complete: the peer is authenticated, and no data read so far was a replay.
@@ -138,6 +141,11 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
     pub fn facts(&self) -> Facts {
         let live = self.with(|association| association.facts().clone());
         live.unwrap_or_else(|| self.peer(|peer| peer.facts.clone()))
+    }
+
+    /// Returns when it began: at a server, with the ClientHello that began an association.
+    pub fn started(&self) -> Instant {
+        self.started
     }
 
     /// Returns the generation of the configuration that it began with: see

@@ -69,7 +69,8 @@ impl DatagramListener {
     }
 
     /// Accepts the clients of a socket. `cookies` seals cookies: keys that a fleet behind one address shares, and that
-    /// it should replace more often than those of tickets. [`Acceptor::replace`] applies here too.
+    /// it should replace more often than those of tickets, such as a `tessera_vault::RotatingRing` of their own.
+    /// [`Acceptor::replace`] applies here too.
     ///
     /// Bind the socket to one address of a machine that has several: answers leave from the address that the system
     /// chooses.

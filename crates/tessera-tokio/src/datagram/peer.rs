@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tessera::{Error, Facts};
 use tokio::sync::Notify;
@@ -16,6 +17,8 @@ use crate::sessions::SessionWriter;
 /// The other end of an association: what came from it, and how the association stands.
 pub(super) struct Peer<S: AsyncHandshake> {
     pub(super) inbox: Inbox<ReceivedDatagram>,
+    /// When the association began.
+    pub(super) started: Instant,
     /// Wakes the futures that wait for a change.
     pub(super) changed: Arc<Notify>,
     /// The configuration, and whether it is still current.
@@ -56,6 +59,7 @@ impl<S: AsyncHandshake> Peer<S> {
     pub(super) fn new(begun: InitialConfig<S::Config>, session_writer: SessionWriter) -> Self {
         Self {
             inbox: Inbox::default(),
+            started: Instant::now(),
             changed: Arc::default(),
             begun,
             session_writer,

@@ -1,7 +1,7 @@
 //! Every way to begin.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tessera::EarlyDataStatus;
 use tessera::auth::PrivateKey;
@@ -38,6 +38,18 @@ async fn a_full_handshake_and_a_resumption_connect_both_ends() {
     }
     let counts = world.listener.counts();
     assert_eq!((counts.cookies_opened, counts.cookies_refused), (1, 0));
+}
+
+/// A busy server may accept a client that is connected already.
+#[tokio::test]
+async fn a_connection_began_with_its_hello_whenever_it_is_accepted() {
+    let world = World::new(&ends()).await;
+    let before = Instant::now();
+    let client = soon(world.connector.connect(world.address, destination())).await.unwrap();
+    let connected = Instant::now();
+    let server = soon(world.listener.accept()).await.unwrap();
+    assert!(before <= client.started() && client.started() < server.started());
+    assert!(server.started() < connected);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
@@ -24,7 +24,7 @@ pub(super) async fn serve(
     mut ending: Ending,
     report: Arc<Report>,
 ) {
-    let started = Instant::now();
+    let started = connection.started();
     let counts = DatagramCounts::default();
     let mut handshake = None;
     let work = async {
