@@ -19,6 +19,7 @@ pub(super) fn failed(
     let advice = match of_engine {
         _ if silent && is_end(error, of_engine) => Some(SILENT),
         Some(Error::TimedOut) if silent => Some(NO_ANSWER),
+        Some(Error::TimedOut) if options.udp => Some(DATAGRAMS_LOST),
         Some(error) => advice(error),
         // With TCP Fast Open, connection errors surface only here.
         None => of_network(error.kind()),
@@ -42,6 +43,10 @@ const SILENT: &str = "the server closed the connection before it answered: it ma
 /// For a server that neither answers nor closes.
 const NO_ANSWER: &str = "nothing answered: check host and port, and whether TLS is spoken there over TCP, or DTLS over \
                          UDP (--udp)";
+
+/// For a handshake over UDP that began, and did not end.
+const DATAGRAMS_LOST: &str = "datagrams are lost, or too long for the path: try --max-datagram 548, here and at the \
+                              server";
 
 /// Explains why TCP could not reach the server.
 pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {
