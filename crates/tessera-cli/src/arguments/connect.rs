@@ -71,8 +71,9 @@ pub(crate) struct ConnectArguments {
     /// server (`tessera serve --udp --forward`) and its answers back: one for one, and none is sent again. Each program,
     /// by its own address, has a connection of its own, up to 1,000 at a time; further ones are refused. A connection
     /// ends when it is idle for five minutes, or the server ends it; the next datagram begins another, which resumes, and
-    /// is early data if that is allowed. Empty datagrams, and those too long for --max-datagram (1,170 bytes or so), are dropped and counted, never
-    /// fragmented. A server that answers nothing is given up after half a minute, then tried again.
+    /// is early data if that is allowed. Empty datagrams, and those too long for --max-datagram (1,170 bytes or so), are
+    /// dropped and counted, never fragmented. A server that answers nothing is given up after 30 to 45 seconds, then tried
+    /// again.
     #[arg(long, value_name = "[ADDRESS:]PORT", requires = "udp", conflicts_with_all = ["count", "early_data", "keep_open"],
           value_parser = values::address)]
     listen: Option<SocketAddr>,

@@ -60,8 +60,8 @@ pub(crate) struct ServeArguments {
 
     /// Forwards clients' datagrams to the UDP server at this address, and its answers back, instead of echoing: one for
     /// one, and none is sent again. Each client has a socket of its own to that server, which may be down for a while.
-    /// Empty answers, and those too long for --max-datagram (1,170 bytes or so), are dropped and counted, never fragmented. A client to which nothing gets
-    /// through any more is given up after half a minute.
+    /// Empty answers, and those too long for --max-datagram (1,170 bytes or so), are dropped and counted, never
+    /// fragmented. A client to which nothing gets through any more is given up after 30 to 45 seconds.
     #[arg(long, value_name = "[ADDRESS:]PORT", requires = "udp", value_parser = values::target)]
     forward: Option<SocketAddr>,
 
