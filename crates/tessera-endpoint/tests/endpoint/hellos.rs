@@ -244,3 +244,17 @@ fn a_handshake_under_way_is_replaced_by_no_hello_without_a_cookie() {
     assert_eq!(world.endpoint.len(), associations + 1);
     assert_eq!(world.clients[client].early_data_accepted, Some(true));
 }
+
+/// Otherwise 250 datagrams of 26 bytes would empty the default pool.
+#[test]
+fn a_part_takes_no_more_of_the_pool_than_its_bytes() {
+    let options = EndpointOptions { hello_pool: 16 * 1024, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::Full, options);
+    // The last byte of a ClientHello of 16,000.
+    let fragment = [1, 0, 0x3e, 0x80, 0, 0, 0, 0x3e, 0x7f, 0, 0, 1, 7];
+    let part = [&[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13][..], &fragment].concat();
+    for port in 0..10 {
+        assert_eq!(world.deliver(address(1000 + port), part.clone()), Route::Handled);
+    }
+    assert_eq!(world.endpoint.counts().dropped_hellos, 0);
+}

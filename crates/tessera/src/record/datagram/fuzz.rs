@@ -13,6 +13,7 @@ use super::fragments::{Arrival, Fragment, Fragments, MAX_AHEAD_LEN};
 use super::header::{PLAINTEXT_HEADER_LEN, RecordHeader};
 use super::incoming::tests::{EPOCH, protection, sealed};
 use super::incoming::{IncomingRecords, NextRecord};
+use super::partial_message::{GAP_LEN, MAX_GAPS};
 use super::record_number::RecordNumber;
 use crate::connection_id::ConnectionId;
 use crate::wire::{HandshakeType, Reader};
@@ -125,7 +126,7 @@ fn total(incoming: &IncomingRecords) -> u64 {
 struct NaiveMessage {
     head: (u64, HandshakeType, usize),
     bytes: Vec<Option<u8>>,
-    /// The length of what is kept, gaps included.
+    /// What is charged for it.
     kept: usize,
 }
 
@@ -162,9 +163,7 @@ impl NaiveFragments {
             return Ok(Arrival::Dropped);
         }
         let range = fragment.offset..fragment.offset + fragment.bytes.len();
-        let kept: usize = self.messages.values().map(|message| message.kept).sum();
-        let own = self.messages.get(&seq).map_or(0, |message| message.kept);
-        if seq > self.next && kept - own + own.max(4 + range.end) > MAX_AHEAD_LEN {
+        if seq > self.next && self.kept() + 4 + range.len() + GAP_LEN > MAX_AHEAD_LEN {
             return Ok(Arrival::Dropped);
         }
         let head = (epoch, fragment.typ, fragment.message_len);
@@ -176,9 +175,12 @@ impl NaiveFragments {
         if message.head != head {
             return Err(());
         }
-        let known: Option<Vec<u8>> = message.bytes[range.clone()].iter().copied().collect();
-        if let Some(known) = known {
-            return if known == fragment.bytes { Ok(Arrival::Kept) } else { Err(()) };
+        let known = &message.bytes[range.clone()];
+        if known.iter().zip(fragment.bytes).any(|(known, new)| known.is_some_and(|it| it != *new)) {
+            return Err(());
+        }
+        if known.iter().all(Option::is_some) {
+            return Ok(Arrival::Kept);
         }
         if message.parts() >= 256 {
             return Ok(Arrival::Dropped);
@@ -186,8 +188,13 @@ impl NaiveFragments {
         for (byte, new) in message.bytes[range.clone()].iter_mut().zip(fragment.bytes) {
             *byte = Some(*new);
         }
-        message.kept = message.kept.max(4 + range.end);
+        let arrived = message.bytes.iter().flatten().count();
+        message.kept = 4 + arrived + message.parts() * GAP_LEN;
         Ok(Arrival::Kept)
+    }
+
+    fn kept(&self) -> usize {
+        self.messages.values().map(|message| message.kept).sum()
     }
 
     fn next(&mut self) -> Option<(u64, Vec<u8>)> {
@@ -230,9 +237,8 @@ fn fuzz_fragments_make_the_messages_that_a_naive_reader_makes() {
             let expected = naive.insert(fragment, epoch, LONGEST);
             let arrival = fragments.insert(fragment, epoch, LONGEST);
             assert_eq!(arrival.map_err(|error| assert!(error.alert().is_some())), expected);
-            let naively: usize = naive.messages.values().map(|message| message.kept).sum();
-            assert_eq!(fragments.kept(), naively);
-            assert!(fragments.kept() <= MAX_AHEAD_LEN + LONGEST);
+            assert_eq!(fragments.kept(), naive.kept());
+            assert!(fragments.kept() <= MAX_AHEAD_LEN + LONGEST + MAX_GAPS * GAP_LEN);
             while let Some(message) = naive.next() {
                 assert_eq!(fragments.next(), Some(message));
             }
@@ -251,7 +257,7 @@ fn fuzz_records_of_fragments_are_read_or_refused() {
             while !reader.is_empty() {
                 let Ok(fragment) = Fragment::read(&mut reader) else { break };
                 let _ = fragments.insert(fragment, 0, 1 << 16);
-                assert!(fragments.kept() <= MAX_AHEAD_LEN + (1 << 16));
+                assert!(fragments.kept() <= MAX_AHEAD_LEN + (1 << 16) + MAX_GAPS * GAP_LEN);
             }
             while fragments.next().is_some() {}
         }

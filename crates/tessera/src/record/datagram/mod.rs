@@ -20,6 +20,7 @@ mod header;
 mod idle;
 mod incoming;
 mod outgoing;
+mod partial_message;
 mod protection;
 mod ranges;
 mod read_epochs;
