@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
-use tessera::{AssociationOptions, ClientAssociation, Error, Padding};
+use tessera::{AssociationOptions, ClientAssociation, ConnectionId, Error, Padding};
 use tessera_endpoint::{EndpointOptions, Route};
 use tessera_harness::{Mode, Scene, to};
 use tessera_null_provider::provider;
@@ -274,4 +274,24 @@ fn padding_counts_in_what_an_unproved_address_gets() {
     let Route::Association(id) = world.client_writes(client, b"moved") else { panic!("lost") };
     let refused = world.endpoint.write(id, b"x", &mut Vec::new());
     assert!(matches!(refused, Err(Error::TooEarly(_))), "{refused:?}");
+}
+
+/// A client chooses the length of its connection ID, and could have it sent to a victim.
+#[test]
+fn connection_ids_count_in_what_an_unproved_address_gets() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let connection_id = ConnectionId::new(&[7; 255]);
+    let client = world.connect_with(
+        1000,
+        None,
+        AssociationOptions { connection_id, ..AssociationOptions::default() },
+    );
+    world.pass(TRIP * 20);
+    world.clients[client].address = address(1001);
+    for _ in 0..5 {
+        world.clients[client].association.update_keys(false).unwrap_or_default();
+        world.pass(Duration::from_secs(3));
+    }
+    let [from, to] = world.bytes[&address(1001)];
+    assert!(from > 0 && to <= 3 * from, "{from} and {to}");
 }

@@ -49,6 +49,11 @@ impl Acknowledgements {
         self.at = self.at.map(|at| at.saturating_sub(before) + after);
     }
 
+    /// Withdraws the ACK that waits.
+    pub(crate) fn withdraw(&mut self) {
+        self.at = None;
+    }
+
     /// Withdraws an empty ACK: a flight that is sent again asks for what is missing, too.
     pub(crate) fn withdraw_empty(&mut self) {
         if self.records.is_empty() {
@@ -71,7 +76,7 @@ impl Acknowledgements {
     /// names the same again (§7.1), since this one may be lost. If there is no room for a burst, what none has named comes
     /// first, and another ACK is due for the rest: the peer would take it for lost.
     pub(crate) fn write(&mut self, epoch: u64, room: usize, out: &mut Vec<u8>) {
-        let fits = room.saturating_sub(2) / RECORD_NUMBER_LEN;
+        let fits = room.saturating_sub(EMPTY_ACK_LEN) / RECORD_NUMBER_LEN;
         let known = |(number, _): &&mut (RecordNumber, bool)| may_name(epoch, number.epoch);
         let mut known: Vec<_> = self.records.iter_mut().filter(known).collect();
         let mut excess = known.len().saturating_sub(fits);
@@ -125,6 +130,9 @@ const MAX_RECORDS: usize = 32;
 
 /// How many records the peer sends at once (§5.8.3).
 const BURST: usize = 10;
+
+/// The length of an ACK that names no record, in bytes.
+pub(crate) const EMPTY_ACK_LEN: usize = 2;
 
 /// The length of a RecordNumber in an ACK, in bytes.
 const RECORD_NUMBER_LEN: usize = 16;

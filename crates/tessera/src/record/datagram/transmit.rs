@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::Datagrams;
+use super::acknowledgements::EMPTY_ACK_LEN;
 use super::outgoing::RecordEnd;
 use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
 use crate::error::Error;
@@ -116,6 +117,11 @@ impl Datagrams {
         let room = (self.max_datagram, RecordEnd::Delimited);
         let most = self.outgoing.most_content(epoch, self.max_datagram);
         let acks = &mut self.acknowledgements;
+        if most < EMPTY_ACK_LEN {
+            // What isn't acknowledged comes again.
+            acks.withdraw();
+            return;
+        }
         self.outgoing.record(ContentType::ACK, epoch, room, out, |out| {
             acks.write(epoch, most, out);
         });
