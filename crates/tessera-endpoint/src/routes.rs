@@ -70,6 +70,11 @@ impl Routes {
         self.by_path.get(path)?.beginning.map(|it| it.random)
     }
 
+    /// Returns the association with a complete handshake at this path.
+    pub(crate) fn live(&self, path: &Path) -> Option<u64> {
+        self.by_path.get(path)?.live
+    }
+
     pub(crate) fn count_of(&self, path: &Path) -> usize {
         self.per_source.get(&path.source()).copied().unwrap_or(0)
     }

@@ -64,6 +64,7 @@ impl Endpoint {
             Ok(None)
                 if self.unproved < self.options.max_unproved
                     && self.routes.beginning(&path).is_none()
+                    && !self.shares_epochs(&path)
                     && offers_psk(hello) =>
             {
                 is_unproved = true;
@@ -100,6 +101,13 @@ impl Endpoint {
             Some(random) => random != known,
             None => self.hellos.has(path),
         }
+    }
+
+    /// Returns whether an association without connection IDs at this path has changed its keys: its records may then look
+    /// like those of a handshake, and belong to one that begins there.
+    fn shares_epochs(&mut self, path: &Path) -> bool {
+        let live = self.routes.live(path).and_then(|id| self.associations.get_mut(id));
+        live.is_some_and(|entry| entry.association.newest_record().0 > FIRST_APPLICATION_EPOCH)
     }
 
     pub(super) fn ask_for_cookie(
@@ -201,6 +209,9 @@ const MESSAGE_HEADER: usize = 4;
 fn random_at(bytes: &[u8], at: usize) -> Option<HelloRandom> {
     bytes.get(at + 2..)?.first_chunk().copied()
 }
+
+/// The epoch of the first application traffic secrets (RFC 9147 §6.1).
+const FIRST_APPLICATION_EPOCH: u64 = 3;
 
 /// The type of a ClientHello.
 const CLIENT_HELLO: u8 = 1;

@@ -222,6 +222,28 @@ fn a_spoofed_hello_with_a_ticket_holds_no_client_back() {
     }
 }
 
+/// Records of epochs 5 and 6 have the bits of a handshake's. Without connection IDs they would belong to the handshake that
+/// a spoofed hello begins.
+#[test]
+fn a_spoofed_hello_with_a_ticket_takes_no_record_of_an_association() {
+    for updates in 0..5 {
+        let mut world = World::new(Mode::PskDhe, EndpointOptions::default());
+        let session = world.session();
+        let options = AssociationOptions { connection_id: None, ..AssociationOptions::default() };
+        let client = world.connect_with(1000, None, options);
+        world.pass(TRIP * 20);
+        for _ in 0..updates {
+            world.clients[client].association.update_keys(false).unwrap();
+            world.pass(Duration::from_secs(1));
+            world.is_connected(client);
+        }
+        for datagram in first_flight(&world, session, 1 << 13) {
+            world.deliver(address(1000), datagram);
+        }
+        world.is_connected(client);
+    }
+}
+
 /// Neither its own lost flight nor a hello from the client's address without a cookie replaces an association.
 #[test]
 fn a_handshake_under_way_is_replaced_by_no_hello_without_a_cookie() {
