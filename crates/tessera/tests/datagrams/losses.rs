@@ -6,9 +6,9 @@ use tessera::AssociationOptions;
 use tessera::EarlyDataStatus;
 use tessera::Role;
 use tessera::wire::NamedGroup;
-use tessera_harness::{DatagramPair, EARLY_DATA, Link, Mode, Numbers, Scene};
+use tessera_harness::{DatagramPair, EARLY_DATA, Link, Mode, Numbers, Scene, to};
 
-use crate::world::{DELAY, is_connected, scene, session, start_with};
+use crate::world::{DELAY, begin, is_connected, scene, session, start_with, with_id};
 
 /// What happens to one datagram.
 #[derive(Debug, Clone, Copy)]
@@ -195,6 +195,24 @@ fn a_path_for_shorter_datagrams_is_found() {
 }
 
 /// A client that lacks the ACK sends the flight in new records (`sleep.rs` has such a server).
+/// Datagrams that are shortened until such a connection ID leaves room for nothing would end it.
+#[test]
+fn a_long_connection_id_ends_no_handshake_on_a_path_with_losses() {
+    let mut scene = scene(Mode::Full);
+    scene.client.handshake_timeout = Duration::from_secs(600);
+    scene.server.handshake_timeout = Duration::from_secs(600);
+    // Not the first ClientHello and its answer.
+    for (side, lost) in [(Role::Client, 1..8), (Role::Server, 1..16)] {
+        let link: Link = Box::new(move |sender, number, _| {
+            if sender == side && lost.contains(&number) { Vec::new() } else { vec![DELAY] }
+        });
+        let ids = [with_id(&[7; 255]), with_id(&[8; 255])];
+        let mut pair = begin(&scene, to(None), ids, link);
+        pair.run();
+        is_connected(&mut pair, &format!("{side:?}"));
+    }
+}
+
 #[test]
 fn a_replay_of_the_last_flight_gets_no_answer() {
     let link: Link = Box::new(|_, _, _| vec![DELAY]);

@@ -30,7 +30,8 @@ pub struct AssociationOptions {
 }
 
 impl AssociationOptions {
-    /// The least [`max_datagram`](Self::max_datagram), in bytes: less counts as this.
+    /// The least [`max_datagram`](Self::max_datagram), in bytes: less counts as this. It has no room for a long
+    /// connection ID of the peer.
     pub const SHORTEST_DATAGRAM: usize = SHORTEST_DATAGRAM;
 
     /// Returns the record layer of an association.

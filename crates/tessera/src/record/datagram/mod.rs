@@ -253,7 +253,7 @@ impl Datagrams {
 
     /// Changes the longest datagram to send. Early data that is longer is lost: a record isn't split.
     pub(crate) fn set_max_datagram(&mut self, len: usize) {
-        let longest = len.max(SHORTEST_DATAGRAM);
+        let longest = len.max(SHORTEST_DATAGRAM + self.outgoing.peer_ids.current.len());
         self.max_datagram = longest;
         self.unsent_early.retain(|record| record.len() <= longest);
     }
@@ -375,7 +375,7 @@ impl Datagrams {
     }
 }
 
-/// The least limit of a datagram's length, in bytes: for links such as IEEE 802.15.4's.
+/// The least limit of a datagram's length without a connection ID, in bytes: for links such as IEEE 802.15.4's.
 pub(crate) const SHORTEST_DATAGRAM: usize = 96;
 
 /// How long late records may open under keys that were replaced.

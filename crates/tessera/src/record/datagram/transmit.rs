@@ -74,6 +74,8 @@ impl Datagrams {
 
     /// Appends the next datagram to send, of at most `room` bytes; returns whether there is one.
     pub(crate) fn transmit(&mut self, room: usize, now: Duration, out: &mut Vec<u8>) -> bool {
+        // The peer's connection ID may have become longer.
+        self.set_max_datagram(self.max_datagram);
         let max_datagram = self.max_datagram;
         self.max_datagram = max_datagram.min(room);
         let has_sent = self.transmit_one(now, out);
