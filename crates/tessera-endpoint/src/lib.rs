@@ -22,7 +22,9 @@
 //! | with a binder that is wrong | opening the ticket, a seal | nothing: its alert goes to the address that the cookie proves |
 //! | in parts | copying them | a place in a bounded pool, for as long as a cookie at most: the oldest make room |
 //!
-//! Above [`EndpointOptions::max_unproved`] associations without a proved address every ClientHello needs a cookie.
+//! Above [`EndpointOptions::max_unproved`] associations without a proved address every ClientHello needs a cookie; so does
+//! one from the address of an association without connection IDs whose client has changed its keys, since its records
+//! look like those of a handshake.
 //!
 //! # Moves
 //!
