@@ -1,5 +1,6 @@
 //! ClientHellos of strangers: with cookies, in parts, spoofed.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tessera::resume::ClientSession;
@@ -61,7 +62,10 @@ fn a_cookie_is_good_for_its_address_and_for_half_a_minute() {
     let [second] = &hellos[..] else { panic!("one datagram: {}", hellos.len()) };
     // dimpl #163: a request for a cookie alone changes no share (RFC 8446 §4.1.2).
     assert_eq!(key_share(second), Some(&share[..]));
-    assert_eq!(world.deliver(address(1001), second.clone()), Route::Dropped);
+    let other_host = SocketAddr::from(([192, 0, 2, 2], 1000));
+    for other in [address(1001), other_host] {
+        assert_eq!(world.deliver(other, second.clone()), Route::Dropped);
+    }
     // Made too long ago, or by a server of the fleet whose clock is ahead.
     for (seconds, is_good) in [(91, false), (29, false), (31, true), (89, true)] {
         world.elapsed = Duration::from_secs(seconds);
@@ -72,7 +76,7 @@ fn a_cookie_is_good_for_its_address_and_for_half_a_minute() {
             world.endpoint.remove(id);
         }
     }
-    assert_eq!(world.endpoint.counts().cookies_refused, 3);
+    assert_eq!(world.endpoint.counts().cookies_refused, 4);
 }
 
 /// Returns the one X25519 share of a ClientHello in one record.
@@ -108,6 +112,80 @@ fn hellos_in_parts_wait_in_a_bounded_pool() {
     world.clients[client].association = association;
     world.pass(Duration::from_secs(5));
     world.is_connected(client);
+}
+
+/// Otherwise 250 datagrams of 26 bytes would empty the default pool.
+#[test]
+fn a_part_takes_no_more_of_the_pool_than_its_bytes() {
+    let options = EndpointOptions { hello_pool: 16 * 1024, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::Full, options);
+    // The last byte of a ClientHello of 16,000.
+    let fragment = [1, 0, 0x3e, 0x80, 0, 0, 0, 0x3e, 0x7f, 0, 0, 1, 7];
+    let part = [&[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13][..], &fragment].concat();
+    for port in 0..10 {
+        assert_eq!(world.deliver(address(1000 + port), part.clone()), Route::Handled);
+    }
+    assert_eq!(world.endpoint.counts().dropped_hellos, 0);
+}
+
+#[test]
+fn parts_of_a_hello_wait_as_long_as_a_cookie_lives() {
+    for (seconds, answers) in [(29, 1), (31, 0)] {
+        let mut world = World::new(Mode::Full, EndpointOptions::default());
+        let flight = first_flight(&world, None, 96);
+        let (last, others) = flight.split_last().unwrap();
+        others.iter().for_each(|part| {
+            assert_eq!(world.deliver(address(1000), part.clone()), Route::Handled)
+        });
+        world.elapsed += Duration::from_secs(seconds);
+        assert_eq!(world.deliver(address(1000), last.clone()), Route::Handled);
+        assert_eq!(world.endpoint.counts().cookies_sent, answers, "{seconds}");
+    }
+}
+
+/// Repeated parts are kept, too, for early data may come with them.
+#[test]
+fn repeated_parts_fill_neither_a_small_pool_nor_a_large_one() {
+    for hello_pool in [16 * 1024, 1 << 20] {
+        let options = EndpointOptions { hello_pool, ..EndpointOptions::default() };
+        let mut world = World::new(Mode::Full, options);
+        let part = first_flight(&world, None, 96).swap_remove(0);
+        let most = hello_pool.min(32 * 1024) / part.len();
+        let is_kept = |_: &usize| world.deliver(address(1000), part.clone()) == Route::Handled;
+        let kept = (0..1000).take_while(is_kept).count();
+        assert!((most / 2..=most).contains(&kept), "{kept} of {most}");
+    }
+}
+
+#[test]
+fn answers_that_are_not_sent_are_bounded() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let [hello] = &first_flight(&world, None, 1 << 13)[..] else { panic!("one datagram") };
+    (0..2000).for_each(|port| drop(world.deliver(address(1000 + port), hello.clone())));
+    let counts = world.endpoint.counts();
+    assert_eq!((counts.cookies_sent, counts.refused_hellos), (1024, 976));
+}
+
+#[test]
+fn an_association_that_is_proved_or_gone_is_none_without_a_proved_address() {
+    let options = EndpointOptions { max_unproved: 1, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::FsDhe, options);
+    let sessions = [(); 4].map(|()| world.session());
+    for (port, session) in (1000..).zip(sessions) {
+        if port == 1002 {
+            for datagram in first_flight(&world, session, 1 << 13) {
+                world.deliver(address(port), datagram);
+            }
+        } else {
+            let client = world.connect(port, session);
+            world.pass(TRIP * 20);
+            assert_eq!(world.clients[client].early_data_accepted, Some(true), "{port}");
+            let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+            let sent = (0..100).map(|_| world.endpoint.write(id, &[7; 1000], &mut Vec::new()));
+            assert!(sent.into_iter().all(|sent| sent.is_ok()), "the address is proved");
+        }
+        world.pass(Duration::from_secs(60));
+    }
 }
 
 #[test]
@@ -265,18 +343,4 @@ fn a_handshake_under_way_is_replaced_by_no_hello_without_a_cookie() {
     world.is_connected(client);
     assert_eq!(world.endpoint.len(), associations + 1);
     assert_eq!(world.clients[client].early_data_accepted, Some(true));
-}
-
-/// Otherwise 250 datagrams of 26 bytes would empty the default pool.
-#[test]
-fn a_part_takes_no_more_of_the_pool_than_its_bytes() {
-    let options = EndpointOptions { hello_pool: 16 * 1024, ..EndpointOptions::default() };
-    let mut world = World::new(Mode::Full, options);
-    // The last byte of a ClientHello of 16,000.
-    let fragment = [1, 0, 0x3e, 0x80, 0, 0, 0, 0x3e, 0x7f, 0, 0, 1, 7];
-    let part = [&[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13][..], &fragment].concat();
-    for port in 0..10 {
-        assert_eq!(world.deliver(address(1000 + port), part.clone()), Route::Handled);
-    }
-    assert_eq!(world.endpoint.counts().dropped_hellos, 0);
 }

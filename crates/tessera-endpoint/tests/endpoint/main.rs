@@ -129,6 +129,41 @@ fn associations_are_bounded_in_all_and_for_each_source() {
 }
 
 #[test]
+fn a_source_is_an_ipv4_address_or_an_ipv6_subnet_and_has_room_again() {
+    let options = EndpointOptions { max_per_source: 1, ..EndpointOptions::default() };
+    let mut world = World::new(Mode::Full, options);
+    let (mut connected, mut ids) = (Vec::new(), Vec::new());
+    for address in
+        ["192.0.2.7", "::ffff:192.0.2.7", "2001:db8::1", "2001:db8::9:1", "2001:db8:0:1::1"]
+    {
+        let client = world.connect(1000, None);
+        world.clients[client].address = SocketAddr::new(address.parse().unwrap(), 1000);
+        world.pass(TRIP * 20);
+        connected.push(world.clients[client].is_complete);
+        if connected[client] {
+            let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+            ids.push(id);
+        }
+        world.clients[client].error = Some(Error::Closed);
+    }
+    assert_eq!(connected, [true, false, true, false, true]);
+    ids.into_iter().for_each(|id| world.endpoint.remove(id));
+    let client = world.connect(1000, None);
+    world.clients[client].address = "192.0.2.7:1000".parse().unwrap();
+    world.pass(TRIP * 20);
+    assert!(world.clients[client].is_complete);
+}
+
+#[test]
+fn short_connection_ids_are_given_to_one_association_each() {
+    let options = EndpointOptions { connection_id_len: 1, ..EndpointOptions::default() };
+    let mut world = World::of(Scene::new(tessera_aws_lc::provider(), Mode::Full), options);
+    let clients: Vec<_> = (0..60).map(|port| world.connect(1000 + port, None)).collect();
+    world.pass(TRIP * 20);
+    clients.into_iter().for_each(|client| world.is_connected(client));
+}
+
+#[test]
 fn an_association_ends_with_its_close_and_a_failed_handshake_in_time() {
     let mut world = World::new(Mode::Full, EndpointOptions::default());
     let client = world.connect(1000, None);

@@ -1,7 +1,9 @@
 //! Clients that change their address, or begin again at the same.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+use std::rc::Rc;
 use std::time::Duration;
 
 use tessera::auth::PeerRejected;
@@ -258,6 +260,16 @@ fn a_client_gets_the_connection_ids_that_it_asks_for_and_can_use_each() {
         world.is_connected(client);
     }
     // One that the client has used up leads nowhere, and none is left when the association is gone.
+    let mut old = Vec::new();
+    world.clients[client].association.write(b"x", &mut old).unwrap();
+    for _ in 0..8 {
+        if !world.clients[client].association.use_next_connection_id() {
+            world.clients[client].association.request_connection_ids(255).unwrap();
+            world.pass(TRIP * 20);
+        }
+        world.is_connected(client);
+    }
+    assert_eq!(world.deliver(address(1000), old), Route::Dropped);
     let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
     world.endpoint.remove(id);
     assert_eq!(world.client_writes(client, b"x"), Route::Dropped);
@@ -294,4 +306,52 @@ fn connection_ids_count_in_what_an_unproved_address_gets() {
     }
     let [from, to] = world.bytes[&address(1001)];
     assert!(from > 0 && to <= 3 * from, "{from} and {to}");
+}
+
+#[test]
+fn a_client_moves_after_its_handshake() {
+    let mut world = World::new(Mode::Mutual, EndpointOptions::default());
+    let short = AssociationOptions { max_datagram: 160, ..AssociationOptions::default() };
+    world.connect_with(1000, None, short);
+    let lost = Rc::new(RefCell::new(Vec::new()));
+    let seen = lost.clone();
+    world.loses = Box::new(move |is_up, datagram| {
+        let is_protected = is_up && datagram[0] & 0xe0 == 0x20;
+        if is_protected {
+            seen.borrow_mut().push(datagram.to_vec());
+        }
+        is_protected
+    });
+    world.pass(TRIP * 6);
+    let mut flight = lost.take();
+    assert!(flight.len() > 1, "a chain in several datagrams");
+    let Route::Association(id) = world.deliver(address(1001), flight.swap_remove(0)) else {
+        panic!("it has a connection ID")
+    };
+    assert_eq!(world.endpoint.path(id).unwrap().remote, address(1000));
+    assert_eq!(world.endpoint.counts().moved, 0);
+}
+
+/// Otherwise anyone could have more sent to a victim.
+#[test]
+fn what_comes_from_elsewhere_allows_nothing_to_be_sent_to_an_unproved_address() {
+    for is_idle in [false, true] {
+        let mut world = World::new(Mode::Full, EndpointOptions::default());
+        let client = world.connect(1000, None);
+        world.pass(TRIP * 20);
+        world.clients[client].address = address(1001);
+        let Route::Association(id) = world.client_writes(client, b"moved") else { panic!("lost") };
+        let mut forged = Vec::new();
+        world.clients[client].association.write(&[7; 1000], &mut forged).unwrap();
+        *forged.last_mut().unwrap() ^= 1;
+        for _ in 0..10 {
+            assert_eq!(world.deliver(address(1002), forged.clone()), Route::Association(id));
+        }
+        if is_idle {
+            world.pass(Duration::from_secs(400));
+            assert_eq!(world.endpoint.idle_len(), 1);
+        }
+        let refused = world.endpoint.write(id, &[7; 1000], &mut Vec::new());
+        assert!(matches!(refused, Err(Error::TooEarly(_))), "{refused:?}");
+    }
 }

@@ -196,3 +196,61 @@ fn connection_ids_that_could_be_confused_or_are_too_many_are_not_given() {
     assert!(matches!(given, Err(Error::Misuse(_))));
     assert!(matches!(pair.server.request_connection_ids(1), Err(Error::Misuse(_))));
 }
+
+/// Has the client send a message to the server in a record of its own.
+fn send_message(pair: &mut DatagramPair, typ: u8, body: &[u8]) {
+    // After a message that the server has read: the mask of the record's number depends on the first 16 bytes.
+    let mut content = vec![1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7];
+    let len = body.len() as u8;
+    // The client has sent two ClientHellos and Finished.
+    content.extend([typ, 0, 0, len, 0, 3, 0, 0, 0, 0, 0, len]);
+    content.extend(body);
+    let mut datagram = Vec::new();
+    pair.client.write(&content, &mut datagram).expect("writes");
+    // The null provider leaves it readable.
+    let at = datagram.windows(content.len()).position(|it| it == content).expect("content");
+    datagram[at + content.len()] = 22;
+    pair.deliver(Role::Server, datagram);
+}
+
+#[test]
+fn malformed_messages_about_connection_ids_are_refused() {
+    const NEW: u8 = 10;
+    const REQUEST: u8 = 9;
+    let error = Some(AlertDescription::DECODE_ERROR);
+    for (typ, body, expected) in [
+        (NEW, &[0, 3, 2, b'i', b'd', 1][..], None),
+        (NEW, &[0, 3, 2, b'i', b'd', 0], None),
+        (NEW, &[0, 0, 1], None),
+        // For an unknown use, empty, none for immediate use, and more than there may be.
+        (NEW, &[0, 3, 2, b'i', b'd', 2], error),
+        (NEW, &[0, 1, 0, 1], error),
+        (NEW, &[0, 0, 0], error),
+        (NEW, &[0, 3, 2, b'i', b'd', 1, 1], error),
+        (REQUEST, &[1], None),
+        (REQUEST, &[], error),
+        (REQUEST, &[1, 1], error),
+    ] {
+        let mut pair = connected();
+        send_message(&mut pair, typ, body);
+        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, expected, "{typ} {body:?}");
+        // Without connection IDs there is nothing to change.
+        let options = [with_id(b""), with_id(b"")];
+        let mut pair = begin(&scene(Mode::Full), to(None), options, lossless(DELAY));
+        pair.run();
+        send_message(&mut pair, typ, body);
+        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, Some(AlertDescription::UNEXPECTED_MESSAGE), "{typ} {body:?}");
+    }
+}
+
+#[test]
+fn a_peer_may_give_any_number_of_connection_ids_and_few_are_kept() {
+    let mut pair = connected();
+    let mut body = vec![0, 60];
+    (0..20).for_each(|n| body.extend([2, b'i', n]));
+    body.push(1);
+    send_message(&mut pair, 10, &body);
+    assert_eq!((pair.to_server.error, pair.server.spare_connection_ids()), (None, 8));
+}

@@ -128,3 +128,29 @@ fn number_of(epoch: Epoch) -> u64 {
         Epoch::Application => APPLICATION_EPOCH,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::super::fragments::Fragment;
+    use super::*;
+    use crate::wire::{AlertDescription, HandshakeType};
+
+    #[test]
+    fn a_part_of_a_message_under_keys_that_end_is_refused_and_one_without_keys_dropped() {
+        for (epoch, expected) in
+            [(0, Ok(())), (HANDSHAKE_EPOCH, Err(Some(AlertDescription::UNEXPECTED_MESSAGE)))]
+        {
+            let mut datagrams =
+                Datagrams::new(Role::Server, Duration::from_secs(1), true, 1200, 10);
+            datagrams.message_epoch = epoch;
+            let typ = HandshakeType::FINISHED;
+            let part = Fragment { typ, message_len: 2, message_seq: 0, offset: 0, bytes: b"x" };
+            assert!(datagrams.fragments.insert(part, epoch, 1000).is_ok());
+            let changed = datagrams.change_message_epoch(APPLICATION_EPOCH);
+            assert_eq!(changed.map_err(|error| error.alert()), expected, "epoch {epoch}");
+            assert_eq!(datagrams.fragments.has_parts(), epoch > 0);
+        }
+    }
+}

@@ -152,6 +152,24 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_before_the_client_hello_is_bounded() {
+        let record = |first, len| {
+            let mut record = alloc::vec![0; len];
+            record[0] = first;
+            record
+        };
+        let mut server = datagrams(Role::Server);
+        assert!(!server.keep_early(&record(0b0010_1110, 40)), "of another epoch");
+        for count in 0..=MAX_RECORDS {
+            assert_eq!(server.keep_early(&record(0b0010_1101, 40)), count < MAX_RECORDS);
+        }
+        let mut server = datagrams(Role::Server);
+        assert!(server.keep_early(&record(0b0010_1101, MAX_LEN - 40)));
+        assert!(!server.keep_early(&record(0b0010_1101, 41)));
+        assert!(server.keep_early(&record(0b0010_1101, 40)));
+    }
+
+    #[test]
     fn early_data_that_no_datagram_may_hold_any_more_is_dropped() {
         let mut client = datagrams(Role::Client);
         install(&mut client, Direction::Write, Epoch::EarlyData);

@@ -317,6 +317,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_remembered_of_records_is_bounded() {
+        let mut flight = Flight::default();
+        assert!(flight.add(2, &message(20_000)));
+        assert_eq!(send(&mut flight, 0, 112).len(), 200);
+        assert_eq!(flight.sent.len(), MAX_SENT_RECORDS);
+        assert!(!flight.acknowledge(&[number(2, 0)]).is_progress);
+        assert!(flight.acknowledge(&[number(2, 199)]).is_progress);
+    }
+
+    #[test]
     fn a_record_is_filled_to_the_last_byte() {
         let mut flight = Flight::default();
         assert!(flight.add(2, &message(50)) && flight.add(2, &message(50)));

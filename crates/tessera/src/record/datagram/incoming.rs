@@ -210,7 +210,7 @@ impl Unread {
 pub(super) mod tests {
     use alloc::vec::Vec;
 
-    use super::super::header::write_unified_header;
+    use super::super::header::{write_plaintext_header, write_unified_header};
     use super::*;
     use crate::connection_id::ConnectionId;
     use crate::crypto::Suite;
@@ -263,6 +263,36 @@ pub(super) mod tests {
                 panic!("{} bytes were read", inner.len());
             };
             assert_eq!(error.alert(), Some(expected), "{} bytes", inner.len());
+        }
+    }
+
+    #[test]
+    fn a_plaintext_record_longer_than_any_may_be_is_dropped() {
+        for (len, opens) in [(MAX_PLAINTEXT, true), (MAX_PLAINTEXT + 1, false)] {
+            let mut incoming = IncomingRecords::new();
+            let mut record = Vec::new();
+            let number = RecordNumber { epoch: 0, sequence: 0 };
+            write_plaintext_header(&mut record, ContentType::HANDSHAKE, number, len);
+            record.resize(record.len() + len, 0);
+            let next = incoming.next(&mut record, Duration::ZERO);
+            assert_eq!(matches!(next, NextRecord::Opened(..)), opens, "{len}");
+        }
+    }
+
+    #[test]
+    fn what_was_sent_after_the_first_closure_alert_is_dropped() {
+        for (first, second, opens) in [
+            ((EPOCH, 0), (EPOCH, 7), true),
+            ((EPOCH - 1, 5), (EPOCH, 7), false),
+            ((EPOCH, 7), (EPOCH - 1, 5), false),
+        ] {
+            let mut incoming = IncomingRecords::new();
+            incoming.epochs.install(EPOCH, protection());
+            for (epoch, sequence) in [first, second] {
+                incoming.end_at(RecordNumber { epoch, sequence });
+            }
+            let next = incoming.next(&mut sealed(b"data\x17"), Duration::ZERO);
+            assert_eq!(matches!(next, NextRecord::Opened(..)), opens, "{first:?} {second:?}");
         }
     }
 

@@ -200,6 +200,20 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_are_replaced_twice_go_at_the_first_time() {
+        let mut epochs = ReadEpochs::default();
+        (EPOCH..EPOCH + 3).for_each(|epoch| epochs.install(epoch, protection()));
+        let second = Duration::from_secs(1);
+        epochs.retire_below(EPOCH + 1, second);
+        epochs.retire_below(EPOCH + 2, second * 2);
+        assert_eq!(epochs.deadline(), Some(second));
+        epochs.expire(second);
+        assert_eq!(epochs.deadline(), Some(second * 2));
+        epochs.expire(second * 2);
+        assert_eq!((epochs.all.len(), epochs.newest()), (1, EPOCH + 2));
+    }
+
+    #[test]
     fn a_peer_that_changes_its_keys_often_fills_no_memory() {
         let mut incoming = IncomingRecords::new();
         for epoch in 2..100 {

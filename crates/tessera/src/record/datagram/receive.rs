@@ -181,3 +181,86 @@ struct KeptFragments {
     /// One found no room, so that the record must not be acknowledged.
     has_dropped: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::record_number::RecordNumber;
+    use super::*;
+    use crate::role::Role;
+    use crate::wire::{AlertDescription, ContentType, HandshakeType};
+
+    fn datagrams() -> Datagrams {
+        Datagrams::new(Role::Server, Duration::from_secs(1), true, 1200, 10)
+    }
+
+    /// Keeps a record with these messages.
+    fn keep(datagrams: &mut Datagrams, epoch: u64, content: &[u8]) -> Result<(), Error> {
+        let number = RecordNumber { epoch, sequence: 7 };
+        let record = OpenedRecord { typ: ContentType::HANDSHAKE, number, content: 0..0 };
+        datagrams.keep_messages(&record, content, 1000, Duration::ZERO)
+    }
+
+    /// A message of one byte.
+    fn message(seq: u16) -> Vec<u8> {
+        let mut content = Vec::new();
+        Fragment::write_header(&mut content, (HandshakeType::FINISHED, 1, seq), 0..1);
+        content.push(7);
+        content
+    }
+
+    #[test]
+    fn a_record_of_no_message_and_a_message_of_early_data_are_refused() {
+        for (epoch, content) in [(HANDSHAKE_EPOCH, Vec::new()), (EARLY_DATA_EPOCH, message(0))] {
+            let mut datagrams = datagrams();
+            datagrams.message_epoch = epoch;
+            let refused = keep(&mut datagrams, epoch, &content);
+            let alert = refused.map_err(|error| error.alert());
+            assert_eq!(alert, Err(Some(AlertDescription::UNEXPECTED_MESSAGE)), "epoch {epoch}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_found_no_room_is_not_acknowledged() {
+        for (seq, is_acknowledged) in [(1, true), (100, false)] {
+            let mut datagrams = datagrams();
+            datagrams.message_epoch = HANDSHAKE_EPOCH;
+            assert_eq!(keep(&mut datagrams, HANDSHAKE_EPOCH, &message(seq)), Ok(()));
+            let deadline = datagrams.acknowledgements.deadline();
+            assert_eq!(deadline.is_some(), is_acknowledged, "message {seq}");
+        }
+    }
+
+    /// Anyone can send a copy of a hello.
+    #[test]
+    fn a_flight_that_comes_again_and_again_hurries_the_answer_once() {
+        let mut datagrams = datagrams();
+        datagrams.after_stateless_retry();
+        datagrams.answered_seq = 1;
+        assert_eq!(datagrams.send_message(0, &[2, 0, 0, 1, 7]), Ok(()));
+        for hurried_to in [Duration::ZERO, Duration::from_secs(1)] {
+            assert!(datagrams.transmit(1200, Duration::ZERO, &mut Vec::new()));
+            assert_eq!(keep(&mut datagrams, 0, &message(0)), Ok(()));
+            assert_eq!(datagrams.timer.deadline(), Some(hurried_to));
+            assert_eq!(datagrams.expire(Duration::ZERO), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_ack_without_keys_counts_during_the_handshake_alone() {
+        for (is_agreed, is_complete) in [(false, false), (true, true), (true, false)] {
+            let mut datagrams = datagrams();
+            if is_agreed {
+                datagrams.after_stateless_retry();
+            }
+            datagrams.is_complete = is_complete;
+            assert_eq!(datagrams.send_message(0, &[2, 0, 0, 1, 7]), Ok(()));
+            assert!(datagrams.transmit(1200, Duration::ZERO, &mut Vec::new()));
+            let sequence = u64::from(is_agreed);
+            let ack = [&[0, 16][..], &[0; 8], &sequence.to_be_bytes()].concat();
+            assert_eq!(datagrams.receive_ack(&ack, 0, Duration::from_secs(9)), Ok(()));
+            let counts = is_agreed && !is_complete;
+            assert_eq!(datagrams.is_acknowledged(), counts, "{is_agreed} {is_complete}");
+            assert_eq!(datagrams.timer.quarter(), Duration::from_millis(250), "a forged time");
+        }
+    }
+}
