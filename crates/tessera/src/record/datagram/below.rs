@@ -133,6 +133,7 @@ fn number_of(epoch: Epoch) -> u64 {
 mod tests {
     use core::time::Duration;
 
+    use super::super::early_records::tests::{datagrams, install};
     use super::super::fragments::Fragment;
     use super::*;
     use crate::wire::{AlertDescription, HandshakeType};
@@ -142,8 +143,7 @@ mod tests {
         for (epoch, expected) in
             [(0, Ok(())), (HANDSHAKE_EPOCH, Err(Some(AlertDescription::UNEXPECTED_MESSAGE)))]
         {
-            let mut datagrams =
-                Datagrams::new(Role::Server, Duration::from_secs(1), true, 1200, 10);
+            let mut datagrams = datagrams(Role::Server);
             datagrams.message_epoch = epoch;
             let typ = HandshakeType::FINISHED;
             let part = Fragment { typ, message_len: 2, message_seq: 0, offset: 0, bytes: b"x" };
@@ -152,5 +152,40 @@ mod tests {
             assert_eq!(changed.map_err(|error| error.alert()), expected, "epoch {epoch}");
             assert_eq!(datagrams.fragments.has_parts(), epoch > 0);
         }
+    }
+
+    #[test]
+    fn keys_go_with_the_last_message_that_needs_them() {
+        use Direction::{Read, Write};
+        let mut server = datagrams(Role::Server);
+        for (direction, epoch) in [
+            (Read, Epoch::EarlyData),
+            (Write, Epoch::Handshake),
+            (Read, Epoch::Handshake),
+            (Write, Epoch::Application),
+        ] {
+            install(&mut server, direction, epoch);
+        }
+        assert_eq!(server.send_message(HANDSHAKE_EPOCH, &[20, 0, 0, 1, 7]), Ok(()));
+        install(&mut server, Read, Epoch::Application);
+        let read = |server: &Datagrams| server.incoming.epochs.all.len();
+        assert_eq!((read(&server), server.outgoing.epochs.len()), (3, 2));
+        server.complete(Duration::ZERO);
+        assert_eq!((read(&server), server.outgoing.epochs.len()), (2, 2), "no early data");
+        server.flight.give_up();
+        server.acknowledged_all();
+        assert_eq!((read(&server), server.outgoing.epochs.len()), (2, 1), "all is acknowledged");
+        server.end();
+        assert_eq!((read(&server), server.outgoing.epochs.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_last_message_number_ends_key_updates() {
+        let mut datagrams = datagrams(Role::Server);
+        datagrams.flight.skip_to(u16::MAX);
+        let below = DatagramBelow { datagrams: &mut datagrams };
+        assert_eq!(below.may_update(), Ok(()));
+        assert_eq!(below.datagrams.send_after_handshake(&[24, 0, 0, 1, 0]), Ok(()));
+        assert!(matches!(below.may_update(), Err(Error::TooEarly(_))));
     }
 }

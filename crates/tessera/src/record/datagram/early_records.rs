@@ -92,7 +92,7 @@ const MAX_RECORDS: usize = 16;
 const MAX_LEN: usize = 20 * 1024;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::below::DatagramBelow;
     use super::*;
     use crate::crypto::Suite;
@@ -104,11 +104,11 @@ mod tests {
     const SUITE: &Suite = &AES_128_GCM_SHA256;
     const LIMIT: usize = 5;
 
-    fn datagrams(role: Role) -> Datagrams {
+    pub(in super::super) fn datagrams(role: Role) -> Datagrams {
         Datagrams::new(role, Duration::from_secs(1), true, 1200, 10)
     }
 
-    fn install(datagrams: &mut Datagrams, direction: Direction, epoch: Epoch) {
+    pub(in super::super) fn install(datagrams: &mut Datagrams, direction: Direction, epoch: Epoch) {
         let kdf = KeyDerivation { hash: SUITE.hash, profile: &DATAGRAM };
         let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&SUITE.hash.hash(b""));
         let mut below = DatagramBelow { datagrams };
