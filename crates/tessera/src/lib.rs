@@ -159,7 +159,8 @@ pub mod wire;
 
 pub use connection::{
     Association, AssociationOptions, ClientAssociation, ClientConnection, Connection,
-    ConnectionIdUsage, IdleAssociation, Progress, ReadEvent, ServerAssociation, ServerConnection,
+    ConnectionIdUsage, IdleAssociation, PathCookie, PathMessage, Progress, ReadEvent,
+    ServerAssociation, ServerConnection,
 };
 pub use connection_id::ConnectionId;
 pub use error::Error;

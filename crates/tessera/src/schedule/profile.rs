@@ -75,5 +75,5 @@ pub static DATAGRAM: Profile = Profile {
     key_update: true,
     counts_early_records: true,
     one_share_for_strangers: true,
-    server_hello_extensions: &[ExtensionType::CONNECTION_ID],
+    server_hello_extensions: &[ExtensionType::CONNECTION_ID, ExtensionType::RRC],
 };

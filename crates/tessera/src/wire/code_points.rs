@@ -119,6 +119,8 @@ code_points! {
         APPLICATION_DATA = 23,
         /// ack, in DTLS (RFC 9147 §7).
         ACK = 26,
+        /// return_routability_check, in DTLS (RFC 9853 §4).
+        RETURN_ROUTABILITY_CHECK = 27,
     }
 }
 
@@ -221,6 +223,9 @@ impl ExtensionType {
 
     /// connection_id (RFC 9146 §3), which the datagram face interprets: to the handshake it is an owner's extension.
     pub const CONNECTION_ID: Self = Self(54);
+
+    /// rrc (RFC 9853 §3): the same.
+    pub const RRC: Self = Self(61);
 }
 
 code_points! {

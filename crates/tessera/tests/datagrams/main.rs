@@ -7,5 +7,6 @@ mod fuzz;
 mod handshakes;
 mod key_updates;
 mod losses;
+mod path_messages;
 mod sleep;
 mod world;

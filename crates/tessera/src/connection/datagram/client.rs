@@ -1,6 +1,6 @@
 //! What only a client's association has: its start, and early data.
 
-use super::{AssociationOptions, ClientAssociation, connection_id};
+use super::{AssociationOptions, ClientAssociation};
 use crate::error::Error;
 use crate::handshake::{Checked, ClientConfig, Core, Destination};
 use crate::record::DatagramBelow;
@@ -18,11 +18,10 @@ impl ClientAssociation {
         now: Time,
     ) -> Result<Self, Error> {
         let mut datagrams = options.datagrams(Role::Client);
-        let own_id = options.connection_id;
-        destination.extensions.extend(own_id.as_ref().map(connection_id::extension));
+        destination.extensions.extend(options.extensions());
         let mut below = DatagramBelow { datagrams: &mut datagrams };
         let core = Core::client(config, destination, &DATAGRAM, now, &mut below)?;
-        Ok(Self::new(core, datagrams, own_id))
+        Ok(Self::new(core, datagrams, options.connection_id))
     }
 
     /// Returns how many bytes of early data may be written now, in one datagram: 0 without a ticket for it, or once the

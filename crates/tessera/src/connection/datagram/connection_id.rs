@@ -35,7 +35,7 @@ impl<H: Handshake> Association<H> {
         self.datagrams.outgoing.peer_ids.current =
             peer.ok_or(decode_error("a connection ID of more than 255 bytes"))?;
         self.datagrams.incoming.own_ids.agree(own);
-        Ok(())
+        self.agree_on_path_checks()
     }
 
     /// Returns the connection ID of the newest record from the peer, if its records have one.

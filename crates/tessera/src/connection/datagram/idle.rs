@@ -16,6 +16,7 @@ pub struct IdleAssociation {
     /// Without an agreement on connection IDs.
     own_id: Option<ConnectionId>,
     awaits_ids: bool,
+    can_check_paths: bool,
     warnings: u8,
 }
 
@@ -38,6 +39,7 @@ impl ServerAssociation {
             datagrams,
             own_id: self.own_id.take(),
             awaits_ids: self.awaits_ids,
+            can_check_paths: self.can_check_paths,
             warnings: self.warnings,
         })
     }
@@ -50,6 +52,7 @@ impl IdleAssociation {
         let datagrams = self.datagrams.wake(Role::Server, self.core.suite());
         Association {
             awaits_ids: self.awaits_ids,
+            can_check_paths: self.can_check_paths,
             warnings: self.warnings,
             ..Association::new(self.core.wake(&DATAGRAM), datagrams, self.own_id)
         }

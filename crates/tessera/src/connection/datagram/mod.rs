@@ -16,6 +16,7 @@ mod connection_id;
 mod idle;
 mod options;
 mod reading;
+mod return_routability;
 mod sleep;
 mod stateless;
 mod writing;
@@ -23,6 +24,7 @@ mod writing;
 pub use connection_id::ConnectionIdUsage;
 pub use idle::IdleAssociation;
 pub use options::AssociationOptions;
+pub use return_routability::{PathCookie, PathMessage};
 pub use stateless::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
 
 use alloc::vec::Vec;
@@ -51,6 +53,8 @@ pub struct Association<H: Handshake> {
     own_id: Option<ConnectionId>,
     /// The peer has not answered a RequestConnectionId.
     awaits_ids: bool,
+    /// Both sides answer path challenges.
+    can_check_paths: bool,
     /// How many connection IDs the peer asks for, until that is reported.
     requested_ids: Option<u8>,
     read_closed: bool,
@@ -78,8 +82,7 @@ impl ServerAssociation {
         now: Time,
     ) -> Result<Self, Error> {
         let is_after_retry = arrival.is_after_retry();
-        let extension = options.connection_id.as_ref().map(connection_id::extension);
-        let arrival = arrival.with_extensions(extension.into_iter().collect())?;
+        let arrival = arrival.with_extensions(options.extensions().collect())?;
         let core = Core::server(config, arrival, &DATAGRAM, now);
         let mut datagrams = options.datagrams(Role::Server);
         if is_after_retry {
@@ -96,6 +99,7 @@ impl<H: Handshake> Association<H> {
             datagrams,
             own_id,
             awaits_ids: false,
+            can_check_paths: false,
             requested_ids: None,
             read_closed: false,
             owes_end: false,

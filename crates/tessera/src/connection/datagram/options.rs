@@ -2,9 +2,11 @@
 
 use core::time::Duration;
 
+use super::{connection_id, return_routability};
 use crate::connection_id::ConnectionId;
 use crate::record::{Datagrams, SHORTEST_DATAGRAM};
 use crate::role::Role;
+use crate::wire::OpaqueExtension;
 
 /// What is specific to one association.
 #[derive(Debug, Clone)]
@@ -33,6 +35,13 @@ impl AssociationOptions {
     /// The least [`max_datagram`](Self::max_datagram), in bytes: less counts as this. It has no room for a long
     /// connection ID of the peer.
     pub const SHORTEST_DATAGRAM: usize = SHORTEST_DATAGRAM;
+
+    /// Returns the extensions of the hello: connection_id, and rrc, which RFC 9853 §3 allows with it alone.
+    pub(super) fn extensions(&self) -> impl Iterator<Item = OpaqueExtension> {
+        let id = self.connection_id.as_ref();
+        id.into_iter()
+            .flat_map(|id| [connection_id::extension(id), return_routability::extension()])
+    }
 
     /// Returns the record layer of an association.
     pub(super) fn datagrams(&self, role: Role) -> Datagrams {

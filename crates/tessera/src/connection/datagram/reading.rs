@@ -1,6 +1,6 @@
 //! What arrives at an association: records, and in them messages, data, alerts and ACKs.
 
-use super::{Association, connection_id};
+use super::{Association, PathMessage, connection_id};
 use crate::connection::{Progress, ReadEvent};
 use crate::error::{Error, decode_error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::{Direction, Epoch, Event, Handshake};
@@ -79,25 +79,25 @@ impl<H: Handshake> Association<H> {
                 NextRecord::Opened(record, len) => {
                     consumed += len;
                     let content = begin + record.content.start..begin + record.content.end;
-                    if let Some(is_early) = self.record(&record, &datagram[content.clone()], now)? {
-                        let event = match is_early {
-                            true => ReadEvent::EarlyData(content),
-                            false => ReadEvent::Data(content),
-                        };
-                        return Ok(Progress { consumed, event });
-                    }
+                    let event = match self.record(&record, &datagram[content.clone()], now)? {
+                        Content::None => continue,
+                        Content::Data => ReadEvent::Data(content),
+                        Content::EarlyData => ReadEvent::EarlyData(content),
+                        Content::Path(message) => ReadEvent::Path(message),
+                    };
+                    return Ok(Progress { consumed, event });
                 }
             }
         }
     }
 
-    /// Handles a record; for data returns whether it is early.
+    /// Handles a record; returns what its owner gets of it.
     fn record(
         &mut self,
         record: &OpenedRecord,
         content: &[u8],
         now: Time,
-    ) -> Result<Option<bool>, Error> {
+    ) -> Result<Content, Error> {
         let epoch = record.number.epoch;
         self.datagrams.note_newest_keys(epoch, now.monotonic);
         match record.typ {
@@ -112,18 +112,27 @@ impl<H: Handshake> Association<H> {
             ContentType::ALERT => self.alert(record, content)?,
             ContentType::APPLICATION_DATA if epoch >= APPLICATION_EPOCH => {
                 self.core.saw_data();
-                return Ok((!content.is_empty()).then_some(false));
+                if !content.is_empty() {
+                    return Ok(Content::Data);
+                }
             }
             ContentType::APPLICATION_DATA if epoch == EARLY_DATA_EPOCH => {
                 let left = &mut self.datagrams.early_data_left;
                 let less = left.checked_sub(content.len());
                 *left =
                     less.ok_or(unexpected_message("more early data than max_early_data_size"))?;
-                return Ok((!content.is_empty()).then_some(true));
+                if !content.is_empty() {
+                    return Ok(Content::EarlyData);
+                }
             }
-            _ => return Err(unexpected_message("a record of another type than may come")),
+            ContentType::RETURN_ROUTABILITY_CHECK => {
+                if let Some(message) = self.receive_path_message(content, epoch)? {
+                    return Ok(Content::Path(message));
+                }
+            }
+            _ => return Err(UNEXPECTED_TYPE),
         }
-        Ok(None)
+        Ok(Content::None)
     }
 
     /// Hands the next whole message to the handshake; returns whether there was one.
@@ -210,6 +219,17 @@ impl<H: Handshake> Association<H> {
         }
     }
 }
+
+/// What the owner of an association gets of a record.
+enum Content {
+    None,
+    Data,
+    EarlyData,
+    Path(PathMessage),
+}
+
+pub(super) const UNEXPECTED_TYPE: Error =
+    unexpected_message("a record of another type than may come");
 
 /// Fragments make whole messages only.
 const NOT_WHOLE: Error = Error::Internal("a message that is not whole");

@@ -17,6 +17,7 @@ use core::convert::Infallible;
 use core::ops::Range;
 use core::time::Duration;
 
+use super::PathMessage;
 use crate::error::{Error, PeerRejected, unexpected_message};
 use crate::handshake::{
     Arrival, Checked, ClientHandshake, Core, Direction, Epoch, Event, Facts, Handshake,
@@ -86,6 +87,10 @@ pub enum ReadEvent<Q> {
     /// The peer asks for this many connection IDs: give it some with
     /// [`give_connection_ids`](crate::Association::give_connection_ids), fewer, or none (RFC 9147 §9).
     ConnectionIdsRequested(u8),
+    /// A message of a return routability check, which names no address: it concerns the one from which it came. A
+    /// challenge must be answered there at once, with [`write_path_message`](crate::Association::write_path_message)
+    /// (RFC 9853 §5.4).
+    Path(PathMessage),
 }
 
 impl<Q> ReadEvent<Q> {
@@ -102,6 +107,7 @@ impl<Q> ReadEvent<Q> {
             Self::Data(range) => ReadEvent::Data(range),
             Self::PeerClosed => ReadEvent::PeerClosed,
             Self::ConnectionIdsRequested(count) => ReadEvent::ConnectionIdsRequested(count),
+            Self::Path(message) => ReadEvent::Path(message),
         })
     }
 

@@ -290,6 +290,22 @@ impl Datagrams {
         self.outgoing.record(typ, epoch, place, out, |out| out.extend_from_slice(data));
     }
 
+    /// Appends a datagram with a return_routability_check message.
+    pub(crate) fn write_path_message(
+        &mut self,
+        content: impl FnOnce(&mut Vec<u8>),
+        out: &mut Vec<u8>,
+    ) {
+        let place = (self.max_datagram, RecordEnd::OfDatagram);
+        let typ = ContentType::RETURN_ROUTABILITY_CHECK;
+        self.outgoing.record(typ, self.outgoing.newest(), place, out, content);
+    }
+
+    /// Returns the time after which a flight without an answer is sent again: one and a half measured round trips.
+    pub(crate) fn answer_timeout(&self) -> Duration {
+        self.timer.timeout
+    }
+
     /// Returns the length of a datagram with `len` bytes of data.
     pub(crate) fn datagram_len(&self, len: usize) -> usize {
         self.outgoing.record_len(len, self.place_of_data())

@@ -291,10 +291,12 @@ impl Negotiation<'_> {
 
     /// Iterates over the owner's extensions that answer one of the client's, in ServerHello or in EncryptedExtensions.
     fn answered_extensions(&self, in_hello: bool) -> impl Iterator<Item = (ExtensionType, &[u8])> {
-        let offered = &self.hello.parsed.extensions;
+        let is_offered = |typ| self.hello.parsed.extensions.iter().any(|(it, _)| it == typ);
         let belongs = move |own: &&OpaqueExtension| {
             self.profile.server_hello_extensions.contains(&own.typ) == in_hello
-                && offered.iter().any(|(typ, _)| typ == own.typ)
+                && is_offered(own.typ)
+                // RFC 9853 §3: no rrc without connection_id.
+                && (own.typ != ExtensionType::RRC || is_offered(ExtensionType::CONNECTION_ID))
         };
         self.extensions.iter().filter(belongs).map(|own| (own.typ, &*own.contents))
     }
