@@ -24,4 +24,8 @@ pub struct EndpointCounts {
     pub foreign: u64,
     /// Associations moved to another address.
     pub moved: u64,
+    /// The client answered from the address to which it had moved.
+    pub paths_proved: u64,
+    /// It didn't, or it answered at the address before: the association moved back.
+    pub paths_refuted: u64,
 }

@@ -29,8 +29,9 @@
 //! # Moves
 //!
 //! A record that opens and is the newest of its association moves it to the address from which the record came
-//! (RFC 9146 §6). Such an address may be another's: it gets at most three times what came from it. The association counts
-//! where its handshake began.
+//! (RFC 9146 §6). Such an address may be another's: it is challenged ([`ReturnRoutability`], RFC 9853), and gets at most
+//! three times what came from it until it answers. If it doesn't, the association moves back. It counts where its handshake
+//! began.
 //!
 //! Once its connection ID is agreed, no address leads to an association: clients may share one, and a client that moves
 //! takes no other's. Without connection IDs the newest complete handshake from an address has it.
@@ -49,11 +50,12 @@ mod foreign;
 mod hello_pool;
 mod options;
 mod path;
+mod peer_path;
 mod routes;
 mod timers;
 
 pub use counts::EndpointCounts;
 pub use endpoint::{AssociationId, Endpoint, Route};
 pub use foreign::Foreign;
-pub use options::EndpointOptions;
+pub use options::{EndpointOptions, ReturnRoutability};
 pub use path::Path;

@@ -24,6 +24,23 @@ pub struct EndpointOptions {
     /// The longest datagram to send, in bytes, without the headers of UDP and IP, but for requests for a cookie: they are
     /// some 230 bytes, and sent whole, since there is no state that could send a lost part again. Default: 1200.
     pub max_datagram: usize,
+    /// How the address to which a client moves is checked, if the client has connection IDs and answers challenges
+    /// (RFC 9853). One that doesn't gets three times what comes from there. Default: basic.
+    pub return_routability: ReturnRoutability,
+    /// Whether an address that is checked gets nothing but challenges. Otherwise it gets three times what comes from
+    /// there meanwhile, so that a client that moves need not wait. Default: no.
+    pub waits_for_path_response: bool,
+}
+
+/// How an address is checked (RFC 9853 §5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReturnRoutability {
+    /// It is challenged.
+    #[default]
+    Basic,
+    /// First the address before it is: an attacker who forwards the client's records faster than the network does gains
+    /// nothing while the client still answers there. Where the client has moved, that takes up to three round trips more.
+    Enhanced,
 }
 
 impl Default for EndpointOptions {
@@ -37,6 +54,8 @@ impl Default for EndpointOptions {
             cookie_lifetime: Duration::from_secs(30),
             first_timeout: Duration::from_secs(1),
             max_datagram: 1200,
+            return_routability: ReturnRoutability::default(),
+            waits_for_path_response: false,
         }
     }
 }

@@ -61,7 +61,7 @@ impl Associations {
 
     pub(super) fn path(&self, id: u64) -> Option<Path> {
         let Slot { awake, idle } = self.slots.get(&id)?;
-        awake.as_ref().map(|it| it.path).or(idle.as_ref().map(|it| it.path))
+        awake.as_ref().map(|it| it.peer.current()).or(idle.as_ref().map(|it| it.path))
     }
 
     /// Returns how many bytes have come from the peer, and have gone to it.
@@ -100,12 +100,12 @@ impl Entry {
         if self.is_ready || self.has_failed || self.deadline.is_some() {
             return None;
         }
-        let Self { path, source, budget, received, sent, .. } = *self;
+        let Self { source, received, sent, .. } = *self;
         Some(IdleEntry {
             association: self.association.take_idle(now)?,
-            path,
+            path: self.peer.current(),
             source,
-            budget,
+            budget: self.peer.budget(),
             received,
             sent,
         })

@@ -6,14 +6,14 @@ use tessera::ServerAssociation;
 
 use crate::budget::Budget;
 use crate::path::{Path, Source};
+use crate::peer_path::PeerPath;
 
 /// An association of an endpoint.
 pub(super) struct Entry {
     pub(super) association: ServerAssociation,
-    pub(super) path: Path,
+    pub(super) peer: PeerPath,
     /// Where the handshake began: the association counts there, wherever it moves.
     pub(super) source: Source,
-    pub(super) budget: Budget,
     /// Bytes from the peer, and to it.
     pub(super) received: u64,
     pub(super) sent: u64,
@@ -32,9 +32,8 @@ impl Entry {
     pub(super) fn new(association: ServerAssociation, path: Path, budget: Budget) -> Self {
         Self {
             association,
-            path,
+            peer: PeerPath::new(path, budget),
             source: path.source(),
-            budget,
             received: 0,
             sent: 0,
             hello: Vec::new(),
@@ -53,7 +52,7 @@ impl Entry {
     }
 
     pub(super) fn count_sent(&mut self, bytes: usize) {
-        self.budget.send(bytes);
+        self.peer.send(bytes);
         self.sent += bytes as u64;
     }
 }

@@ -171,7 +171,7 @@ impl Endpoint {
     /// no PSK vouches for the client.
     pub(super) fn keep_hello(&mut self, id: AssociationId, datagram: &[u8]) {
         if let Some(entry) = self.associations.get_mut(id.0)
-            && !entry.budget.is_proved()
+            && !entry.peer.is_proved()
             && entry.hello.is_empty()
         {
             entry.hello = datagram.to_vec();
@@ -217,4 +217,4 @@ const FIRST_APPLICATION_EPOCH: u64 = 3;
 const CLIENT_HELLO: u8 = 1;
 
 /// The most datagrams without an association that wait to be sent.
-const MAX_ANSWERS: usize = 1024;
+pub(super) const MAX_ANSWERS: usize = 1024;

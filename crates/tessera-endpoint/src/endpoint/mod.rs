@@ -4,6 +4,7 @@ mod associations;
 mod connection_ids;
 mod entry;
 mod hello;
+mod moves;
 mod sending;
 
 use std::collections::VecDeque;
@@ -17,7 +18,6 @@ use tessera::{Error, Event, Progress, ReadEvent, ServerAssociation, ServerConfig
 
 use associations::Associations;
 
-use crate::budget::Budget;
 use crate::cookies::Cookies;
 use crate::counts::EndpointCounts;
 use crate::foreign::Foreign;
@@ -131,8 +131,8 @@ impl Endpoint {
         self.part(now, path, datagram)
     }
 
-    /// Reads a datagram, or what is left of it, for its association, up to the next event. A request for connection IDs
-    /// is answered already.
+    /// Reads a datagram, or what is left of it, for its association, up to the next event. Requests for connection IDs
+    /// and path messages are answered already.
     ///
     /// # Errors
     /// The association has ended, or is no longer known.
@@ -151,18 +151,18 @@ impl Endpoint {
             Ok(progress) => {
                 // The rest is counted when it is read.
                 entry.received += progress.consumed as u64;
-                if entry.path == path {
-                    entry.budget.receive(progress.consumed);
-                }
+                entry.peer.receive(path, progress.consumed);
                 if let ReadEvent::Handshake(Event::HandshakeComplete) = progress.event {
                     self.complete(id);
                 }
-                if is_newer {
-                    self.note_path(id, path, progress.consumed);
+                // The answer to a challenge moves nothing: it may come from an address that the peer has left.
+                if is_newer && !matches!(progress.event, ReadEvent::Path(_)) {
+                    self.note_path(id, path, progress.consumed, now);
                 }
                 match progress.event {
                     ReadEvent::Question(_) => self.keep_hello(id, datagram),
                     ReadEvent::ConnectionIdsRequested(count) => self.give_connection_ids(id, count),
+                    ReadEvent::Path(message) => self.path_message(id, path, message, now),
                     _ => (),
                 }
                 self.wake(id);
@@ -175,12 +175,12 @@ impl Endpoint {
     /// Notes that an association's handshake is complete.
     fn complete(&mut self, id: AssociationId) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
-        entry.budget = Budget::Proved;
+        entry.peer.prove();
         entry.hello = Vec::new();
         self.unproved -= usize::from(std::mem::take(&mut entry.is_unproved));
         let has_id = entry.association.connection_id().is_some();
         // RFC 9147 §5.11: of two associations without connection IDs none could tell its records.
-        if let Some(replaced) = self.routes.complete(id.0, entry.path, has_id) {
+        if let Some(replaced) = self.routes.complete(id.0, entry.peer.current(), has_id) {
             self.replace(AssociationId(replaced));
         }
     }
@@ -191,29 +191,14 @@ impl Endpoint {
         self.ended.push((id, Error::Truncated));
     }
 
-    /// The newest record came on this path: the peer is there now (RFC 9146 §6).
-    fn note_path(&mut self, id: AssociationId, path: Path, received: usize) {
-        let Some(entry) = self.associations.get_mut(id.0) else { return };
-        if entry.path == path
-            || entry.association.connection_id().is_none()
-            || !entry.association.facts().handshake_complete
-        {
-            return;
-        }
-        entry.path = path;
-        entry.budget = Budget::UNPROVED;
-        entry.budget.receive(received);
-        self.counts.moved += 1;
-    }
-
     /// Ends an association after an error: its alert goes to proved addresses only. A client whose first ClientHello
     /// failed is asked for a cookie, with which it gets the alert.
     fn failed(&mut self, id: AssociationId, now: Time, datagram: &[u8]) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
-        let path = entry.path;
+        let path = entry.peer.current();
         entry.has_failed = true;
         let was_complete = entry.association.facts().handshake_complete;
-        if entry.budget.is_proved() {
+        if entry.peer.is_proved() {
             self.wake(id);
             return;
         }
@@ -298,7 +283,7 @@ impl Endpoint {
     /// Forgets an association, without a word to its peer.
     pub fn remove(&mut self, id: AssociationId) {
         let Some(entry) = self.associations.remove(id.0) else { return };
-        self.routes.remove(id.0, entry.path, entry.source);
+        self.routes.remove(id.0, entry.peer.current(), entry.source);
         for connection_id in entry.association.connection_ids() {
             self.routes.remove_id(connection_id);
         }

@@ -21,12 +21,13 @@ impl Endpoint {
     ) -> Result<Path, Error> {
         let entry = self.associations.get_mut(id.0).ok_or(Error::Closed)?;
         let start = out.len();
-        if entry.budget.left() < entry.association.datagram_len(data.len()) {
+        let room = entry.peer.room(self.options.waits_for_path_response);
+        if room < entry.association.datagram_len(data.len()) {
             return Err(Error::TooEarly("the peer's address is unproved"));
         }
         let written = entry.association.write(data, out);
         entry.count_sent(out.len() - start);
-        let path = entry.path;
+        let path = entry.peer.current();
         self.wake(id);
         written.map(|()| path)
     }
@@ -38,14 +39,17 @@ impl Endpoint {
             return Some(path);
         }
         while let Some(id) = self.ready.front().copied() {
+            if let Some(path) = self.challenge(id, now, out) {
+                return Some(path);
+            }
             if let Some(entry) = self.associations.get_mut(id) {
                 let start = out.len();
-                let left = entry.budget.left();
+                let left = entry.peer.room(self.options.waits_for_path_response);
                 // With less it gets nothing more.
                 let is_allowed = left >= AssociationOptions::SHORTEST_DATAGRAM;
                 if is_allowed && entry.association.transmit_within(left, now, out) {
                     entry.count_sent(out.len() - start);
-                    return Some(entry.path);
+                    return Some(entry.peer.current());
                 }
                 entry.is_ready = false;
                 let has_failed = entry.has_failed;
@@ -84,7 +88,11 @@ impl Endpoint {
                 ended.push((AssociationId(id), error));
                 continue;
             }
-            let is_quiet = entry.association.deadline().is_none() && entry.was_quiet();
+            self.expire_path(AssociationId(id), now);
+            let Some(entry) = self.associations.get_mut(id) else { continue };
+            let is_quiet = entry.association.deadline().is_none()
+                && entry.peer.deadline().is_none()
+                && entry.was_quiet();
             if !(is_quiet && self.associations.idle(id, now)) {
                 self.wake(AssociationId(id));
             }
@@ -104,8 +112,9 @@ impl Endpoint {
 
     fn set_timer(&mut self, id: u64, not_before: Duration, now: Duration) {
         if let Some(entry) = self.associations.get_mut(id) {
-            let deadline = match entry.association.deadline() {
-                Some(at) => at.max(not_before),
+            let own = entry.association.deadline().map(|at| at.max(not_before));
+            let deadline = match [own, entry.peer.deadline()].into_iter().flatten().min() {
+                Some(at) => at,
                 // No record renews it: when it is due, the association shows whether it was quiet.
                 None => entry.deadline.filter(|at| *at > now).unwrap_or(now + QUIET),
             };

@@ -5,6 +5,7 @@ mod fuzz;
 mod hellos;
 mod losses;
 mod moves;
+mod return_routability;
 mod world;
 
 use std::net::SocketAddr;

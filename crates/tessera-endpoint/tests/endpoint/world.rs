@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tessera::handshake::ServerQuestion;
 use tessera::resume::ResumptionVerdict;
-use tessera::{AssociationOptions, ClientAssociation, Destination, Error, Event, ReadEvent, Time};
+use tessera::{
+    AssociationOptions, ClientAssociation, Destination, Error, Event, PathMessage, ReadEvent, Time,
+};
 use tessera_endpoint::{AssociationId, Endpoint, EndpointOptions, Path, Route};
 use tessera_harness::{EARLY_DATA, Mode, Scene, at, to};
 use tessera_null_provider::provider;
@@ -18,6 +20,8 @@ pub(crate) const TRIP: Duration = Duration::from_millis(20);
 pub(crate) struct Client {
     pub(crate) association: ClientAssociation,
     pub(crate) address: SocketAddr,
+    /// An address from before, at which it still receives and drops the path.
+    pub(crate) dropped_address: Option<SocketAddr>,
     pub(crate) received: Vec<u8>,
     pub(crate) is_complete: bool,
     pub(crate) sessions: Vec<tessera::resume::ClientSession>,
@@ -123,6 +127,7 @@ impl World {
         self.clients.push(Client {
             association,
             address: address(port),
+            dropped_address: None,
             received: Vec::new(),
             is_complete: false,
             sessions: Vec::new(),
@@ -237,7 +242,10 @@ impl World {
     pub(crate) fn deliver_to_client(&mut self, address: SocketAddr, mut datagram: Vec<u8>) {
         let now = self.now();
         // The newest client at an address.
-        let client = self.clients.iter_mut().rev().find(|client| client.address == address);
+        let is_there = |client: &&mut Client| {
+            client.address == address || client.dropped_address == Some(address)
+        };
+        let client = self.clients.iter_mut().rev().find(is_there);
         let Some(client) = client.filter(|client| client.error.is_none()) else { return };
         let mut consumed = 0;
         loop {
@@ -251,6 +259,20 @@ impl World {
                     consumed += progress.consumed;
                     match progress.event {
                         ReadEvent::Data(range) => client.received.extend(&rest[range]),
+                        ReadEvent::Path(PathMessage::Challenge(cookie)) => {
+                            let answer = match client.address == address {
+                                true => PathMessage::Response(cookie),
+                                false => PathMessage::Drop(cookie),
+                            };
+                            let mut datagram = Vec::new();
+                            client
+                                .association
+                                .write_path_message(answer, &mut datagram)
+                                .expect("both check paths");
+                            self.number += 1;
+                            let at = (self.elapsed + TRIP, self.number);
+                            self.under_way.insert(at, (true, address, datagram));
+                        }
                         ReadEvent::Handshake(Event::HandshakeComplete) => client.is_complete = true,
                         ReadEvent::Handshake(Event::NewSession(it)) => client.sessions.push(*it),
                         ReadEvent::Handshake(Event::EarlyDataAccepted) => {

@@ -1,0 +1,84 @@
+//! Clients that change their address, and the checks of where they are.
+
+use tessera::{PathMessage, Time};
+
+use super::hello::MAX_ANSWERS;
+use super::{AssociationId, Endpoint};
+use crate::path::Path;
+use crate::peer_path::CheckOutcome;
+
+impl Endpoint {
+    /// The newest record came on this path: the peer is there now (RFC 9146 §6).
+    pub(super) fn note_path(&mut self, id: AssociationId, path: Path, received: usize, now: Time) {
+        let Some(entry) = self.associations.get_mut(id.0) else { return };
+        if entry.peer.current() == path
+            || entry.association.connection_id().is_none()
+            || !entry.association.facts().handshake_complete
+        {
+            return;
+        }
+        let check = entry.association.can_check_paths();
+        let check =
+            check.then(|| (self.options.return_routability, entry.association.path_timeout()));
+        entry.peer.follow(path, received, now.monotonic, check);
+        // RFC 9147 §11: so that who sees both paths can't link them by it.
+        entry.association.use_next_connection_id();
+        self.counts.moved += 1;
+    }
+
+    /// Handles a message of a return routability check that came on this path.
+    pub(super) fn path_message(
+        &mut self,
+        id: AssociationId,
+        path: Path,
+        message: PathMessage,
+        now: Time,
+    ) {
+        let Some(entry) = self.associations.get_mut(id.0) else { return };
+        if let PathMessage::Challenge(cookie) = message {
+            // A server stays where it is: each path that it hears from is one that it uses.
+            let mut answer = Vec::new();
+            let message = PathMessage::Response(cookie);
+            if self.answers.len() < MAX_ANSWERS
+                && entry.association.write_path_message(message, &mut answer).is_ok()
+            {
+                entry.sent += answer.len() as u64;
+                if entry.peer.current() == path {
+                    entry.peer.send(answer.len());
+                }
+                self.answers.push_back((path, answer));
+            }
+            return;
+        }
+        let outcome = entry.peer.answer(message, path, now.monotonic);
+        self.note_outcome(outcome);
+    }
+
+    /// Appends a challenge to `out` if one is due; returns where to send it.
+    pub(super) fn challenge(&mut self, id: u64, now: Time, out: &mut Vec<u8>) -> Option<Path> {
+        let entry = self.associations.get_mut(id)?;
+        let len = entry.association.datagram_len(PathMessage::LEN);
+        let path = entry.peer.challenged(now.monotonic, len)?;
+        let mut cookie = [0; 8];
+        self.random.fill(&mut cookie).ok()?;
+        entry.association.write_path_message(PathMessage::Challenge(cookie), out).ok()?;
+        entry.peer.note_challenge(cookie, len);
+        entry.sent += len as u64;
+        Some(path)
+    }
+
+    /// Ends a check whose time is over.
+    pub(super) fn expire_path(&mut self, id: AssociationId, now: Time) {
+        let Some(entry) = self.associations.get_mut(id.0) else { return };
+        let outcome = entry.peer.expire(now.monotonic);
+        self.note_outcome(outcome);
+    }
+
+    fn note_outcome(&mut self, outcome: Option<CheckOutcome>) {
+        match outcome {
+            Some(CheckOutcome::Proved) => self.counts.paths_proved += 1,
+            Some(CheckOutcome::Refuted) => self.counts.paths_refuted += 1,
+            None => (),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Where an association's peer is, and the check of an address to which it seems to have moved (RFC 9853 §5).
+//!
+//! ```text
+//!   newest record from elsewhere ──► challenge the new address ──► path_response ──► proved
+//!             │                             ▲          └── no answer ──► back to the address that was proved
+//!             └── enhanced: challenge the proved address ──► path_response ──► back to it
+//!                              └── path_drop, or no answer ──┘
+//! ```
+
+use std::time::Duration;
+
+use tessera::{PathCookie, PathMessage};
+
+use crate::budget::Budget;
+use crate::options::ReturnRoutability;
+use crate::path::Path;
+
+/// Where an association's peer is.
+pub(crate) struct PeerPath {
+    current: Path,
+    budget: Budget,
+    check: Option<Box<PathCheck>>,
+}
+
+/// A check of the current address.
+struct PathCheck {
+    /// The peer is there if it isn't at the current address.
+    proved: Path,
+    /// Where the challenges go: to the current address, or first to the one that was proved.
+    challenged: Path,
+    /// Those of the challenges so far.
+    cookies: Vec<PathCookie>,
+    began: Duration,
+    timeout: Duration,
+}
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckOutcome {
+    /// The peer receives what is sent to the current address.
+    Proved,
+    /// It doesn't, or it still uses the address before: that one is current again.
+    Refuted,
+}
+
+impl PeerPath {
+    pub(crate) fn new(current: Path, budget: Budget) -> Self {
+        Self { current, budget, check: None }
+    }
+
+    pub(crate) fn current(&self) -> Path {
+        self.current
+    }
+
+    pub(crate) fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    pub(crate) fn is_proved(&self) -> bool {
+        self.budget.is_proved()
+    }
+
+    /// The peer has shown that it receives what is sent to the current address.
+    pub(crate) fn prove(&mut self) {
+        self.budget = Budget::Proved;
+        self.check = None;
+    }
+
+    /// Returns how many bytes may be sent; with `waits` none while the address is checked.
+    pub(crate) fn room(&self, waits: bool) -> usize {
+        if waits && self.check.is_some() { 0 } else { self.budget.left() }
+    }
+
+    pub(crate) fn receive(&mut self, from: Path, bytes: usize) {
+        if from == self.current {
+            self.budget.receive(bytes);
+        }
+    }
+
+    pub(crate) fn send(&mut self, bytes: usize) {
+        self.budget.send(bytes);
+    }
+
+    /// Follows the peer, whose newest record came from another address; with a timeout, checks it.
+    pub(crate) fn follow(
+        &mut self,
+        path: Path,
+        received: usize,
+        now: Duration,
+        check: Option<(ReturnRoutability, Duration)>,
+    ) {
+        let proved = match self.check.take() {
+            Some(check) => Some(check.proved),
+            None => self.budget.is_proved().then_some(self.current),
+        };
+        self.current = path;
+        if proved == Some(path) {
+            return self.prove();
+        }
+        self.budget = Budget::UNPROVED;
+        self.budget.receive(received);
+        self.check = proved.zip(check).map(|(proved, (kind, timeout))| {
+            let challenged = if kind == ReturnRoutability::Enhanced { proved } else { path };
+            let cookies = Vec::with_capacity(MAX_CHALLENGES);
+            Box::new(PathCheck { proved, challenged, cookies, began: now, timeout })
+        });
+    }
+
+    /// Returns where a challenge is due that is `len` bytes long.
+    pub(crate) fn challenged(&self, now: Duration, len: usize) -> Option<Path> {
+        let check = self.check.as_ref()?;
+        let is_due = check.next_challenge().is_some_and(|at| at <= now);
+        let fits = check.challenged != self.current || len <= self.budget.left();
+        (is_due && fits).then_some(check.challenged)
+    }
+
+    /// Notes a challenge that was sent.
+    pub(crate) fn note_challenge(&mut self, cookie: PathCookie, len: usize) {
+        let Some(check) = &mut self.check else { return };
+        check.cookies.push(cookie);
+        if check.challenged == self.current {
+            self.budget.send(len);
+        }
+    }
+
+    /// Handles an answer; one that answers no challenge, or comes from elsewhere, changes nothing.
+    pub(crate) fn answer(
+        &mut self,
+        message: PathMessage,
+        from: Path,
+        now: Duration,
+    ) -> Option<CheckOutcome> {
+        let check = self.check.as_mut()?;
+        let (PathMessage::Response(cookie) | PathMessage::Drop(cookie)) = message else {
+            return None;
+        };
+        if from != check.challenged || !check.cookies.contains(&cookie) {
+            return None;
+        }
+        let is_response = matches!(message, PathMessage::Response(_));
+        match (check.challenged == self.current, is_response) {
+            (true, true) => {
+                self.prove();
+                Some(CheckOutcome::Proved)
+            }
+            (false, false) => {
+                check.challenge_current(self.current, now);
+                None
+            }
+            // The peer uses the address that was proved, or drops the current one.
+            (false, true) | (true, false) => self.refute(),
+        }
+    }
+
+    /// Does what is due.
+    pub(crate) fn expire(&mut self, now: Duration) -> Option<CheckOutcome> {
+        let check = self.check.as_mut()?;
+        if now < check.ends() {
+            return None;
+        }
+        if check.challenged == self.current {
+            return self.refute();
+        }
+        check.challenge_current(self.current, now);
+        None
+    }
+
+    /// Returns when [`expire`](Self::expire) or a challenge is due.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.check.as_ref().map(|check| check.next_challenge().unwrap_or(check.ends()))
+    }
+
+    fn refute(&mut self) -> Option<CheckOutcome> {
+        self.current = self.check.take()?.proved;
+        self.budget = Budget::Proved;
+        Some(CheckOutcome::Refuted)
+    }
+}
+
+impl PathCheck {
+    fn challenge_current(&mut self, current: Path, now: Duration) {
+        self.challenged = current;
+        self.cookies.clear();
+        self.began = now;
+    }
+
+    fn ends(&self) -> Duration {
+        self.began + self.timeout
+    }
+
+    /// One each round trip, of which the timeout has three.
+    fn next_challenge(&self) -> Option<Duration> {
+        let sent = self.cookies.len();
+        let at = self.began + self.timeout * sent as u32 / MAX_CHALLENGES as u32;
+        (sent < MAX_CHALLENGES).then_some(at)
+    }
+}
+
+/// How many challenges an address gets.
+const MAX_CHALLENGES: usize = 3;
