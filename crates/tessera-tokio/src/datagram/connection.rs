@@ -247,12 +247,21 @@ impl ClientDatagramConnection {
         self.with(|association| association.early_data_room()).unwrap_or(0)
     }
 
+    /// Returns how many connection IDs the server has given for moves to come: without one, who sees the earlier address
+    /// and the next can link them.
+    pub fn spare_connection_ids(&self) -> usize {
+        self.with(|association| association.spare_connection_ids()).unwrap_or(0)
+    }
+
     /// Continues over another socket: after the network has changed, or to leave it. A server with connection IDs
-    /// follows with the next record that it gets.
+    /// follows with the next record that it gets. The association goes on under another connection ID, if the server has
+    /// given one.
     pub async fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
         let Some(remote) = self.peer_addr() else { return Err(wrap(Error::Closed)) };
         let socket = Socket::of_client(socket, remote).await?;
-        self.hub.lock().replace_socket(socket);
+        let mut state = self.hub.lock();
+        state.replace_socket(socket);
+        state.associations.changes_address();
         Ok(())
     }
 }

@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tessera::handshake::{Checked, ClientHandshake, ClientQuestion};
-use tessera::{Association, ClientAssociation, ClientConfig, Error, Progress, Time};
+use tessera::{
+    Association, ClientAssociation, ClientConfig, Error, PathCookie, PathMessage, Progress,
+    ReadEvent, Time,
+};
 
 use super::associations::{Associations, DatagramHandshake, Owner};
 use crate::async_handshake::{AnswerCallback, Face};
@@ -14,6 +17,10 @@ pub struct LoneAssociation {
     association: ClientAssociation,
     server: SocketAddr,
     has_failed: bool,
+    /// Answers to path challenges.
+    answers: Vec<Vec<u8>>,
+    /// Further connection IDs were requested for the next move.
+    has_requested_ids: bool,
     received: u64,
     sent: u64,
 }
@@ -24,7 +31,44 @@ impl DatagramHandshake for ClientHandshake {
 
 impl LoneAssociation {
     pub(super) fn new(association: ClientAssociation, server: SocketAddr) -> Self {
-        Self { association, server, has_failed: false, received: 0, sent: 0 }
+        let (answers, has_requested_ids) = (Vec::new(), false);
+        Self {
+            association,
+            server,
+            has_failed: false,
+            answers,
+            has_requested_ids,
+            received: 0,
+            sent: 0,
+        }
+    }
+
+    /// Continues from another address: under another connection ID, so that who sees both can't link them by it
+    /// (RFC 9147 §11).
+    pub(super) fn changes_address(&mut self) {
+        if self.association.use_next_connection_id() {
+            self.has_requested_ids = false;
+        }
+    }
+
+    /// Answers a challenge of the server. The client has one address: it uses the path that the challenge came on.
+    fn answer_challenge(&mut self, cookie: PathCookie) {
+        let mut answer = Vec::new();
+        let response = PathMessage::Response(cookie);
+        if self.answers.len() < MAX_ANSWERS
+            && self.association.write_path_message(response, &mut answer).is_ok()
+        {
+            self.answers.push(answer);
+        }
+    }
+
+    /// Asks for connection IDs for the moves to come, once each time that one was used.
+    fn request_ids(&mut self) {
+        if !self.has_requested_ids {
+            let missing = SPARE_IDS.saturating_sub(self.association.spare_connection_ids());
+            self.has_requested_ids =
+                missing == 0 || self.association.request_connection_ids(missing as u8).is_ok();
+        }
     }
 }
 
@@ -47,7 +91,14 @@ impl Associations<ClientHandshake> for LoneAssociation {
     ) -> Result<Progress<ClientQuestion>, Error> {
         let read = self.association.read(now, datagram);
         self.has_failed |= read.is_err();
-        self.received += read.as_ref().map_or(0, |progress| progress.consumed as u64);
+        if let Ok(progress) = &read {
+            self.received += progress.consumed as u64;
+            match progress.event {
+                ReadEvent::Path(PathMessage::Challenge(cookie)) => self.answer_challenge(cookie),
+                ReadEvent::NeedInput if self.association.can_check_paths() => self.request_ids(),
+                _ => (),
+            }
+        }
         read
     }
 
@@ -71,7 +122,14 @@ impl Associations<ClientHandshake> for LoneAssociation {
 
     fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<SocketAddr> {
         let start = out.len();
-        let is_sent = self.association.transmit(now, out);
+        let answer = self.answers.pop();
+        let is_sent = match &answer {
+            Some(answer) => {
+                out.extend_from_slice(answer);
+                true
+            }
+            None => self.association.transmit(now, out),
+        };
         self.sent += (out.len() - start) as u64;
         is_sent.then_some(self.server)
     }
@@ -109,3 +167,9 @@ impl Associations<ClientHandshake> for LoneAssociation {
         self.has_failed = true;
     }
 }
+
+/// How many connection IDs are kept for moves.
+const SPARE_IDS: usize = 2;
+
+/// The most answers that wait to be sent.
+const MAX_ANSWERS: usize = 16;
