@@ -4,6 +4,7 @@
 mod fuzz;
 mod hellos;
 mod losses;
+mod many_moves;
 mod moves;
 mod return_routability;
 mod world;

@@ -43,6 +43,8 @@ pub(crate) struct World {
     pub(crate) data: HashMap<AssociationId, Vec<u8>>,
     pub(crate) complete: Vec<AssociationId>,
     pub(crate) failed: Vec<Error>,
+    /// Whether the server sends data back.
+    pub(crate) echoes: bool,
     /// When the copies of a datagram arrive.
     pub(crate) arrivals: Box<dyn FnMut() -> Vec<Duration>>,
     /// By arrival, and a number that keeps the order of equal times: whether it goes to the endpoint, the client's
@@ -81,6 +83,7 @@ impl World {
             data: HashMap::new(),
             complete: Vec::new(),
             failed: Vec::new(),
+            echoes: false,
             arrivals: Box::new(|| vec![TRIP]),
             under_way: BTreeMap::new(),
             number: 0,
@@ -169,7 +172,9 @@ impl World {
                             self.early.entry(id).or_default().extend(data);
                         }
                         ReadEvent::Data(range) => {
-                            self.data.entry(id).or_default().extend(&rest[range]);
+                            let data = rest[range].to_vec();
+                            self.echo(id, &data);
+                            self.data.entry(id).or_default().extend(data);
                         }
                         ReadEvent::Handshake(Event::HandshakeComplete) => self.complete.push(id),
                         ReadEvent::Question(ServerQuestion::AcceptResumption(asked)) => {
@@ -213,11 +218,8 @@ impl World {
                 self.bytes.entry(to.remote).or_default()[1] += datagram.len();
                 sent.push((false, to.remote, datagram));
             }
-            for datagram in sent {
-                for delay in (self.arrivals)() {
-                    self.number += 1;
-                    self.under_way.insert((self.elapsed + delay, self.number), datagram.clone());
-                }
+            for (is_up, address, datagram) in sent {
+                self.send(is_up, address, &datagram);
             }
             if self.elapsed >= until {
                 return;
@@ -239,6 +241,33 @@ impl World {
         }
     }
 
+    /// Sends a datagram from or to a client's address.
+    fn send(&mut self, is_up: bool, address: SocketAddr, datagram: &[u8]) {
+        for delay in (self.arrivals)() {
+            self.number += 1;
+            let at = (self.elapsed + delay, self.number);
+            self.under_way.insert(at, (is_up, address, datagram.to_vec()));
+        }
+    }
+
+    fn echo(&mut self, id: AssociationId, data: &[u8]) {
+        let mut datagram = Vec::new();
+        if self.echoes
+            && let Ok(to) = self.endpoint.write(id, data, &mut datagram)
+        {
+            self.bytes.entry(to.remote).or_default()[1] += datagram.len();
+            self.send(false, to.remote, &datagram);
+        }
+    }
+
+    /// Sends data of a client, and returns the datagram.
+    pub(crate) fn client_sends(&mut self, client: usize, data: &[u8]) -> Vec<u8> {
+        let mut datagram = Vec::new();
+        self.clients[client].association.write(data, &mut datagram).expect("writes");
+        self.send(true, self.clients[client].address, &datagram);
+        datagram
+    }
+
     pub(crate) fn deliver_to_client(&mut self, address: SocketAddr, mut datagram: Vec<u8>) {
         let now = self.now();
         // The newest client at an address.
@@ -248,11 +277,12 @@ impl World {
         let client = self.clients.iter_mut().rev().find(is_there);
         let Some(client) = client.filter(|client| client.error.is_none()) else { return };
         let mut consumed = 0;
+        let mut answers = Vec::new();
         loop {
             match client.association.read(now, &mut datagram[consumed..]) {
                 Err(error) => {
                     client.error = Some(error);
-                    return;
+                    break;
                 }
                 Ok(progress) => {
                     let rest = &datagram[consumed..];
@@ -269,9 +299,7 @@ impl World {
                                 .association
                                 .write_path_message(answer, &mut datagram)
                                 .expect("both check paths");
-                            self.number += 1;
-                            let at = (self.elapsed + TRIP, self.number);
-                            self.under_way.insert(at, (true, address, datagram));
+                            answers.push(datagram);
                         }
                         ReadEvent::Handshake(Event::HandshakeComplete) => client.is_complete = true,
                         ReadEvent::Handshake(Event::NewSession(it)) => client.sessions.push(*it),
@@ -283,11 +311,14 @@ impl World {
                         }
                         ReadEvent::NeedInput
                         | ReadEvent::WaitingForAnswer
-                        | ReadEvent::PeerClosed => return,
+                        | ReadEvent::PeerClosed => break,
                         _ => (),
                     }
                 }
             }
+        }
+        for answer in answers {
+            self.send(true, address, &answer);
         }
     }
 
