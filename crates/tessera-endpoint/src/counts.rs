@@ -20,6 +20,8 @@ pub struct EndpointCounts {
     pub full: u64,
     /// A record of no association that is known here.
     pub unknown: u64,
+    /// Such a record was answered with a reset.
+    pub resets_sent: u64,
     /// Not DTLS 1.3.
     pub foreign: u64,
     /// Associations moved to another address.

@@ -51,6 +51,7 @@ mod hello_pool;
 mod options;
 mod path;
 mod peer_path;
+mod resets;
 mod routes;
 mod timers;
 
@@ -59,3 +60,4 @@ pub use endpoint::{AssociationId, Endpoint, Route};
 pub use foreign::Foreign;
 pub use options::{EndpointOptions, ReturnRoutability};
 pub use path::Path;
+pub use resets::ResetKey;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::resets::ResetKey;
+
 /// Limits of an endpoint.
 #[derive(Debug, Clone)]
 pub struct EndpointOptions {
@@ -24,6 +26,10 @@ pub struct EndpointOptions {
     /// The longest datagram to send, in bytes, without the headers of UDP and IP, but for requests for a cookie: they are
     /// some 230 bytes, and sent whole, since there is no state that could send a lost part again. Default: 1200.
     pub max_datagram: usize,
+    /// The key with which this instance, after a restart, tells clients that it has lost their associations
+    /// (`docs/dtls-mobility.md`); for connection IDs of eight bytes or more. No two instances behind an address may have
+    /// the same. Default: none, and clients wait until they give up.
+    pub reset_key: Option<ResetKey>,
     /// How the address to which a client moves is checked, if the client has connection IDs and answers challenges
     /// (RFC 9853). One that doesn't gets three times what comes from there. Default: basic.
     pub return_routability: ReturnRoutability,
@@ -54,6 +60,7 @@ impl Default for EndpointOptions {
             cookie_lifetime: Duration::from_secs(30),
             first_timeout: Duration::from_secs(1),
             max_datagram: 1200,
+            reset_key: None,
             return_routability: ReturnRoutability::default(),
             waits_for_path_response: false,
         }

@@ -12,6 +12,7 @@ pub(crate) fn wrap(error: Error) -> IoError {
         Error::Truncated | Error::AlertReceived(AlertDescription::CLOSE_NOTIFY) => {
             ErrorKind::UnexpectedEof
         }
+        Error::AssociationLost => ErrorKind::ConnectionReset,
         Error::TimedOut => ErrorKind::TimedOut,
         Error::Protocol { .. } | Error::AlertReceived(_) | Error::PeerRejected(_) => {
             ErrorKind::InvalidData

@@ -27,6 +27,8 @@ pub enum Error {
     /// The client hasn't shown that it receives what is sent to its address, and has no PSK that would vouch for it: ask
     /// for a cookie.
     AddressUnproved,
+    /// The server has lost the association, and said so in a reset: connect again, with a session.
+    AssociationLost,
     /// This side's cryptography failed.
     Provider(&'static str),
     /// A state that can't occur: a bug in this library. Please report it, with the text.
@@ -58,9 +60,11 @@ impl Error {
             Self::Provider(_) | Self::Internal(_) | Self::Configuration(_) => {
                 Some(AlertDescription::INTERNAL_ERROR)
             }
-            Self::AlertReceived(_) | Self::Truncated | Self::TimedOut | Self::AddressUnproved => {
-                None
-            }
+            Self::AlertReceived(_)
+            | Self::Truncated
+            | Self::TimedOut
+            | Self::AddressUnproved
+            | Self::AssociationLost => None,
             Self::TooEarly(_) | Self::Closed | Self::WrongAnswer | Self::Misuse(_) => None,
         }
     }
@@ -74,6 +78,7 @@ impl fmt::Display for Error {
             Self::PeerRejected(rejected) => rejected.fmt(f),
             Self::TimedOut => f.write_str("the handshake was not complete within its time limit"),
             Self::AddressUnproved => f.write_str("the client's address is unproved"),
+            Self::AssociationLost => f.write_str("the server has lost the association"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
             Self::Internal(what) => write!(f, "a mistake in this library: {what}"),

@@ -159,7 +159,7 @@ pub mod wire;
 
 pub use connection::{
     Association, AssociationOptions, ClientAssociation, ClientConnection, Connection,
-    ConnectionIdUsage, IdleAssociation, PathCookie, PathMessage, Progress, ReadEvent,
+    ConnectionIdUsage, IdleAssociation, PathCookie, PathMessage, Progress, ReadEvent, ResetToken,
     ServerAssociation, ServerConnection,
 };
 pub use connection_id::ConnectionId;

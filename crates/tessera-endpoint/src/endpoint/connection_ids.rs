@@ -4,10 +4,14 @@ use tessera::{ConnectionId, ConnectionIdUsage};
 
 use super::{AssociationId, Endpoint};
 use crate::options::MAX_CONNECTION_ID_LEN;
+use crate::resets::AssociationNumber;
 
 impl Endpoint {
     /// Returns a connection ID that no association has; none without randomness, or if all short ones are taken.
-    pub(super) fn new_connection_id(&self) -> Option<ConnectionId> {
+    pub(super) fn new_connection_id(
+        &self,
+        number: Option<AssociationNumber>,
+    ) -> Option<ConnectionId> {
         let mut bytes = [0; MAX_CONNECTION_ID_LEN];
         let bytes = &mut bytes[..self.options.connection_id_len];
         if bytes.is_empty() {
@@ -15,6 +19,9 @@ impl Endpoint {
         }
         let mut fresh = || {
             self.random.fill(bytes).ok()?;
+            if let Some((resets, number)) = self.resets.as_ref().zip(number) {
+                resets.make_id(number, bytes);
+            }
             ConnectionId::new(bytes).filter(|id| !self.routes.has_id(id))
         };
         (0..MAX_DRAWS).find_map(|_| fresh())
@@ -22,12 +29,15 @@ impl Endpoint {
 
     /// Gives a client that asks for `count` connection IDs as many as it may have.
     pub(super) fn give_connection_ids(&mut self, id: AssociationId, count: u8) {
-        let Some(room) = self.with(id, |association| association.room_for_connection_ids()) else {
-            return;
-        };
+        let known = self.with(id, |association| {
+            (association.room_for_connection_ids(), association.connection_ids().first().cloned())
+        });
+        let Some((room, known)) = known else { return };
+        let number =
+            self.resets.as_ref().zip(known).and_then(|(resets, known)| resets.number_of(&known));
         let mut ids = Vec::new();
         for _ in 0..room.min(count.into()) {
-            let Some(next) = self.new_connection_id() else { break };
+            let Some(next) = self.new_connection_id(number) else { break };
             self.routes.add_id(id.0, &next);
             ids.push(next);
         }

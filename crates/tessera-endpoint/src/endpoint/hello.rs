@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use tessera::face::{Arrival, HandshakeMessage, HelloPart, HelloReader, offers_psk, write_retry};
+use tessera::face::{
+    Arrival, HandshakeMessage, HelloPart, HelloReader, connection_id_of, offers_psk, write_retry,
+};
 use tessera::{AssociationOptions, ServerAssociation, Time};
 
 use super::entry::Entry;
@@ -143,9 +145,15 @@ impl Endpoint {
         if is_full {
             return None;
         }
-        let own_id = self.new_connection_id()?;
+        let number = match &mut self.resets {
+            Some(resets) => Some(resets.begin(self.random)?),
+            None => None,
+        };
+        let own_id = self.new_connection_id(number)?;
+        let reset_token = self.resets.as_ref().zip(number).map(|(it, number)| it.token(number));
         let options = AssociationOptions {
             connection_id: Some(own_id.clone()),
+            reset_token,
             first_timeout: self.options.first_timeout,
             max_datagram: self.options.max_datagram,
             ..AssociationOptions::default()
@@ -190,6 +198,23 @@ impl Endpoint {
     pub(super) fn refused(&mut self) -> Route {
         self.counts.refused_hellos += 1;
         Route::Dropped
+    }
+
+    /// Answers a record that names an association which isn't there: its client may wait.
+    pub(super) fn reset(&mut self, now: Time, path: Path, datagram: &[u8]) -> Route {
+        let id = connection_id_of(datagram, self.options.connection_id_len);
+        let reset =
+            self.resets.as_mut().zip(id).and_then(|(resets, id)| {
+                resets.reset(&id, datagram.len(), now.monotonic, self.random)
+            });
+        match reset.filter(|_| self.answers.len() < MAX_ANSWERS) {
+            Some(reset) => {
+                self.counts.resets_sent += 1;
+                self.answers.push_back((path, reset));
+                Route::Handled
+            }
+            None => self.unknown(),
+        }
     }
 
     pub(super) fn unknown(&mut self) -> Route {

@@ -24,6 +24,7 @@ use crate::foreign::Foreign;
 use crate::hello_pool::HelloPool;
 use crate::options::{EndpointOptions, MAX_CONNECTION_ID_LEN};
 use crate::path::Path;
+use crate::resets::{Resets, SHORTEST_ID};
 use crate::routes::Routes;
 use crate::timers::Timers;
 
@@ -54,6 +55,7 @@ pub struct Endpoint {
     config: Checked<ServerConfig>,
     random: &'static dyn Random,
     cookies: Cookies,
+    resets: Option<Resets>,
     options: EndpointOptions,
     associations: Associations,
     next_id: u64,
@@ -81,11 +83,18 @@ impl Endpoint {
         mut options: EndpointOptions,
     ) -> Self {
         options.connection_id_len = options.connection_id_len.min(MAX_CONNECTION_ID_LEN);
+        let resets = options
+            .reset_key
+            .take()
+            .filter(|_| options.connection_id_len >= SHORTEST_ID)
+            .zip(config.provider.sha256())
+            .map(|(key, hash)| Resets::new(key, hash));
         Self {
             random: config.provider.random,
             config,
             cookies: Cookies::new(cookies, options.cookie_lifetime),
             hellos: HelloPool::new(options.hello_pool, options.cookie_lifetime),
+            resets,
             options,
             associations: Associations::default(),
             next_id: 0,
@@ -112,7 +121,7 @@ impl Endpoint {
         }
         match self.routes.by_id(datagram, self.options.connection_id_len) {
             Some(Some(id)) => return Route::Association(AssociationId(id)),
-            Some(None) => return self.unknown(),
+            Some(None) => return self.reset(now, path, datagram),
             None => (),
         }
         let is_plaintext_handshake = datagram.first() == Some(&HANDSHAKE);
@@ -286,6 +295,9 @@ impl Endpoint {
         self.routes.remove(id.0, entry.peer.current(), entry.source);
         for connection_id in entry.association.connection_ids() {
             self.routes.remove_id(connection_id);
+            if let Some(resets) = &mut self.resets {
+                resets.end(connection_id);
+            }
         }
         self.timers.set(id.0, entry.deadline, None);
         self.unproved -= usize::from(entry.is_unproved);

@@ -6,6 +6,7 @@ mod hellos;
 mod losses;
 mod many_moves;
 mod moves;
+mod resets;
 mod return_routability;
 mod world;
 

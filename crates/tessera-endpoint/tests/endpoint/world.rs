@@ -91,6 +91,13 @@ impl World {
         }
     }
 
+    /// The server loses all that it knew.
+    pub(crate) fn restart(&mut self, options: EndpointOptions) {
+        let fresh = Self::of(self.scene.clone(), options);
+        self.endpoint = fresh.endpoint;
+        self.bytes.clear();
+    }
+
     pub(crate) fn now(&self) -> Time {
         let Time { monotonic, unix } = at(0);
         Time { monotonic: monotonic + self.elapsed, unix: unix.map(|it| it + self.elapsed) }

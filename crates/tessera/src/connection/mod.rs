@@ -5,7 +5,7 @@ mod stream;
 
 pub use datagram::{
     Association, AssociationOptions, ClientAssociation, ConnectionIdUsage, HelloPart, HelloReader,
-    IdleAssociation, PathCookie, PathMessage, ServerAssociation, connection_id_of, offers_psk,
-    write_retry,
+    IdleAssociation, PathCookie, PathMessage, ResetToken, ServerAssociation, connection_id_of,
+    offers_psk, write_retry,
 };
 pub use stream::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};

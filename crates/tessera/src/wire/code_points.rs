@@ -224,6 +224,10 @@ impl ExtensionType {
     /// connection_id (RFC 9146 §3), which the datagram face interprets: to the handshake it is an owner's extension.
     pub const CONNECTION_ID: Self = Self(54);
 
+    /// reset_token: Tessera's own, from the private-use range, over datagrams. In a ClientHello: empty. In
+    /// EncryptedExtensions: with what the server shows that it has lost the association. The datagram face's, too.
+    pub const RESET_TOKEN: Self = Self(0xff5f);
+
     /// rrc (RFC 9853 §3): the same.
     pub const RRC: Self = Self(61);
 }

@@ -18,7 +18,7 @@ impl ClientAssociation {
         now: Time,
     ) -> Result<Self, Error> {
         let mut datagrams = options.datagrams(Role::Client);
-        destination.extensions.extend(options.extensions());
+        destination.extensions.extend(options.extensions(Role::Client));
         let mut below = DatagramBelow { datagrams: &mut datagrams };
         let core = Core::client(config, destination, &DATAGRAM, now, &mut below)?;
         Ok(Self::new(core, datagrams, options.connection_id))

@@ -16,6 +16,7 @@ mod connection_id;
 mod idle;
 mod options;
 mod reading;
+mod reset;
 mod return_routability;
 mod sleep;
 mod stateless;
@@ -24,6 +25,7 @@ mod writing;
 pub use connection_id::ConnectionIdUsage;
 pub use idle::IdleAssociation;
 pub use options::AssociationOptions;
+pub use reset::ResetToken;
 pub use return_routability::{PathCookie, PathMessage};
 pub use stateless::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
 
@@ -55,6 +57,8 @@ pub struct Association<H: Handshake> {
     awaits_ids: bool,
     /// Both sides answer path challenges.
     can_check_paths: bool,
+    /// At a client, of its server.
+    reset_token: Option<ResetToken>,
     /// How many connection IDs the peer asks for, until that is reported.
     requested_ids: Option<u8>,
     read_closed: bool,
@@ -82,7 +86,7 @@ impl ServerAssociation {
         now: Time,
     ) -> Result<Self, Error> {
         let is_after_retry = arrival.is_after_retry();
-        let arrival = arrival.with_extensions(options.extensions().collect())?;
+        let arrival = arrival.with_extensions(options.extensions(Role::Server))?;
         let core = Core::server(config, arrival, &DATAGRAM, now);
         let mut datagrams = options.datagrams(Role::Server);
         if is_after_retry {
@@ -100,6 +104,7 @@ impl<H: Handshake> Association<H> {
             own_id,
             awaits_ids: false,
             can_check_paths: false,
+            reset_token: None,
             requested_ids: None,
             read_closed: false,
             owes_end: false,
@@ -116,6 +121,7 @@ impl<H: Handshake> Association<H> {
         if let Some(error) = self.core.failure() {
             return Err(error.clone());
         }
+        self.check_reset(datagram).map_err(|error| self.fail(error))?;
         self.wake();
         match self.read_on(now, datagram) {
             // Data already received is processed even after the deadline.

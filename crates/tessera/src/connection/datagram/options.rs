@@ -1,8 +1,9 @@
 //! What is specific to one association.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{connection_id, return_routability};
+use super::{ResetToken, connection_id, reset, return_routability};
 use crate::connection_id::ConnectionId;
 use crate::record::{Datagrams, SHORTEST_DATAGRAM};
 use crate::role::Role;
@@ -14,6 +15,9 @@ pub struct AssociationOptions {
     /// The connection ID that the peer puts into records to this side. Empty, and by default: none, but the peer may
     /// have one (RFC 9147 §5.1). `None`: no connection IDs in either direction.
     pub connection_id: Option<ConnectionId>,
+    /// At a server with connection IDs: what the client gets to recognize a reset by
+    /// ([`ResetToken::write_reset`]). Default: none.
+    pub reset_token: Option<ResetToken>,
     /// How long to wait for the answer to the first flight before it is sent again. Default: 1 s. If the round-trip
     /// time is known, one and a half times that is better (RFC 9147 §5.8.2).
     pub first_timeout: Duration,
@@ -36,11 +40,11 @@ impl AssociationOptions {
     /// connection ID of the peer.
     pub const SHORTEST_DATAGRAM: usize = SHORTEST_DATAGRAM;
 
-    /// Returns the extensions of the hello: connection_id, and rrc, which RFC 9853 §3 allows with it alone.
-    pub(super) fn extensions(&self) -> impl Iterator<Item = OpaqueExtension> {
-        let id = self.connection_id.as_ref();
-        id.into_iter()
-            .flat_map(|id| [connection_id::extension(id), return_routability::extension()])
+    /// Returns the extensions about addresses: connection_id, and with it rrc (RFC 9853 §3) and reset_token.
+    pub(super) fn extensions(&self, role: Role) -> Vec<OpaqueExtension> {
+        let Some(id) = &self.connection_id else { return Vec::new() };
+        let always = [connection_id::extension(id), return_routability::extension()];
+        always.into_iter().chain(reset::extension(role, self)).collect()
     }
 
     /// Returns the record layer of an association.
@@ -57,6 +61,7 @@ impl Default for AssociationOptions {
     fn default() -> Self {
         Self {
             connection_id: Some(ConnectionId::default()),
+            reset_token: None,
             first_timeout: Duration::from_secs(1),
             measures_round_trips: true,
             max_datagram: 1200,

@@ -157,6 +157,7 @@ impl<H: Handshake> Association<H> {
         let mut below = DatagramBelow { datagrams: &mut self.datagrams };
         self.core.message(epoch, message, now, &mut below)?;
         self.agree_on_ids()?;
+        self.agree_on_resets()?;
         Ok(true)
     }
 

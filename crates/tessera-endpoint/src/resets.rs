@@ -1,0 +1,180 @@
+//! Connection IDs and reset tokens under a key that outlives restarts: a server that knows nothing of an association but
+//! the connection ID in a datagram can still compute its token (`docs/dtls-mobility.md`).
+//!
+//! ```text
+//!   connection ID: nonce ‖ number XOR HMAC(mask key, nonce)      token: HMAC(token key, number)
+//! ```
+//!
+//! The number is the association's; it is random, and all of its connection IDs have it, each under a nonce of its own: so
+//! that who sees them can't link them.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tessera::crypto::{Hash, Random};
+use tessera::{ConnectionId, ResetToken, Zeroizing};
+
+/// The key of connection IDs and reset tokens, of one instance of a server: one that restarts has it again, and no other
+/// has it.
+#[derive(Clone)]
+pub struct ResetKey(Box<Zeroizing<[u8; ResetKey::LEN]>>);
+
+impl ResetKey {
+    /// The length of a key, in bytes.
+    pub const LEN: usize = 32;
+
+    /// Creates a key of random bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8; Self::LEN]) -> Self {
+        Self(Box::new(Zeroizing::new(*bytes)))
+    }
+}
+
+/// No bytes: who has them can end associations.
+impl std::fmt::Debug for ResetKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ResetKey")
+    }
+}
+
+/// What the connection IDs of an association have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct AssociationNumber([u8; NUMBER_LEN]);
+
+/// Makes connection IDs and tokens, and resets.
+pub(crate) struct Resets {
+    key: ResetKey,
+    hash: &'static dyn Hash,
+    /// The numbers of the associations that there are: their tokens are no one's but their clients'.
+    live: HashSet<AssociationNumber>,
+    /// How many resets may still be sent in this second.
+    left: u32,
+    second: Duration,
+}
+
+impl Resets {
+    pub(crate) fn new(key: ResetKey, hash: &'static dyn Hash) -> Self {
+        Self { key, hash, live: HashSet::new(), left: MAX_RESETS, second: Duration::ZERO }
+    }
+
+    /// Returns a number for a new association; `None` without randomness, or if it is taken.
+    pub(crate) fn begin(&mut self, random: &dyn Random) -> Option<AssociationNumber> {
+        let mut number = [0; NUMBER_LEN];
+        random.fill(&mut number).ok()?;
+        let number = AssociationNumber(number);
+        self.live.insert(number).then_some(number)
+    }
+
+    /// Notes that the association with this connection ID is gone.
+    pub(crate) fn end(&mut self, id: &ConnectionId) {
+        if let Some(number) = self.number_of(id) {
+            self.live.remove(&number);
+        }
+    }
+
+    /// Makes a connection ID of an association of random bytes.
+    pub(crate) fn make_id(&self, number: AssociationNumber, bytes: &mut [u8]) {
+        let (nonce, masked) = bytes.split_at_mut(bytes.len() - NUMBER_LEN);
+        masked.copy_from_slice(&self.mask(nonce, number.0));
+    }
+
+    /// Returns the number in a connection ID, which may be one that this key never made.
+    pub(crate) fn number_of(&self, id: &ConnectionId) -> Option<AssociationNumber> {
+        let (nonce, masked) = id.as_ref().split_last_chunk()?;
+        Some(AssociationNumber(self.mask(nonce, *masked)))
+    }
+
+    /// Returns the token of an association.
+    pub(crate) fn token(&self, number: AssociationNumber) -> ResetToken {
+        let mac = self.mac(b"tessera reset token", &number.0);
+        let mut token = Zeroizing::new([0; ResetToken::LEN]);
+        token.copy_from_slice(&mac.as_ref()[..ResetToken::LEN]);
+        ResetToken::new(&token)
+    }
+
+    /// Returns a reset that answers a datagram of `len` bytes with the connection ID of no association: a shorter one,
+    /// so that two servers can't answer each other for ever. `None`: it is too short, or too many were sent in this
+    /// second.
+    pub(crate) fn reset(
+        &mut self,
+        id: &ConnectionId,
+        len: usize,
+        now: Duration,
+        random: &dyn Random,
+    ) -> Option<Vec<u8>> {
+        let number = self.number_of(id).filter(|number| !self.live.contains(number))?;
+        let len = len.saturating_sub(1).min(LONGEST_RESET);
+        if len < ResetToken::SHORTEST_RESET {
+            return None;
+        }
+        let second = Duration::from_secs(now.as_secs());
+        if second != self.second {
+            (self.second, self.left) = (second, MAX_RESETS);
+        }
+        self.left = self.left.checked_sub(1)?;
+        let mut bytes = [0; LONGEST_RESET];
+        let bytes = &mut bytes[..len - 1 - ResetToken::LEN];
+        random.fill(bytes).ok()?;
+        let mut reset = Vec::with_capacity(len);
+        self.token(number).write_reset(bytes, &mut reset);
+        Some(reset)
+    }
+
+    fn mask(&self, nonce: &[u8], mut number: [u8; NUMBER_LEN]) -> [u8; NUMBER_LEN] {
+        let mask = self.mac(b"tessera connection id", nonce);
+        number.iter_mut().zip(mask.as_ref()).for_each(|(byte, mask)| *byte ^= mask);
+        number
+    }
+
+    fn mac(&self, label: &[u8], message: &[u8]) -> tessera::crypto::Digest {
+        self.hash.hmac(&**self.key.0, &[label, &[0], message].concat())
+    }
+}
+
+/// The length of an association's number, in bytes.
+const NUMBER_LEN: usize = 5;
+
+/// The least length of connection IDs with numbers, in bytes: three of the nonce.
+pub(crate) const SHORTEST_ID: usize = NUMBER_LEN + 3;
+
+/// As long as many records: a longer reset would show nothing more.
+const LONGEST_RESET: usize = 43;
+
+/// The most resets in a second.
+const MAX_RESETS: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A provider's randomness isn't needed: each call has other bytes.
+    struct Counter(std::sync::atomic::AtomicU8);
+
+    impl Random for Counter {
+        fn fill(&self, out: &mut [u8]) -> Result<(), tessera::crypto::RandomFailed> {
+            out.fill(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_token_of_an_association_that_is_there_is_never_sent() {
+        let hash = tessera_aws_lc::provider().sha256().expect("SHA-256");
+        let mut resets = Resets::new(ResetKey::new(&[1; ResetKey::LEN]), hash);
+        let random = Counter(1.into());
+        let number = resets.begin(&random).expect("a number");
+        let id = |nonce: u8| {
+            let mut bytes = [nonce; 8];
+            resets.make_id(number, &mut bytes);
+            ConnectionId::new(&bytes).expect("short")
+        };
+        let (first, second) = (id(1), id(2));
+        assert_ne!(first.as_ref()[3..], second.as_ref()[3..], "they can't be linked");
+        assert_eq!(resets.number_of(&first), resets.number_of(&second));
+        let mut reset = |id| resets.reset(id, 60, Duration::ZERO, &random).is_some();
+        assert!(!reset(&first) && !reset(&second));
+        resets.end(&second);
+        let mut reset = |id| resets.reset(id, 60, Duration::ZERO, &random).is_some();
+        assert!(reset(&first) && reset(&second));
+    }
+}

@@ -1,0 +1,90 @@
+//! Resets: a server that has lost an association tells its client so in one round trip (`docs/dtls-mobility.md`).
+//!
+//! In the handshake the server gives the client a token. A datagram that ends with it is a reset: no one else knows the
+//! token, and the server can compute it again when it knows nothing else.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::{Association, AssociationOptions};
+use crate::error::{Error, decode_error};
+use crate::handshake::Handshake;
+use crate::record::APPLICATION_EPOCH;
+use crate::role::Role;
+use crate::wire::{ExtensionType, OpaqueExtension};
+
+/// What proves to a client that its server has lost the association.
+#[derive(Clone)]
+pub struct ResetToken(Box<Zeroizing<[u8; ResetToken::LEN]>>);
+
+impl ResetToken {
+    /// The length of a token, in bytes.
+    pub const LEN: usize = 16;
+
+    /// The length of the shortest reset, in bytes: that of the shortest record, so that it looks like one.
+    pub const SHORTEST_RESET: usize = 5 + Self::LEN;
+
+    /// Creates a token of bytes that no one else can know.
+    #[must_use]
+    pub fn new(bytes: &[u8; Self::LEN]) -> Self {
+        Self(Box::new(Zeroizing::new(*bytes)))
+    }
+
+    /// Appends a reset of `random.len() + 17` bytes to `out`: to others it is a record.
+    pub fn write_reset(&self, random: &[u8], out: &mut Vec<u8>) {
+        // RFC 9147 §4: the bits of a record of data, without a length.
+        out.push(0b0010_1000 | (APPLICATION_EPOCH & 3) as u8);
+        out.extend_from_slice(random);
+        out.extend_from_slice(&**self.0);
+    }
+
+    /// Returns whether a datagram is a reset.
+    fn is_at_end_of(&self, datagram: &[u8]) -> bool {
+        datagram.len() >= Self::SHORTEST_RESET
+            && datagram
+                .last_chunk::<{ Self::LEN }>()
+                .is_some_and(|end| (**self.0).ct_eq(end).into())
+    }
+}
+
+/// No bytes: who has them can end the association.
+impl core::fmt::Debug for ResetToken {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("ResetToken")
+    }
+}
+
+/// Returns the extension with which a client offers to understand resets, or in which a server gives its token.
+pub(super) fn extension(role: Role, options: &AssociationOptions) -> Option<OpaqueExtension> {
+    let contents = match (role, &options.reset_token) {
+        (Role::Client, _) => Vec::new(),
+        (Role::Server, Some(token)) => token.0.to_vec(),
+        (Role::Server, None) => return None,
+    };
+    Some(OpaqueExtension { typ: ExtensionType::RESET_TOKEN, contents })
+}
+
+impl<H: Handshake> Association<H> {
+    /// Keeps the server's token.
+    pub(super) fn agree_on_resets(&mut self) -> Result<(), Error> {
+        let Some(extension) = self.core.take_extension(ExtensionType::RESET_TOKEN) else {
+            return Ok(());
+        };
+        let contents = Zeroizing::new(extension.contents);
+        match (H::ROLE, contents.as_slice().try_into()) {
+            (Role::Client, Ok(token)) => self.reset_token = Some(ResetToken::new(token)),
+            (Role::Server, _) if contents.is_empty() => (),
+            _ => return Err(decode_error("a reset token of another length")),
+        }
+        Ok(())
+    }
+
+    /// Returns an error if a datagram is the server's reset.
+    pub(super) fn check_reset(&self, datagram: &[u8]) -> Result<(), Error> {
+        let is_reset = self.reset_token.as_ref().is_some_and(|token| token.is_at_end_of(datagram));
+        if is_reset { Err(Error::AssociationLost) } else { Ok(()) }
+    }
+}
