@@ -26,7 +26,7 @@ pub struct EndpointOptions {
     /// The longest datagram to send, in bytes, without the headers of UDP and IP, but for requests for a cookie: they are
     /// some 230 bytes, and sent whole, since there is no state that could send a lost part again. Default: 1200.
     pub max_datagram: usize,
-    /// The key with which this instance, after a restart, tells clients that it has lost their associations
+    /// The key with which this instance, after a restart, informs clients that it has lost their associations
     /// (`docs/dtls-mobility.md`); for connection IDs of eight bytes or more. No two instances behind an address may have
     /// the same. Default: none, and clients wait until they give up.
     pub reset_key: Option<ResetKey>,

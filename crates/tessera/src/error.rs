@@ -27,7 +27,7 @@ pub enum Error {
     /// The client hasn't shown that it receives what is sent to its address, and has no PSK that would vouch for it: ask
     /// for a cookie.
     AddressUnproved,
-    /// The server has lost the association, and said so in a reset: connect again, with a session.
+    /// The server has lost the association, and reported it in a reset: connect again, with a session.
     AssociationLost,
     /// This side's cryptography failed.
     Provider(&'static str),

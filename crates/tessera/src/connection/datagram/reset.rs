@@ -1,4 +1,4 @@
-//! Resets: a server that has lost an association tells its client so in one round trip (`docs/dtls-mobility.md`).
+//! Resets: a server that has lost an association informs its client in one round trip (`docs/dtls-mobility.md`).
 //!
 //! In the handshake the server gives the client a token. A datagram that ends with it is a reset: no one else knows the
 //! token, and the server can compute it again when it knows nothing else.
