@@ -233,6 +233,7 @@ fn association_options(options: &Options) -> AssociationOptions {
     AssociationOptions {
         // The runner has no connection IDs.
         connection_id: None,
+        reset_token: None,
         first_timeout: options.first_timeout.unwrap_or(FIRST_TIMEOUT),
         measures_round_trips: false,
         max_datagram: options.mtu.unwrap_or(default.max_datagram),
