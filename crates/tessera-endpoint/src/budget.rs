@@ -6,7 +6,7 @@ pub(crate) enum Budget {
     /// The peer has shown that it receives what is sent there.
     Proved,
     /// Three times what has come from it, less what was sent.
-    Unproved { left: usize },
+    Unproved { left: u32 },
 }
 
 impl Budget {
@@ -18,7 +18,8 @@ impl Budget {
 
     pub(crate) fn receive(&mut self, bytes: usize) {
         if let Self::Unproved { left } = self {
-            *left = left.saturating_add(bytes.saturating_mul(FACTOR));
+            let more = u32::try_from(bytes.saturating_mul(FACTOR)).unwrap_or(u32::MAX);
+            *left = left.saturating_add(more);
         }
     }
 
@@ -26,13 +27,13 @@ impl Budget {
     pub(crate) fn left(self) -> usize {
         match self {
             Self::Proved => usize::MAX,
-            Self::Unproved { left } => left,
+            Self::Unproved { left } => left as usize,
         }
     }
 
     pub(crate) fn send(&mut self, bytes: usize) {
         if let Self::Unproved { left } = self {
-            *left = left.saturating_sub(bytes);
+            *left = left.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
         }
     }
 }

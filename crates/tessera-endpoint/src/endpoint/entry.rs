@@ -18,7 +18,7 @@ pub(super) struct Entry {
     pub(super) received: u64,
     pub(super) sent: u64,
     /// The ClientHello, while a question about it is open and its address may turn out to need a cookie.
-    pub(super) hello: Vec<u8>,
+    pub(super) hello: Option<Box<[u8]>>,
     /// It is one of the endpoint's `unproved`.
     pub(super) is_unproved: bool,
     pub(super) is_ready: bool,
@@ -36,7 +36,7 @@ impl Entry {
             source: path.source(),
             received: 0,
             sent: 0,
-            hello: Vec::new(),
+            hello: None,
             is_unproved: false,
             is_ready: false,
             has_failed: false,

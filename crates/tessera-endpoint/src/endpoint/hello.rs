@@ -180,9 +180,10 @@ impl Endpoint {
     pub(super) fn keep_hello(&mut self, id: AssociationId, datagram: &[u8]) {
         if let Some(entry) = self.associations.get_mut(id.0)
             && !entry.peer.is_proved()
-            && entry.hello.is_empty()
+            && entry.hello.is_none()
+            && !datagram.is_empty()
         {
-            entry.hello = datagram.to_vec();
+            entry.hello = Some(datagram.into());
         }
     }
 

@@ -185,7 +185,7 @@ impl Endpoint {
     fn complete(&mut self, id: AssociationId) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         entry.peer.prove();
-        entry.hello = Vec::new();
+        entry.hello = None;
         self.unproved -= usize::from(std::mem::take(&mut entry.is_unproved));
         let has_id = entry.association.connection_id().is_some();
         // RFC 9147 §5.11: of two associations without connection IDs none could tell its records.
@@ -251,7 +251,7 @@ impl Endpoint {
         let result = answer(&mut entry.association);
         match &result {
             Err(error) if error.is_final() => {
-                let hello = std::mem::take(&mut entry.hello);
+                let hello = entry.hello.take().unwrap_or_default();
                 self.failed(id, now, &hello);
             }
             _ => self.wake(id),
