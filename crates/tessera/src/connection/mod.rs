@@ -1,11 +1,12 @@
 //! Faces: what a user holds of a connection, over a stream or over datagrams.
 
 mod datagram;
+mod path_message;
 mod stream;
 
 pub use datagram::{
     Association, AssociationOptions, ClientAssociation, ConnectionIdUsage, HelloPart, HelloReader,
-    IdleAssociation, PathCookie, PathMessage, ResetToken, ServerAssociation, connection_id_of,
-    offers_psk, write_retry,
+    IdleAssociation, ResetToken, ServerAssociation, connection_id_of, offers_psk, write_retry,
 };
+pub use path_message::{PathCookie, PathMessage};
 pub use stream::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};

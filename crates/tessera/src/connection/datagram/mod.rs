@@ -26,7 +26,6 @@ pub use connection_id::ConnectionIdUsage;
 pub use idle::IdleAssociation;
 pub use options::AssociationOptions;
 pub use reset::ResetToken;
-pub use return_routability::{PathCookie, PathMessage};
 pub use stateless::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
 
 use alloc::vec::Vec;

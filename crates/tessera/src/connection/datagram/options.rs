@@ -44,7 +44,7 @@ impl AssociationOptions {
     pub(super) fn extensions(&self, role: Role) -> Vec<OpaqueExtension> {
         let Some(id) = &self.connection_id else { return Vec::new() };
         let always = [connection_id::extension(id), return_routability::extension()];
-        always.into_iter().chain(reset::extension(role, self)).collect()
+        always.into_iter().chain(reset::extension(role, self.reset_token.as_ref())).collect()
     }
 
     /// Returns the record layer of an association.

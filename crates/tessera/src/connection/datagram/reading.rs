@@ -1,7 +1,7 @@
 //! What arrives at an association: records, and in them messages, data, alerts and ACKs.
 
-use super::{Association, PathMessage, connection_id};
-use crate::connection::{Progress, ReadEvent};
+use super::{Association, connection_id};
+use crate::connection::{PathMessage, Progress, ReadEvent};
 use crate::error::{Error, decode_error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::{Direction, Epoch, Event, Handshake};
 use crate::limits::{MAX_CLIENT_HELLO_OF_DATAGRAMS, MAX_WARNINGS};

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::{Association, AssociationOptions};
+use super::Association;
 use crate::error::{Error, decode_error};
 use crate::handshake::Handshake;
 use crate::record::APPLICATION_EPOCH;
@@ -58,8 +58,8 @@ impl core::fmt::Debug for ResetToken {
 }
 
 /// Returns the extension with which a client offers to understand resets, or in which a server gives its token.
-pub(super) fn extension(role: Role, options: &AssociationOptions) -> Option<OpaqueExtension> {
-    let contents = match (role, &options.reset_token) {
+pub(super) fn extension(role: Role, own: Option<&ResetToken>) -> Option<OpaqueExtension> {
+    let contents = match (role, own) {
         (Role::Client, _) => Vec::new(),
         (Role::Server, Some(token)) => token.0.to_vec(),
         (Role::Server, None) => return None,

@@ -134,7 +134,7 @@ mod tests {
     use core::time::Duration;
 
     use super::super::early_records::tests::{datagrams, install};
-    use super::super::fragments::Fragment;
+    use super::super::fragment::Fragment;
     use super::*;
     use crate::wire::{AlertDescription, HandshakeType};
 

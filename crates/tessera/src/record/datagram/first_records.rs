@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::fragments::{Arrival, FRAGMENT_HEADER_LEN, Fragment, Fragments};
+use super::fragment::{FRAGMENT_HEADER_LEN, Fragment};
+use super::fragments::{Arrival, Fragments};
 use super::header::{PLAINTEXT_HEADER_LEN, RecordHeader, write_plaintext_header};
 use super::record_number::RecordNumber;
 use crate::error::{Error, unexpected_message};

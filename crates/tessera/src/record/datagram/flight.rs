@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
 
-use super::fragments::{FRAGMENT_HEADER_LEN, Fragment};
+use super::fragment::{FRAGMENT_HEADER_LEN, Fragment};
 use super::ranges::Ranges;
 use super::record_number::RecordNumber;
 use crate::wire::HandshakeType;

@@ -9,7 +9,8 @@ use tessera_harness::{change, each_seed, garbage};
 
 use super::acknowledgements::read_ack;
 use super::flight::Flight;
-use super::fragments::{Arrival, Fragment, Fragments, MAX_AHEAD_LEN};
+use super::fragment::Fragment;
+use super::fragments::{Arrival, Fragments, MAX_AHEAD_LEN};
 use super::header::{PLAINTEXT_HEADER_LEN, RecordHeader};
 use super::incoming::tests::{EPOCH, protection, sealed};
 use super::incoming::{IncomingRecords, NextRecord};

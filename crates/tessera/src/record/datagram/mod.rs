@@ -13,6 +13,7 @@ mod connection_ids;
 mod early_records;
 mod first_records;
 mod flight;
+mod fragment;
 mod fragments;
 #[cfg(test)]
 mod fuzz;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::fragments::Fragment;
+use super::fragment::Fragment;
 use super::ranges::Ranges;
 use crate::error::{Error, illegal_parameter};
 use crate::wire::Writer;

@@ -5,7 +5,8 @@ use core::time::Duration;
 
 use super::Datagrams;
 use super::acknowledgements::read_ack;
-use super::fragments::{Arrival, Fragment};
+use super::fragment::Fragment;
+use super::fragments::Arrival;
 use super::incoming::OpenedRecord;
 use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
 use crate::error::{Error, unexpected_message};
