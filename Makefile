@@ -24,7 +24,7 @@ RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-e
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
 	--lib --test datagrams --test endpoint -- fuzz_
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
-RUN_memory = scripts/memory --connections 1,30,10000
+RUN_memory = env PROFILE=dist scripts/memory --connections 1,30,10000
 RUN_bench = bench/handshake-cost
 RUN_datagram-cost = bench/datagram-cost
 RUN_throughput = bench/throughput

@@ -5,9 +5,5 @@ use tessera::crypto::StackDepth;
 /// Measured by `wiping-cost` in `bench/handshake`: up to 31,263 bytes with a key exchange, and 38,415 if a vault keeps seeds,
 /// from which one-time keys of ML-KEM are derived. Without one 15,407 with SHA-256 on a processor with instructions for it;
 /// AWS-LC's HKDF, otherwise in use, reached 22,198.
-///
-/// The engine's frames are deeper in a debug build, where `testing/memory` found a private key 70,496 bytes deep.
-pub(crate) const STACK_DEPTH: StackDepth = match cfg!(debug_assertions) {
-    false => StackDepth { derivation: 24 * 1024, agreement: 48 * 1024 },
-    true => StackDepth { derivation: 48 * 1024, agreement: 128 * 1024 },
-};
+pub(crate) const STACK_DEPTH: StackDepth =
+    StackDepth { derivation: 24 * 1024, agreement: 48 * 1024 };
