@@ -20,7 +20,8 @@ pub enum PathMessage {
 pub type PathCookie = [u8; 8];
 
 impl PathMessage {
-    /// The length of a message, in bytes: [`Association::datagram_len`] makes that of a datagram of it.
+    /// The length of a message, in bytes: [`Association::datagram_len`](crate::Association::datagram_len) makes that of a
+    /// datagram of it.
     pub const LEN: usize = 1 + size_of::<PathCookie>();
 
     /// Reads a message; `None` if it is of a type that later versions define: it is ignored.
