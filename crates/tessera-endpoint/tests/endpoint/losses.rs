@@ -8,7 +8,7 @@ use tessera_endpoint::EndpointOptions;
 use tessera_harness::{Mode, Numbers, Scene, to};
 use tessera_null_provider::provider;
 
-use crate::world::{TRIP, World};
+use crate::world::{Losses, TRIP, World};
 
 /// How many clients an endpoint has at once.
 const CLIENTS: u16 = 20;
@@ -71,7 +71,9 @@ impl Outcome {
         let sessions: Vec<_> =
             (0..CLIENTS).map(|_| if mode.resumes() { world.session() } else { None }).collect();
         world.complete.clear();
-        world.arrivals = lossy(seed);
+        let latest = LATEST.as_millis() as u64;
+        world.arrivals =
+            Losses { lost: 20, late: 20, doubled: 10, delay: 300, latest }.arrivals(seed);
         let mut clients = Vec::new();
         for (number, session) in (0..CLIENTS).zip(sessions) {
             let early_data = format!("early data of client {number}");
@@ -119,21 +121,6 @@ impl Outcome {
         assert!(self.executed_once > 0, "{self:#?}");
         assert_eq!((self.executed_twice, self.executed_and_rejected), (0, 0), "{self:#?}");
     }
-}
-
-fn lossy(seed: u64) -> Box<dyn FnMut() -> Vec<Duration>> {
-    let mut numbers = Numbers(seed);
-    Box::new(move || {
-        let mut arrivals = Vec::new();
-        if !numbers.happens(20) {
-            let late = if numbers.happens(20) { numbers.next() % 300 } else { 0 };
-            arrivals.push(TRIP + Duration::from_millis(late));
-        }
-        if numbers.happens(10) {
-            arrivals.push(TRIP + Duration::from_millis(numbers.next() % LATEST.as_millis() as u64));
-        }
-        arrivals
-    })
 }
 
 /// The longest datagram.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tessera_endpoint::{EndpointCounts, EndpointOptions, ReturnRoutability};
 use tessera_harness::{Mode, Numbers};
 
-use crate::world::{Client, TRIP, World};
+use crate::world::{Client, Losses, TRIP, World};
 
 #[test]
 fn clients_that_move_keep_their_associations() {
@@ -63,7 +63,8 @@ impl Outcome {
         let clients: Vec<_> = (0..CLIENTS).map(|n| world.connect(1000 + n, None)).collect();
         world.pass(TRIP * 20);
         world.echoes = true;
-        world.arrivals = lossy(seed + 100);
+        world.arrivals = Losses { lost: 10, late: 10, doubled: 5, delay: 100, latest: 2000 }
+            .arrivals(seed + 100);
         let mut numbers = Numbers(seed);
         let mut ports = Ports::default();
         let mut victims = Vec::new();
@@ -154,22 +155,6 @@ impl Ports {
 fn fresh([a, b]: [u8; 2], number: u32) -> SocketAddr {
     let [_, c, d, port] = number.to_be_bytes();
     SocketAddr::from(([a, b + c, d, 1], 2000 + u16::from(port)))
-}
-
-/// A tenth of all datagrams is lost, another tenth late, a twentieth doubled.
-fn lossy(seed: u64) -> Box<dyn FnMut() -> Vec<Duration>> {
-    let mut numbers = Numbers(seed);
-    Box::new(move || {
-        let mut arrivals = Vec::new();
-        if !numbers.happens(10) {
-            let late = if numbers.happens(10) { numbers.next() % 100 } else { 0 };
-            arrivals.push(TRIP + Duration::from_millis(late));
-        }
-        if numbers.happens(5) {
-            arrivals.push(TRIP + Duration::from_millis(numbers.next() % 2000));
-        }
-        arrivals
-    })
 }
 
 /// How many clients an endpoint has at once.
