@@ -34,8 +34,8 @@ pub type ServerDatagramConnection = DatagramConnection<ServerHandshake>;
 /// - A task of the runtime drives the handshake and answers key updates, whatever the application waits for.
 /// - Dropping a future loses nothing: [`recv`](Self::recv) has taken its datagram or not, [`send`](Self::send) has sent
 ///   its data or not. Several may wait at once.
-/// - What arrives waits for `recv`, up to 128 KiB; then it is [dropped](Self::dropped), as in the buffer of a UDP
-///   socket.
+/// - What arrives waits for `recv`, up to 128 KiB, and less once 64 MiB wait at the connections of a listener; then
+///   it is [dropped](Self::dropped), as in the buffer of a UDP socket.
 /// - Dropping the connection sends close_notify and ends it.
 ///
 /// ```

@@ -113,9 +113,9 @@ impl DatagramConnector {
         let association = LoneAssociation::new(association.map_err(wrap)?, server);
         let generation = begun.generation;
         let hub = Hub::new(association, (current, generation), answers, socket, started);
-        let mut peer = Peer::new(begun, session_writer);
-        peer.is_open = true;
         let mut state = hub.lock();
+        let mut peer = Peer::new(begun, session_writer, state.room.clone());
+        peer.is_open = true;
         state.is_held = true;
         state.peers.insert((), peer);
         let connection = DatagramConnection::new(&hub, &mut state, ());

@@ -23,7 +23,7 @@ pub struct ForeignDatagrams {
 impl ForeignDatagrams {
     pub(super) fn new(hub: &Arc<Hub<ServerHandshake>>) -> Self {
         let mut state = hub.lock();
-        state.foreign = Some(Inbox::default());
+        state.foreign = Some(Inbox::new(state.room.clone()));
         state.users += 1;
         Self { hub: hub.clone() }
     }

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::associations::{Associations, DatagramHandshake};
-use super::inbox::{ForeignDatagram, Inbox};
+use super::inbox::{ForeignDatagram, Inbox, InboxRoom};
 use super::peer::Peer;
 use super::socket::Socket;
 use crate::answers::Answers;
@@ -47,6 +47,8 @@ pub(super) struct State<S: DatagramHandshake> {
     pub(super) unsent: Option<SocketAddr>,
     /// Connections that wait to be accepted. `None`: there is no listener.
     pub(super) arrivals: Option<VecDeque<Id<S>>>,
+    /// For all inboxes.
+    pub(super) room: InboxRoom,
     /// Datagrams that aren't DTLS 1.3; `None`: they are dropped.
     pub(super) foreign: Option<Inbox<ForeignDatagram>>,
     /// How many users there are: connections, a listener, and its foreign datagrams. Without any the driver ends.
@@ -84,6 +86,7 @@ impl<S: DatagramHandshake> Hub<S> {
                 out: Vec::new(),
                 unsent: None,
                 arrivals: None,
+                room: InboxRoom::default(),
                 foreign: None,
                 users: 0,
                 is_over: false,

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tessera_endpoint::Foreign;
 use zeroize::optimization_barrier;
@@ -76,31 +78,46 @@ pub(super) fn wipe(bytes: &mut [u8]) {
 pub(super) struct Inbox<T> {
     received: VecDeque<T>,
     size: usize,
+    room: InboxRoom,
     /// How many were dropped because there was no room.
     pub(super) dropped: u64,
 }
 
-impl<T> Default for Inbox<T> {
-    fn default() -> Self {
-        Self { received: VecDeque::new(), size: 0, dropped: 0 }
+/// The room that all inboxes of a socket share. An inbox takes at most a share of what is free, so that those that fill
+/// leave room for others, and a little in any case.
+#[derive(Clone, Default)]
+pub(super) struct InboxRoom {
+    used: Arc<AtomicUsize>,
+}
+
+impl InboxRoom {
+    /// Returns how many bytes an inbox may have in all.
+    fn limit(&self) -> usize {
+        let free = ALL_LIMIT.saturating_sub(self.used.load(Ordering::Relaxed));
+        (free / SHARE).clamp(ALWAYS, LIMIT)
     }
 }
 
 impl<T: Deref<Target = [u8]>> Inbox<T> {
+    pub(super) fn new(room: InboxRoom) -> Self {
+        Self { received: VecDeque::new(), size: 0, room, dropped: 0 }
+    }
+
     /// Adds a datagram, or drops it if there is no room.
     pub(super) fn push(&mut self, received: T) {
         let size = size(&received);
-        if self.size + size > LIMIT {
+        if self.size + size > self.room.limit() {
             self.dropped += 1;
             return;
         }
         self.size += size;
+        self.room.used.fetch_add(size, Ordering::Relaxed);
         self.received.push_back(received);
     }
 
     pub(super) fn pop(&mut self) -> Option<T> {
         let first = self.received.pop_front()?;
-        self.size -= size(&first);
+        self.free(size(&first));
         if self.received.is_empty() {
             // An idle connection holds no memory for it.
             self.received = VecDeque::new();
@@ -110,7 +127,20 @@ impl<T: Deref<Target = [u8]>> Inbox<T> {
 
     pub(super) fn clear(&mut self) {
         self.received = VecDeque::new();
-        self.size = 0;
+        self.free(self.size);
+    }
+}
+
+impl<T> Inbox<T> {
+    fn free(&mut self, size: usize) {
+        self.size -= size;
+        self.room.used.fetch_sub(size, Ordering::Relaxed);
+    }
+}
+
+impl<T> Drop for Inbox<T> {
+    fn drop(&mut self) {
+        self.free(self.size);
     }
 }
 
@@ -121,6 +151,15 @@ fn size(received: &[u8]) -> usize {
 /// The most memory that waiting data of one inbox takes, in bytes.
 const LIMIT: usize = 128 * 1024;
 
+/// What each inbox has room for, however full the others are, in bytes: a datagram of the usual length.
+const ALWAYS: usize = 2 * 1024;
+
+/// The most memory that waiting data of all inboxes of a socket takes, in bytes, without what each always has room for.
+const ALL_LIMIT: usize = 64 * 1024 * 1024;
+
+/// An inbox takes at most one part in so many of what is free.
+const SHARE: usize = 8;
+
 /// What a datagram takes besides its data, in bytes.
 const OVERHEAD: usize = 64;
 
@@ -130,7 +169,8 @@ mod tests {
 
     #[test]
     fn an_inbox_is_bounded_and_counts_what_it_drops() {
-        let mut inbox = Inbox::default();
+        let room = InboxRoom::default();
+        let mut inbox = Inbox::new(room.clone());
         for index in 0..10_000_u32 {
             inbox.push(ReceivedDatagram::new(index.to_be_bytes().to_vec(), false));
         }
@@ -141,5 +181,29 @@ mod tests {
         }
         assert!(inbox.pop().is_none());
         assert_eq!((inbox.size, inbox.received.capacity()), (0, 0));
+        assert_eq!(room.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn all_inboxes_together_are_bounded_and_an_empty_one_has_room_next_to_full_ones() {
+        let room = InboxRoom::default();
+        let datagram = || ReceivedDatagram::new(vec![0; 1200], false);
+        let fill = |_| {
+            let mut inbox = Inbox::new(room.clone());
+            while inbox.dropped == 0 {
+                inbox.push(datagram());
+            }
+            inbox
+        };
+        let full: Vec<_> = (0..2_000).map(fill).collect();
+        let used = full.iter().map(|inbox| inbox.size).sum::<usize>();
+        assert_eq!(room.used.load(Ordering::Relaxed), used);
+        assert!(used <= ALL_LIMIT + full.len() * ALWAYS, "{used}");
+        let mut other = Inbox::new(room.clone());
+        other.push(datagram());
+        assert_eq!(other.dropped, 0);
+
+        drop((full, other));
+        assert_eq!(room.used.load(Ordering::Relaxed), 0, "what was dropped frees its room");
     }
 }

@@ -8,7 +8,7 @@ use tessera::{Error, Facts};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::inbox::{Inbox, ReceivedDatagram};
+use super::inbox::{Inbox, InboxRoom, ReceivedDatagram};
 use crate::async_handshake::AsyncHandshake;
 use crate::current::InitialConfig;
 use crate::error::wrap;
@@ -56,9 +56,13 @@ impl Failure {
 }
 
 impl<S: AsyncHandshake> Peer<S> {
-    pub(super) fn new(begun: InitialConfig<S::Config>, session_writer: SessionWriter) -> Self {
+    pub(super) fn new(
+        begun: InitialConfig<S::Config>,
+        session_writer: SessionWriter,
+        room: InboxRoom,
+    ) -> Self {
         Self {
-            inbox: Inbox::default(),
+            inbox: Inbox::new(room),
             started: Instant::now(),
             changed: Arc::default(),
             begun,

@@ -50,7 +50,7 @@ impl<S: DatagramHandshake> State<S> {
         let (_, begun) = self.config.begin();
         let is_accepted = self.arrivals.is_some() && begun.generation == self.generation;
         if is_accepted {
-            self.peers.insert(id, Peer::new(begun, SessionWriter::default()));
+            self.peers.insert(id, Peer::new(begun, SessionWriter::default(), self.room.clone()));
         }
         is_accepted
     }
