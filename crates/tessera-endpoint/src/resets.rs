@@ -89,7 +89,7 @@ impl Resets {
         let mac = self.mac(b"tessera reset token", &number.0);
         let mut token = Zeroizing::new([0; ResetToken::LEN]);
         token.copy_from_slice(&mac.as_ref()[..ResetToken::LEN]);
-        ResetToken::new(&token)
+        ResetToken::new(&token, self.hash)
     }
 
     /// Returns a reset that answers a datagram of `len` bytes with the connection ID of no association: a shorter one,
@@ -103,7 +103,7 @@ impl Resets {
         random: &dyn Random,
     ) -> Option<Vec<u8>> {
         let number = self.number_of(id).filter(|number| !self.live.contains(number))?;
-        let len = len.saturating_sub(1).min(LONGEST_RESET);
+        let len = len.saturating_sub(1).min(ResetToken::LONGEST_RESET);
         if len < ResetToken::SHORTEST_RESET {
             return None;
         }
@@ -112,7 +112,7 @@ impl Resets {
             (self.second, self.left) = (second, MAX_RESETS);
         }
         self.left = self.left.checked_sub(1)?;
-        let mut bytes = [0; LONGEST_RESET];
+        let mut bytes = [0; ResetToken::LONGEST_RESET];
         let bytes = &mut bytes[..len - 1 - ResetToken::LEN];
         random.fill(bytes).ok()?;
         let mut reset = Vec::with_capacity(len);
@@ -136,9 +136,6 @@ const NUMBER_LEN: usize = 5;
 
 /// The least length of connection IDs with numbers, in bytes: three of the nonce.
 pub(crate) const SHORTEST_ID: usize = NUMBER_LEN + 3;
-
-/// As long as many records: a longer reset would show nothing more.
-const LONGEST_RESET: usize = 43;
 
 /// The most resets in a second.
 const MAX_RESETS: u32 = 1000;
@@ -176,5 +173,21 @@ mod tests {
         resets.end(&second);
         let mut reset = |id| resets.reset(id, 60, Duration::ZERO, &random).is_some();
         assert!(reset(&first) && reset(&second));
+    }
+
+    #[test]
+    fn resets_to_changed_connection_ids_of_one_association_have_nothing_in_common() {
+        let hash = tessera_aws_lc::provider().sha256().expect("SHA-256");
+        let mut resets = Resets::new(ResetKey::new(&[1; ResetKey::LEN]), hash);
+        let random = Counter(1.into());
+        let number = resets.begin(&random).expect("a number");
+        let mut reset = |nonce: u8| {
+            let mut bytes = [nonce; 8];
+            resets.make_id(number, &mut bytes);
+            bytes[7] ^= 1;
+            let id = ConnectionId::new(&bytes).expect("short");
+            resets.reset(&id, 60, Duration::ZERO, &random).expect("no association has this number")
+        };
+        assert_ne!(reset(1)[27..], reset(2)[27..], "who saw both can link them");
     }
 }

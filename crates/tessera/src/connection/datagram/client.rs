@@ -20,8 +20,9 @@ impl ClientAssociation {
         let mut datagrams = options.datagrams(Role::Client);
         destination.extensions.extend(options.extensions(Role::Client));
         let mut below = DatagramBelow { datagrams: &mut datagrams };
+        let sha256 = config.provider.sha256();
         let core = Core::client(config, destination, &DATAGRAM, now, &mut below)?;
-        Ok(Self::new(core, datagrams, options.connection_id))
+        Ok(Self { sha256, ..Self::new(core, datagrams, options.connection_id) })
     }
 
     /// Returns how many bytes of early data may be written now, in one datagram: 0 without a ticket for it, or once the

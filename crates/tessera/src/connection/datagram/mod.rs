@@ -33,6 +33,7 @@ use core::time::Duration;
 
 use super::Progress;
 use crate::connection_id::ConnectionId;
+use crate::crypto::Hash;
 use crate::error::{Error, PeerRejected};
 use crate::handshake::{
     Arrival, Checked, ClientHandshake, Core, Facts, Handshake, ServerConfig, ServerHandshake,
@@ -58,6 +59,8 @@ pub struct Association<H: Handshake> {
     can_check_paths: bool,
     /// At a client, of its server.
     reset_token: Option<ResetToken>,
+    /// At a client, for resets.
+    sha256: Option<&'static dyn Hash>,
     /// How many connection IDs the peer asks for, until that is reported.
     requested_ids: Option<u8>,
     read_closed: bool,
@@ -104,6 +107,7 @@ impl<H: Handshake> Association<H> {
             awaits_ids: false,
             can_check_paths: false,
             reset_token: None,
+            sha256: None,
             requested_ids: None,
             read_closed: false,
             owes_end: false,

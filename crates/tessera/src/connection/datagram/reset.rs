@@ -1,7 +1,7 @@
 //! Resets: a server that has lost an association informs its client in one round trip (`docs/dtls-mobility.md`).
 //!
-//! In the handshake the server gives the client a token. A datagram that ends with it is a reset: no one else knows the
-//! token, and the server can compute it again when it knows nothing else.
+//! In the handshake the server gives the client a token. A datagram that ends with its MAC under this token is a reset: no
+//! one else knows the token, and the server can compute it again when it knows nothing else.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,6 +10,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::Association;
+use crate::crypto::{Digest, Hash};
 use crate::error::{Error, decode_error};
 use crate::handshake::Handshake;
 use crate::record::APPLICATION_EPOCH;
@@ -18,7 +19,10 @@ use crate::wire::{ExtensionType, OpaqueExtension};
 
 /// What proves to a client that its server has lost the association.
 #[derive(Clone)]
-pub struct ResetToken(Box<Zeroizing<[u8; ResetToken::LEN]>>);
+pub struct ResetToken {
+    bytes: Box<Zeroizing<[u8; ResetToken::LEN]>>,
+    sha256: &'static dyn Hash,
+}
 
 impl ResetToken {
     /// The length of a token, in bytes.
@@ -27,26 +31,36 @@ impl ResetToken {
     /// The length of the shortest reset, in bytes: that of the shortest record, so that it looks like one.
     pub const SHORTEST_RESET: usize = 5 + Self::LEN;
 
+    /// The length of the longest reset, in bytes: that of many records. Longer datagrams cost a client nothing.
+    pub const LONGEST_RESET: usize = 43;
+
     /// Creates a token of bytes that no one else can know.
     #[must_use]
-    pub fn new(bytes: &[u8; Self::LEN]) -> Self {
-        Self(Box::new(Zeroizing::new(*bytes)))
+    pub fn new(bytes: &[u8; Self::LEN], sha256: &'static dyn Hash) -> Self {
+        Self { bytes: Box::new(Zeroizing::new(*bytes)), sha256 }
     }
 
     /// Appends a reset of `random.len() + 17` bytes to `out`: to others it is a record.
     pub fn write_reset(&self, random: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
         // RFC 9147 §4: the bits of a record of data, without a length.
         out.push(0b0010_1000 | (APPLICATION_EPOCH & 3) as u8);
         out.extend_from_slice(random);
-        out.extend_from_slice(&**self.0);
+        let mac = self.mac(&out[start..]);
+        out.extend_from_slice(&mac.as_ref()[..Self::LEN]);
     }
 
     /// Returns whether a datagram is a reset.
-    fn is_at_end_of(&self, datagram: &[u8]) -> bool {
-        datagram.len() >= Self::SHORTEST_RESET
+    fn is_reset(&self, datagram: &[u8]) -> bool {
+        (Self::SHORTEST_RESET..=Self::LONGEST_RESET).contains(&datagram.len())
             && datagram
-                .last_chunk::<{ Self::LEN }>()
-                .is_some_and(|end| (**self.0).ct_eq(end).into())
+                .split_last_chunk::<{ Self::LEN }>()
+                .is_some_and(|(start, end)| self.mac(start).as_ref()[..Self::LEN].ct_eq(end).into())
+    }
+
+    /// Two resets of an association have nothing in common: an observer who asks for them can't link its connection IDs.
+    fn mac(&self, start: &[u8]) -> Digest {
+        self.sha256.hmac(&**self.bytes, start)
     }
 }
 
@@ -61,7 +75,7 @@ impl core::fmt::Debug for ResetToken {
 pub(super) fn extension(role: Role, own: Option<&ResetToken>) -> Option<OpaqueExtension> {
     let contents = match (role, own) {
         (Role::Client, _) => Vec::new(),
-        (Role::Server, Some(token)) => token.0.to_vec(),
+        (Role::Server, Some(token)) => token.bytes.to_vec(),
         (Role::Server, None) => return None,
     };
     Some(OpaqueExtension { typ: ExtensionType::RESET_TOKEN, contents })
@@ -75,7 +89,9 @@ impl<H: Handshake> Association<H> {
         };
         let contents = Zeroizing::new(extension.contents);
         match (H::ROLE, contents.as_slice().try_into()) {
-            (Role::Client, Ok(token)) => self.reset_token = Some(ResetToken::new(token)),
+            (Role::Client, Ok(token)) => {
+                self.reset_token = self.sha256.map(|hash| ResetToken::new(token, hash));
+            }
             (Role::Server, _) if contents.is_empty() => (),
             _ => return Err(decode_error("a reset token of another length")),
         }
@@ -84,7 +100,7 @@ impl<H: Handshake> Association<H> {
 
     /// Returns an error if a datagram is the server's reset.
     pub(super) fn check_reset(&self, datagram: &[u8]) -> Result<(), Error> {
-        let is_reset = self.reset_token.as_ref().is_some_and(|token| token.is_at_end_of(datagram));
+        let is_reset = self.reset_token.as_ref().is_some_and(|token| token.is_reset(datagram));
         if is_reset { Err(Error::AssociationLost) } else { Ok(()) }
     }
 }
