@@ -154,19 +154,24 @@ impl Endpoint {
     ) -> Result<Progress<ServerQuestion>, Error> {
         let entry = self.associations.get_mut(id.0).ok_or(Error::Closed)?;
         let before = entry.association.newest_record();
+        let dropped = entry.association.dropped();
         let read = entry.association.read(now, datagram);
         let is_newer = entry.association.newest_record() > before;
+        // RFC 9853 §2: anyone can send what is dropped, in a victim's name.
+        let is_paid =
+            !entry.association.facts().handshake_complete || entry.association.dropped() == dropped;
         match &read {
             Ok(progress) => {
                 // The rest is counted when it is read.
                 entry.received += progress.consumed as u64;
-                entry.peer.receive(path, progress.consumed);
+                let paid = if is_paid { progress.consumed } else { 0 };
+                entry.peer.receive(path, paid);
                 if let ReadEvent::Handshake(Event::HandshakeComplete) = progress.event {
                     self.complete(id);
                 }
                 // The answer to a challenge moves nothing: it may come from an address that the peer has left.
                 if is_newer && !matches!(progress.event, ReadEvent::Path(_)) {
-                    self.note_path(id, path, progress.consumed, now);
+                    self.note_path(id, path, paid, now);
                 }
                 match progress.event {
                     ReadEvent::Question(_) => self.keep_hello(id, datagram),

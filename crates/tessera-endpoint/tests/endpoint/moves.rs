@@ -334,7 +334,7 @@ fn a_client_moves_after_its_handshake() {
 
 /// Otherwise anyone could have more sent to a victim.
 #[test]
-fn what_comes_from_elsewhere_allows_nothing_to_be_sent_to_an_unproved_address() {
+fn what_is_forged_or_comes_from_elsewhere_allows_nothing_to_be_sent_to_an_unproved_address() {
     let mut world = World::new(Mode::Full, EndpointOptions::default());
     let client = world.connect(1000, None);
     world.pass(TRIP * 20);
@@ -344,6 +344,7 @@ fn what_comes_from_elsewhere_allows_nothing_to_be_sent_to_an_unproved_address() 
     world.clients[client].association.write(&[7; 1000], &mut forged).unwrap();
     *forged.last_mut().unwrap() ^= 1;
     for _ in 0..10 {
+        assert_eq!(world.deliver(address(1001), forged.clone()), Route::Association(id));
         assert_eq!(world.deliver(address(1002), forged.clone()), Route::Association(id));
     }
     let refused = world.endpoint.write(id, &[7; 1000], &mut Vec::new());
