@@ -176,7 +176,7 @@ impl Endpoint {
                 match progress.event {
                     ReadEvent::Question(_) => self.keep_hello(id, datagram),
                     ReadEvent::ConnectionIdsRequested(count) => self.give_connection_ids(id, count),
-                    ReadEvent::Path(message) => self.path_message(id, path, message, now),
+                    ReadEvent::Path(message) => self.path_message(id, path, message, paid, now),
                     _ => (),
                 }
                 self.wake(id);

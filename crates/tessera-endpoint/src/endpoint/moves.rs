@@ -4,6 +4,7 @@ use tessera::{PathMessage, Time};
 
 use super::hello::MAX_ANSWERS;
 use super::{AssociationId, Endpoint};
+use crate::budget::Budget;
 use crate::path::Path;
 use crate::peer_path::CheckOutcome;
 
@@ -32,14 +33,22 @@ impl Endpoint {
         id: AssociationId,
         path: Path,
         message: PathMessage,
+        received: usize,
         now: Time,
     ) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         if let PathMessage::Challenge(cookie) = message {
+            let mut budget = Budget::UNPROVED;
+            budget.receive(received);
+            if entry.peer.current() == path {
+                budget = entry.peer.budget();
+            }
             // A server stays where it is: each path that it hears from is one that it uses.
             let mut answer = Vec::new();
             let message = PathMessage::Response(cookie);
+            // A client chooses the length of its connection ID, and could have the answer sent to a victim.
             if self.answers.len() < MAX_ANSWERS
+                && entry.association.datagram_len(PathMessage::LEN) <= budget.left()
                 && entry.association.write_path_message(message, &mut answer).is_ok()
             {
                 entry.sent += answer.len() as u64;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tessera::{Error, PathMessage, ReadEvent};
+use tessera::{AssociationOptions, ConnectionId, Error, PathMessage, ReadEvent};
 use tessera_endpoint::{AssociationId, EndpointOptions, ReturnRoutability, Route};
 use tessera_harness::Mode;
 
@@ -232,4 +232,24 @@ fn a_server_answers_challenges_where_they_come_from() {
     // Once: a replay is dropped.
     world.deliver(address(4000), datagram);
     assert_eq!(world.endpoint.transmit(now, &mut answer), None);
+}
+
+/// A client chooses the length of its connection ID, and could have it sent to a victim.
+#[test]
+fn an_answer_of_more_than_three_times_its_challenge_goes_to_proved_addresses_only() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let connection_id = ConnectionId::new(&[7; 255]);
+    let options = AssociationOptions { connection_id, ..AssociationOptions::default() };
+    let client = world.connect_with(1000, None, options);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    for (port, is_answered) in [(1001, false), (1000, true)] {
+        let mut datagram = Vec::new();
+        let challenge = PathMessage::Challenge([7; 8]);
+        world.clients[client].association.write_path_message(challenge, &mut datagram).unwrap();
+        world.deliver(address(port), datagram);
+        let now = world.now();
+        let answer = world.endpoint.transmit(now, &mut Vec::new());
+        assert_eq!(answer.is_some(), is_answered, "{port}");
+    }
 }
