@@ -113,14 +113,15 @@ impl RecordingForwarder {
         }
     }
 
-    /// Waits until the clients have also closed what was [`cut`](Self::cut): then they have noticed, and reconnect if
-    /// necessary.
+    /// [Cuts](Self::cut), and waits until the clients have closed, too: then they have noticed, and reconnect if necessary.
+    /// What was not accepted yet is cut then.
     #[track_caller]
-    pub fn wait_until_left(&self) {
+    pub fn cut_until_left(&self) {
         // As /proc/net/tcp writes them: established, and ended by this side alone.
         const OPEN: [&str; 3] = ["01", "04", "05"];
         let port = format!(":{:04X}", self.address.port());
         wait_until("clients notice that their connections were cut", || {
+            self.cut();
             let table = fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
             let is_open = |line: &str| {
                 let mut words = line.split_whitespace().skip(1);

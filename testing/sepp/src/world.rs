@@ -222,8 +222,7 @@ impl World {
     /// Ends the connections of N32-f, so that the next request needs another one.
     #[track_caller]
     pub fn cut(&self) {
-        self.between.cut();
-        self.between.wait_until_left();
+        self.between.cut_until_left();
     }
 
     /// Asks over a resumed connection, whose tickets arrive too; returns the name of the request.
