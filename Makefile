@@ -9,7 +9,7 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers soak datagram-soak fuzz tunnel memory bench datagram-cost \
+EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak fuzz tunnel memory bench datagram-cost \
 	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
@@ -18,6 +18,7 @@ RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$
 	--tessera "$(TARGET)/debug/tessera"
 RUN_newer-peers = scripts/newer-peers
 RUN_dtls-peers = scripts/dtls-peers
+RUN_mobile-peers = scripts/mobile-peers --test
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
 RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-endpoint --test endpoint \
 	-- --ignored --nocapture
@@ -104,6 +105,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## tlsfuzzer          tlsfuzzer's TLS 1.3 scripts; TLSFUZZER is a checkout, PYTHON one with its packages
 ## newer-peers        other stacks in later versions: OpenSSL 3.5, NSS 3.110, GnuTLS 3.8 of Debian 13; fetches them
 ## dtls-peers         DTLS 1.3 with wolfSSL, BoringSSL, purecrypto and krabitls; fetches and builds them; needs cmake, libclang
+## mobile-peers       pion, Scandium and quinn with clients that move; fetches and builds them; needs Go, Maven, a JDK
 ## soak               increments that must count once, a hundred times as often as in the tests
 ## datagram-soak      100,000 handshakes and 100,000 moves over paths that lose, double and reorder datagrams, in virtual time
 ## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep: a hundred times the tests' seeds

@@ -41,6 +41,19 @@ impl Arm {
         // The temporary socket has the port of the welcome socket.
         Self { name: "openssl-tcs", second_handshake: None, sockets_and_ports: (3, 2) },
     ];
+
+    /// pion's, with connection IDs.
+    pub const PION: Self = Self::of_one_socket("pion-cid");
+
+    /// Scandium's, with connection IDs.
+    pub const SCANDIUM: Self = Self::of_one_socket("scandium-cid");
+
+    /// quinn's.
+    pub const QUINN: Self = Self::of_one_socket("quinn-rebind");
+
+    const fn of_one_socket(name: &'static str) -> Self {
+        Self { name, second_handshake: None, sockets_and_ports: (1, 1) }
+    }
 }
 
 impl Program {
