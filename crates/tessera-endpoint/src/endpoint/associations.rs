@@ -97,7 +97,7 @@ impl Slot {
 
 impl Entry {
     fn idle(&mut self, now: Time) -> Option<IdleEntry> {
-        if self.is_ready || self.has_failed || self.deadline.is_some() {
+        if self.is_ready || self.has_failed {
             return None;
         }
         let Self { source, received, sent, .. } = *self;

@@ -29,12 +29,8 @@ pub(crate) struct IdleCore {
 }
 
 impl Core<ServerHandshake> {
-    /// Returns whether the handshake is complete, and every event was reported.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.is_complete() && self.events.is_empty()
-    }
-
-    /// Moves everything out of the core after its handshake; what is left has ended.
+    /// Moves everything out of the core after its handshake; what is left has ended. The last event of a server's handshake
+    /// has been reported: it completes the record layer's.
     pub(crate) fn take_idle(&mut self) -> Option<IdleCore> {
         let ServerState::Connected(connected) = mem::replace(&mut self.state, State::failed())
         else {

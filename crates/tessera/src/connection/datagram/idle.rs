@@ -26,7 +26,7 @@ impl ServerAssociation {
     /// earlier keys: for four minutes after the handshake, ten seconds after a KeyUpdate, and once either side has closed.
     pub fn take_idle(&mut self, now: Time) -> Option<IdleAssociation> {
         let is_open = !self.read_closed && !self.write_closed;
-        if !is_open || self.requested_ids.is_some() || !self.core.is_quiet() || !self.sleep(now) {
+        if !is_open || self.requested_ids.is_some() || !self.sleep(now) {
             return None;
         }
         let datagrams = self.datagrams.take_idle()?;

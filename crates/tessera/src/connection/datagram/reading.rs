@@ -99,7 +99,7 @@ impl<H: Handshake> Association<H> {
         now: Time,
     ) -> Result<Content, Error> {
         let epoch = record.number.epoch;
-        self.datagrams.note_newest_keys(epoch, now.monotonic);
+        self.datagrams.note_epoch(epoch, now.monotonic);
         match record.typ {
             ContentType::HANDSHAKE => {
                 let longest = match H::ROLE {

@@ -45,8 +45,7 @@ impl Datagrams {
         let Self { incoming, outgoing, flight, fragments, timer, .. } = self;
         let [read] = &mut incoming.epochs.all[..] else { return None };
         let [write] = &mut outgoing.epochs[..] else { return None };
-        let is_asleep = matches!(read.keys, EpochKeys::Asleep) && write.protection.is_none();
-        if !is_asleep || incoming.closed_at.is_some() {
+        if !matches!(read.keys, EpochKeys::Asleep) || write.protection.is_some() {
             return None;
         }
         Some(IdleDatagrams {

@@ -160,9 +160,9 @@ impl Datagrams {
         }
     }
 
-    /// Notes a record that opened under the newest keys: the earlier ones are needed for late records alone.
-    pub(crate) fn note_newest_keys(&mut self, epoch: u64, now: Duration) {
-        if epoch > APPLICATION_EPOCH && epoch == self.incoming.epochs.newest() {
+    /// Notes a record that opened after a KeyUpdate: the keys before it are needed for late records alone.
+    pub(crate) fn note_epoch(&mut self, epoch: u64, now: Duration) {
+        if epoch > APPLICATION_EPOCH {
             self.incoming.epochs.retire_below(epoch, now + LATE_RECORDS);
         }
     }
@@ -349,7 +349,6 @@ impl Datagrams {
         self.incoming.epochs.expire(now);
         let is_idle = self.is_complete
             && self.flight.is_empty()
-            && self.next_keys.is_none()
             && self.alert.is_none()
             && !self.fragments.has_parts()
             && self.acknowledgements.deadline().is_none()
