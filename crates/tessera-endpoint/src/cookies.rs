@@ -66,3 +66,24 @@ fn purpose(path: &Path) -> Vec<u8> {
     purpose.extend_from_slice(&path.remote.port().to_be_bytes());
     purpose
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another server of the fleet may be of another version.
+    #[test]
+    fn a_cookie_has_a_purpose_of_its_own_for_each_address() {
+        for (remote, expected) in [
+            ("192.0.2.1:1000", &b"dtls cookie 1\xc0\0\x02\x01\x03\xe8"[..]),
+            ("[::ffff:192.0.2.1]:1001", b"dtls cookie 1\xc0\0\x02\x01\x03\xe9"),
+            (
+                "[2001:db8::1]:1000",
+                b"dtls cookie 1\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01\x03\xe8",
+            ),
+        ] {
+            let remote = remote.parse().expect("an address");
+            assert_eq!(purpose(&Path { remote, local: None }), expected, "{remote}");
+        }
+    }
+}

@@ -101,6 +101,8 @@ fn other_protocols_are_handed_out_by_kind() {
         (vec![23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
         (vec![22, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
         (vec![25, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], Foreign::Dtls12),
+        // Of a message under keys, encrypted to what begins like a ClientHello.
+        (vec![22, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1], Foreign::Dtls12),
         // A ClientKeyExchange, and an alert, in plaintext.
         ([&[22, 254, 253][..], &[0; 9], &[12, 16], &[0; 11]].concat(), Foreign::Dtls12),
         ([&[21, 254, 253][..], &[0; 9], &[2, 2, 40]].concat(), Foreign::Dtls12),

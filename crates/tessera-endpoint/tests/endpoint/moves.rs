@@ -332,6 +332,21 @@ fn a_client_moves_after_its_handshake() {
     assert_eq!(world.endpoint.counts().moved, 0);
 }
 
+/// Its records name no association: an owner that gives another address is mistaken.
+#[test]
+fn a_client_without_connection_ids_moves_nowhere() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let client = world.connect_with(1000, None, without_ids());
+    world.pass(TRIP * 20);
+    let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+    let mut datagram = Vec::new();
+    world.clients[client].association.write(b"newest", &mut datagram).unwrap();
+    world.read(id, address(1001), &mut datagram);
+    assert!(world.data[&id].ends_with(b"newest"));
+    assert_eq!(world.endpoint.path(id).unwrap().remote, address(1000));
+    world.is_connected(client);
+}
+
 /// Otherwise anyone could have more sent to a victim.
 #[test]
 fn what_is_forged_or_comes_from_elsewhere_allows_nothing_to_be_sent_to_an_unproved_address() {

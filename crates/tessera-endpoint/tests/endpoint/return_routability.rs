@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tessera::{AssociationOptions, ConnectionId, Error, PathMessage, ReadEvent};
 use tessera_endpoint::{AssociationId, EndpointOptions, ReturnRoutability, Route};
-use tessera_harness::Mode;
+use tessera_harness::{Mode, Scene};
+use tessera_null_provider::provider;
 
 use crate::world::{TRIP, World, address};
 
@@ -168,6 +169,36 @@ fn data_waits_for_the_answer_where_the_owner_wants_it_to() {
     world.pass(TRIP * 2);
     assert_counts(&world, [1, 1, 0]);
     world.is_connected(client);
+}
+
+/// It is neither forgotten, nor does its timer expire all the time.
+#[test]
+fn an_ack_waits_for_the_answer_where_data_does() {
+    let mut scene = Scene::new(provider(), Mode::Full);
+    // This client would acknowledge them late.
+    scene.server.tickets = None;
+    let options = EndpointOptions { waits_for_path_response: true, ..EndpointOptions::default() };
+    let mut world = World::of(scene, options);
+    let patient = AssociationOptions {
+        first_timeout: Duration::from_secs(10),
+        measures_round_trips: false,
+        ..AssociationOptions::default()
+    };
+    let client = world.connect_with(1000, None, patient);
+    world.pass(Duration::from_secs(20));
+    world.is_connected(client);
+    world.clients[client].address = address(1001);
+    world.clients[client].association.update_keys(false).unwrap();
+    let mut is_first = true;
+    world.loses = Box::new(move |is_up, _| !is_up && std::mem::take(&mut is_first));
+    for _ in 0..100 {
+        world.pass(TRIP / 2);
+        let now = world.now().monotonic;
+        assert!(world.endpoint.deadline().is_none_or(|at| at > now), "due after it was handled");
+    }
+    assert_counts(&world, [1, 1, 0]);
+    let client = &world.clients[client].association;
+    assert!(client.is_acknowledged() && client.resent() == 0);
 }
 
 #[test]

@@ -150,6 +150,22 @@ fn requested_connection_ids_come_and_requests_wait_for_each_other() {
     assert_eq!(pair.client.spare_connection_ids(), 1);
 }
 
+/// RFC 9147 §9: one NewConnectionId at a time.
+#[test]
+fn connection_ids_wait_until_the_earlier_ones_are_acknowledged() {
+    let mut pair = connected();
+    for name in [b"second", b"third."] {
+        pair.server.give_connection_ids(&ids(&[name]), ConnectionIdUsage::Spare).expect("room");
+        for _ in 0..2 {
+            let given = pair.server.give_connection_ids(&[], ConnectionIdUsage::Spare);
+            assert!(matches!(given, Err(Error::TooEarly(_))), "{given:?}");
+            pair.pass(DELAY / 2);
+        }
+        pair.pass(DELAY * 10);
+    }
+    assert_eq!(pair.client.spare_connection_ids(), 2);
+}
+
 /// A request is reported when it can be answered: a flood of them makes nothing grow.
 #[test]
 fn a_request_that_crosses_a_key_update_waits_for_its_end() {

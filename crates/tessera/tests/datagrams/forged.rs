@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use tessera::Role;
-use tessera::crypto::Suite;
 use tessera::wire::AlertDescription;
 use tessera::{AssociationOptions, DroppedRecords, Error};
 use tessera_harness::{Link, Mode, Numbers, Scene, lossless};
 
-use crate::world::{DELAY, is_connected, scene, start};
+use crate::world::{DELAY, is_connected, scene, scene_with, start};
 
 /// A plaintext record of this type.
 fn plaintext(typ: u8, sequence: u8, content: &[u8]) -> Vec<u8> {
@@ -146,11 +145,7 @@ fn plaintext_messages_after_the_handshake_get_no_ack() {
 /// An idle peer owes the new keys that it was asked for.
 #[test]
 fn forgeries_ask_for_new_keys_once_and_end_the_association_at_the_limit() {
-    let mut provider = tessera_aws_lc::provider();
-    let Suite { id, hash, aead, .. } = *provider.suites[0];
-    let suite = Suite::new(id, hash, aead).with_integrity_limit(8);
-    provider.suites = Box::leak(Box::new([&*Box::leak(Box::new(suite))]));
-    let scene = Scene::new(provider, Mode::Full);
+    let scene = scene_with(|suite| suite.with_integrity_limit(8));
     let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
     pair.run();
     let forged = [&[0x2f, 0, 0, 0, 20][..], &[7; 20]].concat();
@@ -219,4 +214,81 @@ fn records_before_a_close_that_overtook_them_still_count() {
     assert!(pair.to_server.closed);
     pair.deliver(Role::Server, late);
     assert_eq!(pair.to_server.data, b"before");
+}
+
+/// Only a ClientHello comes without keys, and it is short.
+#[test]
+fn a_plaintext_message_longer_than_any_client_hello_is_dropped() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    // The first byte of 16 KiB.
+    let begin = [1, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7];
+    pair.deliver(Role::Server, plaintext(22, 0, &begin));
+    assert_eq!(pair.server.dropped().misplaced, 1);
+    pair.run();
+    is_connected(&mut pair, "after a long hello");
+}
+
+#[test]
+fn a_close_before_the_end_of_the_handshake_is_an_error() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.transmit();
+    pair.deliver(Role::Client, plaintext(21, 0, &[1, 0]));
+    let close = AlertDescription::CLOSE_NOTIFY;
+    assert_eq!(pair.to_client.error, Some(Error::AlertReceived(close)));
+    assert!(!pair.to_client.closed);
+}
+
+/// A server has no keys for early data until it accepts it.
+#[test]
+fn an_alert_of_a_client_that_sends_early_data_is_plaintext() {
+    let mut pair = start(&scene(Mode::Replayable), AssociationOptions::default(), lossless(DELAY));
+    pair.transmit();
+    pair.deliver(Role::Client, plaintext(22, 0, &fragment(2, 40, 0, 0, &[3; 40])));
+    pair.transmit();
+    let alert = pair.sent[Role::Client as usize].last().expect("sent");
+    assert_eq!(alert[..3], [21, 254, 253]);
+}
+
+/// Their application reads what is authenticated by the whole handshake.
+#[test]
+fn data_under_the_keys_of_the_handshake_is_refused() {
+    for side in [Role::Client, Role::Server] {
+        let link: Link = Box::new(move |from, _, datagram| {
+            // The record after ServerHello, or that of Finished. The null provider's tags don't cover its type.
+            let begin = match datagram[..] {
+                [22, ..] => 13 + usize::from(u16::from_be_bytes([datagram[11], datagram[12]])),
+                _ => 0,
+            };
+            let typ = datagram.len() - 17;
+            if from != side && datagram.get(begin).is_some_and(|first| first & 0xe3 == 0x22) {
+                datagram[typ] = 23;
+            }
+            vec![DELAY]
+        });
+        let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), link);
+        pair.run_for(Duration::from_secs(1));
+        let received = if side == Role::Client { pair.to_client } else { pair.to_server };
+        let alert = received.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, Some(AlertDescription::UNEXPECTED_MESSAGE), "{side:?}");
+        assert!(received.data.is_empty());
+    }
+}
+
+#[test]
+fn a_peer_may_cancel_a_few_times() {
+    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    for count in 1..=5 {
+        // user_canceled, the type of an alert, and padding: the null provider leaves it readable.
+        let content = [&[1, 90, 21][..], &[0; 13]].concat();
+        let mut alert = Vec::new();
+        pair.client.write(&content, &mut alert).expect("writes");
+        let typ = alert.len() - 17;
+        alert[typ] = 0;
+        pair.deliver(Role::Server, alert);
+        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+        let expected = (count == 5).then_some(AlertDescription::UNEXPECTED_MESSAGE);
+        assert_eq!(alert, expected, "{count}");
+    }
+    assert!(pair.to_server.data.is_empty());
 }

@@ -6,7 +6,7 @@ use tessera::Role;
 use tessera::{AssociationOptions, Error};
 use tessera_harness::{DatagramPair, Link, Mode, Numbers, lossless};
 
-use crate::world::{DELAY, is_connected, scene, start};
+use crate::world::{DELAY, is_connected, scene, scene_with, start};
 
 /// A trip each way, and a quarter of the timeout.
 const ACKNOWLEDGED: Duration = Duration::from_millis(300);
@@ -156,4 +156,28 @@ fn replaced_keys_go_in_time_although_nothing_arrives() {
     pair.pass(Duration::from_secs(10));
     assert_eq!(pair.server.deadline(), None, "the replaced keys are gone");
     is_connected(&mut pair, "under the new keys");
+}
+
+/// RFC 8446 §5.5: before the suite's limit, with room for retransmissions.
+#[test]
+fn keys_are_replaced_before_they_are_used_up_and_never_used_beyond() {
+    const LIMIT: usize = 300;
+    let scene = scene_with(|suite| suite.with_confidentiality_limit(LIMIT as u64));
+    let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    for _ in 0..2 * LIMIT {
+        pair.write(Role::Client, b"x").expect("writes");
+        pair.pass(DELAY);
+    }
+    assert!(pair.server.newest_record().0 > 3 + 2, "{:?}", pair.server.newest_record());
+    // The peer acknowledges no more.
+    pair.link = Box::new(|_, _, _| Vec::new());
+    let before = pair.sent[Role::Client as usize].len();
+    let refused = (0..2 * LIMIT).find_map(|_| pair.write(Role::Client, b"x").err());
+    assert!(matches!(refused, Some(Error::TooEarly(_))), "{refused:?}");
+    pair.pass(OUTAGE);
+    assert!(matches!(pair.write(Role::Client, b"x"), Err(Error::TooEarly(_))));
+    let sent = pair.sent[Role::Client as usize].len() - before;
+    assert!((LIMIT / 2..=LIMIT).contains(&sent), "{sent} records");
+    pair.link = lossless(DELAY);
 }

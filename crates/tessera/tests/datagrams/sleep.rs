@@ -5,10 +5,10 @@ use std::time::Duration;
 use tessera::Role;
 use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
-use tessera::{AssociationOptions, Error};
-use tessera_harness::{DatagramPair, Mode, lossless};
+use tessera::{AssociationOptions, ConnectionId, ConnectionIdUsage, Error};
+use tessera_harness::{DatagramPair, Mode, lossless, to};
 
-use crate::world::{DELAY, is_connected, scene, start};
+use crate::world::{DELAY, begin, is_connected, scene, start, with_id};
 
 #[test]
 fn an_association_sleeps_between_records_and_goes_on_where_it_was() {
@@ -87,14 +87,81 @@ fn known(pair: &DatagramPair) -> String {
     format!("{:?} {ids} {records} {others:?}", server.facts())
 }
 
-#[test]
-fn an_association_with_a_message_under_way_does_not_sleep() {
-    let mut pair = start(&scene(Mode::Full), AssociationOptions::default(), lossless(DELAY));
+/// Returns a pair with connection IDs, long after its handshake.
+fn connected() -> DatagramPair {
+    let options = [with_id(&[b'c'; 20]), with_id(b"server")];
+    let mut pair = begin(&scene(Mode::Full), to(None), options, lossless(DELAY));
     pair.run();
-    pair.client.update_keys(false).expect("possible");
-    assert!(!pair.client.sleep(pair.now()));
+    pair.pass(LATE_FLIGHTS);
+    pair
+}
+
+/// It needs the keys, or memory that goes.
+#[test]
+fn an_association_with_something_under_way_does_not_sleep() {
+    type Begin = fn(&mut DatagramPair);
+    let begin: [(&str, Role, Begin); 5] =
+        [
+            ("a KeyUpdate", Role::Client, |pair| pair.client.update_keys(false).expect("possible")),
+            ("a message", Role::Client, |pair| {
+                pair.client.request_connection_ids(1).expect("possible");
+            }),
+            ("an ACK", Role::Server, |pair| {
+                pair.client.request_connection_ids(1).expect("possible");
+                pair.pass(DELAY);
+            }),
+            ("a message of which a part is missing", Role::Server, |pair| {
+                pair.client.set_max_datagram(96);
+                let ids: Vec<_> =
+                    (0..7).map(|n| ConnectionId::new(&[n; 20]).expect("short")).collect();
+                pair.client.give_connection_ids(&ids, ConnectionIdUsage::Spare).expect("room");
+                let sent = pair.sent[Role::Client as usize].len();
+                pair.link = Box::new(move |from, number, _| {
+                    if from == Role::Client && number > sent { vec![] } else { vec![DELAY] }
+                });
+                pair.pass(Duration::from_secs(1));
+            }),
+            ("an alert", Role::Client, |pair| pair.client.close()),
+        ];
+    for (what, side, begin) in begin {
+        let mut pair = connected();
+        let sleeps = |pair: &mut DatagramPair| match side {
+            Role::Client => pair.client.sleep(pair.now()),
+            Role::Server => pair.server.sleep(pair.now()),
+        };
+        assert!(sleeps(&mut pair), "before {what}");
+        begin(&mut pair);
+        assert!(!sleeps(&mut pair), "{what}");
+        pair.link = lossless(DELAY);
+        pair.pass(Duration::from_secs(60));
+        assert!(sleeps(&mut pair), "after {what}");
+    }
+}
+
+/// Their owner has not learnt of it.
+#[test]
+fn a_server_is_not_idle_with_a_request_that_waits_for_an_answer_to_its_own_message() {
+    let mut pair = connected();
+    pair.link = Box::new(|from, _, _| if from == Role::Server { vec![] } else { vec![DELAY] });
+    pair.server.request_connection_ids(1).expect("possible");
+    pair.client.request_connection_ids(2).expect("possible");
+    pair.pass(Duration::from_secs(1800));
+    assert!(pair.server.is_acknowledged(), "it has given up");
+    assert!(pair.to_server.requested_ids.is_empty());
+    assert!(pair.server.take_idle(pair.now()).is_none());
+    is_connected(&mut pair, "after an outage");
+    assert_eq!(pair.to_server.requested_ids, [2]);
+}
+
+#[test]
+fn a_server_whose_client_has_closed_is_not_idle() {
+    let mut pair = connected();
+    pair.client.close();
     pair.pass(DELAY * 20);
-    assert!(pair.client.sleep(pair.now()));
+    assert!(pair.to_server.closed && pair.server.take_idle(pair.now()).is_none());
+    pair.write(Role::Server, b"the last word").expect("writes");
+    pair.pass(DELAY);
+    assert_eq!(pair.to_client.data, b"the last word");
 }
 
 /// The client sends its last flight until it is acknowledged, under the handshake's keys.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tessera::crypto::Suite;
 use tessera::resume::ClientSession;
 use tessera::{AssociationOptions, ConnectionId, Destination};
 use tessera_harness::{DatagramPair, EARLY_DATA, Link, Mode, Scene, at, lossless, to};
@@ -12,6 +13,15 @@ pub const DELAY: Duration = Duration::from_millis(20);
 /// Returns the scene of a mode.
 pub fn scene(mode: Mode) -> Scene {
     Scene::new(provider(), mode)
+}
+
+/// Returns the scene of a full handshake with one real suite, changed.
+pub fn scene_with(change: fn(Suite) -> Suite) -> Scene {
+    let mut provider = tessera_aws_lc::provider();
+    let Suite { id, hash, aead, .. } = *provider.suites[0];
+    let suite = change(Suite::new(id, hash, aead));
+    provider.suites = Box::leak(Box::new([&*Box::leak(Box::new(suite))]));
+    Scene::new(provider, Mode::Full)
 }
 
 /// Starts both ends with a session of an earlier association if the mode needs one, and with early data if it can be

@@ -75,3 +75,20 @@ pub fn connection_id_of(datagram: &[u8], len: usize) -> Option<ConnectionId> {
         .flatten()
         .and_then(ConnectionId::new)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_client_hello_is_kept_and_no_longer_one() {
+        let longest = MAX_CLIENT_HELLO_OF_DATAGRAMS as u32 - 4;
+        for (len, expected) in [(longest, HelloPart::Partial), (longest + 1, HelloPart::Other)] {
+            // Its first byte.
+            let [_, len @ ..] = len.to_be_bytes();
+            let fragment = [&[1][..], &len, &[0, 0, 0, 0, 0, 0, 0, 1, 7]].concat();
+            let part = [&[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13][..], &fragment].concat();
+            assert_eq!(HelloReader::default().read(&part), expected, "{len:?}");
+        }
+    }
+}

@@ -82,3 +82,47 @@ pub(crate) fn write_lone_message(message: &[u8], out: &mut Vec<u8>) -> Option<()
 }
 
 const NO_HELLO: Error = unexpected_message("no ClientHello");
+
+#[cfg(test)]
+mod tests {
+    use core::ops::Range;
+
+    use super::*;
+
+    /// Returns a plaintext record with this part of a message of two bytes, a number of times.
+    fn record(typ: HandshakeType, seq: u16, range: Range<usize>, count: usize) -> Vec<u8> {
+        let mut fragment = Vec::new();
+        Fragment::write_header(&mut fragment, (typ, 2, seq), range.clone());
+        fragment.extend_from_slice(&b"ab"[range]);
+        let content = fragment.repeat(count);
+        let mut record = Vec::new();
+        let number = RecordNumber { epoch: 0, sequence: 0 };
+        write_plaintext_header(&mut record, ContentType::HANDSHAKE, number, content.len());
+        record.extend(content);
+        record
+    }
+
+    #[test]
+    fn the_records_of_one_client_hello_are_read_and_no_others() {
+        let hello = |seq, range, count| record(HandshakeType::CLIENT_HELLO, seq, range, count);
+        let parts = |seqs: [u16; 2]| [hello(seqs[0], 0..1, 1), hello(seqs[1], 1..2, 1)].concat();
+        let fragment_len = FRAGMENT_HEADER_LEN + 2;
+        for (what, datagram, expected) in [
+            ("the first", hello(0, 0..2, 1), Ok(Some(0))),
+            ("that with a cookie", hello(1, 0..2, 1), Ok(Some(1))),
+            ("a third", hello(2, 0..2, 1), Err(NO_HELLO)),
+            ("another message", record(HandshakeType::FINISHED, 0, 0..2, 1), Err(NO_HELLO)),
+            ("both parts of one", parts([1, 1]), Ok(Some(1))),
+            ("parts of two", parts([0, 1]), Err(NO_HELLO)),
+            (
+                "as often as a record holds",
+                hello(0, 0..2, MAX_PLAINTEXT / fragment_len),
+                Ok(Some(0)),
+            ),
+            ("too long a record", hello(0, 0..2, MAX_PLAINTEXT / fragment_len + 1), Err(NO_HELLO)),
+        ] {
+            let read = FirstRecords::default().read(&datagram, 1000);
+            assert_eq!(read.map(|it| it.map(|(seq, _)| seq)), expected, "{what}");
+        }
+    }
+}

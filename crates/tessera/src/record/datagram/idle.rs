@@ -113,3 +113,41 @@ impl IdleDatagrams {
         datagrams
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::num::NonZeroU16;
+
+    use super::super::early_records::tests::{datagrams, install};
+    use super::*;
+    use crate::connection_id::ConnectionId;
+    use crate::handshake::{Direction, Epoch};
+    use crate::testing::AES_128_GCM_SHA256;
+
+    #[test]
+    fn an_idle_record_layer_keeps_its_limits_and_counts() {
+        let mut before = datagrams(Role::Server);
+        install(&mut before, Direction::Read, Epoch::Application);
+        install(&mut before, Direction::Write, Epoch::Application);
+        before.is_complete = true;
+        before.incoming.epochs.all[0].forged = 1;
+        before.incoming.epochs.asked_in = 2;
+        before.incoming.max_inner_plaintext = 3;
+        before.outgoing.max_plaintext = 4;
+        before.outgoing.padding = Padding::MultipleOf(NonZeroU16::MAX);
+        before.outgoing.peer_ids.keep(ConnectionId::default());
+        before.delimits_data = true;
+        let kept = |it: &Datagrams| {
+            let epochs = &it.incoming.epochs;
+            (
+                [epochs.all[0].forged, epochs.asked_in, it.outgoing.peer_ids.spare() as u64],
+                [it.incoming.max_inner_plaintext, it.outgoing.max_plaintext],
+                (it.outgoing.padding, it.delimits_data),
+            )
+        };
+        let expected = kept(&before);
+        assert!(before.sleep(Duration::ZERO));
+        let idle = before.take_idle().expect("asleep, under one epoch's keys");
+        assert_eq!(kept(&idle.wake(Role::Server, &AES_128_GCM_SHA256)), expected);
+    }
+}

@@ -279,6 +279,27 @@ pub(super) mod tests {
         }
     }
 
+    /// It is no forgery, of which keys withstand a number.
+    #[test]
+    fn a_protected_record_shorter_or_longer_than_any_may_be_is_malformed() {
+        for (len, malformed) in [
+            (TAG_LEN - 1, 1),
+            (TAG_LEN, 0),
+            (MAX_PLAINTEXT + MAX_EXPANSION, 0),
+            (MAX_PLAINTEXT + MAX_EXPANSION + 1, 1),
+        ] {
+            let mut incoming = IncomingRecords::new();
+            incoming.epochs.install(EPOCH, protection());
+            let number = RecordNumber { epoch: EPOCH, sequence: 0 };
+            let mut record = Vec::new();
+            write_unified_header(&mut record, number, &ConnectionId::default(), None);
+            record.resize(record.len() + len, 0);
+            assert!(matches!(incoming.next(&mut record, Duration::ZERO), NextRecord::Dropped(_)));
+            let forged = incoming.epochs.all[0].forged;
+            assert_eq!((incoming.counts.malformed, forged), (malformed, 1 - malformed), "{len}");
+        }
+    }
+
     #[test]
     fn what_was_sent_after_the_first_closure_alert_is_dropped() {
         for (first, second, opens) in [

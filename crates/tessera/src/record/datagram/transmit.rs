@@ -189,3 +189,51 @@ const IPV4_MINIMUM: usize = 576 - 28;
 
 /// How often a flight is sent again.
 const MAX_RETRANSMISSIONS: u32 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::super::early_records::tests::{datagrams, install};
+    use super::super::record_number::RecordNumber;
+    use super::*;
+    use crate::handshake::{Direction, Epoch};
+    use crate::role::Role;
+
+    #[test]
+    fn a_flight_goes_out_in_bursts() {
+        let mut server = datagrams(Role::Server);
+        server.max_burst = 3;
+        let message = [&[11, 0, 0x27, 0x10][..], &[7; 10_000]].concat();
+        assert_eq!(server.send_message(0, &message), Ok(()));
+        for burst in 0..3 {
+            let mut datagram = Vec::new();
+            let sends = |_: &u32| server.transmit(1200, Duration::ZERO, &mut datagram);
+            assert_eq!((0..20).take_while(sends).count(), 3, "burst {burst}");
+            let next = server.deadline().expect("the rest, or the first again");
+            assert_eq!(server.expire(next), Ok(()));
+        }
+    }
+
+    /// What may be sent to an address that is unproved.
+    #[test]
+    fn no_datagram_is_longer_than_its_room() {
+        for room in 0..60 {
+            for is_protected in [false, true] {
+                let mut server = datagrams(Role::Server);
+                server.after_stateless_retry();
+                if is_protected {
+                    install(&mut server, Direction::Write, Epoch::Handshake);
+                }
+                let epoch = server.outgoing.newest();
+                assert_eq!(server.send_message(epoch, &[20, 0, 0, 4, 1, 2, 3, 4]), Ok(()));
+                let number = RecordNumber { epoch: 0, sequence: 0 };
+                server.acknowledgements.note(number, Duration::ZERO);
+                server.send_alert(AlertDescription::CLOSE_NOTIFY);
+                for _ in 0..10 {
+                    let mut datagram = Vec::new();
+                    server.transmit(room, Duration::ZERO, &mut datagram);
+                    assert!(datagram.len() <= room, "{room}: {} bytes", datagram.len());
+                }
+            }
+        }
+    }
+}
