@@ -8,6 +8,7 @@ use core::time::Duration;
 use super::fragment::{FRAGMENT_HEADER_LEN, Fragment};
 use super::ranges::Ranges;
 use super::record_number::RecordNumber;
+use super::sent_records::SentRecords;
 use crate::wire::HandshakeType;
 
 /// The messages under way.
@@ -16,12 +17,8 @@ pub(crate) struct Flight {
     messages: VecDeque<Message>,
     /// The number of the next message; numbers end at 65,535.
     pub(super) next_seq: u32,
-    /// The records that carried them, so that an ACK finds what it acknowledges.
-    sent: VecDeque<SentRecord>,
-    /// How many records were sent; and of these, how many at first are acknowledged or taken for lost. The others are
-    /// under way.
-    sent_count: u64,
-    settled: u64,
+    /// The records that carried them.
+    sent: SentRecords,
     /// How many bytes of messages were sent again.
     pub(super) resent: u64,
 }
@@ -37,15 +34,6 @@ struct Message {
     unsent: Ranges,
     /// What comes before was sent at least once.
     sent_to: usize,
-}
-
-struct SentRecord {
-    number: RecordNumber,
-    /// Its place among all that were sent.
-    place: u64,
-    at: Duration,
-    is_first_transmission: bool,
-    parts: Vec<(u16, Range<usize>)>,
 }
 
 /// What an ACK changed.
@@ -120,7 +108,6 @@ impl Flight {
     ) {
         let start = out.len();
         let mut parts = Vec::new();
-        let mut is_first_transmission = true;
         'record: for message in &mut self.messages {
             while let Some(range) = message.unsent.first() {
                 let left = (start + room).saturating_sub(out.len() + FRAGMENT_HEADER_LEN);
@@ -134,27 +121,17 @@ impl Flight {
                 message.unsent.remove(range.clone());
                 self.resent += message.sent_to.min(range.end).saturating_sub(range.start) as u64;
                 message.sent_to = message.sent_to.max(range.end);
-                let overlaps =
-                    |(seq, sent): &(u16, _)| *seq == message.seq && overlap(sent, &range);
-                is_first_transmission &=
-                    !self.sent.iter().any(|record| record.parts.iter().any(overlaps));
                 parts.push((message.seq, range));
             }
         }
-        if parts.is_empty() {
-            return;
+        if !parts.is_empty() {
+            self.sent.add(number, now, parts);
         }
-        if self.sent.len() >= MAX_SENT_RECORDS {
-            self.sent.pop_front();
-        }
-        self.sent_count += 1;
-        let place = self.sent_count;
-        self.sent.push_back(SentRecord { number, place, at: now, is_first_transmission, parts });
     }
 
     /// Sends everything again that isn't acknowledged.
     pub(crate) fn send_again(&mut self) {
-        self.settled = self.sent_count;
+        self.sent.take_all_for_lost();
         self.messages.iter_mut().for_each(|message| message.unsent = message.open.clone());
     }
 
@@ -162,12 +139,8 @@ impl Flight {
     pub(crate) fn acknowledge(&mut self, records: &[RecordNumber]) -> Acknowledged {
         let mut result = Acknowledged::default();
         for number in records {
-            let Some(index) = self.sent.iter().position(|record| record.number == *number) else {
-                continue;
-            };
-            let Some(record) = self.sent.remove(index) else { continue };
-            if record.place > self.settled {
-                self.settled = record.place;
+            let Some((record, is_newest)) = self.sent.acknowledge(*number) else { continue };
+            if is_newest {
                 result.newest_at = Some(record.at);
             }
             if record.is_first_transmission {
@@ -203,48 +176,40 @@ impl Flight {
 
     fn overtaken(&self, message: &Message) -> Ranges {
         let mut overtaken = message.open.clone();
-        let parts = self.records_under_way().flat_map(|record| &record.parts);
+        let parts = self.sent.under_way().flat_map(|record| &record.parts);
         for (_, range) in parts.filter(|(seq, _)| *seq == message.seq) {
             overtaken.remove(range.clone());
         }
         overtaken
     }
 
-    fn records_under_way(&self) -> impl Iterator<Item = &SentRecord> {
-        self.sent.iter().filter(|record| record.place > self.settled)
-    }
-
     /// Returns how many records are under way.
     pub(crate) fn under_way(&self) -> usize {
-        self.records_under_way().count()
+        self.sent.under_way().count()
     }
 
     /// Returns when the last record was sent that isn't acknowledged.
     pub(crate) fn last_sent_at(&self) -> Option<Duration> {
-        self.sent.back().map(|record| record.at)
+        self.sent.last_at()
     }
 
     /// Ends the flights of these epochs: the peer's answer acknowledges them. Returns when a record of them was
     /// sent, if each was sent once.
     pub(crate) fn answered(&mut self, epochs: Range<u64>) -> Option<Duration> {
-        let ends = |record: &&SentRecord| epochs.contains(&record.number.epoch);
-        let was_once = self.sent.iter().filter(ends).all(|record| record.is_first_transmission);
-        let sent_at = self.sent.iter().filter(ends).map(|record| record.at).max();
         self.messages.retain(|message| !epochs.contains(&message.epoch));
-        self.sent.retain(|record| !epochs.contains(&record.number.epoch));
-        sent_at.filter(|_| was_once)
+        self.sent.answered(epochs)
     }
 
     /// Drops what was not acknowledged: the peer doesn't answer any more.
     pub(crate) fn give_up(&mut self) {
         self.messages = VecDeque::new();
-        self.sent = VecDeque::new();
+        self.sent.clear();
     }
 
     /// Frees unused memory.
     pub(crate) fn release(&mut self) {
         self.messages.shrink_to_fit();
-        self.sent.shrink_to_fit();
+        self.sent.release();
     }
 
     /// Continues after messages that another sender wrote, such as a HelloRetryRequest without state.
@@ -252,13 +217,6 @@ impl Flight {
         self.next_seq = seq.into();
     }
 }
-
-fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start < b.end && b.start < a.end
-}
-
-/// The most records that an ACK can name: more than a chain of 128 KiB needs.
-const MAX_SENT_RECORDS: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -314,16 +272,6 @@ mod tests {
         ];
         assert_eq!(records, expected);
         assert!(!flight.has_unsent() && !flight.is_empty());
-    }
-
-    #[test]
-    fn what_is_remembered_of_records_is_bounded() {
-        let mut flight = Flight::default();
-        assert!(flight.add(2, &message(20_000)));
-        assert_eq!(send(&mut flight, 0, 112).len(), 200);
-        assert_eq!(flight.sent.len(), MAX_SENT_RECORDS);
-        assert!(!flight.acknowledge(&[number(2, 0)]).is_progress);
-        assert!(flight.acknowledge(&[number(2, 199)]).is_progress);
     }
 
     #[test]

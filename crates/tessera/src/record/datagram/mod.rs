@@ -28,6 +28,7 @@ mod read_epochs;
 mod receive;
 mod record_number;
 mod replay_window;
+mod sent_records;
 mod timer;
 mod transmit;
 
