@@ -1,5 +1,6 @@
 //! Opens the records of datagrams (RFC 9147 §4).
 
+use alloc::boxed::Box;
 use core::ops::Range;
 use core::time::Duration;
 
@@ -142,15 +143,15 @@ impl IncomingRecords {
         let (header, rest) = bytes.split_at_mut(content_at.start);
         let content = &mut rest[..content_at.len()];
         let expected = epoch.window.next();
-        let opened = match &epoch.keys {
-            EpochKeys::Ready(protection) => protection.open(header, number_at, content, expected),
-            EpochKeys::Derived(secret) => {
+        let protection = match &mut epoch.keys {
+            EpochKeys::Ready(protection) => &*protection,
+            EpochKeys::Derived { secret, keys } => &**keys.get_or_insert_with(|| {
                 self.has_derived = true;
-                let protection = Protection::new(epoch.suite, secret.traffic());
-                protection.open(header, number_at, content, expected)
-            }
+                Box::new(Protection::new(epoch.suite, secret.traffic()))
+            }),
             EpochKeys::Asleep => return Err(Unread::WithoutKeys),
         };
+        let opened = protection.open(header, number_at, content, expected);
         let Ok((sequence, len)) = opened else {
             epoch.forged += 1;
             self.epochs.drop_used_up();
@@ -214,7 +215,7 @@ pub(super) mod tests {
     use super::*;
     use crate::connection_id::ConnectionId;
     use crate::crypto::Suite;
-    use crate::schedule::{DATAGRAM, EarlySecret, KeyDerivation};
+    use crate::schedule::{DATAGRAM, EarlySecret, KeptTrafficSecret, KeyDerivation, TrafficSecret};
     use crate::testing::AES_128_GCM_SHA256;
 
     pub(in super::super) const EPOCH: u64 = 3;
@@ -224,9 +225,18 @@ pub(super) mod tests {
     }
 
     pub(in super::super) fn protection_of(suite: &'static Suite) -> Protection {
+        with_secret(suite, |secret| Protection::new(suite, secret))
+    }
+
+    /// The secret of [`protection`].
+    pub(in super::super) fn kept_secret() -> Box<KeptTrafficSecret> {
+        with_secret(&AES_128_GCM_SHA256, |secret| secret.keep())
+    }
+
+    fn with_secret<R>(suite: &Suite, use_secret: impl FnOnce(TrafficSecret<'_>) -> R) -> R {
         let kdf = KeyDerivation { hash: suite.hash, profile: &DATAGRAM };
         let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&suite.hash.hash(b""));
-        Protection::new(suite, secret.traffic())
+        use_secret(secret.traffic())
     }
 
     /// Returns the record with this inner plaintext.

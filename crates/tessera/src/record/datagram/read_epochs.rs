@@ -31,8 +31,12 @@ pub(crate) struct ReadEpoch {
 
 pub(crate) enum EpochKeys {
     Ready(Protection),
-    /// Rarely needed, they are derived for each record.
-    Derived(Box<KeptTrafficSecret>),
+    /// Rarely needed, they are derived for the first record, and again after the association slept: once for all records
+    /// that anyone forges meanwhile.
+    Derived {
+        secret: Box<KeptTrafficSecret>,
+        keys: Option<Box<Protection>>,
+    },
     /// The association sleeps.
     Asleep,
 }
@@ -88,20 +92,23 @@ impl ReadEpochs {
     /// Keeps the secret of an epoch instead of its keys, which take more than a kilobyte.
     pub(crate) fn keep_secret(&mut self, number: u64, secret: Box<KeptTrafficSecret>) {
         if let Some(epoch) = self.all.iter_mut().find(|epoch| epoch.number == number) {
-            epoch.keys = EpochKeys::Derived(secret);
+            epoch.keys = EpochKeys::Derived { secret, keys: None };
         }
     }
 
     /// Returns whether all keys but the newest can be derived again.
     pub(crate) fn can_sleep(&self) -> bool {
         let earlier = self.all.split_last().map_or(&[][..], |(_, earlier)| earlier);
-        earlier.iter().all(|epoch| matches!(epoch.keys, EpochKeys::Derived(_)))
+        earlier.iter().all(|epoch| matches!(epoch.keys, EpochKeys::Derived { .. }))
     }
 
     /// Drops the keys, which [`wake`](Self::wake) derives again.
     pub(crate) fn sleep(&mut self) {
-        if let Some(epoch) = self.all.last_mut() {
-            epoch.keys = EpochKeys::Asleep;
+        for epoch in &mut self.all {
+            match &mut epoch.keys {
+                EpochKeys::Derived { keys, .. } => *keys = None,
+                newest => *newest = EpochKeys::Asleep,
+            }
         }
     }
 
@@ -171,7 +178,7 @@ pub(crate) enum Forgeries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::incoming::tests::{EPOCH, protection, protection_of, sealed};
+    use super::super::incoming::tests::{EPOCH, kept_secret, protection, protection_of, sealed};
     use super::super::incoming::{IncomingRecords, NextRecord};
     use super::*;
     use crate::testing::AES_128_GCM_SHA256;
@@ -197,6 +204,25 @@ mod tests {
             (incoming.epochs.newest(), incoming.epochs.forgeries()),
             (EPOCH + 1, Forgeries::Few)
         );
+    }
+
+    /// Otherwise each forgery would cost a derivation, for four minutes after a handshake.
+    #[test]
+    fn keys_of_a_kept_secret_are_derived_once_until_the_association_sleeps() {
+        let mut incoming = IncomingRecords::new();
+        for epoch in [EPOCH, EPOCH + 1] {
+            incoming.epochs.install(epoch, protection());
+        }
+        incoming.epochs.keep_secret(EPOCH, kept_secret());
+        let forged = [&sealed(b"data\x17")[..], b"!"].concat();
+        for derives in [true, false, false] {
+            let dropped = incoming.next(&mut forged.clone(), Duration::ZERO);
+            assert!(matches!(dropped, NextRecord::Dropped(_)));
+            assert_eq!(incoming.take_has_derived(), derives);
+        }
+        incoming.epochs.sleep();
+        let opened = incoming.next(&mut sealed(b"data\x17"), Duration::ZERO);
+        assert!(matches!(opened, NextRecord::Opened(..)) && incoming.take_has_derived());
     }
 
     #[test]
