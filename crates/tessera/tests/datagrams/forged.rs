@@ -142,12 +142,18 @@ fn plaintext_messages_after_the_handshake_get_no_ack() {
     is_connected(&mut pair, "after forged messages");
 }
 
-/// An idle peer owes the new keys that it was asked for.
 #[test]
 fn forgeries_ask_for_new_keys_once_and_end_the_association_at_the_limit() {
     let scene = scene_with(|suite| suite.with_integrity_limit(8));
     let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
     pair.run();
+    // The server's own KeyUpdate, which is shorter than an ACK, is lost: the client reads under the same keys.
+    pair.link =
+        Box::new(
+            |from, _, datagram| {
+                if from == Role::Server && datagram.len() < 40 { vec![] } else { vec![DELAY] }
+            },
+        );
     let forged = [&[0x2f, 0, 0, 0, 20][..], &[7; 20]].concat();
     for _ in 0..7 {
         pair.deliver(Role::Client, forged.clone());

@@ -108,7 +108,10 @@ impl<H: Handshake> Association<H> {
                 };
                 self.datagrams.keep_messages(record, content, longest, now.monotonic)?;
             }
-            ContentType::ACK => self.datagrams.receive_ack(content, epoch, now.monotonic)?,
+            ContentType::ACK => {
+                self.datagrams.receive_ack(content, epoch, now.monotonic)?;
+                self.answer_key_update()?;
+            }
             ContentType::ALERT => self.alert(record, content)?,
             ContentType::APPLICATION_DATA if epoch >= APPLICATION_EPOCH => {
                 self.core.saw_data();
@@ -156,6 +159,7 @@ impl<H: Handshake> Association<H> {
         };
         let mut below = DatagramBelow { datagrams: &mut self.datagrams };
         self.core.message(epoch, message, now, &mut below)?;
+        self.answer_key_update()?;
         self.agree_on_ids()?;
         self.agree_on_resets()?;
         Ok(true)

@@ -59,12 +59,11 @@ impl<H: Handshake> Association<H> {
         }
         self.wake();
         // RFC 8446 §5.5: change the keys before they are used up.
-        let used_up = self.datagrams.outgoing.nears_limit();
-        let owed = self.core.owes_update();
-        let may_update =
-            self.core.is_complete() && self.datagrams.may_send_after_handshake().is_ok();
-        if (used_up || owed) && may_update {
-            self.update_keys(used_up)?;
+        if self.datagrams.outgoing.nears_limit()
+            && self.core.is_complete()
+            && self.datagrams.may_send_after_handshake().is_ok()
+        {
+            self.update_keys(true)?;
         }
         if self.datagrams.outgoing.is_at_limit() {
             return Err(Error::TooEarly("the keys are used up, and the new ones not acknowledged"));
@@ -73,11 +72,11 @@ impl<H: Handshake> Association<H> {
         Ok(())
     }
 
-    /// Returns whether the peer waits for new keys of this side. [`write`](Self::write) changes them by itself, after
-    /// its own record.
-    #[must_use]
-    pub fn owes_update(&self) -> bool {
-        self.core.owes_update()
+    /// Changes this side's keys if the peer has asked for it, at once: its next data must not come first (RFC 8446 §4.6.3).
+    /// An earlier change that is under way must be acknowledged before (RFC 9147 §8).
+    pub(super) fn answer_key_update(&mut self) -> Result<(), Error> {
+        let may_answer = !self.write_closed && self.datagrams.may_send_after_handshake().is_ok();
+        if self.core.owes_update() && may_answer { self.update_keys(false) } else { Ok(()) }
     }
 
     /// Changes this side's keys, and with `request` asks the peer to change its own. [`transmit`](Self::transmit) sends
