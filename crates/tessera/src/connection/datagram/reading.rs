@@ -120,10 +120,9 @@ impl<H: Handshake> Association<H> {
                 }
             }
             ContentType::APPLICATION_DATA if epoch == EARLY_DATA_EPOCH => {
-                let left = &mut self.datagrams.early_data_left;
-                let less = left.checked_sub(content.len());
-                *left =
-                    less.ok_or(unexpected_message("more early data than max_early_data_size"))?;
+                if !self.datagrams.count_early(content.len()) {
+                    return Err(unexpected_message("more early data than max_early_data_size"));
+                }
                 if !content.is_empty() {
                     return Ok(Content::EarlyData);
                 }

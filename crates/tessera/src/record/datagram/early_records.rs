@@ -78,10 +78,19 @@ impl Datagrams {
 
     /// Takes data unless it exceeds max_early_data_size; returns whether it did.
     fn take_early(&mut self, data: Zeroizing<Vec<u8>>) -> bool {
-        let Some(left) = self.early_data_left.checked_sub(data.len()) else { return false };
-        self.early_data_left = left;
-        self.early_data.taken.push_back(data);
-        true
+        let is_taken = self.count_early(data.len());
+        if is_taken {
+            self.early_data.taken.push_back(data);
+        }
+        is_taken
+    }
+
+    /// Counts data; returns whether it is within max_early_data_size.
+    #[must_use]
+    pub(crate) fn count_early(&mut self, len: usize) -> bool {
+        let left = self.early_data_left.checked_sub(len);
+        self.early_data_left = left.unwrap_or(self.early_data_left);
+        left.is_some()
     }
 }
 
