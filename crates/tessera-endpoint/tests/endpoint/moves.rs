@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tessera::auth::PeerRejected;
-use tessera::wire::AlertDescription;
-use tessera::{AssociationOptions, ClientAssociation, ConnectionId, Error, Padding};
+use tessera::wire::{AlertDescription, ExtensionType, NamedGroup, OpaqueExtension};
+use tessera::{AssociationOptions, ClientAssociation, ConnectionId, Destination, Error, Padding};
 use tessera_endpoint::{EndpointOptions, Route};
-use tessera_harness::{Mode, Scene, to};
+use tessera_harness::{EARLY_DATA, Mode, Scene, to};
 use tessera_null_provider::provider;
 
 use crate::world::{TRIP, World, address};
@@ -345,6 +345,52 @@ fn a_client_without_connection_ids_moves_nowhere() {
     assert!(world.data[&id].ends_with(b"newest"));
     assert_eq!(world.endpoint.path(id).unwrap().remote, address(1000));
     world.is_connected(client);
+}
+
+/// It proves no address: what an idle association may send stays what it was.
+#[test]
+fn an_idle_association_whose_client_checks_no_paths_may_send_no_more_than_before() {
+    let mut scene = Scene::new(provider(), Mode::Full);
+    // The client acknowledges nothing.
+    scene.server.tickets = None;
+    // A short ServerHello leaves room for the whole EncryptedExtensions.
+    scene.server.groups = vec![NamedGroup::X25519];
+    let options = EndpointOptions { connection_id_len: 8, ..EndpointOptions::default() };
+    let mut world = World::of(scene, options);
+    // A client made by hand, that offers connection IDs alone.
+    let typ = ExtensionType::CONNECTION_ID;
+    let extensions = vec![OpaqueExtension { typ, contents: vec![0] }];
+    let destination = Destination { extensions, ..to(None) };
+    let client = world.connect_to(1000, destination, without_ids(), EARLY_DATA);
+    let seen = Rc::new(RefCell::new([Vec::new(), Vec::new()]));
+    let note = seen.clone();
+    world.loses = Box::new(move |is_up, datagram| {
+        note.borrow_mut()[usize::from(is_up)].push(datagram.to_vec());
+        is_up && datagram[0] & 0xe0 == 0x20
+    });
+    world.pass(TRIP * 6);
+    let [from_server, from_client] = seen.take();
+    let (flight, extension) = (from_server.concat(), [0, 54, 0, 9, 8]);
+    let at = flight.windows(extension.len()).position(|it| it == extension).unwrap();
+    let id = &flight[at + extension.len()..][..8];
+    // The null provider's tags don't cover the header.
+    let named = |datagram: &[u8]| [&[datagram[0] | 0x10][..], id, &datagram[1..]].concat();
+    let finished = from_client.iter().find(|it| it[0] & 0xe0 == 0x20).unwrap();
+    let route = world.deliver(address(1000), named(finished));
+    let Route::Association(id) = route else { panic!("{route:?}") };
+    world.pass(TRIP * 2);
+    assert_eq!(world.complete, [id]);
+    let mut datagram = Vec::new();
+    world.clients[client].association.write(b"moved", &mut datagram).unwrap();
+    world.deliver(address(1001), named(&datagram));
+    assert_eq!(world.endpoint.path(id).unwrap().remote, address(1001));
+    for is_idle in [0, 1] {
+        assert_eq!(world.endpoint.idle_len(), is_idle);
+        let refused = world.endpoint.write(id, &[7; 1000], &mut Vec::new());
+        assert!(matches!(refused, Err(Error::TooEarly(_))), "{refused:?}");
+        assert_eq!(world.endpoint.idle_len(), 0, "it is awake");
+        world.pass(Duration::from_secs(370));
+    }
 }
 
 /// Otherwise anyone could have more sent to a victim.
