@@ -2,7 +2,9 @@
 
 mod error;
 mod key;
+mod reset_key;
 mod ring_file;
+mod sealed_file;
 
 use std::fs;
 use std::io::{self, Read};
@@ -21,6 +23,7 @@ use crate::memory::home::incarnation_in;
 use crate::memory::snapshot::MAGIC as SNAPSHOT_MAGIC;
 use crate::memory::{Limits, Mark, MemoryVault, RestoreOutcome, Witness, WitnessOutcome};
 use crate::state::key::wrapping_keys;
+use crate::state::reset_key::ResetKeyBytes;
 use crate::state::ring_file::{RingFile, read_ring};
 
 pub use error::{StateError, StateProblem};
@@ -63,6 +66,7 @@ pub use key::StateKey;
 /// |---|---|
 /// | `lock`, `state`, `snapshot` | the vault's: see [`MemoryVault::open`] |
 /// | `ring` | the ticket keys and the vault's life, sealed; written whenever a key is made or destroyed |
+/// | `reset-key` | the [key of resets](Self::reset_key), sealed; written at each start |
 ///
 /// All methods block on disk I/O. So does, twice for each key, the ticket for which a key is made.
 pub struct ServerState {
@@ -72,6 +76,7 @@ pub struct ServerState {
     keys: WrappingKeys,
     provider: Provider,
     directory: Arc<OwnedDirectory>,
+    reset_key: ResetKeyBytes,
     previous_life: PreviousLife,
 }
 
@@ -193,12 +198,18 @@ impl ServerState {
             }
             ExistingContent::Afresh => (None, None),
         };
+        // A directory of an earlier version has none.
+        let reset_key = match &ring {
+            Some(ring) => find_reset_key(&directory, &ring.life.vault, &ring_keys)?,
+            None => None,
+        };
         if ring.is_none() {
             remove_all(&directory).map_err(failed(""))?;
         } else {
             check_snapshot_version(&directory)?;
         }
         let is_new = ring.is_none();
+        let earlier_vault = ring.as_ref().map(|ring| ring.life.vault);
         let tickets: Vec<TicketKey> = ring.map(|ring| ring.keys).unwrap_or_default();
         let limits = options.limits;
         let refuse = || Err(StateProblem::Damaged.into());
@@ -214,15 +225,22 @@ impl ServerState {
         .map_err(failed("snapshot"))?;
         let missing = || StateError::new(dir, "state", StateProblem::Missing);
         let life = vault.incarnation().ok_or_else(missing)?;
+        // A copy of a directory is another instance, which must have another key.
+        let reset_key = reset_key.filter(|_| earlier_vault == Some(life.vault));
+        let reset_key = reset_key::write(reset_key, &life.vault, &directory, &ring_keys, provider);
         let file = RingFile { directory: directory.clone(), keys: ring_keys, life };
         let write = Box::new(move |keys: &[&[u8]]| file.write(keys));
         let ring = RotatingRing::written(provider, options.rotation, tickets, write, now);
         ring.keep(now);
-        if let Err(error) = ring.write_now() {
-            // The snapshot's content exists nowhere else. The first failure is reported.
-            let _ = vault.close(provider, &keys, now);
-            return Err(failed("ring")(error));
-        }
+        let written = ring.write_now().map_err(failed("ring"));
+        let reset_key = match (written, reset_key.map_err(failed(reset_key::NAME))) {
+            (Ok(()), Ok(key)) => key,
+            (Err(error), _) | (_, Err(error)) => {
+                // The snapshot's content exists nowhere else. The first failure is reported.
+                let _ = vault.close(provider, &keys, now);
+                return Err(error);
+            }
+        };
         let previous_life = match restored {
             _ if is_new => PreviousLife::None,
             RestoreOutcome::RolledBack => PreviousLife::RolledBack,
@@ -230,7 +248,14 @@ impl ServerState {
             _ => PreviousLife::Crashed,
         };
         let (ring, vault) = (Arc::new(ring), Arc::new(vault));
-        Ok(Self { ring, vault, keys, provider: *provider, directory, previous_life })
+        Ok(Self { ring, vault, keys, provider: *provider, directory, reset_key, previous_life })
+    }
+
+    /// Returns a key that stays the same as long as the directory, through crashes too, for
+    /// `tessera_endpoint::ResetKey`: with it a server informs DTLS clients that it has lost their associations. No
+    /// two instances may have the same, so a directory that its witness doesn't recognise gets a new one.
+    pub fn reset_key(&self) -> &[u8; 32] {
+        &self.reset_key
     }
 
     /// Returns the ring, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets).
@@ -311,15 +336,17 @@ fn reported(witness: Arc<dyn Witness>) -> Arc<dyn Witness> {
 
 /// The files of a state. `key-was` is for notes of the key's owner, `certificate.pem` for a server
 /// certificate that belongs to no other directory.
-const OURS: [&str; 11] = [
+const OURS: [&str; 13] = [
     "lock",
     "ring",
+    "reset-key",
     "state",
     "snapshot",
     "key-was",
     "certificate.pem",
     "certificate.pem.new",
     "ring.new",
+    "reset-key.new",
     "state.new",
     "snapshot.new",
     // Present in a mount point.
@@ -399,8 +426,21 @@ fn check_snapshot_version(directory: &OwnedDirectory) -> Result<(), StateError> 
 }
 
 fn remove_all(directory: &OwnedDirectory) -> io::Result<()> {
-    for name in ["ring", "snapshot", "state", "ring.new", "snapshot.new", "state.new"] {
+    for name in ["ring", "snapshot", "state", "reset-key"] {
         directory.remove(name)?;
+        directory.remove(&format!("{name}.new"))?;
     }
     directory.sync()
+}
+
+/// Finds the key of resets, if there is one.
+fn find_reset_key(
+    directory: &OwnedDirectory,
+    vault: &[u8; 16],
+    keys: &WrappingKeys,
+) -> Result<Option<ResetKeyBytes>, StateError> {
+    let failed = |error| StateError::io(directory.path(), reset_key::NAME, error);
+    let Some(bytes) = directory.read(reset_key::NAME).map_err(failed)? else { return Ok(None) };
+    let read = reset_key::read(&bytes, vault, keys);
+    read.map(Some).map_err(|problem| StateError::new(directory.path(), reset_key::NAME, problem))
 }

@@ -1,5 +1,4 @@
-//! The file in which ticket keys survive the process: its version, then the keys, sealed together with the
-//! life of the vault that they belong to.
+//! The file in which ticket keys survive the process, sealed together with the life of the vault that they belong to.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use tessera::resume::Incarnation;
 use zeroize::Zeroizing;
 
 use super::error::StateProblem;
-use super::key::NOW;
+use super::sealed_file::SealedFile;
 use crate::directory::OwnedDirectory;
 use crate::keys::{TicketKey, WrappingKeys};
 
@@ -25,11 +24,7 @@ pub(super) struct Ring {
     pub(super) keys: Vec<TicketKey>,
 }
 
-/// The last byte is the version.
-const MAGIC: &[u8; 8] = b"tsrring\x01";
-
-/// Other data sealed under the same key has another context.
-const CONTEXT: &[u8] = b"server state";
+const FILE: SealedFile = SealedFile { magic: b"tsrring\x01", context: b"server state" };
 
 impl RingFile {
     /// Replaces the file with these encoded keys.
@@ -44,32 +39,13 @@ impl RingFile {
             plaintext.extend_from_slice(&len.to_be_bytes());
             plaintext.extend_from_slice(key);
         }
-        let sealed = self.keys.wrap(CONTEXT, &plaintext, NOW);
-        let sealed = sealed.ok_or_else(|| io::Error::other("no randomness to seal with"))?;
-        self.directory.replace("ring", &[MAGIC, &sealed[..]].concat())
+        self.directory.replace("ring", &FILE.seal(&plaintext, &self.keys)?)
     }
 }
 
 /// Reads the output of [`RingFile::write`].
 pub(super) fn read_ring(bytes: &[u8], keys: &WrappingKeys) -> Result<Ring, StateProblem> {
-    let damaged = StateProblem::Damaged;
-    let Some((magic, sealed)) = bytes.split_first_chunk::<{ MAGIC.len() }>() else {
-        return Err(damaged);
-    };
-    let ([name @ .., version], [known @ .., ours]) = (magic, MAGIC);
-    if name != known {
-        return Err(damaged);
-    }
-    match version {
-        version if version > ours => return Err(StateProblem::Newer { version: *version }),
-        version if version < ours => return Err(StateProblem::Older { version: *version }),
-        _ => (),
-    }
-    if !keys.has_key_of(sealed).ok_or(StateProblem::Damaged)? {
-        return Err(StateProblem::WrongKey);
-    }
-    let plaintext = keys.unwrap(CONTEXT, sealed, NOW).ok_or(StateProblem::Damaged)?;
-    decode(&plaintext).ok_or(damaged)
+    decode(&FILE.open(bytes, keys)?).ok_or(StateProblem::Damaged)
 }
 
 fn decode(plaintext: &[u8]) -> Option<Ring> {

@@ -141,6 +141,23 @@ fn the_ring_of_a_state_survives_a_crash_and_the_secrets_are_lost() {
     assert!(matches!(taken, Reply::Now(TakeAnswer::Absent(Absence::Lost { .. }))));
 }
 
+#[test]
+fn the_reset_key_of_a_state_survives_crashes_and_another_key_of_the_state() {
+    let dir = Dir::new("reset-key");
+    let key = *dir.open().reset_key();
+    assert_ne!(key, [0; 32]);
+    let sealed = fs::read(dir.path("reset-key")).unwrap();
+    assert!(!sealed.windows(8).any(|window| key.windows(8).any(|part| part == window)));
+    assert_eq!(dir.open().reset_key(), &key, "after a crash");
+    assert_eq!(dir.try_open(&[2, 1]).unwrap().reset_key(), &key);
+    assert_eq!(dir.try_open(&[2]).unwrap().reset_key(), &key);
+    // Directories of earlier versions have none.
+    fs::remove_file(dir.path("reset-key")).unwrap();
+    let other = *dir.try_open(&[2]).unwrap().reset_key();
+    assert_ne!(other, key);
+    assert_ne!(Dir::new("other-reset-key").open().reset_key(), &other);
+}
+
 /// Fails if the secrets are only in memory.
 #[test]
 fn a_state_whose_ring_cannot_be_written_keeps_its_secrets() {
@@ -236,7 +253,7 @@ fn is_refused_with_its_remedy(dir: &Dir, what: &str) {
 #[test]
 fn damaged_files_of_a_state_are_refused_and_the_remedy_works() {
     type Damage = fn(&mut Vec<u8>);
-    let damage: [(&str, Damage); 12] = [
+    let damage: [(&str, Damage); 15] = [
         ("ring", |bytes| bytes.clear()),
         ("ring", |bytes| bytes.truncate(5)),
         ("ring", |bytes| bytes.truncate(bytes.len() - 1)),
@@ -249,6 +266,9 @@ fn damaged_files_of_a_state_are_refused_and_the_remedy_works() {
         ("snapshot", |bytes| bytes.truncate(bytes.len() / 2)),
         ("snapshot", |bytes| *bytes.last_mut().unwrap() ^= 1),
         ("snapshot", |bytes| bytes[7] = 99),
+        ("reset-key", |bytes| bytes.clear()),
+        ("reset-key", |bytes| bytes[0] ^= 1),
+        ("reset-key", |bytes| *bytes.last_mut().unwrap() ^= 1),
     ];
     for (name, damage) in damage {
         let dir = Dir::new("it's damaged");
@@ -286,9 +306,12 @@ fn every_changed_byte_of_a_states_ring_is_noticed() {
 fn states_of_other_versions_are_named_as_such() {
     let dir = Dir::new("versions");
     dir.filled();
-    for (file, version, word) in
-        [("ring", 0, "older"), ("ring", 2, "newer"), ("snapshot", 99, "newer")]
-    {
+    for (file, version, word) in [
+        ("ring", 0, "older"),
+        ("ring", 2, "newer"),
+        ("snapshot", 99, "newer"),
+        ("reset-key", 2, "newer"),
+    ] {
         let good = fs::read(dir.path(file)).unwrap();
         let mut bytes = good.clone();
         bytes[7] = version;
@@ -305,7 +328,7 @@ fn files_of_two_states_are_not_mixed() {
     let (one, other) = (Dir::new("one"), Dir::new("other"));
     one.filled();
     other.filled();
-    for name in ["ring", "state", "snapshot"] {
+    for name in ["ring", "state", "snapshot", "reset-key"] {
         let good = fs::read(one.path(name)).unwrap();
         fs::copy(other.path(name), one.path(name)).unwrap();
         let error = one.refused(&[1]);
@@ -378,7 +401,7 @@ fn a_directory_of_a_vault_alone_is_refused() {
 fn a_state_on_a_full_disk_is_refused_and_kept() {
     let dir = Dir::new("full");
     let ticket = dir.filled();
-    for name in ["ring.new", "state.new"] {
+    for name in ["ring.new", "state.new", "reset-key.new"] {
         // Every write here finds the disk full.
         symlink("/dev/full", dir.path(name)).unwrap();
         let error = dir.try_open(&[2, 1]).err().expect("there is no room");

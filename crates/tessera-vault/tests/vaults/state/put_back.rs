@@ -53,6 +53,7 @@ fn a_state_gives_secrets_out_again_unless_it_has_a_witness() {
     let copy = dir.files();
     let state = open().unwrap();
     assert_eq!(accept(&*state.vault(), 1), Ok(()));
+    let mut reset_keys = vec![*state.reset_key()];
     state.close(NOW).unwrap();
     drop(state);
     for _ in 0..2 {
@@ -62,6 +63,8 @@ fn a_state_gives_secrets_out_again_unless_it_has_a_witness() {
         assert_eq!(accept(&*state.vault(), 1), Err(Absence::Unknown));
         assert!(!dir.path("snapshot").exists());
         assert!(opens(&state, &ticket), "a ticket may be used twice");
+        assert!(!reset_keys.contains(state.reset_key()), "it may be a copy");
+        reset_keys.push(*state.reset_key());
         // From here on it is like any other.
         assert!(put(&*state.vault(), 2));
         state.close(NOW).unwrap();
