@@ -4,7 +4,8 @@
 //! - `state` names the vault, its incarnation, the one snapshot that may be loaded, and, if there is a
 //!   witness, the mark that the witness must know.
 //! - `moved` names the last life from which secrets left for other vaults, if there was one.
-//! - `snapshot` exists only between a clean shutdown and the next start.
+//! - `snapshot` exists only between a clean shutdown and the next start, and so do the `associations` of a
+//!   [`ServerState`](crate::ServerState).
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,7 +82,7 @@ impl Home {
             }
             (_, seal) => seal,
         };
-        for name in ["snapshot", "snapshot.new"] {
+        for name in ["snapshot", "snapshot.new", "associations", "associations.new"] {
             dir.remove(name)?;
         }
         // Also synchronises the directory: from here on no snapshot comes back.

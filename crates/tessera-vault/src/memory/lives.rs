@@ -15,6 +15,7 @@ use super::{Content, Limits, MemoryVault};
 use crate::directory::OwnedDirectory;
 use crate::keys::WrappingKeys;
 use crate::memory::accounts::ClientHash;
+use crate::memory::chunks::Handover;
 use crate::memory::home::{ContentValidity, Home};
 use crate::memory::snapshot::{SnapshotWriter, read_snapshot};
 use crate::memory::store::{Incoming, Record};
@@ -99,10 +100,10 @@ impl MemoryVault {
         now: Duration,
     ) -> io::Result<(Self, RestoreOutcome)> {
         let dir = Arc::new(OwnedDirectory::lock(dir)?);
-        Self::open_owned(dir, witness, limits, provider, keys, now, || Ok(()))
+        Self::open_owned(dir, witness, limits, provider, keys, now, || Ok(()), |_| ())
     }
 
-    /// Opens the vault of a locked directory. `discard` decides about an unusable snapshot; if it fails, the
+    /// Opens the vault of a locked directory. `read_more` reads what comes with a snapshot. `discard` decides about an unusable snapshot; if it fails, the
     /// directory is left unchanged.
     pub(crate) fn open_owned(
         dir: Arc<OwnedDirectory>,
@@ -112,12 +113,17 @@ impl MemoryVault {
         keys: &WrappingKeys,
         now: Duration,
         discard: impl FnOnce() -> io::Result<()>,
+        read_more: impl FnOnce(Handover<'_>),
     ) -> io::Result<(Self, RestoreOutcome)> {
         let mut vault = Self::with_limits(limits);
         let mut restored = RestoreOutcome::Nothing;
         let (home, kept) = Home::open(dir, provider.random, witness, |file, incarnation, name| {
-            restored = match read_snapshot(file, keys, now, incarnation, name) {
-                Some(records) => RestoreOutcome::Secrets(vault.restore(records, now)),
+            let handover = Handover { keys, unix: now, incarnation, name };
+            restored = match read_snapshot(file, handover) {
+                Some(records) => {
+                    read_more(handover);
+                    RestoreOutcome::Secrets(vault.restore(records, now))
+                }
                 None => {
                     discard()?;
                     RestoreOutcome::Discarded
@@ -141,13 +147,26 @@ impl MemoryVault {
     /// # Errors
     /// Returns the errors of the file system, or an error if no key wraps. The secrets are gone then.
     pub fn close(&self, provider: &Provider, keys: &WrappingKeys, now: Duration) -> io::Result<()> {
+        self.close_with(provider, keys, now, |_| ())
+    }
+
+    /// As [`close`](Self::close); `write_more` writes what else the next process gets with the snapshot.
+    pub(crate) fn close_with(
+        &self,
+        provider: &Provider,
+        keys: &WrappingKeys,
+        now: Duration,
+        write_more: impl FnOnce(Handover<'_>),
+    ) -> io::Result<()> {
         if self.closed.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
         let records = self.content().store.close(&self.hashing);
         let Some(home) = &self.home else { return Ok(()) };
         home.save(provider.random, |out, incarnation, name| {
-            let mut snapshot = SnapshotWriter::new(out, keys, now, incarnation, name)?;
+            let handover = Handover { keys, unix: now, incarnation, name };
+            write_more(handover);
+            let mut snapshot = SnapshotWriter::new(out, handover)?;
             for (handle, record) in &records {
                 snapshot.write(handle, record)?;
             }

@@ -2,6 +2,8 @@
 
 mod accounts;
 #[cfg(unix)]
+pub(crate) mod chunks;
+#[cfg(unix)]
 pub(crate) mod home;
 mod list;
 #[cfg(unix)]

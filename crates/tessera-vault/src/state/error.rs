@@ -98,7 +98,8 @@ impl StateError {
         let directory = directory.display().to_string().replace('\'', r"'\''");
         format!(
             "to start afresh, which costs each client a full handshake: \
-             rm -f '{directory}'/ring '{directory}'/state '{directory}'/snapshot '{directory}'/reset-key"
+             rm -f '{directory}'/ring '{directory}'/state '{directory}'/snapshot '{directory}'/reset-key \
+             '{directory}'/associations"
         )
     }
 }

@@ -1,5 +1,6 @@
 //! Ring and vault of one server in one sealed directory.
 
+mod associations;
 mod error;
 mod key;
 mod reset_key;
@@ -10,18 +11,20 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::unistd::geteuid;
 use tessera::crypto::Provider;
 use tessera::resume::Vault;
+use zeroize::Zeroizing;
 
 use crate::directory::OwnedDirectory;
 use crate::keys::{RotatingRing, Rotation, TicketKey, WrappingKeys, WrappingPurpose};
 use crate::memory::home::incarnation_in;
 use crate::memory::snapshot::MAGIC as SNAPSHOT_MAGIC;
 use crate::memory::{Limits, Mark, MemoryVault, RestoreOutcome, Witness, WitnessOutcome};
+use crate::state::associations::Associations;
 use crate::state::key::wrapping_keys;
 use crate::state::reset_key::ResetKeyBytes;
 use crate::state::ring_file::{RingFile, read_ring};
@@ -66,6 +69,7 @@ pub use key::StateKey;
 /// |---|---|
 /// | `lock`, `state`, `snapshot` | the vault's: see [`MemoryVault::open`] |
 /// | `ring` | the ticket keys and the vault's life, sealed; written whenever a key is made or destroyed |
+/// | `associations` | what [`close_with`](Self::close_with) handed over, sealed; unlinked before the next `open` returns |
 /// | `reset-key` | the [key of resets](Self::reset_key), sealed; written at each start |
 ///
 /// All methods block on disk I/O. So does, twice for each key, the ticket for which a key is made.
@@ -77,6 +81,7 @@ pub struct ServerState {
     provider: Provider,
     directory: Arc<OwnedDirectory>,
     reset_key: ResetKeyBytes,
+    associations: Mutex<Result<Associations, StateError>>,
     previous_life: PreviousLife,
 }
 
@@ -213,6 +218,7 @@ impl ServerState {
         let tickets: Vec<TicketKey> = ring.map(|ring| ring.keys).unwrap_or_default();
         let limits = options.limits;
         let refuse = || Err(StateProblem::Damaged.into());
+        let mut associations = Ok(Vec::new());
         let (vault, restored) = MemoryVault::open_owned(
             directory.clone(),
             witness,
@@ -221,6 +227,7 @@ impl ServerState {
             &keys,
             now,
             refuse,
+            |handover| associations = associations::read(&directory, handover),
         )
         .map_err(failed("snapshot"))?;
         let missing = || StateError::new(dir, "state", StateProblem::Missing);
@@ -248,7 +255,9 @@ impl ServerState {
             _ => PreviousLife::Crashed,
         };
         let (ring, vault) = (Arc::new(ring), Arc::new(vault));
-        Ok(Self { ring, vault, keys, provider: *provider, directory, reset_key, previous_life })
+        let associations = Mutex::new(associations);
+        let provider = *provider;
+        Ok(Self { ring, vault, keys, provider, directory, reset_key, associations, previous_life })
     }
 
     /// Returns a key that stays the same as long as the directory, through crashes too, for
@@ -271,6 +280,17 @@ impl ServerState {
     /// Returns how the previous server ended, and therefore what was in the directory.
     pub fn previous_life(&self) -> PreviousLife {
         self.previous_life
+    }
+
+    /// Takes what the previous server handed over with [`close_with`](Self::close_with), once. Its file is gone for good, and
+    /// an earlier copy of it is none of this directory's.
+    ///
+    /// # Errors
+    /// Returns an error if the file was damaged, of another version, or none of this directory's: its associations are
+    /// lost, and nothing else is.
+    pub fn take_associations(&self) -> Result<Vec<Zeroizing<Vec<u8>>>, StateError> {
+        let mut found = self.associations.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *found, Ok(Vec::new()))
     }
 
     /// Does what is due at `now` (since the Unix epoch): makes the next ticket key, destroys expired ticket
@@ -297,12 +317,32 @@ impl ServerState {
     /// Returns the errors of the file system. One-time keys are lost then, and ticket keys if they could not
     /// be written before either.
     pub fn close(&self, now: Duration) -> Result<(), StateError> {
+        self.close_with(Vec::new(), now)
+    }
+
+    /// As [`close`](Self::close), with the associations of DTLS clients as `tessera_endpoint::FrozenAssociation` has them,
+    /// at most 256 MiB, which the next server [takes](Self::take_associations).
+    ///
+    /// Restoring the directory brings them back, as it does one-time keys: two servers would then use the same keys and
+    /// nonces. So hand over only if an old copy can't be opened: with a key for each start, or a [`Witness`].
+    ///
+    /// # Errors
+    /// As [`close`](Self::close); associations that can't be written are lost.
+    pub fn close_with(
+        &self,
+        associations: Vec<Zeroizing<Vec<u8>>>,
+        now: Duration,
+    ) -> Result<(), StateError> {
         self.ring.keep(now);
         let failed =
             |file: &'static str| move |error| StateError::io(self.directory.path(), file, error);
-        let vault = self.vault.close(&self.provider, &self.keys, now).map_err(failed("snapshot"));
+        let mut handed_over = Ok(());
+        let vault = self.vault.close_with(&self.provider, &self.keys, now, |handover| {
+            handed_over = associations::write(associations, &self.directory, handover);
+        });
         self.ring.write_last().map_err(failed("ring"))?;
-        vault
+        vault.map_err(failed("snapshot"))?;
+        handed_over.map_err(failed("associations"))
     }
 }
 
@@ -336,7 +376,7 @@ fn reported(witness: Arc<dyn Witness>) -> Arc<dyn Witness> {
 
 /// The files of a state. `key-was` is for notes of the key's owner, `certificate.pem` for a server
 /// certificate that belongs to no other directory.
-const OURS: [&str; 13] = [
+const OURS: [&str; 15] = [
     "lock",
     "ring",
     "reset-key",
@@ -349,6 +389,8 @@ const OURS: [&str; 13] = [
     "reset-key.new",
     "state.new",
     "snapshot.new",
+    "associations",
+    "associations.new",
     // Present in a mount point.
     "lost+found",
 ];
@@ -426,7 +468,7 @@ fn check_snapshot_version(directory: &OwnedDirectory) -> Result<(), StateError> 
 }
 
 fn remove_all(directory: &OwnedDirectory) -> io::Result<()> {
-    for name in ["ring", "snapshot", "state", "reset-key"] {
+    for name in ["ring", "snapshot", "state", "reset-key", "associations"] {
         directory.remove(name)?;
         directory.remove(&format!("{name}.new"))?;
     }

@@ -1,6 +1,7 @@
 //! Ring and vault in one directory: restarts, crashes, other keys, and any content that a directory can have.
 #![cfg(unix)]
 
+mod associations;
 mod put_back;
 
 use std::collections::BTreeMap;
