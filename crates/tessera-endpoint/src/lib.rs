@@ -4,6 +4,7 @@
 //!   datagram, its path ──► route() ──► Association(id) ──► read() ──► events, data
 //!                             ├──► Handled: a HelloRetryRequest with a cookie
 //!                             ├──► Foreign: not DTLS 1.3, for another program
+//!                             ├──► Full: refused by a limit
 //!                             └──► Dropped, counted by reason
 //!   datagrams, their paths ◄── transmit()
 //!   deadline() ──► handle_timeouts()
@@ -40,6 +41,11 @@
 //!
 //! An association that was quiet for a minute or two is kept in less than a kibibyte until its next datagram, from four
 //! minutes after its handshake on: [`Endpoint::idle_len`]. Anyone who knows its connection ID can wake it, for two minutes.
+//!
+//! # Restarts
+//!
+//! [`Endpoint::freeze`] moves an association out, and [`Endpoint::thaw`] into the endpoint of the next process: its client
+//! notices nothing. A client whose association is lost learns it from a reset ([`EndpointOptions::reset_key`]).
 #![forbid(unsafe_code)]
 
 mod budget;
@@ -47,6 +53,7 @@ mod cookies;
 mod counts;
 mod endpoint;
 mod foreign;
+mod frozen_association;
 mod hello_pool;
 mod options;
 mod path;
@@ -58,6 +65,7 @@ mod timers;
 pub use counts::EndpointCounts;
 pub use endpoint::{AssociationId, Endpoint, Route};
 pub use foreign::Foreign;
+pub use frozen_association::{FrozenAssociation, NotThawed};
 pub use options::{EndpointOptions, ReturnRoutability};
 pub use path::Path;
 pub use resets::ResetKey;

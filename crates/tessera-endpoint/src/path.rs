@@ -13,7 +13,7 @@ pub struct Path {
 
 /// A source for which bounds are counted: an IPv4 address, or an IPv6 /64, which is one subscriber's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Source(IpAddr);
+pub(crate) struct Source(pub(crate) IpAddr);
 
 impl Path {
     pub(crate) fn source(&self) -> Source {

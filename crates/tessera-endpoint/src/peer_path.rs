@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use tessera::face::{Reader, Writer};
 use tessera::{PathCookie, PathMessage};
 
 use crate::budget::Budget;
@@ -168,6 +169,32 @@ impl PeerPath {
     /// Returns when [`expire`](Self::expire) or a challenge is due.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.check.as_ref().map(|check| check.next_challenge().unwrap_or(check.ends()))
+    }
+
+    /// Appends where the peer is, for another endpoint.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        self.current.write(out);
+        self.budget.write(out);
+        out.u8(u8::from(self.check.is_some()));
+        if let Some(PathCheck { proved, challenged, timeout, .. }) = self.check.as_deref() {
+            proved.write(out);
+            out.u8(u8::from(*challenged == self.current));
+            out.u64(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// Reads it. A check that was under way begins again.
+    pub(crate) fn read(reader: &mut Reader<'_>, now: Duration) -> Option<Self> {
+        let (current, budget) = (Path::read(reader)?, Budget::read(reader)?);
+        if reader.u8().ok()? == 0 {
+            return Some(Self { current, budget, check: None });
+        }
+        let proved = Path::read(reader)?;
+        let challenged = if reader.u8().ok()? == 0 { proved } else { current };
+        let timeout = Duration::from_nanos(reader.u64().ok()?);
+        let cookies = Vec::with_capacity(MAX_CHALLENGES);
+        let check = PathCheck { proved, challenged, cookies, began: now, timeout };
+        Some(Self { current, budget, check: Some(Box::new(check)) })
     }
 
     fn refute(&mut self) -> Option<CheckOutcome> {

@@ -65,6 +65,13 @@ impl Resets {
         self.live.insert(number).then_some(number)
     }
 
+    /// Notes that the association with this connection ID is here again.
+    pub(crate) fn restore(&mut self, id: &ConnectionId) {
+        if let Some(number) = self.number_of(id) {
+            self.live.insert(number);
+        }
+    }
+
     /// Notes that the association with this connection ID is gone.
     pub(crate) fn end(&mut self, id: &ConnectionId) {
         if let Some(number) = self.number_of(id) {
@@ -150,6 +157,41 @@ mod tests {
     impl Random for Counter {
         fn fill(&self, out: &mut [u8]) -> Result<(), tessera::crypto::RandomFailed> {
             out.fill(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_vectors_of_resets_are_reproduced() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dtls-mobility-vectors.txt");
+        let text = std::fs::read_to_string(path).expect("the file is there");
+        let vectors = tessera_harness::Trace::read(&text);
+        let get = |name: &str| vectors.get("reset", name);
+        let hash = tessera_aws_lc::provider().sha256().expect("SHA-256");
+        let key = ResetKey::new(get("key").try_into().expect("32 bytes"));
+        let mut resets = Resets::new(key, hash);
+        let number = AssociationNumber(get("number").try_into().expect("5 bytes"));
+        for index in 0..2 {
+            let mut id = [0; 8];
+            id[..3].copy_from_slice(get(&format!("nonce {index}")));
+            resets.make_id(number, &mut id);
+            assert_eq!(id, get(&format!("connection ID {index}")));
+            let id = ConnectionId::new(&id).expect("short");
+            assert_eq!(resets.number_of(&id), Some(number));
+        }
+        let id = ConnectionId::new(get("connection ID 1")).expect("short");
+        let random = Known(get("random bytes").to_vec());
+        let reset = resets.reset(&id, 1200, Duration::ZERO, &random).expect("a reset");
+        assert_eq!(reset, get("reset"));
+        assert!(reset.ends_with(get("token")));
+    }
+
+    /// Returns the bytes of the vectors.
+    struct Known(Vec<u8>);
+
+    impl Random for Known {
+        fn fill(&self, out: &mut [u8]) -> Result<(), tessera::crypto::RandomFailed> {
+            out.copy_from_slice(&self.0);
             Ok(())
         }
     }

@@ -76,7 +76,18 @@ impl Routes {
     }
 
     pub(crate) fn count_of(&self, path: &Path) -> usize {
-        self.per_source.get(&path.source()).copied().unwrap_or(0)
+        self.count_at(path.source())
+    }
+
+    /// Returns how many associations a source has.
+    pub(crate) fn count_at(&self, source: Source) -> usize {
+        self.per_source.get(&source).copied().unwrap_or(0)
+    }
+
+    /// Adds an association whose handshake was completed elsewhere.
+    pub(crate) fn restore(&mut self, id: u64, path: Path, source: Source, has_id: bool) {
+        *self.per_source.entry(source).or_default() += 1;
+        self.complete(id, path, has_id);
     }
 
     /// Adds an association whose handshake begins; returns one that it replaces there, whose handshake isn't complete.

@@ -54,4 +54,4 @@ pub use crate::handshake::{
 };
 pub use crate::record::{Batch, Reassembly};
 pub use crate::schedule::{DATAGRAM, Profile, STREAM, TrafficSecret};
-pub use crate::wire::{HandshakeMessage, Versions};
+pub use crate::wire::{HandshakeMessage, Reader, Versions, Writer};

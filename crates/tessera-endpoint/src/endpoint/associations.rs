@@ -71,9 +71,18 @@ impl Associations {
         awake.or(idle.as_ref().map(|it| [it.received, it.sent]))
     }
 
+    /// Returns whether an association is idle.
+    pub(super) fn is_idle(&self, id: u64) -> bool {
+        self.slots.get(&id).is_some_and(|slot| slot.idle.is_some())
+    }
+
     /// Returns how many are idle.
     pub(super) fn idle_len(&self) -> usize {
         self.idle
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = u64> {
+        self.slots.keys().copied()
     }
 
     pub(super) fn len(&self) -> usize {

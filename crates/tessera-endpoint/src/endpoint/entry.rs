@@ -45,6 +45,17 @@ impl Entry {
         }
     }
 
+    /// Creates one that another endpoint had.
+    pub(super) fn restored(
+        association: ServerAssociation,
+        peer: PeerPath,
+        source: Source,
+        [received, sent]: [u64; 2],
+    ) -> Self {
+        let path = peer.current();
+        Self { peer, source, received, sent, ..Self::new(association, path, Budget::Proved) }
+    }
+
     /// Returns whether nothing has come or gone since it was last asked.
     pub(super) fn was_quiet(&mut self) -> bool {
         let bytes = self.received + self.sent;

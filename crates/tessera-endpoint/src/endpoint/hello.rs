@@ -83,13 +83,15 @@ impl Endpoint {
                 return Route::Dropped;
             }
         };
+        let of_source = self.routes.count_of(&path) >= self.options.max_per_source;
+        if of_source || self.associations.len() >= self.options.max_associations {
+            self.counts.full += 1;
+            return Route::Full { of_source };
+        }
         let random = random_at(message, MESSAGE_HEADER).unwrap_or_default();
         match self.begin(now, path, arrival, is_unproved, random) {
             Some(id) => all.map_or(Route::Association(id), |all| Route::Begins(id, all)),
-            None => {
-                self.counts.full += 1;
-                Route::Dropped
-            }
+            None => self.refused(),
         }
     }
 
@@ -131,7 +133,7 @@ impl Endpoint {
         Route::Handled
     }
 
-    /// Begins an association; `None` if a limit is reached.
+    /// Begins an association; `None` without randomness, or a connection ID.
     fn begin(
         &mut self,
         now: Time,
@@ -140,11 +142,6 @@ impl Endpoint {
         is_unproved: bool,
         random: HelloRandom,
     ) -> Option<AssociationId> {
-        let is_full = self.associations.len() >= self.options.max_associations
-            || self.routes.count_of(&path) >= self.options.max_per_source;
-        if is_full {
-            return None;
-        }
         let number = match &mut self.resets {
             Some(resets) => Some(resets.begin(self.random)?),
             None => None,

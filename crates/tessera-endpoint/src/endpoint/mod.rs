@@ -3,6 +3,7 @@
 mod associations;
 mod connection_ids;
 mod entry;
+mod frozen;
 mod hello;
 mod moves;
 mod sending;
@@ -14,7 +15,7 @@ use tessera::crypto::Random;
 use tessera::face::{HandshakeMessage, HelloPart, HelloReader};
 use tessera::handshake::{Checked, OpenQuestion, Question, ServerQuestion, Token};
 use tessera::resume::TicketKeys;
-use tessera::{Error, Event, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
+use tessera::{Error, Event, Facts, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
 
 use associations::Associations;
 
@@ -46,6 +47,11 @@ pub enum Route {
     Foreign(Foreign),
     /// It completed a ClientHello that isn't DTLS 1.3: these datagrams are, instead of it.
     ForeignParts(Foreign, Vec<u8>),
+    /// A client that could begin an association, but for a limit: of the associations of its source, or of all.
+    Full {
+        /// Its source has as many as [`EndpointOptions::max_per_source`].
+        of_source: bool,
+    },
     /// Nothing: [`counts`](Endpoint::counts) has the reason.
     Dropped,
 }
@@ -62,6 +68,8 @@ pub struct Endpoint {
     routes: Routes,
     hellos: HelloPool,
     timers: Timers,
+    /// Associations leave for another process.
+    is_moving_out: bool,
     /// How many associations began from an unproved address and have shown nothing else.
     unproved: usize,
     /// Those that may have something to send.
@@ -100,6 +108,7 @@ impl Endpoint {
             next_id: 0,
             routes: Routes::default(),
             timers: Timers::default(),
+            is_moving_out: false,
             unproved: 0,
             ready: VecDeque::new(),
             answers: VecDeque::new(),
@@ -123,6 +132,10 @@ impl Endpoint {
             Some(Some(id)) => return Route::Association(AssociationId(id)),
             Some(None) => return self.reset(now, path, datagram),
             None => (),
+        }
+        if self.is_moving_out {
+            let known = self.routes.by_path(&path, datagram);
+            return known.map_or(Route::Dropped, |id| Route::Association(AssociationId(id)));
         }
         let is_plaintext_handshake = datagram.first() == Some(&HANDSHAKE);
         // RFC 9147 §5.11: a client may have begun again from the address of another association.
@@ -294,6 +307,17 @@ impl Endpoint {
         self.associations.bytes(id.0)
     }
 
+    /// Returns what is known of an association; it is idle afterwards if it was.
+    #[must_use]
+    pub fn facts(&mut self, id: AssociationId, now: Time) -> Facts {
+        let was_idle = self.associations.is_idle(id.0);
+        let facts = self.associations.get_mut(id.0).map(|entry| entry.association.facts().clone());
+        if was_idle {
+            self.associations.idle(id.0, now);
+        }
+        facts.unwrap_or_default()
+    }
+
     /// Forgets an association, without a word to its peer.
     pub fn remove(&mut self, id: AssociationId) {
         let Some(entry) = self.associations.remove(id.0) else { return };
@@ -306,6 +330,12 @@ impl Endpoint {
         }
         self.timers.set(id.0, entry.deadline, None);
         self.unproved -= usize::from(entry.is_unproved);
+    }
+
+    /// Returns all associations.
+    #[must_use]
+    pub fn ids(&self) -> Vec<AssociationId> {
+        self.associations.ids().map(AssociationId).collect()
     }
 
     /// Returns how many associations there are.

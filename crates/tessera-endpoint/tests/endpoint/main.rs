@@ -7,6 +7,7 @@ mod losses;
 mod many_moves;
 mod moves;
 mod resets;
+mod restarts;
 mod return_routability;
 mod world;
 

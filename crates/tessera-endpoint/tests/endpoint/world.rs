@@ -10,7 +10,9 @@ use tessera::resume::ResumptionVerdict;
 use tessera::{
     AssociationOptions, ClientAssociation, Destination, Error, Event, PathMessage, ReadEvent, Time,
 };
-use tessera_endpoint::{AssociationId, Endpoint, EndpointOptions, Path, Route};
+use tessera_endpoint::{
+    AssociationId, Endpoint, EndpointOptions, FrozenAssociation, NotThawed, Path, Route,
+};
 use tessera_harness::{EARLY_DATA, Mode, Numbers, Scene, at, to};
 use tessera_null_provider::provider;
 use tessera_vault::RotatingRing;
@@ -96,6 +98,28 @@ impl World {
         let fresh = Self::of(self.scene.clone(), options);
         self.endpoint = fresh.endpoint;
         self.bytes.clear();
+    }
+
+    /// The server restarts, and its associations with it; returns the former endpoint, and why some didn't move in.
+    pub(crate) fn restart_with_associations(
+        &mut self,
+        options: EndpointOptions,
+    ) -> (Endpoint, Vec<NotThawed>) {
+        let frozen = self.freeze();
+        let mut fresh = Self::of(self.scene.clone(), options);
+        let now = self.now();
+        let thawed = frozen.into_iter().map(|frozen| fresh.endpoint.thaw(frozen, now));
+        let thawed: Vec<_> = thawed.collect();
+        self.complete = thawed.iter().filter_map(|it| it.as_ref().ok()).copied().collect();
+        self.data.clear();
+        let refused = thawed.into_iter().filter_map(Result::err).collect();
+        (std::mem::replace(&mut self.endpoint, fresh.endpoint), refused)
+    }
+
+    /// Moves all associations out.
+    pub(crate) fn freeze(&mut self) -> Vec<FrozenAssociation> {
+        let now = self.now();
+        self.complete.iter().filter_map(|id| self.endpoint.freeze(*id, now)).collect()
     }
 
     pub(crate) fn now(&self) -> Time {

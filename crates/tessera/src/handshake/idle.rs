@@ -18,14 +18,14 @@ use crate::schedule::{IdleSecrets, KeyDerivation, Profile};
 
 /// A server's [`Core`] after its handshake, without what only its next message needs.
 pub(crate) struct IdleCore {
-    facts: IdleFacts,
-    suite: &'static Suite,
-    secrets: IdleSecrets,
+    pub(super) facts: IdleFacts,
+    pub(super) suite: &'static Suite,
+    pub(super) secrets: IdleSecrets,
     /// Most connections have none.
-    codecs: Option<Box<RemainingCodecs>>,
-    stack_depth: StackDepth,
-    post_handshake_in_a_row: u8,
-    update_requested: bool,
+    pub(super) codecs: Option<Box<RemainingCodecs>>,
+    pub(super) stack_depth: StackDepth,
+    pub(super) post_handshake_in_a_row: u8,
+    pub(super) update_requested: bool,
 }
 
 impl Core<ServerHandshake> {

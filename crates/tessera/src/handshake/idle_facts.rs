@@ -11,35 +11,35 @@ use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, SignatureScheme};
 
 /// The facts of a connection.
 pub(super) struct IdleFacts {
-    suite: Option<CipherSuite>,
-    group: Option<NamedGroup>,
-    psk: Option<PskKind>,
-    continuation: Option<Continuation>,
-    protocol: Option<Vec<u8>>,
-    server_name: Option<String>,
-    peer: Option<PeerIdentity>,
-    authenticated_at: Option<u64>,
-    signature_scheme: Option<SignatureScheme>,
-    own_certificate: Option<CertificateTransfer>,
-    peer_certificate: Option<CertificateTransfer>,
-    hello_retry: bool,
-    ancestry: Option<Ancestry>,
-    early_data: EarlyDataStatus,
-    handshake_complete: bool,
-    rare: Option<Box<RareFacts>>,
+    pub(super) suite: Option<CipherSuite>,
+    pub(super) group: Option<NamedGroup>,
+    pub(super) psk: Option<PskKind>,
+    pub(super) continuation: Option<Continuation>,
+    pub(super) protocol: Option<Vec<u8>>,
+    pub(super) server_name: Option<String>,
+    pub(super) peer: Option<PeerIdentity>,
+    pub(super) authenticated_at: Option<u64>,
+    pub(super) signature_scheme: Option<SignatureScheme>,
+    pub(super) own_certificate: Option<CertificateTransfer>,
+    pub(super) peer_certificate: Option<CertificateTransfer>,
+    pub(super) hello_retry: bool,
+    pub(super) ancestry: Option<Ancestry>,
+    pub(super) early_data: EarlyDataStatus,
+    pub(super) handshake_complete: bool,
+    pub(super) rare: Option<Box<RareFacts>>,
 }
 
 /// Those that most connections don't have.
 #[derive(Default, PartialEq, Eq)]
-struct RareFacts {
-    external_psk: Option<Vec<u8>>,
-    one_time_key: Option<NamedGroup>,
-    early_data_key_lost: bool,
-    early_data_written: usize,
-    early_records_taken: Option<u32>,
-    flight: Option<FlightHandle>,
-    receipts: SettledFlights,
-    peer_extensions: Vec<OpaqueExtension>,
+pub(super) struct RareFacts {
+    pub(super) external_psk: Option<Vec<u8>>,
+    pub(super) one_time_key: Option<NamedGroup>,
+    pub(super) early_data_key_lost: bool,
+    pub(super) early_data_written: usize,
+    pub(super) early_records_taken: Option<u32>,
+    pub(super) flight: Option<FlightHandle>,
+    pub(super) receipts: SettledFlights,
+    pub(super) peer_extensions: Vec<OpaqueExtension>,
 }
 
 impl From<Facts> for IdleFacts {

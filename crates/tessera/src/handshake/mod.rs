@@ -16,6 +16,7 @@ mod core;
 mod event;
 mod facts;
 mod finished;
+mod frozen;
 mod grease;
 mod handover;
 mod idle;
@@ -32,6 +33,7 @@ pub use config::Checked;
 pub use core::{ClientHandshake, Core, Handshake, ServerHandshake};
 pub use event::Event;
 pub use facts::{CertificateTransfer, EarlyDataStatus, Facts};
+pub(crate) use frozen::CoreWithoutSecrets;
 pub(crate) use idle::IdleCore;
 pub use server::{
     Arrival, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, RetryState, ServerConfig,

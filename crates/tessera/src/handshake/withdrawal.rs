@@ -5,12 +5,15 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::fmt;
 
+use zeroize::Zeroizing;
+
 use super::client::ClientConfig;
 use super::config::Checked;
 use super::facts::Facts;
 use super::server::{ConfigChooser, ServerConfig};
 use crate::auth::VerifierDigest;
-use crate::resume::{ClientSession, ExternalPsk, PskKind, SessionAuthentication};
+use crate::resume::{ClientSession, ExternalPsk, PskKind, SessionAuthentication, tlv};
+use crate::wire::Writer;
 
 /// What a connection rests on under its configuration: the verifiers that accept its peer, its
 /// external PSK, and the policy epoch. It doesn't keep the configuration alive.
@@ -30,6 +33,59 @@ impl fmt::Debug for Foundation {
         let epoch = &self.policy_epoch;
         f.debug_struct("Foundation").field("policy_epoch", epoch).finish_non_exhaustive()
     }
+}
+
+impl Foundation {
+    /// Encodes it for another process; `None` with a chooser, which ends with this one. The result is as secret as the
+    /// external PSK.
+    #[must_use]
+    pub fn encode(&self) -> Option<Zeroizing<Vec<u8>>> {
+        if self.chooser.is_some() {
+            return None;
+        }
+        let mut out = Zeroizing::new(Vec::new());
+        tlv::put(&mut out, tag::POLICY_EPOCH, &self.policy_epoch.to_be_bytes());
+        tlv::put_with(&mut out, tag::VERIFIERS, |out| {
+            self.verifiers.iter().for_each(|VerifierDigest(digest)| out.bytes(digest));
+        });
+        if let Some((identity, digest)) = &self.external_psk {
+            tlv::put(&mut out, tag::EXTERNAL_PSK, identity);
+            if let Some(VerifierDigest(digest)) = digest {
+                tlv::put(&mut out, tag::EXTERNAL_PSK_DIGEST, digest);
+            }
+        }
+        Some(out)
+    }
+
+    /// Decodes the output of [`encode`](Self::encode).
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut it =
+            Self { policy_epoch: 0, verifiers: Vec::new(), external_psk: None, chooser: None };
+        tlv::read(bytes, |tag, value| {
+            match tag {
+                tag::POLICY_EPOCH => it.policy_epoch = u64::from_be_bytes(tlv::array(value)?),
+                tag::VERIFIERS => {
+                    let (digests, []) = value.as_chunks() else { return None };
+                    it.verifiers = digests.iter().copied().map(VerifierDigest).collect();
+                }
+                tag::EXTERNAL_PSK => it.external_psk = Some((value.to_vec(), None)),
+                tag::EXTERNAL_PSK_DIGEST => {
+                    it.external_psk.as_mut()?.1 = Some(VerifierDigest(tlv::array(value)?));
+                }
+                _ => return None,
+            }
+            Some(())
+        })?;
+        Some(it)
+    }
+}
+
+mod tag {
+    pub(super) const POLICY_EPOCH: u8 = 1;
+    pub(super) const VERIFIERS: u8 = 2;
+    pub(super) const EXTERNAL_PSK: u8 = 3;
+    pub(super) const EXTERNAL_PSK_DIGEST: u8 = 4;
 }
 
 impl<C> Checked<C> {

@@ -13,7 +13,7 @@ mod receipts;
 mod scope;
 mod session;
 mod tickets;
-mod tlv;
+pub(crate) mod tlv;
 mod verdict;
 
 pub use client_session::{ClientSession, SessionImportError};

@@ -1,6 +1,7 @@
 //! The secrets of a connection after its handshake (RFC 8446 §7.2, §7.5).
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::exporter::ExporterSecret;
 use super::label::{KeyDerivation, Label};
@@ -8,6 +9,7 @@ use super::slab::{Block, Slab};
 use super::traffic::TrafficSecret;
 use crate::crypto::HmacState;
 use crate::role::Role;
+use crate::wire::{Reader, Writer};
 
 /// Each direction's traffic secret until that direction ends, and the exporter's until both have ended.
 pub(crate) struct ApplicationSecrets {
@@ -60,11 +62,32 @@ impl ApplicationSecrets {
 pub(crate) struct IdleSecrets(Box<Slab>);
 
 impl IdleSecrets {
+    /// Appends them; there must be room.
+    pub(crate) fn write(&self, kdf: KeyDerivation, out: &mut Vec<u8>) {
+        for block in APPLICATION {
+            out.vec8(|out| out.bytes(self.0.find(kdf, block).unwrap_or_default()));
+        }
+    }
+
+    /// Reads them.
+    pub(crate) fn read(kdf: KeyDerivation, reader: &mut Reader<'_>) -> Option<Self> {
+        let mut slab = Slab::new();
+        for block in APPLICATION {
+            let secret = reader.vec8().ok().filter(|secret| secret.len() == kdf.hash.len())?;
+            slab.copy(kdf, block, secret);
+        }
+        Some(Self(slab))
+    }
+
     /// Returns them to use.
     pub(crate) fn wake(self, kdf: KeyDerivation) -> ApplicationSecrets {
         ApplicationSecrets { kdf, slab: self.0 }
     }
 }
+
+/// What an open connection has.
+const APPLICATION: [Block; 3] =
+    [Block::ServerHandshakeOrExporter, Block::ClientApplication, Block::ServerApplication];
 
 fn block_of(sender: Role) -> Block {
     match sender {

@@ -58,6 +58,12 @@ impl Slab {
         self.filled |= block.bit();
     }
 
+    /// Copies a secret of a hash's length into a block.
+    pub(super) fn copy(&mut self, kdf: KeyDerivation, block: Block, secret: &[u8]) {
+        self.blocks[block as usize].0[..kdf.hash.len()].copy_from_slice(secret);
+        self.filled |= block.bit();
+    }
+
     /// Wipes a block whose secret has ended.
     pub(super) fn wipe(&mut self, block: Block) {
         self.blocks[block as usize].zeroize();

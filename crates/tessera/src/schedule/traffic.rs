@@ -48,9 +48,7 @@ impl<'s> TrafficSecret<'s> {
 
     /// Copies the secret, for keys that are derived again when they are needed.
     pub(crate) fn keep(&self) -> Box<KeptTrafficSecret> {
-        let mut kept = Box::new(KeptTrafficSecret { kdf: self.kdf, block: SecretBlock::UNFILLED });
-        kept.block.0[..self.secret.len()].copy_from_slice(self.secret);
-        kept
+        KeptTrafficSecret::new(self.kdf, self.secret)
     }
 
     /// Returns the secret itself, for the key log and for faces that protect packets themselves.
@@ -66,6 +64,13 @@ pub(crate) struct KeptTrafficSecret {
 }
 
 impl KeptTrafficSecret {
+    /// Copies one, of at most a hash's length.
+    pub(crate) fn new(kdf: KeyDerivation, secret: &[u8]) -> Box<Self> {
+        let mut kept = Box::new(Self { kdf, block: SecretBlock::UNFILLED });
+        kept.block.0[..secret.len()].copy_from_slice(secret);
+        kept
+    }
+
     /// Borrows it.
     pub(crate) fn traffic(&self) -> TrafficSecret<'_> {
         TrafficSecret::new(self.kdf, &self.block.0[..self.kdf.hash.len()])

@@ -52,7 +52,8 @@ pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessio
 pub use opaque_extensions::OpaqueExtension;
 pub(crate) use pre_shared_key::{PskIdentity, PskModes, write_offered_psks};
 pub(crate) use protocols::{Protocols, write_protocols};
-pub(crate) use reader::{CodePoints, Reader};
+pub(crate) use reader::CodePoints;
+pub use reader::Reader;
 pub(crate) use rejection::Rejection;
 pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};
 pub(crate) use server_name::write_server_name;
@@ -62,6 +63,6 @@ pub(crate) use small_extensions::{
     write_small_extension,
 };
 pub use versions::Versions;
-pub(crate) use writer::Writer;
+pub use writer::Writer;
 
 pub use crate::alert::AlertDescription;

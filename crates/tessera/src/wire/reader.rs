@@ -56,6 +56,11 @@ impl<'a> Reader<'a> {
         self.array().map(|bytes| u32::from_be_bytes(*bytes))
     }
 
+    /// Reads a uint64.
+    pub fn u64(&mut self) -> Result<u64, Error> {
+        self.array().map(|bytes| u64::from_be_bytes(*bytes))
+    }
+
     /// Reads a vector with a one-byte length.
     pub fn vec8(&mut self) -> Result<&'a [u8], Error> {
         let len = self.u8()?;

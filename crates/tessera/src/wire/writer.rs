@@ -12,6 +12,8 @@ pub trait Writer {
     fn u24(&mut self, value: usize);
     /// Writes a uint32.
     fn u32(&mut self, value: u32);
+    /// Writes a uint64.
+    fn u64(&mut self, value: u64);
     /// Writes bytes unchanged.
     fn bytes(&mut self, bytes: &[u8]);
     /// Writes a vector with a one-byte length; `contents` writes its contents.
@@ -37,6 +39,10 @@ impl Writer for Vec<u8> {
     }
 
     fn u32(&mut self, value: u32) {
+        self.extend_from_slice(&value.to_be_bytes());
+    }
+
+    fn u64(&mut self, value: u64) {
         self.extend_from_slice(&value.to_be_bytes());
     }
 

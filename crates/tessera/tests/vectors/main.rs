@@ -10,6 +10,7 @@ mod datagrams;
 mod derive;
 mod flight;
 mod make;
+mod mobility;
 mod rfc8448;
 
 use std::fmt::Write;

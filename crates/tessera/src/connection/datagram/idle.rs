@@ -11,13 +11,13 @@ use crate::time::Time;
 /// An idle association of a server: its secrets, counters and facts, in less than half of the memory of one that
 /// [sleeps](Association::sleep). Neither a datagram nor a deadline concerns it until it [wakes](Self::wake).
 pub struct IdleAssociation {
-    core: IdleCore,
-    datagrams: IdleDatagrams,
+    pub(super) core: IdleCore,
+    pub(super) datagrams: IdleDatagrams,
     /// Without an agreement on connection IDs.
-    own_id: Option<ConnectionId>,
-    awaits_ids: bool,
-    can_check_paths: bool,
-    warnings: u8,
+    pub(super) own_id: Option<ConnectionId>,
+    pub(super) awaits_ids: bool,
+    pub(super) can_check_paths: bool,
+    pub(super) warnings: u8,
 }
 
 impl ServerAssociation {

@@ -13,6 +13,7 @@
 
 mod client;
 mod connection_id;
+mod frozen;
 mod idle;
 mod options;
 mod reading;

@@ -4,8 +4,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
 
+use super::frozen::{read_ids, write_ids};
 use crate::connection_id::ConnectionId;
 use crate::error::Error;
+use crate::wire::{Reader, Writer};
 
 /// The connection IDs that the peer may use, all of one length, in the order in which it learned them and should use
 /// them; an empty one is none.
@@ -35,6 +37,19 @@ impl OwnConnectionIds {
     /// Notes the one of the newest record.
     pub(super) fn note_newest(&mut self, index: usize) {
         self.newest = index;
+    }
+
+    /// Appends them all.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.u8(self.newest as u8);
+        write_ids(self.ids.iter(), out);
+    }
+
+    /// Reads them.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let newest = reader.u8().ok()?.into();
+        let ids = read_ids(reader)?;
+        (newest < ids.len().max(1)).then_some(Self { ids, newest })
     }
 
     /// Returns how many more there may be.
@@ -72,6 +87,19 @@ pub(crate) struct PeerConnectionIds {
 }
 
 impl PeerConnectionIds {
+    /// Appends them all.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let ids = [&self.current].into_iter().chain(&self.spare).collect::<Vec<_>>();
+        write_ids(ids.into_iter(), out);
+    }
+
+    /// Reads them.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut spare = VecDeque::from(read_ids(reader)?);
+        let current = spare.pop_front()?;
+        (spare.len() <= MAX_IDS).then_some(Self { current, spare })
+    }
+
     /// Keeps a further one, if there is room (§9).
     pub(crate) fn keep(&mut self, id: ConnectionId) {
         if self.spare.len() < MAX_IDS {

@@ -15,28 +15,30 @@ use crate::role::Role;
 
 /// The record layer of an association that sleeps, without what only messages under way need.
 pub(crate) struct IdleDatagrams {
-    read_epoch: u64,
-    window: ReplayWindow,
-    forged: u64,
-    asked_in: u64,
-    own_ids: OwnConnectionIds,
-    max_inner_plaintext: usize,
-    counts: DroppedRecords,
-    write_epoch: u64,
-    next: u64,
-    peer_ids: PeerConnectionIds,
-    max_plaintext: usize,
-    padding: Padding,
-    delimits_data: bool,
-    max_burst: u8,
+    pub(super) read_epoch: u64,
+    pub(super) window: ReplayWindow,
+    pub(super) forged: u64,
+    pub(super) asked_in: u64,
+    pub(super) own_ids: OwnConnectionIds,
+    pub(super) max_inner_plaintext: usize,
+    pub(super) counts: DroppedRecords,
+    pub(super) write_epoch: u64,
+    pub(super) next: u64,
+    pub(super) peer_ids: PeerConnectionIds,
+    pub(super) max_plaintext: usize,
+    pub(super) padding: Padding,
+    pub(super) delimits_data: bool,
+    pub(super) max_burst: u8,
     /// The numbers of this side's next message and of the peer's, and which of these this side has answered.
-    next_message: u32,
-    next_of_peer: u32,
-    answered_seq: u32,
-    resent: u64,
-    max_datagram: usize,
-    fixed_timeout: Option<Duration>,
-    timeout: Duration,
+    pub(super) next_message: u32,
+    pub(super) next_of_peer: u32,
+    pub(super) answered_seq: u32,
+    pub(super) resent: u64,
+    pub(super) max_datagram: usize,
+    pub(super) fixed_timeout: Option<Duration>,
+    pub(super) timeout: Duration,
+    /// Of a frozen association: the epoch of the client's last flight, which may come again.
+    pub(super) late_flight: Option<ReadEpoch>,
 }
 
 impl Datagrams {
@@ -70,6 +72,7 @@ impl Datagrams {
             max_datagram: self.max_datagram,
             fixed_timeout: timer.fixed,
             timeout: timer.timeout,
+            late_flight: None,
         })
     }
 }
@@ -81,6 +84,7 @@ impl IdleDatagrams {
             Datagrams::new(role, self.timeout, true, self.max_datagram, self.max_burst);
         datagrams.timer.fixed = self.fixed_timeout;
         datagrams.incoming.epochs.all.reserve_exact(1);
+        datagrams.incoming.epochs.all.extend(self.late_flight);
         datagrams.incoming.epochs.all.push(ReadEpoch {
             number: self.read_epoch,
             suite,

@@ -15,6 +15,7 @@ mod first_records;
 mod flight;
 mod fragment;
 mod fragments;
+mod frozen;
 #[cfg(test)]
 mod fuzz;
 mod header;

@@ -1,5 +1,9 @@
 //! Which record numbers of an epoch have been seen (RFC 9147 §4.5.1).
 
+use alloc::vec::Vec;
+
+use crate::wire::{Reader, Writer};
+
 /// A window over the newest 256 record numbers, for paths on which records overtake many others (§4.5.1): older ones
 /// count as seen.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +15,22 @@ pub(super) struct ReplayWindow {
 }
 
 impl ReplayWindow {
+    /// Appends all of it.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.u64(self.next);
+        self.seen.iter().for_each(|word| out.u64(*word));
+    }
+
+    /// Reads it.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let next = reader.u64().ok()?;
+        let mut seen = [0; WORDS];
+        for word in &mut seen {
+            *word = reader.u64().ok()?;
+        }
+        Some(Self { next, seen })
+    }
+
     /// Returns the number that follows the highest seen: what a truncated number is closest to.
     pub(super) fn next(&self) -> u64 {
         self.next

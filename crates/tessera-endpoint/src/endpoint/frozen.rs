@@ -1,0 +1,201 @@
+//! Moves associations into another process.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use tessera::face::{Reader, Writer};
+use tessera::handshake::Foundation;
+use tessera::{IdleAssociation, Time, Zeroizing};
+
+use super::entry::Entry;
+use super::{AssociationId, Endpoint};
+use crate::budget::Budget;
+use crate::frozen_association::{FrozenAssociation, NotThawed};
+use crate::path::{Path, Source};
+use crate::peer_path::PeerPath;
+
+impl Endpoint {
+    /// Moves an association out, for the next process; `None`, and it stays, while its handshake isn't complete, messages
+    /// or ACKs are under way, or once either side has closed; nor does one move with a
+    /// [`chooser`](tessera::ServerConfig::chooser).
+    ///
+    /// From the first call on, this endpoint begins no association and sends no reset: its clients are another's.
+    pub fn freeze(&mut self, id: AssociationId, now: Time) -> Option<FrozenAssociation> {
+        self.is_moving_out = true;
+        self.resets = None;
+        let entry = self.associations.get_mut(id.0)?;
+        if entry.has_failed || !entry.association.facts().handshake_complete {
+            return None;
+        }
+        let foundation = match self.config.foundation(entry.association.facts()) {
+            Some(foundation) => foundation.encode()?,
+            None => Zeroizing::default(),
+        };
+        let mut out = Zeroizing::new(Vec::with_capacity(ROOM + foundation.len()));
+        out.u8(VERSION);
+        entry.source.write(&mut out);
+        out.u64(entry.received);
+        out.u64(entry.sent);
+        entry.peer.write(&mut out);
+        out.vec24(|out| out.bytes(&foundation));
+        // Their routes go with them.
+        let (path, source, deadline) = (entry.peer.current(), entry.source, entry.deadline);
+        let ids = entry.association.connection_ids().to_vec();
+        if !entry.association.freeze(now, &mut out) {
+            return None;
+        }
+        self.associations.remove(id.0);
+        self.routes.remove(id.0, path, source);
+        ids.iter().for_each(|id| self.routes.remove_id(id));
+        self.timers.set(id.0, deadline, None);
+        Some(FrozenAssociation::new(out))
+    }
+
+    /// Moves an association in that [`freeze`](Self::freeze) moved out of another endpoint, under its former addresses and
+    /// connection IDs. It goes on with its next record. Thaw before the first datagram is [routed](Self::route): its reset
+    /// would end an association that is still to come.
+    ///
+    /// # Errors
+    /// [`NotThawed`]: its client is informed by a reset when it sends next, if there is a key for that.
+    pub fn thaw(
+        &mut self,
+        frozen: FrozenAssociation,
+        now: Time,
+    ) -> Result<AssociationId, NotThawed> {
+        let bytes = frozen.into_bytes();
+        let mut reader = Reader::new(&bytes);
+        let Moved { source, received, sent, peer, foundation } =
+            Moved::read(&mut reader, now.monotonic).ok_or(NotThawed::Unreadable)?;
+        if foundation.is_some_and(|foundation| !self.config.upholds(&foundation)) {
+            return Err(NotThawed::Withdrawn);
+        }
+        let idle = IdleAssociation::thaw(reader.rest(), &self.config.provider, now);
+        let idle = idle.ok_or(NotThawed::Unreadable)?;
+        let is_idle = !idle.has_deadline() && peer.deadline().is_none();
+        let association = idle.wake();
+        let ids = association.connection_ids().to_vec();
+        let fits = |id: &tessera::ConnectionId| {
+            id.is_empty() || id.len() == self.options.connection_id_len && !self.routes.has_id(id)
+        };
+        if !ids.iter().all(fits) {
+            return Err(NotThawed::ConnectionId);
+        }
+        if self.associations.len() >= self.options.max_associations
+            || self.routes.count_at(source) >= self.options.max_per_source
+        {
+            return Err(NotThawed::Full);
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        let has_id = association.connection_id().is_some();
+        self.routes.restore(id, peer.current(), source, has_id);
+        for connection_id in &ids {
+            self.routes.add_id(id, connection_id);
+            if let Some(resets) = &mut self.resets {
+                resets.restore(connection_id);
+            }
+        }
+        let entry = Entry::restored(association, peer, source, [received, sent]);
+        self.associations.insert(id, entry);
+        if !is_idle || !self.associations.idle(id, now) {
+            self.wake(AssociationId(id));
+        }
+        Ok(AssociationId(id))
+    }
+}
+
+/// What moves with an association.
+struct Moved {
+    source: Source,
+    received: u64,
+    sent: u64,
+    peer: PeerPath,
+    foundation: Option<Foundation>,
+}
+
+impl Moved {
+    fn read(reader: &mut Reader<'_>, now: Duration) -> Option<Self> {
+        if reader.u8().ok()? != VERSION {
+            return None;
+        }
+        let source = Source::read(reader)?;
+        let (received, sent) = (reader.u64().ok()?, reader.u64().ok()?);
+        let peer = PeerPath::read(reader, now)?;
+        let foundation = match reader.vec24().ok()? {
+            [] => None,
+            encoded => Some(Foundation::decode(encoded)?),
+        };
+        Some(Self { source, received, sent, peer, foundation })
+    }
+}
+
+impl Path {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        write_ip(self.remote.ip(), out);
+        out.u16(self.remote.port());
+        out.u8(u8::from(self.local.is_some()));
+        if let Some(local) = self.local {
+            write_ip(local, out);
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let remote = SocketAddr::new(read_ip(reader)?, reader.u16().ok()?);
+        let local = match reader.u8().ok()? {
+            0 => None,
+            _ => Some(read_ip(reader)?),
+        };
+        Some(Self { remote, local })
+    }
+}
+
+impl Source {
+    fn write(self, out: &mut Vec<u8>) {
+        write_ip(self.0, out);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        read_ip(reader).map(Self)
+    }
+}
+
+impl Budget {
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Proved => out.u8(0),
+            Self::Unproved { left } => {
+                out.u8(1);
+                out.u32(left);
+            }
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        match reader.u8().ok()? {
+            0 => Some(Self::Proved),
+            1 => Some(Self::Unproved { left: reader.u32().ok()? }),
+            _ => None,
+        }
+    }
+}
+
+fn write_ip(ip: IpAddr, out: &mut Vec<u8>) {
+    match ip {
+        IpAddr::V4(ip) => out.vec8(|out| out.bytes(&ip.octets())),
+        IpAddr::V6(ip) => out.vec8(|out| out.bytes(&ip.octets())),
+    }
+}
+
+fn read_ip(reader: &mut Reader<'_>) -> Option<IpAddr> {
+    let octets = reader.vec8().ok()?;
+    match octets.len() {
+        4 => <[u8; 4]>::try_from(octets).ok().map(|it| Ipv4Addr::from(it).into()),
+        _ => <[u8; 16]>::try_from(octets).ok().map(|it| Ipv6Addr::from(it).into()),
+    }
+}
+
+/// The version of the encoding.
+const VERSION: u8 = 1;
+
+/// Most have less.
+const ROOM: usize = 1024;

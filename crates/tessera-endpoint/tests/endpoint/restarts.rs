@@ -1,0 +1,297 @@
+//! Servers that restart, and hand their associations to the next process.
+
+use std::time::{Duration, Instant};
+
+use tessera::{AssociationOptions, Error};
+use tessera_endpoint::{
+    Endpoint, EndpointOptions, FrozenAssociation, NotThawed, ResetKey, ReturnRoutability, Route,
+};
+use tessera_harness::{Mode, Scene};
+
+use crate::world::{TRIP, World, address, path};
+
+fn options() -> EndpointOptions {
+    let reset_key = Some(ResetKey::new(&[1; ResetKey::LEN]));
+    EndpointOptions { reset_key, ..EndpointOptions::default() }
+}
+
+/// Returns a world with this many clients whose handshakes are complete.
+fn connected(options: EndpointOptions, clients: u16) -> World {
+    let mut world = World::new(Mode::Full, options);
+    for port in 1000..1000 + clients {
+        world.connect(port, None);
+    }
+    world.pass(TRIP * 20);
+    (0..clients).for_each(|client| world.is_connected(client.into()));
+    world
+}
+
+#[track_caller]
+fn restart(world: &mut World) -> Endpoint {
+    let (former, refused) = world.restart_with_associations(options());
+    assert_eq!((refused, former.len()), (vec![], 0));
+    former
+}
+
+#[test]
+fn clients_go_on_through_restarts_with_counters_keys_and_connection_ids() {
+    // A moment after the handshake, and when the associations are idle.
+    for quiet in [Duration::ZERO, Duration::from_secs(600)] {
+        let mut world = connected(options(), 3);
+        world.pass(quiet);
+        assert_eq!(world.endpoint.idle_len() > 0, !quiet.is_zero());
+        for _ in 0..3 {
+            let bytes: Vec<_> = world.complete.iter().map(|id| world.endpoint.bytes(*id)).collect();
+            restart(&mut world);
+            let now: Vec<_> = world.complete.iter().map(|id| world.endpoint.bytes(*id)).collect();
+            assert_eq!(bytes, now);
+            assert_eq!(world.endpoint.idle_len() > 0, !quiet.is_zero());
+            for client in 0..3 {
+                world.is_connected(client);
+                // Both change their keys.
+                world.clients[client].association.update_keys(true).unwrap();
+                world.pass(TRIP * 4);
+                world.is_connected(client);
+                world.pass(TRIP * 4);
+                world.is_connected(client);
+            }
+            // Late records under the former keys may come for ten seconds; nothing else is under way.
+            world.pass(quiet.max(TRIP * 4));
+        }
+        let error = world.clients.iter().find_map(|client| client.error.clone());
+        assert_eq!(error, None);
+        // One moves, with a connection ID that it asks for now.
+        world.clients[0].association.request_connection_ids(2).unwrap();
+        world.pass(TRIP * 20);
+        restart(&mut world);
+        assert!(world.clients[0].association.use_next_connection_id());
+        world.clients[0].address = address(4000);
+        world.is_connected(0);
+        world.pass(TRIP * 4);
+        assert_eq!(world.endpoint.counts().paths_proved, 1);
+        restart(&mut world);
+        world.is_connected(0);
+        // The token is the one that the client has.
+        world.restart(options());
+        world.client_sends(0, b"question");
+        world.pass(TRIP * 2);
+        assert_eq!(world.clients[0].error, Some(Error::AssociationLost));
+    }
+}
+
+#[test]
+fn a_record_from_before_the_restart_is_not_read_twice() {
+    let mut world = connected(options(), 1);
+    let mut records = Vec::new();
+    for number in 0..300_u16 {
+        let mut record = Vec::new();
+        let data = number.to_be_bytes();
+        world.clients[0].association.write(&data, &mut record).unwrap();
+        // Every third is late.
+        if number % 3 != 0 {
+            world.deliver(address(1000), record.clone());
+        }
+        records.push(record);
+    }
+    restart(&mut world);
+    for record in &records {
+        world.deliver(address(1000), record.clone());
+    }
+    let read = &world.data[&world.complete[0]];
+    let numbers = read.chunks(2).map(|it| u16::from_be_bytes([it[0], it[1]]));
+    // Those within the window of 256.
+    assert_eq!(numbers.collect::<Vec<_>>(), (45..300).step_by(3).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_association_is_in_one_endpoint_alone() {
+    let mut world = connected(options(), 2);
+    let ids = world.complete.clone();
+    let mut former = restart(&mut world);
+    let now = world.now();
+    let mut record = Vec::new();
+    world.clients[0].association.write(b"question", &mut record).unwrap();
+    // Nor does it reset what is in another.
+    assert_eq!(former.route(now, path(address(1000)), &record), Route::Dropped);
+    assert_eq!((former.counts().resets_sent, former.transmit(now, &mut Vec::new())), (0, None));
+    for id in ids {
+        assert_eq!(former.write(id, b"answer", &mut Vec::new()), Err(Error::Closed));
+        assert!(former.freeze(id, now).is_none() && former.path(id).is_none());
+    }
+    assert_eq!(former.deadline(), None);
+    // It begins none either.
+    world.connect(1002, None);
+    let mut hello = Vec::new();
+    world.clients[2].association.transmit(now, &mut hello);
+    assert_eq!(former.route(now, path(address(1002)), &hello), Route::Dropped);
+}
+
+#[test]
+fn an_association_is_thawed_once() {
+    let mut world = connected(options(), 1);
+    let bytes = world.freeze().pop().unwrap().into_bytes();
+    let now = world.now();
+    world.restart(options());
+    assert!(world.endpoint.thaw(FrozenAssociation::new(bytes.clone()), now).is_ok());
+    let again = world.endpoint.thaw(FrozenAssociation::new(bytes), now);
+    assert_eq!(again, Err(NotThawed::ConnectionId));
+    world.is_connected(0);
+    assert_eq!(world.endpoint.len(), 1);
+}
+
+#[test]
+fn an_association_with_something_under_way_stays() {
+    let mut world = World::new(Mode::Full, options());
+    let client = world.connect(1000, None);
+    world.pass(TRIP * 2);
+    // Its tickets aren't acknowledged yet.
+    while world.complete.is_empty() {
+        world.pass(TRIP / 2);
+    }
+    assert!(world.freeze().is_empty());
+    world.pass(TRIP * 4);
+    let frozen = world.freeze();
+    assert_eq!(frozen.len(), 1);
+    assert!(world.clients[client].error.is_none());
+}
+
+#[test]
+fn the_clients_last_flight_is_acknowledged_by_the_next_process() {
+    let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Mutual);
+    // Unacknowledged tickets would keep the association here.
+    scene.server.tickets = None;
+    let mut world = World::of(scene, options());
+    world.connect(1000, None);
+    while !world.clients[0].is_complete {
+        world.pass(TRIP / 2);
+    }
+    // The ACK is lost.
+    world.loses = Box::new(|is_up, _| !is_up);
+    world.pass(TRIP * 3 / 2);
+    assert!(!world.complete.is_empty() && !world.clients[0].association.is_acknowledged());
+    restart(&mut world);
+    world.loses = Box::new(|_, _| false);
+    world.pass(TRIP * 10);
+    assert!(world.clients[0].association.is_acknowledged());
+    world.is_connected(0);
+}
+
+#[test]
+fn budgets_and_checks_of_unproved_addresses_survive() {
+    for enhanced in [false, true] {
+        let mut kind = options();
+        if enhanced {
+            kind.return_routability = ReturnRoutability::Enhanced;
+        }
+        let mut world = connected(kind.clone(), 1);
+        // Nothing reaches the new address.
+        world.loses = Box::new(|is_up, _| !is_up);
+        world.clients[0].address = address(4000);
+        world.client_writes(0, b"from elsewhere");
+        let id = world.complete[0];
+        let room = |world: &mut World, id| {
+            (0..).take_while(|_| world.endpoint.write(id, b"x", &mut Vec::new()).is_ok()).count()
+        };
+        assert!(world.endpoint.write(id, b"x", &mut Vec::new()).is_ok());
+        let (_, refused) = world.restart_with_associations(kind);
+        assert_eq!(refused, []);
+        let id = world.complete[0];
+        let left = room(&mut world, id);
+        assert!((1..10).contains(&left), "{left} more records, of three times what came");
+        assert_eq!(world.endpoint.path(id).unwrap().remote, address(4000));
+        // No answer: it moves back to the address that was proved.
+        world.pass(Duration::from_secs(30));
+        assert_eq!(world.endpoint.counts().paths_refuted, 1, "enhanced: {enhanced}");
+        let id = world.complete[0];
+        assert_eq!(world.endpoint.path(id).unwrap().remote, address(1000));
+    }
+}
+
+#[test]
+fn associations_without_connection_ids_survive_by_address() {
+    let mut world = World::new(Mode::Full, options());
+    let without = AssociationOptions { connection_id: None, ..AssociationOptions::default() };
+    let client = world.connect_with(1000, None, without);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    restart(&mut world);
+    world.is_connected(client);
+}
+
+#[test]
+fn associations_count_in_the_limits_of_the_next_process() {
+    let mut world = connected(options(), 3);
+    let few = EndpointOptions { max_per_source: 2, ..options() };
+    let (_, refused) = world.restart_with_associations(few);
+    assert_eq!(refused, [NotThawed::Full]);
+    world.connect(1003, None);
+    world.pass(TRIP * 20);
+    assert!(!world.clients[3].is_complete);
+    let other_len = EndpointOptions { connection_id_len: 9, ..options() };
+    let (_, refused) = world.restart_with_associations(other_len);
+    assert_eq!(refused, [NotThawed::ConnectionId; 2]);
+}
+
+#[test]
+fn a_client_that_the_next_process_would_not_accept_is_not_thawed() {
+    let mut world = World::new(Mode::PskDhe, options());
+    let session = world.session();
+    assert!(session.is_some());
+    let client = world.connect(1000, session);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    world.scene.server.policy_epoch += 1;
+    let (_, refused) = world.restart_with_associations(options());
+    assert!(refused.contains(&NotThawed::Withdrawn), "{refused:?}");
+}
+
+#[test]
+fn what_is_cut_or_of_another_version_is_refused_and_nothing_panics() {
+    let mut world = connected(options(), 1);
+    let bytes = world.freeze().pop().unwrap().into_bytes();
+    let now = world.now();
+    let thaw = |world: &mut World, bytes: &[u8]| {
+        world.restart(options());
+        let frozen = FrozenAssociation::new(bytes.to_vec().into());
+        world.endpoint.thaw(frozen, now).map(drop)
+    };
+    for len in 0..bytes.len() {
+        assert_eq!(thaw(&mut world, &bytes[..len]), Err(NotThawed::Unreadable), "{len} bytes");
+    }
+    for at in 0..bytes.len() * 8 {
+        let mut changed = bytes.clone();
+        changed[at / 8] ^= 1 << (at % 8);
+        let _ = thaw(&mut world, &changed);
+    }
+    let mut other = bytes.clone();
+    other[0] = 2;
+    assert_eq!(thaw(&mut world, &other), Err(NotThawed::Unreadable));
+    assert_eq!(thaw(&mut world, &bytes), Ok(()));
+}
+
+#[test]
+fn a_thousand_associations_move() {
+    let mut world = World::new(Mode::Full, options());
+    for port in 1000..2000 {
+        world.connect(port, None);
+        if port % 100 == 0 {
+            world.pass(TRIP * 20);
+        }
+    }
+    world.pass(TRIP * 20);
+    let begun = Instant::now();
+    let frozen = world.freeze();
+    let elapsed = begun.elapsed();
+    let frozen: Vec<_> = frozen.into_iter().map(FrozenAssociation::into_bytes).collect();
+    let bytes = frozen.iter().map(|it| it.len()).sum::<usize>();
+    println!("{} out in {elapsed:?}, {} bytes each", frozen.len(), bytes / frozen.len());
+    assert_eq!(frozen.len(), 1000);
+    assert!(bytes / 1000 < 640, "{bytes} bytes");
+    world.restart(options());
+    let (begun, now) = (Instant::now(), world.now());
+    for association in frozen {
+        world.endpoint.thaw(FrozenAssociation::new(association), now).unwrap();
+    }
+    println!("in: {:?}", begun.elapsed());
+    (0..1000).for_each(|client| world.is_connected(client));
+}

@@ -1,0 +1,213 @@
+//! The record layer of an association that moves to another process, as bytes.
+
+use alloc::vec::Vec;
+use core::mem;
+use core::num::NonZeroU16;
+use core::time::Duration;
+
+use super::connection_ids::{OwnConnectionIds, PeerConnectionIds};
+use super::incoming::DroppedRecords;
+use super::read_epochs::{EpochKeys, ReadEpoch};
+use super::record_number::{APPLICATION_EPOCH, HANDSHAKE_EPOCH};
+use super::replay_window::ReplayWindow;
+use super::{Datagrams, IdleDatagrams};
+use crate::connection_id::ConnectionId;
+use crate::crypto::Suite;
+use crate::padding::Padding;
+use crate::schedule::{DATAGRAM, KeptTrafficSecret, KeyDerivation};
+use crate::wire::{Reader, Writer};
+
+/// The epochs before the newest.
+pub(crate) struct EarlierEpochs(Vec<ReadEpoch>);
+
+impl Datagrams {
+    /// Takes out the epochs before the newest; `None` while a message may come in one whose end isn't known.
+    pub(crate) fn take_earlier_epochs(&mut self) -> Option<EarlierEpochs> {
+        let all = &mut self.incoming.epochs.all;
+        let (_, earlier) = all.split_last()?;
+        if earlier.iter().any(|epoch| epoch.until.is_none()) {
+            return None;
+        }
+        let newest = all.pop()?;
+        Some(EarlierEpochs(mem::replace(all, alloc::vec![newest])))
+    }
+
+    /// Puts them back.
+    pub(crate) fn put_back(&mut self, EarlierEpochs(mut earlier): EarlierEpochs) {
+        let all = &mut self.incoming.epochs.all;
+        earlier.append(all);
+        *all = earlier;
+    }
+}
+
+impl IdleDatagrams {
+    /// Keeps what the client's last flight needs, which may come again. Late data of other epochs is lost.
+    pub(crate) fn keep_last_flight(&mut self, EarlierEpochs(earlier): EarlierEpochs) {
+        let is_derived = |epoch: &ReadEpoch| {
+            epoch.number == HANDSHAKE_EPOCH && matches!(epoch.keys, EpochKeys::Derived(_))
+        };
+        self.late_flight = earlier.into_iter().find(is_derived);
+    }
+
+    /// Returns whether the client's last flight may come again.
+    pub(crate) fn awaits_last_flight(&self) -> bool {
+        self.late_flight.is_some()
+    }
+
+    /// Appends all of it but the suite.
+    pub(crate) fn write(&self, now: Duration, out: &mut Vec<u8>) {
+        let Self {
+            read_epoch,
+            window,
+            forged,
+            asked_in,
+            own_ids,
+            max_inner_plaintext,
+            counts,
+            write_epoch,
+            next,
+            peer_ids,
+            max_plaintext,
+            padding,
+            delimits_data,
+            max_burst,
+            next_message,
+            next_of_peer,
+            answered_seq,
+            resent,
+            max_datagram,
+            fixed_timeout,
+            timeout,
+            late_flight,
+        } = self;
+        out.u64(*read_epoch);
+        window.write(out);
+        out.u64(*forged);
+        out.u64(*asked_in);
+        own_ids.write(out);
+        out.u32(*max_inner_plaintext as u32);
+        let DroppedRecords { malformed, forged, repeated, without_keys, misplaced } = counts;
+        [malformed, forged, repeated, without_keys, misplaced].iter().for_each(|it| out.u64(**it));
+        out.u64(*write_epoch);
+        out.u64(*next);
+        peer_ids.write(out);
+        out.u32(*max_plaintext as u32);
+        out.u16(match padding {
+            Padding::None => 0,
+            Padding::MultipleOf(multiple) => multiple.get(),
+        });
+        out.u8(u8::from(*delimits_data));
+        out.u8(*max_burst);
+        out.u32(*next_message);
+        out.u32(*next_of_peer);
+        out.u32(*answered_seq);
+        out.u64(*resent);
+        out.u32(*max_datagram as u32);
+        write_duration(fixed_timeout.unwrap_or_default(), out);
+        write_duration(*timeout, out);
+        let late = late_flight.as_ref().and_then(|epoch| match &epoch.keys {
+            EpochKeys::Derived(secret) => Some((epoch, secret, epoch.until?.checked_sub(now)?)),
+            _ => None,
+        });
+        out.u8(u8::from(late.is_some()));
+        if let Some((epoch, secret, left)) = late {
+            epoch.window.write(out);
+            out.u64(epoch.forged);
+            write_duration(left, out);
+            // A vector that grows leaves a copy.
+            out.reserve_exact(RESERVED);
+            out.bytes(secret.traffic().expose());
+        }
+    }
+
+    /// Reads what [`write`](Self::write) wrote.
+    pub(crate) fn read(
+        reader: &mut Reader<'_>,
+        suite: &'static Suite,
+        now: Duration,
+    ) -> Option<Self> {
+        let mut it = Self {
+            read_epoch: reader.u64().ok()?,
+            window: ReplayWindow::read(reader)?,
+            forged: reader.u64().ok()?,
+            asked_in: reader.u64().ok()?,
+            own_ids: OwnConnectionIds::read(reader)?,
+            max_inner_plaintext: reader.u32().ok()? as usize,
+            counts: DroppedRecords {
+                malformed: reader.u64().ok()?,
+                forged: reader.u64().ok()?,
+                repeated: reader.u64().ok()?,
+                without_keys: reader.u64().ok()?,
+                misplaced: reader.u64().ok()?,
+            },
+            write_epoch: reader.u64().ok()?,
+            next: reader.u64().ok()?,
+            peer_ids: PeerConnectionIds::read(reader)?,
+            max_plaintext: reader.u32().ok()? as usize,
+            padding: NonZeroU16::new(reader.u16().ok()?).map_or(Padding::None, Padding::MultipleOf),
+            delimits_data: reader.u8().ok()? != 0,
+            max_burst: reader.u8().ok()?,
+            next_message: reader.u32().ok()?,
+            next_of_peer: reader.u32().ok()?,
+            answered_seq: reader.u32().ok()?,
+            resent: reader.u64().ok()?,
+            max_datagram: reader.u32().ok()? as usize,
+            fixed_timeout: Some(read_duration(reader)?).filter(|it| !it.is_zero()),
+            timeout: read_duration(reader)?,
+            late_flight: None,
+        };
+        if reader.u8().ok()? != 0 {
+            let (window, forged) = (ReplayWindow::read(reader)?, reader.u64().ok()?);
+            let until = now.checked_add(read_duration(reader)?)?;
+            let kdf = KeyDerivation { hash: suite.hash, profile: &DATAGRAM };
+            let secret = KeptTrafficSecret::new(kdf, reader.take(suite.hash.len()).ok()?);
+            it.late_flight = Some(ReadEpoch {
+                number: HANDSHAKE_EPOCH,
+                suite,
+                keys: EpochKeys::Derived(secret),
+                window,
+                forged,
+                until: Some(until),
+            });
+        }
+        let is_sound = it.read_epoch >= APPLICATION_EPOCH && it.write_epoch >= APPLICATION_EPOCH;
+        is_sound.then_some(it)
+    }
+}
+
+fn write_duration(time: Duration, out: &mut Vec<u8>) {
+    out.u64(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+}
+
+fn read_duration(reader: &mut Reader<'_>) -> Option<Duration> {
+    reader.u64().ok().map(Duration::from_nanos)
+}
+
+impl ConnectionId {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Self::new(reader.vec8().ok()?)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.vec8(|out| out.bytes(self.as_ref()));
+    }
+}
+
+/// Appends several connection IDs.
+pub(super) fn write_ids<'i>(
+    ids: impl ExactSizeIterator<Item = &'i ConnectionId>,
+    out: &mut Vec<u8>,
+) {
+    // There are less than 20.
+    out.u8(ids.len() as u8);
+    ids.for_each(|id| id.write(out));
+}
+
+/// Reads them.
+pub(super) fn read_ids(reader: &mut Reader<'_>) -> Option<Vec<ConnectionId>> {
+    let count = reader.u8().ok()?;
+    (0..count).map(|_| ConnectionId::read(reader)).collect()
+}
+
+/// Room for this secret and those that follow, a few hundred bytes.
+const RESERVED: usize = 512;
