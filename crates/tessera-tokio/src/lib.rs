@@ -159,7 +159,7 @@ pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
 pub use datagram::{
     ClientDatagramConnection, DatagramConnection, DatagramConnector, DatagramHandshake,
-    DatagramListener, ForeignDatagram, ForeignDatagrams, ReceivedDatagram,
+    DatagramListener, FailedClient, ForeignDatagram, ForeignDatagrams, ReceivedDatagram, RefusedBy,
     ServerDatagramConnection,
 };
 pub use early_data::{EarlyData, EarlyDataOutcome};
@@ -171,7 +171,9 @@ pub use server::{
 };
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
-pub use tessera_endpoint::{EndpointCounts, EndpointOptions, Foreign};
+pub use tessera_endpoint::{
+    EndpointCounts, EndpointOptions, Foreign, FrozenAssociation, NotThawed, ResetKey,
+};
 pub use tracked::{StreamUse, TrackedStream, Tracker};
 #[cfg(feature = "system-trust")]
 pub use trust::system_verifier;

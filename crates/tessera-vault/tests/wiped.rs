@@ -12,7 +12,11 @@ use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
 use tessera_harness::Mark;
 use tessera_vault::contract::{LIFETIME, NOW, handle, put_until, question};
-use tessera_vault::{EpochKey, Limits, MemoryVault, MovingVault, WrappingKeys, WrappingPurpose};
+use tessera_vault::{
+    EpochKey, Limits, MemoryVault, MovingVault, ServerState, StateKey, StateOptions, WrappingKeys,
+    WrappingPurpose,
+};
+use zeroize::Zeroizing;
 
 fn secret(mark: &Mark) -> OneTimeSecret {
     let mut key = SecretBytes::zeros(2432);
@@ -65,6 +69,36 @@ fn secrets_that_a_vault_gave_up_are_gone_from_memory() {
     assert!(mark.count() >= 900 * 5, "it is back");
     drop(vault);
     assert_eq!(mark.count(), 0, "dropped, and still in memory");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn associations_that_were_handed_over_are_gone_from_memory() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let mark = Mark::new();
+    let dir = std::env::temp_dir().join(format!("tessera-wiped-state-{}", std::process::id()));
+    let open = || {
+        let key = StateKey::new(Box::new([7; StateKey::LEN].into()));
+        ServerState::open(&dir, &[key], &provider(), StateOptions::default(), NOW).unwrap()
+    };
+    let state = open();
+    let association = || {
+        let mut bytes = Zeroizing::new(vec![0; 400]);
+        mark.fill(&mut bytes[200..]);
+        bytes
+    };
+    let associations: Vec<_> = (0..500).map(|_| association()).collect();
+    let marks = mark.count();
+    assert!(marks >= 500, "what is there is found");
+    state.close_with(associations, NOW).unwrap();
+    assert_eq!(mark.count(), 0, "handed over, and still in memory");
+    drop(state);
+    let state = open();
+    let associations = state.take_associations().unwrap();
+    assert_eq!(mark.count(), marks, "once");
+    drop(associations);
+    assert_eq!(mark.count(), 0, "dropped, and still in memory");
+    drop(state);
     std::fs::remove_dir_all(dir).unwrap();
 }
 

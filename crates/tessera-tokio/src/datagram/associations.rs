@@ -8,6 +8,7 @@ use tessera::handshake::{Checked, ServerHandshake, ServerQuestion};
 use tessera::{Association, Error, Progress, ServerConfig, Time};
 use tessera_endpoint::{AssociationId, Endpoint, Foreign, Path, Route};
 
+use super::failures::RefusedBy;
 use crate::async_handshake::{AnswerCallback, AsyncHandshake, Face};
 
 /// A handshake over datagrams: [`ClientHandshake`](tessera::handshake::ClientHandshake) or [`ServerHandshake`].
@@ -26,6 +27,8 @@ pub enum Owner<Id> {
     Association(Id, Option<Vec<u8>>),
     /// Another protocol.
     Foreign(Foreign, Option<Vec<u8>>),
+    /// A client that a limit refuses.
+    Refused(RefusedBy),
 }
 
 /// The associations behind a socket.
@@ -95,6 +98,10 @@ impl Associations<ServerHandshake> for Endpoint {
             Route::Begins(id, datagrams) => Some(Owner::Association(id, Some(datagrams))),
             Route::Foreign(kind) => Some(Owner::Foreign(kind, None)),
             Route::ForeignParts(kind, datagrams) => Some(Owner::Foreign(kind, Some(datagrams))),
+            Route::Full { of_source: true } => {
+                Some(Owner::Refused(RefusedBy::ConnectionsOfAddress))
+            }
+            Route::Full { of_source: false } => Some(Owner::Refused(RefusedBy::Connections)),
             _ => None,
         }
     }

@@ -162,9 +162,10 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
         self.peer(|peer| peer.begun.is_withdrawn(&facts))
     }
 
-    /// Returns where the peer is; a client may move. `None` once the connection has failed.
+    /// Returns where the peer is; a client may move. Once the connection has failed, where it was.
     pub fn peer_addr(&self) -> Option<SocketAddr> {
-        self.hub.lock().associations.address(self.id)
+        let live = self.hub.lock().associations.address(self.id);
+        live.or_else(|| self.peer(|peer| peer.address))
     }
 
     /// Returns the address of this side's socket.
@@ -182,6 +183,11 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
         let mut state = self.hub.lock();
         let live = state.associations.bytes(self.id);
         live.unwrap_or_else(|| state.peers.get_mut(&self.id).map_or([0; 2], |peer| peer.bytes))
+    }
+
+    /// Returns how many bytes of handshake messages were sent again.
+    pub fn resent(&self) -> u64 {
+        self.with(|association| association.resent()).unwrap_or(0)
     }
 
     /// Exports keying material (RFC 8446 §7.5) once the handshake is complete.
@@ -222,7 +228,7 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
     }
 
     /// Looks at the peer, which is there as long as the connection is.
-    fn peer<R: Default>(&self, look: impl FnOnce(&Peer<S>) -> R) -> R {
+    pub(super) fn peer<R: Default>(&self, look: impl FnOnce(&Peer<S>) -> R) -> R {
         self.hub.lock().peers.get(&self.id).map(look).unwrap_or_default()
     }
 }

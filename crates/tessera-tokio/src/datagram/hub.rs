@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::associations::{Associations, DatagramHandshake};
+use super::failures::Failures;
 use super::inbox::{ForeignDatagram, Inbox, InboxRoom};
 use super::peer::Peer;
 use super::socket::Socket;
@@ -22,7 +23,7 @@ use crate::current::Current;
 /// All state of a socket, behind one lock, which is never held across a wait.
 pub(super) struct Hub<S: DatagramHandshake> {
     state: Mutex<State<S>>,
-    /// Wakes those who accept.
+    /// Wakes those who accept, and those who wait for failures.
     pub(super) arrived: Notify,
     /// Wakes those who wait for foreign datagrams.
     pub(super) foreign_arrived: Notify,
@@ -47,6 +48,8 @@ pub(super) struct State<S: DatagramHandshake> {
     pub(super) unsent: Option<SocketAddr>,
     /// Connections that wait to be accepted. `None`: there is no listener.
     pub(super) arrivals: Option<VecDeque<Id<S>>>,
+    /// Clients that came to nothing before they were accepted.
+    pub(super) failures: Failures,
     /// For all inboxes.
     pub(super) room: InboxRoom,
     /// Datagrams that aren't DTLS 1.3; `None`: they are dropped.
@@ -86,6 +89,7 @@ impl<S: DatagramHandshake> Hub<S> {
                 out: Vec::new(),
                 unsent: None,
                 arrivals: None,
+                failures: Failures::default(),
                 room: InboxRoom::default(),
                 foreign: None,
                 users: 0,

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use tessera::handshake::ServerHandshake;
 use tessera::resume::TicketKeys;
-use tessera_endpoint::{Endpoint, EndpointCounts, EndpointOptions};
+use tessera_endpoint::{Endpoint, EndpointCounts, EndpointOptions, FrozenAssociation, NotThawed};
 use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
 use super::connection::{DatagramConnection, ServerDatagramConnection};
 use super::driver::Driver;
+use super::failures::FailedClient;
 use super::foreign::ForeignDatagrams;
+use super::frozen;
 use super::hub::Hub;
 use super::socket::Socket;
 use super::waiting::wait_for;
@@ -83,7 +85,7 @@ impl DatagramListener {
         cookies: Arc<dyn TicketKeys>,
         options: EndpointOptions,
     ) -> Self {
-        let hub = Self::hub(socket, acceptor, cookies, options);
+        let hub = Self::new_hub(socket, acceptor, cookies, options);
         tokio::spawn(Driver::new(hub.clone()));
         Self { hub }
     }
@@ -99,13 +101,38 @@ impl DatagramListener {
         cookies: Arc<dyn TicketKeys>,
         options: EndpointOptions,
     ) -> (Self, ForeignDatagrams) {
-        let hub = Self::hub(socket, acceptor, cookies, options);
+        let hub = Self::new_hub(socket, acceptor, cookies, options);
         let foreign = ForeignDatagrams::new(&hub);
         tokio::spawn(Driver::new(hub.clone()));
         (Self { hub }, foreign)
     }
 
-    fn hub(
+    /// Accepts the clients of a socket as [`with_foreign`](Self::with_foreign) does, and continues the connections that an
+    /// earlier listener [moved out](Self::freeze): they are accepted first. Returns too why others aren't continued: their
+    /// clients get a reset with their next datagram, if the options have the earlier listener's key.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub fn with_associations(
+        socket: UdpSocket,
+        acceptor: &Acceptor,
+        cookies: Arc<dyn TicketKeys>,
+        options: EndpointOptions,
+        frozen: Vec<FrozenAssociation>,
+    ) -> (Self, ForeignDatagrams, Vec<NotThawed>) {
+        let hub = Self::new_hub(socket, acceptor, cookies, options);
+        // Before anything is received: a reset would end what is still to be thawed.
+        let refused = frozen::thaw(&hub, frozen);
+        let foreign = ForeignDatagrams::new(&hub);
+        tokio::spawn(Driver::new(hub.clone()));
+        (Self { hub }, foreign, refused)
+    }
+
+    pub(super) fn hub(&self) -> &Arc<Hub<ServerHandshake>> {
+        &self.hub
+    }
+
+    fn new_hub(
         socket: UdpSocket,
         acceptor: &Acceptor,
         cookies: Arc<dyn TicketKeys>,
@@ -145,6 +172,27 @@ impl DatagramListener {
             }
         }
         if state.is_over { Err(io::ErrorKind::NotConnected.into()) } else { Ok(None) }
+    }
+
+    /// Returns a client that came to nothing before it was accepted. Up to 64 wait to be read; of those that come then only
+    /// the [number](Self::missed_failures) is known. Dropping the future loses none.
+    ///
+    /// # Errors
+    /// The socket doesn't work any more.
+    pub async fn failed(&self) -> io::Result<FailedClient> {
+        wait_for(&self.hub.arrived, || {
+            let mut state = self.hub.lock();
+            match state.failures.pop() {
+                None if state.is_over => Some(Err(io::ErrorKind::NotConnected.into())),
+                failed => failed.map(Ok),
+            }
+        })
+        .await
+    }
+
+    /// Returns how many clients [came to nothing](Self::failed) and were not reported.
+    pub fn missed_failures(&self) -> u64 {
+        self.hub.lock().failures.missed
     }
 
     /// Returns the address of the socket.

@@ -1,6 +1,7 @@
 //! What a connection's user sees of its association.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,6 +20,8 @@ pub(super) struct Peer<S: AsyncHandshake> {
     pub(super) inbox: Inbox<ReceivedDatagram>,
     /// When the association began.
     pub(super) started: Instant,
+    /// Where it was last.
+    pub(super) address: Option<SocketAddr>,
     /// Wakes the futures that wait for a change.
     pub(super) changed: Arc<Notify>,
     /// The configuration, and whether it is still current.
@@ -44,6 +47,8 @@ pub(super) struct Peer<S: AsyncHandshake> {
 pub(super) enum Failure {
     Engine(Error),
     Socket(io::ErrorKind),
+    /// It has moved to another process.
+    MovedOut,
 }
 
 impl Failure {
@@ -51,6 +56,9 @@ impl Failure {
         match self {
             Self::Engine(error) => wrap(error.clone()),
             Self::Socket(kind) => (*kind).into(),
+            Self::MovedOut => {
+                io::Error::new(io::ErrorKind::NotConnected, "the association has moved out")
+            }
         }
     }
 }
@@ -64,6 +72,7 @@ impl<S: AsyncHandshake> Peer<S> {
         Self {
             inbox: Inbox::new(room),
             started: Instant::now(),
+            address: None,
             changed: Arc::default(),
             begun,
             session_writer,

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
-use tessera::{Event, ReadEvent, Role};
+use tessera::{Error, Event, ReadEvent, Role};
 
 use super::associations::{Associations, DatagramHandshake, Owner};
 use super::hub::{Id, State};
@@ -29,9 +29,13 @@ impl<S: DatagramHandshake> State<S> {
                 let data = instead.unwrap_or_else(|| datagram.to_vec());
                 return self.hand_out(ForeignDatagram { kind, from, data });
             }
+            Some(Owner::Refused(by)) => {
+                self.failures.refused(from, by);
+                return self.wake_listener();
+            }
             _ => return,
         };
-        if !self.peers.contains_key(&id) && !self.begin(id) {
+        if !self.peers.contains_key(&id) && !self.begin(id, from) {
             self.associations.remove(id);
             return;
         }
@@ -46,11 +50,13 @@ impl<S: DatagramHandshake> State<S> {
 
     /// Begins with an association that has read nothing yet; returns false for one that will not be accepted, or whose
     /// configuration has just been replaced: the client sends its ClientHello again.
-    fn begin(&mut self, id: Id<S>) -> bool {
+    fn begin(&mut self, id: Id<S>, from: SocketAddr) -> bool {
         let (_, begun) = self.config.begin();
         let is_accepted = self.arrivals.is_some() && begun.generation == self.generation;
         if is_accepted {
-            self.peers.insert(id, Peer::new(begun, SessionWriter::default(), self.room.clone()));
+            let mut peer = Peer::new(begun, SessionWriter::default(), self.room.clone());
+            peer.address = Some(from);
+            self.peers.insert(id, peer);
         }
         is_accepted
     }
@@ -99,15 +105,25 @@ impl<S: DatagramHandshake> State<S> {
     /// Shows its user what has changed. One whose ClientHello is accepted gets a user.
     fn show(&mut self, id: Id<S>) {
         let can_write = self.associations.with(id, |it| it.can_write()).unwrap_or(false);
+        let address = self.associations.address(id);
         let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.address = address.or(peer.address);
         if !peer.is_open && (can_write || peer.is_complete) {
             peer.is_open = true;
-            if let (Some(arrivals), Some(hub)) = (&mut self.arrivals, self.hub.upgrade()) {
+            peer.changed.notify_waiters();
+            if let Some(arrivals) = &mut self.arrivals {
                 arrivals.push_back(id);
-                hub.arrived.notify_waiters();
+                self.wake_listener();
             }
+            return;
         }
         peer.changed.notify_waiters();
+    }
+
+    fn wake_listener(&self) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.arrived.notify_waiters();
+        }
     }
 
     /// Asks elsewhere: an answer may take time, and may call this crate.
@@ -177,13 +193,18 @@ impl<S: DatagramHandshake> State<S> {
         true
     }
 
-    /// Keeps a failure for the user of a connection. One without a user is forgotten.
+    /// Keeps a failure for the user of a connection, or for the listener.
     fn fail(&mut self, id: Id<S>, failure: Failure) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         if !peer.has_user {
+            let address = self.associations.address(id).or(peer.address);
             self.peers.remove(&id);
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.retain(|it| *it != id);
+                if let Some(address) = address.filter(|_| !goes_on(&failure)) {
+                    self.failures.failed(address, failure);
+                    self.wake_listener();
+                }
             }
             // Its alert.
             self.flush();
@@ -228,6 +249,11 @@ impl<S: DatagramHandshake> State<S> {
             self.fail(id, Failure::Engine(error));
         }
     }
+}
+
+/// Whether the client is asked for a cookie, or has begun again.
+fn goes_on(failure: &Failure) -> bool {
+    matches!(failure, Failure::Engine(Error::AddressUnproved | Error::Truncated))
 }
 
 /// Whether an error reports what happened to an earlier datagram.

@@ -71,11 +71,16 @@ async fn a_port_where_nothing_listens_ends_the_handshake() {
 async fn a_server_learns_that_its_client_does_not_trust_it() {
     let (here, elsewhere) = (ends(), ends());
     let world = World::with(here.acceptor(), elsewhere.connector()).await;
-    let accepting = async { world.listener.accept().await.unwrap().handshake().await };
+    let accepting = async {
+        let server = world.listener.accept().await.unwrap();
+        (server.peer_addr(), server.handshake().await, server.peer_addr())
+    };
     let connecting = world.connector.connect(world.address, destination());
-    let (client, server) = soon(async { tokio::join!(connecting, accepting) }).await;
+    let (client, (before, server, after)) =
+        soon(async { tokio::join!(connecting, accepting) }).await;
     assert_eq!(client.err().unwrap().kind(), ErrorKind::InvalidData);
     assert_eq!(server.unwrap_err().kind(), ErrorKind::InvalidData);
+    assert!(before.is_some() && before == after, "{before:?}, {after:?}");
 }
 
 #[tokio::test]

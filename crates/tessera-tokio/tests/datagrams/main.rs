@@ -12,4 +12,5 @@ mod handshakes;
 mod losses;
 mod moves;
 mod relay;
+mod restarts;
 mod world;

@@ -244,7 +244,10 @@ impl ServerState {
             (Ok(()), Ok(key)) => key,
             (Err(error), _) | (_, Err(error)) => {
                 // The snapshot's content exists nowhere else. The first failure is reported.
-                let _ = vault.close(provider, &keys, now);
+                let _ = vault.close_with(provider, &keys, now, |handover| {
+                    let _ =
+                        associations::write(associations.unwrap_or_default(), &directory, handover);
+                });
                 return Err(error);
             }
         };
@@ -336,9 +339,12 @@ impl ServerState {
         self.ring.keep(now);
         let failed =
             |file: &'static str| move |error| StateError::io(self.directory.path(), file, error);
+        // If this server couldn't begin, the next one has those of the one before.
+        let mut all = self.take_associations().unwrap_or_default();
+        all.extend(associations);
         let mut handed_over = Ok(());
         let vault = self.vault.close_with(&self.provider, &self.keys, now, |handover| {
-            handed_over = associations::write(associations, &self.directory, handover);
+            handed_over = associations::write(all, &self.directory, handover);
         });
         self.ring.write_last().map_err(failed("ring"))?;
         vault.map_err(failed("snapshot"))?;

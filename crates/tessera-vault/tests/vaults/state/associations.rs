@@ -37,6 +37,18 @@ fn associations_are_handed_over_once_and_in_no_file_afterwards() {
 }
 
 #[test]
+fn associations_that_a_server_did_not_take_are_the_next_ones() {
+    let dir = Dir::new("not-taken");
+    handed_over(&dir);
+    // One whose ring can't be written, and one that ends at once.
+    fs::create_dir(dir.path("ring.new")).unwrap();
+    assert!(dir.try_open(&[1]).is_err());
+    fs::remove_dir(dir.path("ring.new")).unwrap();
+    dir.open().close(NOW).unwrap();
+    assert!(dir.open().take_associations().unwrap() == some());
+}
+
+#[test]
 fn a_copy_of_associations_that_is_brought_back_is_not_read() {
     let dir = Dir::new("brought-back");
     handed_over(&dir);
