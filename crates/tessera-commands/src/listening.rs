@@ -25,6 +25,10 @@ pub(crate) struct Listening {
     pub(crate) fast_open: Option<&'static str>,
     /// Why it isn't.
     pub(crate) fast_open_lacks: Option<String>,
+    /// For people only: whether clients over UDP learn at once that a restart lost their connections; `None` over TCP, and
+    /// at a client.
+    #[serde(skip)]
+    pub(crate) resets: Option<bool>,
 }
 
 impl Fact for Listening {
@@ -47,9 +51,14 @@ impl fmt::Display for Listening {
                 )?;
             }
         }
-        match &self.fast_open_lacks {
-            Some(error) => write!(f, "\nno TCP Fast Open: {error}"),
-            None => Ok(()),
+        if let Some(error) = &self.fast_open_lacks {
+            write!(f, "\nno TCP Fast Open: {error}")?;
+        }
+        match self.resets {
+            Some(false) => f.write_str(
+                "\nno resets: after a restart clients wait until they give up; --state DIR keeps a key for resets",
+            ),
+            _ => Ok(()),
         }
     }
 }

@@ -61,14 +61,16 @@ pub(crate) struct ConnectArguments {
     cache_certificates: Option<PathBuf>,
 
     /// Connects with DTLS 1.3 (RFC 9147) over UDP. What standard input brings at once is sent as one datagram, or as
-    /// several if it is longer than about 1,170 bytes; nothing is sent again. After its end the program waits for the
+    /// several if it is longer than about 1,170 bytes; nothing is sent again, unless the server has lost the connection, as
+    /// after a crash: then the program connects again, and sends what it sent last. After its end the program waits for the
     /// server's, and for at most five seconds without a datagram. Not with --count, --tcp-fast-open and
     /// --cache-certificates.
     #[arg(long)]
     udp: bool,
 
     /// With --udp: carries the datagrams of local programs that send to this address, instead of standard input, to the
-    /// server (`tessera serve --udp --forward`) and its answers back: one for one, and none is sent again. Each program,
+    /// server (`tessera serve --udp --forward`) and its answers back: one for one, and none is sent again but the newest
+    /// when the server has lost the connection, as after a crash (docs/dtls-mobility.md). Each program,
     /// by its own address, has a connection of its own, up to 1,000 at a time; further ones are refused. A connection
     /// ends when it is idle for five minutes, or the server ends it; the next datagram begins another, which resumes, and
     /// is early data if that is allowed. Empty datagrams, and those too long for --max-datagram (1,170 bytes or so), are

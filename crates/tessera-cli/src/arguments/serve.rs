@@ -138,7 +138,10 @@ pub(crate) struct ServeArguments {
     /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients nothing; and,
     /// without --certificate, the certificate that the server makes, with its key. If a signal other than Ctrl-C and
     /// SIGTERM ends the server, the one-time keys are lost: clients resume, and their early data is rejected once. Each
-    /// server needs its own directory; don't back it up.
+    /// server needs its own directory; don't back it up. With --udp a restart keeps connections, too, if no old copy of the
+    /// directory could be used (not with --state-key alone), and a client whose connection is lost, as after a crash,
+    /// learns it with its next datagram, by a reset: two servers behind one address must not have copies of one directory.
+    /// Without --state such clients wait until they give up.
     #[arg(long, value_name = "DIR", help_heading = STATE)]
     state: Option<PathBuf>,
 

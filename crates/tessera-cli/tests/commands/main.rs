@@ -31,6 +31,7 @@ mod restart;
 #[cfg(any(feature = "sepp", feature = "signer", feature = "tunnel"))]
 mod running;
 mod sepp;
+mod server_restarts;
 mod sessions;
 mod shared_certificates;
 #[cfg(all(feature = "edge", feature = "signer"))]

@@ -65,6 +65,7 @@ async fn serve_with(
         is_kept: fresh.as_ref().is_some_and(|fresh| fresh.is_kept),
         fast_open: fast_open.as_ref().map(|done| if done.is_ok() { "on" } else { "off" }),
         fast_open_lacks: fast_open.and_then(Result::err).map(|error| error.to_string()),
+        resets: options.udp.then(|| stores.reset_key().is_some()),
     });
     if let Some(found) = &found {
         report.print(found);
@@ -92,7 +93,7 @@ async fn serve_with(
         }
         ServerSocket::Udp(socket) => {
             let limits = limits(options, files_of_each(options));
-            datagrams::serve(socket, &acceptor, options, limits, asked, &report).await
+            datagrams::serve(socket, &acceptor, options, limits, stores, asked, &report).await
         }
     };
     keeping.abort();

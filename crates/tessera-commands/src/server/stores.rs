@@ -1,7 +1,7 @@
 //! What the server keeps between connections: ticket keys, one-time keys, used tickets.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,6 +10,7 @@ use tessera_kit::clock::unix;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::state::{self, OpenedState, StateContents, StateKeySetting};
 use tessera_kit::{ProgramError, SettingFile};
+use tessera_tokio::{FrozenAssociation, ResetKey};
 use tessera_vault::{
     Limits, MemoryRegister, MemoryVault, RotatingRing, Rotation, ServerState, StateError,
     StateOptions,
@@ -27,6 +28,8 @@ pub(super) struct Stores {
     pub(super) register: Arc<MemoryRegister>,
     /// Ring and vault, if they survive the process.
     state: Option<Arc<ServerState>>,
+    /// Associations for the next process, if the state can keep them.
+    moving_out: Option<Arc<Mutex<Vec<FrozenAssociation>>>>,
     /// Cached certificates of clients, if enabled.
     pub(super) certificates: Option<Arc<KeptClients>>,
 }
@@ -52,7 +55,8 @@ impl Stores {
             let ring = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
             let vault = Arc::new(MemoryVault::new(CAPACITY));
             let ring = Arc::new(ring);
-            return Ok((Self { ring, vault, register, state: None, certificates }, None));
+            let (state, moving_out) = (None, None);
+            return Ok((Self { ring, vault, register, state, moving_out, certificates }, None));
         };
         let state_options = StateOptions { limits: Limits::new(CAPACITY), rotation };
         let witness = options.state_witness.as_deref();
@@ -63,7 +67,33 @@ impl Stores {
         };
         let OpenedState { state, found } = state::open(directory, key, state_options)?;
         let (ring, vault, state) = (state.ring(), state.vault(), Some(Arc::new(state)));
-        Ok((Self { ring, vault, register, state, certificates }, Some(found)))
+        // An old copy would bring them back, with nonces that were used since.
+        let moving_out = found.refuses_old_copies().then(Arc::default);
+        Ok((Self { ring, vault, register, state, moving_out, certificates }, Some(found)))
+    }
+
+    /// Returns the key with which this server, after a restart, informs clients over UDP that it has lost their
+    /// connections.
+    pub(super) fn reset_key(&self) -> Option<ResetKey> {
+        self.state.as_ref().map(|state| ResetKey::new(state.reset_key()))
+    }
+
+    /// Takes the associations that the previous process left.
+    pub(super) fn take_associations(&self) -> Result<Vec<FrozenAssociation>, StateError> {
+        let Some(state) = &self.state else { return Ok(Vec::new()) };
+        Ok(state.take_associations()?.into_iter().map(FrozenAssociation::new).collect())
+    }
+
+    /// Returns whether the next process can have this one's associations.
+    pub(super) fn keeps_associations(&self) -> bool {
+        self.moving_out.is_some()
+    }
+
+    /// Keeps associations for the next process.
+    pub(super) fn keep_associations(&self, frozen: Vec<FrozenAssociation>) {
+        if let Some(moving_out) = &self.moving_out {
+            moving_out.lock().unwrap_or_else(PoisonError::into_inner).extend(frozen);
+        }
     }
 
     /// Rotates keys in time, and removes expired entries.
@@ -90,7 +120,11 @@ impl Stores {
     pub(super) fn close(&self) -> Result<(), ProgramError> {
         let saved = self.certificates.as_ref().map_or(Ok(()), |kept| kept.save());
         let Some(state) = &self.state else { return saved };
-        let closed = state.close(unix()).map_err(|error| {
+        let moving_out = self.moving_out.as_ref().map(|moving_out| {
+            std::mem::take(&mut *moving_out.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        let associations = moving_out.into_iter().flatten().map(FrozenAssociation::into_bytes);
+        let closed = state.close_with(associations.collect(), unix()).map_err(|error| {
             ProgramError::Failed(format!("{error}; data that could not be written is lost"))
         });
         closed.and(saved)

@@ -51,6 +51,12 @@ impl StateContents {
         Self { directory, found, one_time_keys, old_copies }
     }
 
+    /// Returns whether an earlier copy of the directory would be refused, or noticed: what must not come back belongs in no
+    /// other.
+    pub fn refuses_old_copies(&self) -> bool {
+        self.old_copies != OldCopies::Unnoticed
+    }
+
     /// Returns warnings for the owner of the directory.
     pub(super) fn warnings(&self) -> Vec<String> {
         let directory = &self.directory;

@@ -9,6 +9,9 @@ use tessera_tokio::{ClientDatagramConnection, DatagramConnector};
 
 use super::flight::Flight;
 
+/// How long to wait after a connection has failed before the next.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
 /// A connection as far as it has come.
 #[derive(Default)]
 pub(super) struct Attempt {

@@ -57,6 +57,18 @@ impl Flight {
         }
     }
 
+    /// Returns how many of the datagrams are not to be sent again where a copy that the network makes does no harm.
+    pub(super) fn settled(&self, connection: &ClientDatagramConnection) -> usize {
+        let is_unknown =
+            connection.facts().early_data == EarlyDataStatus::Rejected(Verdict::Unknown);
+        match self.taken(connection) {
+            Some(taken) => taken,
+            // It left once, and the server that got it refused it, as one that has lost its keys.
+            None if is_unknown && connection.resent() == 0 => 0,
+            None => self.lens.len(),
+        }
+    }
+
     /// Returns what is known of it.
     pub(super) fn outcome(&self, connection: &ClientDatagramConnection) -> EarlyDataOutcome {
         let mut outcome = EarlyDataOutcome::default();

@@ -12,16 +12,16 @@ use tessera_kit::{ProgramError, open_files, signals};
 use tessera_proxy::datagrams::{
     Datagram, DatagramCounts, DatagramSide, Ending, Source, SourceLimits, Sources, pump,
 };
-use tessera_tokio::{DatagramConnector, MemorySessionStore};
+use tessera_tokio::DatagramConnector;
 use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
-use super::attempt::Attempt;
-use super::datagram_connector;
+use super::attempt::{Attempt, PAUSE};
 use super::flight::Flight;
+use super::newest::{LOST, NewestKept};
+use super::{configured_connector, datagram_connector};
 use crate::client::config::ConfiguredClient;
 use crate::client::look_up;
-use crate::client::once::connector;
 use crate::datagram_facts::{socket_facts, tell_refused};
 use crate::listening::{Listening, cannot_listen};
 use crate::options::ConnectOptions;
@@ -34,11 +34,8 @@ pub(super) async fn run(
 ) -> Result<(), ProgramError> {
     let common = &options.common;
     let report = Arc::new(Report::of_server(common.json_file(), common.quiet)?);
-    let connector = match connector(options, &configured)? {
-        connector if options.sessions.is_some() => connector,
-        // Programs that come back resume all the same.
-        connector => connector.with_sessions(Arc::new(MemorySessionStore::default())),
-    };
+    // Programs that come back resume.
+    let connector = configured_connector(options, &configured)?;
     let asked = signals::asked_to_end()?;
     let socket = UdpSocket::bind(listen).await;
     let socket = socket.map_err(|error| cannot_listen(listen, &error))?;
@@ -51,6 +48,7 @@ pub(super) async fn run(
         is_kept: false,
         fast_open: None,
         fast_open_lacks: None,
+        resets: None,
     });
     report.settle()?;
     // Each has a socket of its own.
@@ -82,17 +80,53 @@ struct Carrier {
 }
 
 impl Carrier {
-    /// Serves a program to its end, and reports its connection.
+    /// Serves a program to its end.
     async fn serve(self: Arc<Self>, mut source: Source<UdpSocket>, mut ending: Ending) {
+        let mut again = None;
+        let mut lost_at: Option<Instant> = None;
+        loop {
+            let (end, facts) = self.connect(&mut source, &mut ending, again).await;
+            if let CarryEnd::Closed = end {
+                // Its next datagram begins another connection.
+                drop(source);
+                return self.report.print(&facts);
+            }
+            self.report.print(&facts);
+            match end {
+                // Twice in a moment is the server's trouble.
+                CarryEnd::Lost(newest) if lost_at.is_none_or(|at| at.elapsed() > PAUSE) => {
+                    lost_at = Some(Instant::now());
+                    self.report.line(&format_args!("{}: {LOST}", source.address()));
+                    again = newest;
+                }
+                _ => break,
+            }
+        }
+        // A server that is down isn't tried with every datagram: the source keeps those that come now, and they are lost.
+        tokio::select! {
+            () = sleep(PAUSE) => (),
+            _ = ending.changed() => (),
+        }
+    }
+
+    /// Serves a program as long as a connection lasts. `again` is sent first.
+    async fn connect(
+        &self,
+        source: &mut Source<UdpSocket>,
+        ending: &mut Ending,
+        again: Option<Datagram>,
+    ) -> (CarryEnd, ConnectionFacts) {
         let started = Instant::now();
         let counts = DatagramCounts::default();
         let mut attempt = Attempt::default();
+        let dropped_before = source.dropped();
+        let mut end = CarryEnd::Closed;
         let result = tokio::select! {
-            result = self.carry(&mut source, &mut attempt, &counts) => result,
+            result = self.carry(source, &mut attempt, &counts, again, &mut end) => result,
             _ = ending.changed() => Ok(()),
         };
         let Attempt { connection, handshake, .. } = attempt;
-        counts.add_dropped(source.dropped());
+        counts.add_dropped(source.dropped() - dropped_before);
         let (facts, socket) = match &connection {
             Some(connection) => {
                 counts.add_dropped(connection.dropped());
@@ -101,23 +135,17 @@ impl Carrier {
             }
             None => (Facts::default(), SocketFacts::default()),
         };
-        let address = source.address();
-        // A server that is down isn't tried with every datagram: the source keeps those that come now, and they are lost.
-        let kept = result.is_err().then_some(source);
         let socket = SocketFacts {
-            source: Some(address),
+            source: Some(source.address()),
             datagrams_dropped: Some(counts.dropped()),
             total: started.elapsed(),
-            error: result.err().map(|error| error.to_string()),
+            error: result.as_ref().err().map(|error| error.to_string()),
             ..socket
         };
-        self.report.print(&ConnectionFacts::new(&facts, socket));
-        if kept.is_some() {
-            tokio::select! {
-                () = sleep(PAUSE) => (),
-                _ = ending.changed() => (),
-            }
+        if result.is_err() && matches!(end, CarryEnd::Closed) {
+            end = CarryEnd::Failed;
         }
+        (end, ConnectionFacts::new(&facts, socket))
     }
 
     async fn carry(
@@ -125,10 +153,12 @@ impl Carrier {
         source: &mut Source<UdpSocket>,
         attempt: &mut Attempt,
         counts: &DatagramCounts,
+        again: Option<Datagram>,
+        end: &mut CarryEnd,
     ) -> io::Result<()> {
         let found = look_up(&self.host, self.port).await;
         let addresses = found.map_err(|error| io::Error::other(error.to_string()))?;
-        let mut first = Vec::new();
+        let mut first = Vec::from_iter(again);
         while let Some(datagram) = source.try_recv() {
             first.push(datagram);
         }
@@ -144,11 +174,26 @@ impl Carrier {
         let destination = || self.configured.destination();
         attempt.connect(&self.connector, destination, &addresses, early).await?;
         let Attempt { connection: Some(connection), flight, .. } = &*attempt else { return Ok(()) };
-        // What may have been executed isn't sent again: datagrams may be lost, not doubled.
-        let taken = flight.taken(connection).unwrap_or(flight.lens.len());
-        send_all(connection, first.split_off(taken), counts).await?;
-        pump(&*source, connection, IDLE, counts).await.map(drop)
+        let settled = flight.settled(connection);
+        let connection = NewestKept::new(connection);
+        let result = async {
+            send_all(&connection, first.split_off(settled), counts).await?;
+            pump(&*source, &connection, IDLE, counts).await.map(drop)
+        };
+        let result = result.await;
+        if let Some(newest) = result.as_ref().err().and_then(|error| connection.after(error)) {
+            *end = CarryEnd::Lost(newest);
+        }
+        result
     }
+}
+
+/// How a program's connection ended.
+enum CarryEnd {
+    Closed,
+    Failed,
+    /// The server has lost it; what is to be sent again.
+    Lost(Option<Datagram>),
 }
 
 async fn send_all(
@@ -169,9 +214,6 @@ const MAX_SOURCES: usize = 1000;
 
 /// How long a program may be silent, and be sent nothing, before its connection ends.
 const IDLE: Duration = Duration::from_secs(300);
-
-/// How long to wait after a connection has failed before the next.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long the ends of connections may take.
 const GOODBYES: Duration = Duration::from_secs(5);

@@ -3,22 +3,26 @@
 mod attempt;
 mod flight;
 mod listen;
+mod newest;
 
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tessera::{AssociationOptions, EarlyDataStatus};
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, signals};
-use tessera_tokio::{ClientDatagramConnection, Connector, DatagramConnector};
+use tessera_proxy::datagrams::DatagramSide;
+use tessera_tokio::{Connector, DatagramConnector, MemorySessionStore};
 use tokio::time::timeout;
 
-use self::attempt::Attempt;
+use self::attempt::{Attempt, PAUSE};
 use self::flight::Flight;
+use self::newest::{LOST, NewestKept};
 use super::config::{ConfiguredClient, configure};
 use super::once::{connector, early_data, maybe_executed, no_connection};
 use super::standard::{Input, Output};
@@ -37,7 +41,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stderr())?;
     let early_data = early_data(options)?;
-    let connector = datagram_connector(options, connector(options, &configured)?);
+    let connector = datagram_connector(options, configured_connector(options, &configured)?);
     let asked = signals::asked_to_end()?;
     let started = Instant::now();
     let addresses = match look_up(&options.host, options.port).await {
@@ -50,6 +54,18 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         () = asked => Ok(()),
     };
     session.end(result, started).await
+}
+
+/// Returns a connector that resumes, with sessions of its own if the options name none.
+fn configured_connector(
+    options: &ConnectOptions,
+    configured: &ConfiguredClient,
+) -> Result<Connector, ProgramError> {
+    let connector = connector(options, configured)?;
+    Ok(match options.sessions {
+        Some(_) => connector,
+        None => connector.with_sessions(Arc::new(MemorySessionStore::default())),
+    })
 }
 
 fn datagram_connector(options: &ConnectOptions, connector: Connector) -> DatagramConnector {
@@ -75,16 +91,41 @@ impl Session<'_> {
         addresses: &[SocketAddr],
         early_data: &[u8],
     ) -> io::Result<()> {
-        let early = |connection: &_| Flight::write(connection, early_data);
         let destination = || configured.destination();
+        let early = |connection: &_| Flight::write(connection, early_data);
         self.attempt.connect(connector, destination, addresses, early).await?;
-        let left = self.rest(early_data)?;
-        let Attempt { connection: Some(connection), handshake, .. } = &self.attempt else {
-            return Ok(());
-        };
-        let socket = socket_facts(connection, Instant::now(), *handshake);
-        self.report.line(&ConnectionFacts::new(&connection.facts(), socket));
-        carry(connection, self.options, left).await
+        let mut left = self.rest(early_data)?.to_vec();
+        let mut standard = (Input::open()?, Output::open()?);
+        let mut lost_at: Option<Instant> = None;
+        loop {
+            let Attempt { connection: Some(connection), handshake, .. } = &self.attempt else {
+                return Ok(());
+            };
+            let socket = socket_facts(connection, Instant::now(), *handshake);
+            self.report.line(&ConnectionFacts::new(&connection.facts(), socket));
+            let kept = NewestKept::new(connection);
+            let carried = carry(&kept, self.options, &Plaintext::new(left), &mut standard).await;
+            let Err(error) = carried else { return Ok(()) };
+            // Twice in a moment is the server's trouble.
+            let is_first = lost_at.is_none_or(|at| at.elapsed() > PAUSE);
+            let Some(again) = kept.after(&error).filter(|_| is_first) else { return Err(error) };
+            lost_at = Some(Instant::now());
+            let socket = SocketFacts {
+                error: Some(error.to_string()),
+                ..socket_facts(connection, connection.started(), *handshake)
+            };
+            self.report.object(&ConnectionFacts::new(&connection.facts(), socket));
+            self.report.line(&LOST);
+            let again = again.as_deref().unwrap_or_default();
+            let early = |connection: &_| Flight::write(connection, again);
+            self.attempt = Attempt::default();
+            self.attempt.connect(connector, destination, addresses, early).await?;
+            let Attempt { connection: Some(connection), flight, .. } = &self.attempt else {
+                return Ok(());
+            };
+            let settled = flight.lens.iter().take(flight.settled(connection)).sum::<usize>();
+            left = again.get(settled..).unwrap_or_default().to_vec();
+        }
     }
 
     /// Returns the early data that is still to be sent after the handshake.
@@ -143,12 +184,12 @@ impl Session<'_> {
 /// Carries what is read from standard input at once, a line of a terminal, as one datagram or several; and what arrives
 /// to standard output. Nothing is sent again.
 async fn carry(
-    connection: &ClientDatagramConnection,
+    connection: &NewestKept<'_>,
     options: &ConnectOptions,
     first: &[u8],
+    (input, output): &mut (Input, Output),
 ) -> io::Result<()> {
     let silent = options.common.json.as_deref() == Some(Path::new("-"));
-    let (mut input, mut output) = (Input::open()?, Output::open()?);
     send(connection, first).await?;
     let mut sending = true;
     loop {
@@ -171,7 +212,7 @@ async fn carry(
                 if read.is_empty() {
                     sending = false;
                     if !options.keep_open {
-                        connection.close().await;
+                        connection.connection().close().await;
                     }
                 }
             }
@@ -180,8 +221,8 @@ async fn carry(
     }
 }
 
-async fn send(connection: &ClientDatagramConnection, data: &[u8]) -> io::Result<()> {
-    for part in data.chunks(connection.max_data().max(1)) {
+async fn send(connection: &NewestKept<'_>, data: &[u8]) -> io::Result<()> {
+    for part in data.chunks(connection.connection().max_data().max(1)) {
         connection.send(part).await?;
     }
     Ok(())

@@ -26,10 +26,12 @@ pub(super) async fn serve(
 ) {
     let started = connection.started();
     let counts = DatagramCounts::default();
+    // An earlier process may have made it.
+    let is_ours = !connection.is_handshake_complete();
     let mut handshake = None;
     let work = async {
         // Early data is answered at once.
-        if connection.facts().early_data != EarlyDataStatus::Accepted {
+        if is_ours && connection.facts().early_data != EarlyDataStatus::Accepted {
             connection.handshake().await?;
         }
         let carried = async {
@@ -48,7 +50,7 @@ pub(super) async fn serve(
         }
     };
     let note_handshake = async {
-        if connection.handshake().await.is_ok() {
+        if connection.handshake().await.is_ok() && is_ours {
             handshake = Some(started.elapsed());
         }
         pending().await
@@ -60,6 +62,7 @@ pub(super) async fn serve(
     };
     connection.close().await;
     let result = match result {
+        Err(_) if connection.has_moved_out() => Ok(DatagramEnd::Closed),
         Ok(DatagramEnd::Idle) => Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut::Idle)),
         result => result,
     };

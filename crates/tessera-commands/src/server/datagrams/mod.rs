@@ -2,6 +2,8 @@
 
 mod client;
 mod dtls12;
+mod failures;
+mod restart;
 mod target;
 
 use std::future::pending;
@@ -18,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::stores::Stores;
 use crate::options::ServeOptions;
 
 /// Echoes or forwards the datagrams of a socket's clients until it is asked to end, and reports each connection.
@@ -26,12 +29,14 @@ pub(super) async fn serve(
     acceptor: &Acceptor,
     options: &ServeOptions,
     limits: Limits,
+    stores: &Stores,
     asked: impl Future<Output = ()>,
     report: &Arc<Report>,
 ) -> Result<(), ProgramError> {
     let mut endpoint = EndpointOptions {
         max_associations: limits.connections,
         max_per_source: limits.connections_per_address,
+        reset_key: stores.reset_key(),
         ..EndpointOptions::default()
     };
     if let Some(len) = options.common.max_datagram {
@@ -41,14 +46,15 @@ pub(super) async fn serve(
     let rotation = Rotation { open_for: endpoint.cookie_lifetime, ..Rotation::default() };
     let cookies = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
     let cookies = Arc::new(cookies);
-    let (listener, foreign) = match options.forward_dtls12 {
-        None => (DatagramListener::new(socket, acceptor, cookies, endpoint), None),
-        Some(target) => {
-            let (listener, foreign) =
-                DatagramListener::with_foreign(socket, acceptor, cookies, endpoint);
-            (listener, Some((foreign, target)))
-        }
-    };
+    let frozen = stores.take_associations().unwrap_or_else(|error| {
+        report.line(&format_args!("{error}: the clients of the server before connect again"));
+        Vec::new()
+    });
+    let found = frozen.len();
+    let (listener, foreign, refused) =
+        DatagramListener::with_associations(socket, acceptor, cookies, endpoint, frozen);
+    restart::tell(found, &refused, report);
+    let foreign = options.forward_dtls12.map(|target| (foreign, target));
     let has_relay = foreign.is_some();
     let (end, ending) = watch::channel(());
     let mut relay_ending = ending.clone();
@@ -64,6 +70,7 @@ pub(super) async fn serve(
         }
     };
     let mut relay = pin!(relay);
+    let mut failing = pin!(failures::tell(&listener, report));
     let mut clients = JoinSet::new();
     let mut asked = pin!(asked);
     let served = loop {
@@ -78,9 +85,13 @@ pub(super) async fn serve(
                 Err(error) => break Err(error),
             },
             relayed = &mut relay => break relayed,
+            Err(error) = &mut failing => break Err(error),
             Some(_) = clients.join_next() => (),
         }
     };
+    if stores.keeps_associations() && served.is_ok() {
+        stores.keep_associations(restart::freeze(&listener, &clients).await);
+    }
     drop((end, ending));
     // Handshakes in progress are given up after a moment.
     let _ = timeout(limits.drain, async {
