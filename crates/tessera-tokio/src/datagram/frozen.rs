@@ -9,32 +9,19 @@ use tessera_endpoint::{Endpoint, FrozenAssociation, NotThawed};
 use super::associations::Associations;
 use super::connection::ServerDatagramConnection;
 use super::hub::{Hub, State};
-use super::listener::DatagramListener;
 use super::peer::{Failure, Peer};
 use crate::sessions::SessionWriter;
 
-impl DatagramListener {
-    /// Moves connections out, for the listener of the next process, which continues them
-    /// ([`with_associations`](Self::with_associations)): all that can, and whose peer the configuration still accepts. Their
-    /// users see them fail ([`has_moved_out`](ServerDatagramConnection::has_moved_out)); what they have received and not
-    /// read is lost. Handshakes in progress, and connections with messages under way, stay: call it again a moment later, or
-    /// close them.
-    ///
-    /// From the first call on no client is accepted, and none gets a reset.
-    pub fn freeze(&self) -> Vec<FrozenAssociation> {
-        self.hub().lock().freeze()
-    }
-}
-
 impl ServerDatagramConnection {
-    /// Returns whether it has failed because it [has moved out](DatagramListener::freeze).
+    /// Returns whether it has failed because it [has moved out](crate::DatagramListener::freeze).
     pub fn has_moved_out(&self) -> bool {
         self.peer(|peer| matches!(peer.failed, Some(Failure::MovedOut)))
     }
 }
 
 impl State<ServerHandshake> {
-    fn freeze(&mut self) -> Vec<FrozenAssociation> {
+    /// Moves out all associations that can.
+    pub(super) fn freeze(&mut self) -> Vec<FrozenAssociation> {
         self.flush();
         let now = self.now();
         let mut frozen = Vec::new();

@@ -128,8 +128,15 @@ impl DatagramListener {
         (Self { hub }, foreign, refused)
     }
 
-    pub(super) fn hub(&self) -> &Arc<Hub<ServerHandshake>> {
-        &self.hub
+    /// Moves connections out, for the listener of the next process, which continues them
+    /// ([`with_associations`](Self::with_associations)): all that can, and whose peer the configuration still accepts. Their
+    /// users see them fail ([`has_moved_out`](ServerDatagramConnection::has_moved_out)); what they have received and not
+    /// read is lost. Handshakes in progress, and connections with messages under way, stay: call it again a moment later, or
+    /// close them.
+    ///
+    /// From the first call on no client is accepted, and none gets a reset.
+    pub fn freeze(&self) -> Vec<FrozenAssociation> {
+        self.hub.lock().freeze()
     }
 
     fn new_hub(

@@ -4,7 +4,6 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::frozen::{read_ids, write_ids};
 use crate::connection_id::ConnectionId;
 use crate::error::Error;
 use crate::wire::{Reader, Writer};
@@ -122,6 +121,29 @@ impl PeerConnectionIds {
     pub(crate) fn discard_spare(&mut self) {
         self.spare = VecDeque::new();
     }
+}
+
+impl ConnectionId {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Self::new(reader.vec8().ok()?)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.vec8(|out| out.bytes(self.as_ref()));
+    }
+}
+
+/// Appends several connection IDs.
+fn write_ids<'i>(ids: impl ExactSizeIterator<Item = &'i ConnectionId>, out: &mut Vec<u8>) {
+    // There are less than 20.
+    out.u8(ids.len() as u8);
+    ids.for_each(|id| id.write(out));
+}
+
+/// Reads them.
+fn read_ids(reader: &mut Reader<'_>) -> Option<Vec<ConnectionId>> {
+    let count = reader.u8().ok()?;
+    (0..count).map(|_| ConnectionId::read(reader)).collect()
 }
 
 /// The most connection IDs of a direction that are kept.

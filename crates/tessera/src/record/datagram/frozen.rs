@@ -11,7 +11,6 @@ use super::read_epochs::{EpochKeys, ReadEpoch};
 use super::record_number::{APPLICATION_EPOCH, HANDSHAKE_EPOCH};
 use super::replay_window::ReplayWindow;
 use super::{Datagrams, IdleDatagrams};
-use crate::connection_id::ConnectionId;
 use crate::crypto::Suite;
 use crate::padding::Padding;
 use crate::schedule::{DATAGRAM, KeptTrafficSecret, KeyDerivation};
@@ -181,32 +180,6 @@ fn write_duration(time: Duration, out: &mut Vec<u8>) {
 
 fn read_duration(reader: &mut Reader<'_>) -> Option<Duration> {
     reader.u64().ok().map(Duration::from_nanos)
-}
-
-impl ConnectionId {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        Self::new(reader.vec8().ok()?)
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.vec8(|out| out.bytes(self.as_ref()));
-    }
-}
-
-/// Appends several connection IDs.
-pub(super) fn write_ids<'i>(
-    ids: impl ExactSizeIterator<Item = &'i ConnectionId>,
-    out: &mut Vec<u8>,
-) {
-    // There are less than 20.
-    out.u8(ids.len() as u8);
-    ids.for_each(|id| id.write(out));
-}
-
-/// Reads them.
-pub(super) fn read_ids(reader: &mut Reader<'_>) -> Option<Vec<ConnectionId>> {
-    let count = reader.u8().ok()?;
-    (0..count).map(|_| ConnectionId::read(reader)).collect()
 }
 
 /// Room for this secret and those that follow, a few hundred bytes.
