@@ -25,6 +25,15 @@ impl Server {
         Self { endpoint, keys }
     }
 
+    /// Starts the server that follows this one, which has nothing of it.
+    #[must_use]
+    pub fn next(self, max_associations: usize) -> Self {
+        let options = EndpointOptions { max_associations, ..EndpointOptions::default() };
+        let keys = self.keys;
+        let endpoint = Endpoint::new(keys.server.clone(), keys.cookies.clone(), options);
+        Self { endpoint, keys }
+    }
+
     /// Starts a client.
     #[must_use]
     pub fn client(&self, now: Time) -> ClientAssociation {

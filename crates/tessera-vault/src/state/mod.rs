@@ -217,7 +217,6 @@ impl ServerState {
         let earlier_vault = ring.as_ref().map(|ring| ring.life.vault);
         let tickets: Vec<TicketKey> = ring.map(|ring| ring.keys).unwrap_or_default();
         let limits = options.limits;
-        let refuse = || Err(StateProblem::Damaged.into());
         let mut associations = Ok(Vec::new());
         let (vault, restored) = MemoryVault::open_owned(
             directory.clone(),
@@ -226,8 +225,11 @@ impl ServerState {
             provider,
             &keys,
             now,
-            refuse,
-            |handover| associations = associations::read(&directory, handover),
+            |handover| {
+                let handover = handover.ok_or(StateProblem::Damaged)?;
+                associations = associations::read(&directory, handover);
+                Ok(())
+            },
         )
         .map_err(failed("snapshot"))?;
         let missing = || StateError::new(dir, "state", StateProblem::Missing);
