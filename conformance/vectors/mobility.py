@@ -18,7 +18,8 @@ def reset(values: Values):
         expect("connection ID", values[f"connection ID {index}"], nonce + xor(association, mask))
     token = mac(key, b"tessera reset token", association)[:16]
     expect("token", values["token"], token)
-    expect("reset", values["reset"], b"\x2b" + values["random bytes"] + token)
+    start = b"\x2b" + values["random bytes"]
+    expect("reset", values["reset"], start + hmac.digest(token, start, "sha256")[:16])
 
 
 def mac(key: bytes, label: bytes, message: bytes) -> bytes:

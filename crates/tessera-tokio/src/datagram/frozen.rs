@@ -64,7 +64,8 @@ pub(super) fn thaw(
                 let (_, mut begun) = state.config.begin();
                 let facts = state.associations.facts(id, now);
                 begun.complete(&facts);
-                let mut peer = Peer::new(begun, SessionWriter::default());
+                let room = state.room.clone();
+                let mut peer = Peer::new(begun, SessionWriter::default(), room);
                 peer.address = Associations::address(&state.associations, id);
                 (peer.is_open, peer.is_complete, peer.facts) = (true, true, facts);
                 state.peers.insert(id, peer);

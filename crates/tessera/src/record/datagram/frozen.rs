@@ -43,7 +43,7 @@ impl IdleDatagrams {
     /// Keeps what the client's last flight needs, which may come again. Late data of other epochs is lost.
     pub(crate) fn keep_last_flight(&mut self, EarlierEpochs(earlier): EarlierEpochs) {
         let is_derived = |epoch: &ReadEpoch| {
-            epoch.number == HANDSHAKE_EPOCH && matches!(epoch.keys, EpochKeys::Derived(_))
+            epoch.number == HANDSHAKE_EPOCH && matches!(epoch.keys, EpochKeys::Derived { .. })
         };
         self.late_flight = earlier.into_iter().find(is_derived);
     }
@@ -105,7 +105,9 @@ impl IdleDatagrams {
         write_duration(fixed_timeout.unwrap_or_default(), out);
         write_duration(*timeout, out);
         let late = late_flight.as_ref().and_then(|epoch| match &epoch.keys {
-            EpochKeys::Derived(secret) => Some((epoch, secret, epoch.until?.checked_sub(now)?)),
+            EpochKeys::Derived { secret, .. } => {
+                Some((epoch, secret, epoch.until?.checked_sub(now)?))
+            }
             _ => None,
         });
         out.u8(u8::from(late.is_some()));
@@ -163,7 +165,7 @@ impl IdleDatagrams {
             it.late_flight = Some(ReadEpoch {
                 number: HANDSHAKE_EPOCH,
                 suite,
-                keys: EpochKeys::Derived(secret),
+                keys: EpochKeys::Derived { secret, keys: None },
                 window,
                 forged,
                 until: Some(until),
