@@ -234,6 +234,8 @@ fn association_options(options: &Options) -> AssociationOptions {
         // The runner has no connection IDs.
         connection_id: None,
         reset_token: None,
+        server_address: None,
+        follows_to: None,
         first_timeout: options.first_timeout.unwrap_or(FIRST_TIMEOUT),
         measures_round_trips: false,
         max_datagram: options.mtu.unwrap_or(default.max_datagram),

@@ -48,7 +48,9 @@
 //! | calls of [`Below`] | which messages one step sends; their order on the wire and their epochs are the protocol's |
 
 pub use crate::carrier::Carrier;
-pub use crate::connection::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
+pub use crate::connection::{
+    HelloPart, HelloReader, connection_id_of, offers_extension, write_retry,
+};
 pub use crate::handshake::{
     Arrival, Below, Core, Direction, Epoch, Limit, RefusedEarlyData, RetryState,
 };

@@ -134,6 +134,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod address_prefix;
 mod alert;
 pub mod auth;
 mod carrier;
@@ -157,10 +158,11 @@ mod testing;
 mod time;
 pub mod wire;
 
+pub use address_prefix::AddressPrefix;
 pub use connection::{
     Association, AssociationOptions, ClientAssociation, ClientConnection, Connection,
     ConnectionIdUsage, IdleAssociation, PathCookie, PathMessage, Progress, ReadEvent, ResetToken,
-    ServerAssociation, ServerConnection,
+    ServerAddress, ServerAssociation, ServerConnection,
 };
 pub use connection_id::ConnectionId;
 pub use error::Error;

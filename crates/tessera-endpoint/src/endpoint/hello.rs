@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tessera::face::{
-    Arrival, HandshakeMessage, HelloPart, HelloReader, connection_id_of, offers_psk, write_retry,
+    Arrival, HandshakeMessage, HelloPart, HelloReader, connection_id_of, offers_extension,
+    write_retry,
 };
 use tessera::{AssociationOptions, ServerAssociation, Time};
 
@@ -67,7 +68,7 @@ impl Endpoint {
                 if self.unproved < self.options.max_unproved
                     && self.routes.beginning(&path).is_none()
                     && !self.shares_epochs(&path)
-                    && offers_psk(hello) =>
+                    && offers_extension(hello, tessera::wire::ExtensionType::PRE_SHARED_KEY) =>
             {
                 is_unproved = true;
                 Arrival::default().from_unproved_address()

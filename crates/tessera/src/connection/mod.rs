@@ -6,7 +6,8 @@ mod stream;
 
 pub use datagram::{
     Association, AssociationOptions, ClientAssociation, ConnectionIdUsage, HelloPart, HelloReader,
-    IdleAssociation, ResetToken, ServerAssociation, connection_id_of, offers_psk, write_retry,
+    IdleAssociation, ResetToken, ServerAddress, ServerAssociation, connection_id_of,
+    offers_extension, write_retry,
 };
 pub use path_message::{PathCookie, PathMessage};
 pub use stream::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};

@@ -228,6 +228,10 @@ impl ExtensionType {
     /// EncryptedExtensions: with what the server shows that it has lost the association. The datagram face's, too.
     pub const RESET_TOKEN: Self = Self(0xff5f);
 
+    /// server_address: Tessera's own, from the private-use range, over datagrams. In a ClientHello: empty. In
+    /// EncryptedExtensions: where the server has a socket for the association alone. The datagram face's, too.
+    pub const SERVER_ADDRESS: Self = Self(0xff60);
+
     /// rrc (RFC 9853 §3): the same.
     pub const RRC: Self = Self(61);
 }

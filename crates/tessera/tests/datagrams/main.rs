@@ -8,5 +8,6 @@ mod handshakes;
 mod key_updates;
 mod losses;
 mod path_messages;
+mod server_address;
 mod sleep;
 mod world;

@@ -1,5 +1,6 @@
 //! What only a client's association has: its start, and early data.
 
+use super::server_address::FollowedServer;
 use super::{AssociationOptions, ClientAssociation};
 use crate::error::Error;
 use crate::handshake::{Checked, ClientConfig, Core, Destination};
@@ -22,7 +23,8 @@ impl ClientAssociation {
         let mut below = DatagramBelow { datagrams: &mut datagrams };
         let sha256 = config.provider.sha256();
         let core = Core::client(config, destination, &DATAGRAM, now, &mut below)?;
-        Ok(Self { sha256, ..Self::new(core, datagrams, options.connection_id) })
+        let followed = options.follows_to.map(FollowedServer::new);
+        Ok(Self { sha256, followed, ..Self::new(core, datagrams, options.connection_id) })
     }
 
     /// Returns how many bytes of early data may be written now, in one datagram: 0 without a ticket for it, or once the

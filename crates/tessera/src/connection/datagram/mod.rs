@@ -19,6 +19,7 @@ mod options;
 mod reading;
 mod reset;
 mod return_routability;
+mod server_address;
 mod sleep;
 mod stateless;
 mod writing;
@@ -27,8 +28,10 @@ pub use connection_id::ConnectionIdUsage;
 pub use idle::IdleAssociation;
 pub use options::AssociationOptions;
 pub use reset::ResetToken;
-pub use stateless::{HelloPart, HelloReader, connection_id_of, offers_psk, write_retry};
+pub use server_address::ServerAddress;
+pub use stateless::{HelloPart, HelloReader, connection_id_of, offers_extension, write_retry};
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -44,6 +47,8 @@ use crate::record::{DatagramBelow, Datagrams, DroppedRecords};
 use crate::role::Role;
 use crate::schedule::DATAGRAM;
 use crate::time::Time;
+
+use server_address::FollowedServer;
 
 /// A connection over datagrams, as RFC 9147 calls it: see [`ClientAssociation`] and [`ServerAssociation`].
 ///
@@ -62,6 +67,8 @@ pub struct Association<H: Handshake> {
     reset_token: Option<ResetToken>,
     /// At a client, for resets.
     sha256: Option<&'static dyn Hash>,
+    /// At a client that follows its server to a socket of the association's own.
+    followed: Option<Box<FollowedServer>>,
     /// How many connection IDs the peer asks for, until that is reported.
     requested_ids: Option<u8>,
     read_closed: bool,
@@ -109,6 +116,7 @@ impl<H: Handshake> Association<H> {
             can_check_paths: false,
             reset_token: None,
             sha256: None,
+            followed: None,
             requested_ids: None,
             read_closed: false,
             owes_end: false,

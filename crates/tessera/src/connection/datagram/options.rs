@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{ResetToken, connection_id, reset, return_routability};
+use super::{ResetToken, ServerAddress, connection_id, reset, return_routability, server_address};
+use crate::address_prefix::AddressPrefix;
 use crate::connection_id::ConnectionId;
 use crate::record::{Datagrams, SHORTEST_DATAGRAM};
 use crate::role::Role;
@@ -18,6 +19,13 @@ pub struct AssociationOptions {
     /// At a server with connection IDs: what the client gets to recognize a reset by
     /// ([`ResetToken::write_reset`]). Default: none.
     pub reset_token: Option<ResetToken>,
+    /// At a server with connection IDs, empty ones included: the socket that it has for this association alone, which it
+    /// announces to a client that follows. Default: none.
+    pub server_address: Option<ServerAddress>,
+    /// At a client with connection IDs: it follows its server to a socket of the association's own
+    /// ([`server_address`](super::Association::server_address)), at the address that it uses or at one with these
+    /// prefixes; any other ends the handshake. `None`, by default: it doesn't.
+    pub follows_to: Option<Vec<AddressPrefix>>,
     /// How long to wait for the answer to the first flight before it is sent again. Default: 1 s. If the round-trip
     /// time is known, one and a half times that is better (RFC 9147 §5.8.2).
     pub first_timeout: Duration,
@@ -40,11 +48,15 @@ impl AssociationOptions {
     /// connection ID of the peer.
     pub const SHORTEST_DATAGRAM: usize = SHORTEST_DATAGRAM;
 
-    /// Returns the extensions about addresses: connection_id, and with it rrc (RFC 9853 §3) and reset_token.
+    /// Returns the extensions about addresses: connection_id, and with it rrc (RFC 9853 §3), reset_token and
+    /// server_address.
     pub(super) fn extensions(&self, role: Role) -> Vec<OpaqueExtension> {
         let Some(id) = &self.connection_id else { return Vec::new() };
         let always = [connection_id::extension(id), return_routability::extension()];
-        always.into_iter().chain(reset::extension(role, self.reset_token.as_ref())).collect()
+        let reset = reset::extension(role, self.reset_token.as_ref());
+        let follows = self.follows_to.is_some();
+        let address = server_address::extension(role, follows, self.server_address.as_ref());
+        always.into_iter().chain(reset).chain(address).collect()
     }
 
     /// Returns the record layer of an association.
@@ -62,6 +74,8 @@ impl Default for AssociationOptions {
         Self {
             connection_id: Some(ConnectionId::default()),
             reset_token: None,
+            server_address: None,
+            follows_to: None,
             first_timeout: Duration::from_secs(1),
             measures_round_trips: true,
             max_datagram: 1200,

@@ -161,6 +161,7 @@ impl<H: Handshake> Association<H> {
         self.answer_key_update()?;
         self.agree_on_ids()?;
         self.agree_on_resets()?;
+        self.agree_on_server_address()?;
         Ok(true)
     }
 

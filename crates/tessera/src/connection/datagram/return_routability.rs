@@ -63,6 +63,24 @@ impl<H: Handshake> Association<H> {
         Ok(())
     }
 
+    /// As [`write_path_message`](Self::write_path_message), under the connection ID that is
+    /// [used next](Self::use_next_connection_id), if there is one: for a path that is not in use yet, so that who sees it
+    /// and the one in use can't link them by the connection ID (RFC 9147 §11).
+    pub fn write_path_message_under_next_id(
+        &mut self,
+        message: PathMessage,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        // A peer that is about to give others takes all before the newest back.
+        if self.awaits_ids {
+            return self.write_path_message(message, out);
+        }
+        self.datagrams.outgoing.peer_ids.swap_next();
+        let written = self.write_path_message(message, out);
+        self.datagrams.outgoing.peer_ids.swap_next();
+        written
+    }
+
     /// Reads a record of type return_routability_check; `None`: nothing to report.
     pub(super) fn receive_path_message(
         &mut self,

@@ -6,7 +6,7 @@ use crate::connection_id::ConnectionId;
 use crate::error::Error;
 use crate::limits::MAX_CLIENT_HELLO_OF_DATAGRAMS;
 use crate::record::{FirstRecords, write_lone_message};
-use crate::wire::{ClientHello, HandshakeMessage, HandshakeType, Versions};
+use crate::wire::{ClientHello, ExtensionType, HandshakeMessage, HandshakeType, Versions};
 
 /// Joins the fragments of a ClientHello from an address without an association.
 #[derive(Default)]
@@ -47,12 +47,12 @@ impl HelloReader {
     }
 }
 
-/// Returns whether a ClientHello of DTLS 1.3 offers a PSK.
+/// Returns whether a ClientHello of DTLS 1.3 has an extension of this type.
 #[must_use]
-pub fn offers_psk(hello: HandshakeMessage<'_>) -> bool {
+pub fn offers_extension(hello: HandshakeMessage<'_>, typ: ExtensionType) -> bool {
     let read = |reader| ClientHello::read(reader, &Versions::DTLS_1_3);
     let hello = hello.reader_for(HandshakeType::CLIENT_HELLO).and_then(read);
-    hello.is_ok_and(|hello| hello.psks.is_some())
+    hello.is_ok_and(|hello| hello.extensions.iter().any(|(it, _)| it == typ))
 }
 
 /// Appends the datagram with the HelloRetryRequest that

@@ -112,6 +112,13 @@ impl PeerConnectionIds {
         next.map(|id| self.current = id).is_some()
     }
 
+    /// Swaps the one in use with the next; without one, nothing.
+    pub(crate) fn swap_next(&mut self) {
+        if let Some(next) = self.spare.front_mut() {
+            mem::swap(next, &mut self.current);
+        }
+    }
+
     /// Returns how many are kept for later.
     pub(crate) fn spare(&self) -> usize {
         self.spare.len()
