@@ -24,6 +24,8 @@ pub struct EndpointCounts {
     pub resets_sent: u64,
     /// Not DTLS 1.3.
     pub foreign: u64,
+    /// An association shares the socket that should have its own: a limit was reached, or no socket was left.
+    pub without_socket: u64,
     /// Associations moved to another address.
     pub moved: u64,
     /// The client answered from the address to which it had moved.

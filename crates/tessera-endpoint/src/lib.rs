@@ -49,6 +49,8 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod challenges;
+mod client;
 mod cookies;
 mod counts;
 mod endpoint;
@@ -60,8 +62,10 @@ mod path;
 mod peer_path;
 mod resets;
 mod routes;
+mod sockets;
 mod timers;
 
+pub use client::ClientEndpoint;
 pub use counts::EndpointCounts;
 pub use endpoint::{AssociationId, Endpoint, Route};
 pub use foreign::Foreign;
@@ -69,3 +73,4 @@ pub use frozen_association::{FrozenAssociation, NotThawed};
 pub use options::{EndpointOptions, ReturnRoutability};
 pub use path::Path;
 pub use resets::ResetKey;
+pub use sockets::{OwnSockets, SocketPolicy};

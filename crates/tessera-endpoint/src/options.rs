@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::resets::ResetKey;
+use crate::sockets::OwnSockets;
 
 /// Limits of an endpoint.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct EndpointOptions {
     /// (`docs/dtls-mobility.md`); for connection IDs of eight bytes or more. No two instances behind an address may have
     /// the same. Default: none, and clients wait until they give up.
     pub reset_key: Option<ResetKey>,
+    /// Sockets of the associations' own. Default: none, and all share the endpoint's.
+    pub own_sockets: Option<OwnSockets>,
     /// How the address to which a client moves is checked, if the client has connection IDs and answers challenges
     /// (RFC 9853). One that doesn't gets three times what comes from there. Default: basic.
     pub return_routability: ReturnRoutability,
@@ -61,6 +64,7 @@ impl Default for EndpointOptions {
             first_timeout: Duration::from_secs(1),
             max_datagram: 1200,
             reset_key: None,
+            own_sockets: None,
             return_routability: ReturnRoutability::default(),
             waits_for_path_response: false,
         }

@@ -13,6 +13,7 @@ use tessera::face::{Reader, Writer};
 use tessera::{PathCookie, PathMessage};
 
 use crate::budget::Budget;
+use crate::challenges::Challenges;
 use crate::options::ReturnRoutability;
 use crate::path::Path;
 
@@ -29,10 +30,7 @@ struct PathCheck {
     proved: Path,
     /// Where the challenges go: to the current address, or first to the one that was proved.
     challenged: Path,
-    /// Those of the challenges so far.
-    cookies: Vec<PathCookie>,
-    began: Duration,
-    timeout: Duration,
+    challenges: Challenges,
 }
 
 /// What became of a check.
@@ -95,22 +93,22 @@ impl PeerPath {
             None => self.budget.is_proved().then_some(self.current),
         };
         self.current = path;
-        if proved == Some(path) {
+        // What is proved is that the peer receives what is sent to its address, from wherever.
+        if proved.is_some_and(|proved| proved.remote == path.remote) {
             return self.prove();
         }
         self.budget = Budget::UNPROVED;
         self.budget.receive(received);
         self.check = proved.zip(check).map(|(proved, (kind, timeout))| {
             let challenged = if kind == ReturnRoutability::Enhanced { proved } else { path };
-            let cookies = Vec::with_capacity(MAX_CHALLENGES);
-            Box::new(PathCheck { proved, challenged, cookies, began: now, timeout })
+            Box::new(PathCheck { proved, challenged, challenges: Challenges::begin(now, timeout) })
         });
     }
 
     /// Returns where a challenge is due that is `len` bytes long.
     pub(crate) fn challenged(&self, now: Duration, len: usize) -> Option<Path> {
         let check = self.check.as_ref()?;
-        let is_due = check.next_challenge().is_some_and(|at| at <= now);
+        let is_due = check.challenges.is_due(now);
         let fits = check.challenged != self.current || len <= self.budget.left();
         (is_due && fits).then_some(check.challenged)
     }
@@ -118,7 +116,7 @@ impl PeerPath {
     /// Notes a challenge that was sent.
     pub(crate) fn note_challenge(&mut self, cookie: PathCookie, len: usize) {
         let Some(check) = &mut self.check else { return };
-        check.cookies.push(cookie);
+        check.challenges.note(cookie);
         if check.challenged == self.current {
             self.budget.send(len);
         }
@@ -135,7 +133,7 @@ impl PeerPath {
         let (PathMessage::Response(cookie) | PathMessage::Drop(cookie)) = message else {
             return None;
         };
-        if from != check.challenged || !check.cookies.contains(&cookie) {
+        if from != check.challenged || !check.challenges.have(&cookie) {
             return None;
         }
         let is_response = matches!(message, PathMessage::Response(_));
@@ -156,7 +154,7 @@ impl PeerPath {
     /// Does what is due.
     pub(crate) fn expire(&mut self, now: Duration) -> Option<CheckOutcome> {
         let check = self.check.as_mut()?;
-        if now < check.ends() {
+        if now < check.challenges.ends() {
             return None;
         }
         if check.challenged == self.current {
@@ -168,7 +166,7 @@ impl PeerPath {
 
     /// Returns when [`expire`](Self::expire) or a challenge is due.
     pub(crate) fn deadline(&self) -> Option<Duration> {
-        self.check.as_ref().map(|check| check.next_challenge().unwrap_or(check.ends()))
+        self.check.as_ref().map(|check| check.challenges.deadline())
     }
 
     /// Appends where the peer is, for another endpoint.
@@ -207,21 +205,6 @@ impl PeerPath {
 impl PathCheck {
     fn challenge_current(&mut self, current: Path, now: Duration) {
         self.challenged = current;
-        self.cookies.clear();
-        self.began = now;
-    }
-
-    fn ends(&self) -> Duration {
-        self.began + self.timeout
-    }
-
-    /// One each round trip, of which the timeout has three.
-    fn next_challenge(&self) -> Option<Duration> {
-        let sent = self.cookies.len();
-        let at = self.began + self.timeout * sent as u32 / MAX_CHALLENGES as u32;
-        (sent < MAX_CHALLENGES).then_some(at)
+        self.challenges.begin_again(now);
     }
 }
-
-/// How many challenges an address gets.
-const MAX_CHALLENGES: usize = 3;

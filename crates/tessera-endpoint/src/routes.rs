@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tessera::ConnectionId;
 use tessera::face::connection_id_of;
 
-use crate::path::{Path, Source};
+use crate::path::{Path, Source, SourceCounts};
 
 /// The associations by connection ID and by address, and how many each source has.
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Routes {
     by_id: HashMap<ConnectionId, u64>,
     /// Where the peers are whose records name no association.
     by_path: HashMap<Path, AtPath>,
-    per_source: HashMap<Source, usize>,
+    per_source: SourceCounts,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -81,26 +81,26 @@ impl Routes {
 
     /// Returns how many associations a source has.
     pub(crate) fn count_at(&self, source: Source) -> usize {
-        self.per_source.get(&source).copied().unwrap_or(0)
+        self.per_source.of(source)
     }
 
     /// Adds an association whose handshake was completed elsewhere.
     pub(crate) fn restore(&mut self, id: u64, path: Path, source: Source, has_id: bool) {
-        *self.per_source.entry(source).or_default() += 1;
+        self.per_source.add(source);
         self.complete(id, path, has_id);
     }
 
     /// Adds an association whose handshake begins; returns one that it replaces there, whose handshake isn't complete.
     pub(crate) fn begin(&mut self, id: u64, path: Path, random: HelloRandom) -> Option<u64> {
-        *self.per_source.entry(path.source()).or_default() += 1;
+        self.per_source.add(path.source());
         let beginning = &mut self.by_path.entry(path).or_default().beginning;
         beginning.replace(Beginning { id, random }).map(|replaced| replaced.id)
     }
 
-    /// Notes that the handshake is complete; returns the association that it replaces (RFC 9147 §5.11). With a
-    /// connection ID it replaces none, and no address leads to it any more.
-    pub(crate) fn complete(&mut self, id: u64, path: Path, has_id: bool) -> Option<u64> {
-        if has_id {
+    /// Notes that the handshake is complete; returns the association that it replaces at its path (RFC 9147 §5.11). With
+    /// a selector of its own it replaces none, and no address leads to it any more.
+    pub(crate) fn complete(&mut self, id: u64, path: Path, has_selector: bool) -> Option<u64> {
+        if has_selector {
             self.leave(id, path);
             return None;
         }
@@ -124,15 +124,11 @@ impl Routes {
     /// Removes an association, which counts at `source`.
     pub(crate) fn remove(&mut self, id: u64, path: Path, source: Source) {
         self.leave(id, path);
-        if let Some(count) = self.per_source.get_mut(&source) {
-            *count -= 1;
-            if *count == 0 {
-                self.per_source.remove(&source);
-            }
-        }
+        self.per_source.remove(source);
     }
 
-    fn leave(&mut self, id: u64, path: Path) {
+    /// Lets nothing at this path lead to an association.
+    pub(crate) fn leave(&mut self, id: u64, path: Path) {
         if let Some(at) = self.by_path.get_mut(&path) {
             at.live = at.live.filter(|it| *it != id);
             at.beginning = at.beginning.filter(|it| it.id != id);

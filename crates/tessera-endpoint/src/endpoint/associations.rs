@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use tessera::{IdleAssociation, Time};
 
 use super::entry::Entry;
+use super::own_sockets::OwnSocket;
 use crate::budget::Budget;
 use crate::path::{Path, Source};
 
@@ -27,6 +31,7 @@ struct IdleEntry {
     path: Path,
     source: Source,
     budget: Budget,
+    own: Option<Box<OwnSocket>>,
     received: u64,
     sent: u64,
 }
@@ -62,6 +67,27 @@ impl Associations {
     pub(super) fn path(&self, id: u64) -> Option<Path> {
         let Slot { awake, idle } = self.slots.get(&id)?;
         awake.as_ref().map(|it| it.peer.current()).or(idle.as_ref().map(|it| it.path))
+    }
+
+    /// Returns an association whose handshake isn't complete.
+    pub(super) fn incomplete(&self, id: u64) -> Option<&Entry> {
+        let entry = self.slots.get(&id)?.awake.as_deref()?;
+        (!entry.association.facts().handshake_complete).then_some(entry)
+    }
+
+    pub(super) fn own_socket(&self, id: u64) -> Option<SocketAddr> {
+        let Slot { awake, idle } = self.slots.get(&id)?;
+        let own = awake.as_ref().map(|it| &it.own).or(idle.as_ref().map(|it| &it.own));
+        own?.as_ref().map(|own| own.local)
+    }
+
+    /// Lets an association wake at this time, while it is idle.
+    pub(super) fn set_idle_deadline(&mut self, id: u64, deadline: Duration) {
+        if let Some(Slot { idle: Some(idle), .. }) = self.slots.get_mut(&id)
+            && let Some(own) = &mut idle.own
+        {
+            own.deadline = Some(deadline);
+        }
     }
 
     /// Returns how many bytes have come from the peer, and have gone to it.
@@ -115,6 +141,7 @@ impl Entry {
             path: self.peer.current(),
             source,
             budget: self.peer.budget(),
+            own: self.own.take(),
             received,
             sent,
         })
@@ -123,7 +150,9 @@ impl Entry {
 
 impl IdleEntry {
     fn wake(self) -> Entry {
-        let Self { association, path, source, budget, received, sent } = self;
-        Entry { received, sent, source, ..Entry::new(association.wake(), path, budget) }
+        let Self { association, path, source, budget, mut own, received, sent } = self;
+        let deadline = own.as_mut().and_then(|own| own.deadline.take());
+        let entry = Entry::new(association.wake(), path, budget);
+        Entry { received, sent, source, own, deadline, ..entry }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tessera::ServerAssociation;
 
+use super::own_sockets::OwnSocket;
 use crate::budget::Budget;
 use crate::path::{Path, Source};
 use crate::peer_path::PeerPath;
@@ -14,6 +15,7 @@ pub(super) struct Entry {
     pub(super) peer: PeerPath,
     /// Where the handshake began: the association counts there, wherever it moves.
     pub(super) source: Source,
+    pub(super) own: Option<Box<OwnSocket>>,
     /// Bytes from the peer, and to it.
     pub(super) received: u64,
     pub(super) sent: u64,
@@ -34,6 +36,7 @@ impl Entry {
             association,
             peer: PeerPath::new(path, budget),
             source: path.source(),
+            own: None,
             received: 0,
             sent: 0,
             hello: None,
@@ -60,6 +63,19 @@ impl Entry {
     pub(super) fn was_quiet(&mut self) -> bool {
         let bytes = self.received + self.sent;
         std::mem::replace(&mut self.seen, bytes) == bytes
+    }
+
+    /// Returns where datagrams without a connection ID lead to it at the shared socket, unless it has left there.
+    pub(super) fn shared_path(&self) -> Path {
+        self.own.as_ref().map_or(self.peer.current(), |own| own.began)
+    }
+
+    /// Returns whether the peer may be followed to this path: there, too, its records lead to the association.
+    pub(super) fn is_led_to_from(&self, path: &Path) -> bool {
+        match &self.own {
+            Some(own) => path.local == Some(own.local) || *path == own.began,
+            None => self.association.connection_id().is_some(),
+        }
     }
 
     pub(super) fn count_sent(&mut self, bytes: usize) {

@@ -17,14 +17,15 @@ use crate::peer_path::PeerPath;
 impl Endpoint {
     /// Moves an association out, for the next process; `None`, and it stays, while its handshake isn't complete, messages
     /// or ACKs are under way, or once either side has closed; nor does one move with a
-    /// [`chooser`](tessera::ServerConfig::chooser).
+    /// [`chooser`](tessera::ServerConfig::chooser), or with a [socket](crate::OwnSockets) of its own.
     ///
     /// From the first call on, this endpoint begins no association and sends no reset: its clients are another's.
     pub fn freeze(&mut self, id: AssociationId, now: Time) -> Option<FrozenAssociation> {
         self.is_moving_out = true;
         self.resets = None;
         let entry = self.associations.get_mut(id.0)?;
-        if entry.has_failed || !entry.association.facts().handshake_complete {
+        let is_complete = entry.association.facts().handshake_complete;
+        if entry.has_failed || !is_complete || entry.own.is_some() {
             return None;
         }
         let foundation = match self.config.foundation(entry.association.facts()) {
@@ -131,19 +132,18 @@ impl Moved {
 
 impl Path {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        write_ip(self.remote.ip(), out);
-        out.u16(self.remote.port());
+        write_address(self.remote, out);
         out.u8(u8::from(self.local.is_some()));
         if let Some(local) = self.local {
-            write_ip(local, out);
+            write_address(local, out);
         }
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let remote = SocketAddr::new(read_ip(reader)?, reader.u16().ok()?);
+        let remote = read_address(reader)?;
         let local = match reader.u8().ok()? {
             0 => None,
-            _ => Some(read_ip(reader)?),
+            _ => Some(read_address(reader)?),
         };
         Some(Self { remote, local })
     }
@@ -177,6 +177,15 @@ impl Budget {
             _ => None,
         }
     }
+}
+
+fn write_address(address: SocketAddr, out: &mut Vec<u8>) {
+    write_ip(address.ip(), out);
+    out.u16(address.port());
+}
+
+fn read_address(reader: &mut Reader<'_>) -> Option<SocketAddr> {
+    Some(SocketAddr::new(read_ip(reader)?, reader.u16().ok()?))
 }
 
 fn write_ip(ip: IpAddr, out: &mut Vec<u8>) {

@@ -1,14 +1,17 @@
 //! ClientHellos that belong to no association: each is answered, dropped, or begins one.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tessera::face::{
     Arrival, HandshakeMessage, HelloPart, HelloReader, connection_id_of, offers_extension,
     write_retry,
 };
-use tessera::{AssociationOptions, ServerAssociation, Time};
+use tessera::wire::ExtensionType;
+use tessera::{AssociationOptions, ConnectionId, ServerAssociation, Time};
 
 use super::entry::Entry;
+use super::own_sockets::OwnSocket;
 use super::{AssociationId, Endpoint, Route};
 use crate::budget::Budget;
 use crate::foreign::Foreign;
@@ -68,7 +71,8 @@ impl Endpoint {
                 if self.unproved < self.options.max_unproved
                     && self.routes.beginning(&path).is_none()
                     && !self.shares_epochs(&path)
-                    && offers_extension(hello, tessera::wire::ExtensionType::PRE_SHARED_KEY) =>
+                    && self.may_go_without_socket(hello)
+                    && offers_extension(hello, ExtensionType::PRE_SHARED_KEY) =>
             {
                 is_unproved = true;
                 Arrival::default().from_unproved_address()
@@ -90,7 +94,12 @@ impl Endpoint {
             return Route::Full { of_source };
         }
         let random = random_at(message, MESSAGE_HEADER).unwrap_or_default();
-        match self.begin(now, path, arrival, is_unproved, random) {
+        let kind = match is_unproved {
+            true => NewAssociation::Unproved,
+            false if self.wants_socket(hello) => NewAssociation::WithSocket,
+            false => NewAssociation::Proved,
+        };
+        match self.begin(now, path, arrival, kind, random) {
             Some(id) => all.map_or(Route::Association(id), |all| Route::Begins(id, all)),
             None => self.refused(),
         }
@@ -140,37 +149,64 @@ impl Endpoint {
         now: Time,
         path: Path,
         arrival: Arrival,
-        is_unproved: bool,
+        kind: NewAssociation,
         random: HelloRandom,
     ) -> Option<AssociationId> {
-        let number = match &mut self.resets {
-            Some(resets) => Some(resets.begin(self.random)?),
-            None => None,
+        let own = match kind {
+            NewAssociation::WithSocket => self.take_socket(&path),
+            NewAssociation::Proved | NewAssociation::Unproved => None,
         };
-        let own_id = self.new_connection_id(number)?;
-        let reset_token = self.resets.as_ref().zip(number).map(|(it, number)| it.token(number));
+        let started = self.start(now, arrival, own);
+        let Some((association, own_id)) = started else {
+            if let Some((sockets, own)) = self.sockets.as_mut().zip(own) {
+                sockets.release(own, path.source());
+            }
+            return None;
+        };
+        let id = self.next_id;
+        self.next_id += 1;
+        self.routes.add_id(id, &own_id);
+        let replaced = self.routes.begin(id, path, random);
+        let is_unproved = kind == NewAssociation::Unproved;
+        let budget = if is_unproved { Budget::UNPROVED } else { Budget::Proved };
+        let entry = Entry::new(association, self.first_path(path, own), budget);
+        let own = own.map(|local| OwnSocket::new(local, path, now.monotonic));
+        self.unproved += usize::from(is_unproved);
+        self.associations.insert(id, Entry { is_unproved, own, ..entry });
+        // Of two handshakes from one address the client has given up the first.
+        if let Some(replaced) = replaced {
+            self.replace(AssociationId(replaced));
+        }
+        Some(AssociationId(id))
+    }
+
+    /// Starts an association with a connection ID, or with a socket that does without.
+    fn start(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        own: Option<SocketAddr>,
+    ) -> Option<(ServerAssociation, ConnectionId)> {
+        let (own_id, reset_token) = match (own, &mut self.resets) {
+            (Some(_), _) => (ConnectionId::default(), None),
+            (None, None) => (self.new_connection_id(None)?, None),
+            (None, Some(resets)) => {
+                let number = resets.begin(self.random)?;
+                let token = resets.token(number);
+                (self.new_connection_id(Some(number))?, Some(token))
+            }
+        };
         let options = AssociationOptions {
             connection_id: Some(own_id.clone()),
             reset_token,
+            server_address: own.and_then(|local| self.announcement(local)),
             first_timeout: self.options.first_timeout,
             max_datagram: self.options.max_datagram,
             ..AssociationOptions::default()
         };
         let config = self.config.clone();
         let association = ServerAssociation::start(config, arrival, options, now).ok()?;
-        let id = self.next_id;
-        self.next_id += 1;
-        self.routes.add_id(id, &own_id);
-        let replaced = self.routes.begin(id, path, random);
-        let budget = if is_unproved { Budget::UNPROVED } else { Budget::Proved };
-        let entry = Entry { is_unproved, ..Entry::new(association, path, budget) };
-        self.unproved += usize::from(is_unproved);
-        self.associations.insert(id, entry);
-        // Of two handshakes from one address the client has given up the first.
-        if let Some(replaced) = replaced {
-            self.replace(AssociationId(replaced));
-        }
-        Some(AssociationId(id))
+        Some((association, own_id))
     }
 
     /// Keeps the ClientHello of an association whose address is unproved: the answer to a question about it may be that
@@ -220,6 +256,15 @@ impl Endpoint {
         self.counts.unknown += 1;
         Route::Dropped
     }
+}
+
+/// What is known of the address of a client that begins, and whether its association should have a socket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NewAssociation {
+    Unproved,
+    Proved,
+    /// Only with a cookie.
+    WithSocket,
 }
 
 /// The length of the header of a plaintext record, which the type of a message follows.

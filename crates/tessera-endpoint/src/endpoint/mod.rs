@@ -6,6 +6,7 @@ mod entry;
 mod frozen;
 mod hello;
 mod moves;
+mod own_sockets;
 mod sending;
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use crate::options::{EndpointOptions, MAX_CONNECTION_ID_LEN};
 use crate::path::Path;
 use crate::resets::{Resets, SHORTEST_ID};
 use crate::routes::Routes;
+use crate::sockets::SocketPool;
 use crate::timers::Timers;
 
 /// The name of an association in its endpoint; never used again.
@@ -62,6 +64,7 @@ pub struct Endpoint {
     random: &'static dyn Random,
     cookies: Cookies,
     resets: Option<Resets>,
+    sockets: Option<SocketPool>,
     options: EndpointOptions,
     associations: Associations,
     next_id: u64,
@@ -103,6 +106,7 @@ impl Endpoint {
             cookies: Cookies::new(cookies, options.cookie_lifetime),
             hellos: HelloPool::new(options.hello_pool, options.cookie_lifetime),
             resets,
+            sockets: options.own_sockets.take().map(SocketPool::new),
             options,
             associations: Associations::default(),
             next_id: 0,
@@ -124,6 +128,9 @@ impl Endpoint {
 
     /// Returns what a datagram belongs to; a ClientHello may be answered at once, or begin an association.
     pub fn route(&mut self, now: Time, path: Path, datagram: &[u8]) -> Route {
+        if let Some(route) = self.route_at_own_socket(&path, datagram) {
+            return route;
+        }
         if let Some(foreign) = Foreign::of(datagram) {
             self.counts.foreign += 1;
             return Route::Foreign(foreign);
@@ -179,12 +186,20 @@ impl Endpoint {
                 entry.received += progress.consumed as u64;
                 let paid = if is_paid { progress.consumed } else { 0 };
                 entry.peer.receive(path, paid);
+                if let Some(own) = entry.own.as_mut().filter(|_| is_newer) {
+                    own.heard = now.monotonic;
+                }
                 if let ReadEvent::Handshake(Event::HandshakeComplete) = progress.event {
                     self.complete(id);
                 }
-                // The answer to a challenge moves nothing: it may come from an address that the peer has left.
-                if is_newer && !matches!(progress.event, ReadEvent::Path(_)) {
-                    self.note_path(id, path, paid, now);
+                let is_path_message = matches!(progress.event, ReadEvent::Path(_));
+                if is_newer {
+                    self.note_heard(id, &path, is_path_message);
+                    // The answer to a challenge moves nothing: it may come from an address that the peer has left.
+                    if !is_path_message {
+                        self.note_path(id, path, paid, now);
+                    }
+                    self.leave_shared_socket(id);
                 }
                 match progress.event {
                     ReadEvent::Question(_) => self.keep_hello(id, datagram),
@@ -206,8 +221,11 @@ impl Endpoint {
         entry.hello = None;
         self.unproved -= usize::from(std::mem::take(&mut entry.is_unproved));
         let has_id = entry.association.connection_id().is_some();
-        // RFC 9147 §5.11: of two associations without connection IDs none could tell its records.
-        if let Some(replaced) = self.routes.complete(id.0, entry.peer.current(), has_id) {
+        // RFC 9147 §5.11: of two associations without connection IDs none could tell its records. One with a socket goes
+        // on there.
+        if let Some(replaced) = self.routes.complete(id.0, entry.shared_path(), has_id)
+            && self.associations.own_socket(replaced).is_none()
+        {
             self.replace(AssociationId(replaced));
         }
     }
@@ -321,7 +339,10 @@ impl Endpoint {
     /// Forgets an association, without a word to its peer.
     pub fn remove(&mut self, id: AssociationId) {
         let Some(entry) = self.associations.remove(id.0) else { return };
-        self.routes.remove(id.0, entry.peer.current(), entry.source);
+        self.routes.remove(id.0, entry.shared_path(), entry.source);
+        if let Some((sockets, own)) = self.sockets.as_mut().zip(entry.own.as_ref()) {
+            sockets.release(own.local, entry.source);
+        }
         for connection_id in entry.association.connection_ids() {
             self.routes.remove_id(connection_id);
             if let Some(resets) = &mut self.resets {

@@ -12,19 +12,20 @@ impl Endpoint {
     /// The newest record came on this path: the peer is there now (RFC 9146 §6).
     pub(super) fn note_path(&mut self, id: AssociationId, path: Path, received: usize, now: Time) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
-        if entry.peer.current() == path
-            || entry.association.connection_id().is_none()
-            || !entry.association.facts().handshake_complete
-        {
+        let is_elsewhere = entry.peer.current() != path && entry.is_led_to_from(&path);
+        if !is_elsewhere || !entry.association.facts().handshake_complete {
             return;
         }
         let check = entry.association.can_check_paths();
         let check =
             check.then(|| (self.options.return_routability, entry.association.path_timeout()));
+        let has_moved = entry.peer.current().remote != path.remote;
         entry.peer.follow(path, received, now.monotonic, check);
-        // RFC 9147 §11: so that who sees both paths can't link them by it.
-        entry.association.use_next_connection_id();
-        self.counts.moved += 1;
+        if has_moved {
+            // RFC 9147 §11: so that who sees both paths can't link them by it.
+            entry.association.use_next_connection_id();
+            self.counts.moved += 1;
+        }
     }
 
     /// Handles a message of a return routability check that came on this path.
@@ -60,7 +61,7 @@ impl Endpoint {
             return;
         }
         let outcome = entry.peer.answer(message, path, now.monotonic);
-        self.note_outcome(outcome);
+        self.note_outcome(id, outcome);
     }
 
     /// Appends a challenge to `out` if one is due; returns where to send it.
@@ -80,14 +81,15 @@ impl Endpoint {
     pub(super) fn expire_path(&mut self, id: AssociationId, now: Time) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         let outcome = entry.peer.expire(now.monotonic);
-        self.note_outcome(outcome);
+        self.note_outcome(id, outcome);
     }
 
-    fn note_outcome(&mut self, outcome: Option<CheckOutcome>) {
+    fn note_outcome(&mut self, id: AssociationId, outcome: Option<CheckOutcome>) {
         match outcome {
             Some(CheckOutcome::Proved) => self.counts.paths_proved += 1,
             Some(CheckOutcome::Refuted) => self.counts.paths_refuted += 1,
-            None => (),
+            None => return,
         }
+        self.leave_shared_socket(id);
     }
 }

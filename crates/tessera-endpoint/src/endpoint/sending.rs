@@ -89,12 +89,21 @@ impl Endpoint {
                 continue;
             }
             self.expire_path(AssociationId(id), now);
+            if self.expiry(id).is_some_and(|at| at <= now.monotonic) {
+                self.remove(AssociationId(id));
+                ended.push((AssociationId(id), Error::TimedOut));
+                continue;
+            }
             let Some(entry) = self.associations.get_mut(id) else { continue };
             let is_quiet = entry.association.deadline().is_none()
                 && entry.peer.deadline().is_none()
                 && entry.was_quiet();
+            let expiry = self.expiry(id).filter(|_| is_quiet);
             if !(is_quiet && self.associations.idle(id, now)) {
                 self.wake(AssociationId(id));
+            } else if let Some(expiry) = expiry {
+                self.associations.set_idle_deadline(id, expiry);
+                self.timers.set(id, None, Some(expiry));
             }
         }
         ended
@@ -110,7 +119,15 @@ impl Endpoint {
         }
     }
 
+    /// Returns when an association ends that has a socket, if nothing comes.
+    fn expiry(&mut self, id: u64) -> Option<Duration> {
+        let timeout = self.sockets.as_ref()?.options.idle_timeout;
+        let own = self.associations.get_mut(id)?.own.as_ref()?;
+        Some(own.heard.saturating_add(timeout))
+    }
+
     fn set_timer(&mut self, id: u64, not_before: Duration, now: Duration) {
+        let expiry = self.expiry(id);
         if let Some(entry) = self.associations.get_mut(id) {
             let own = entry.association.deadline().map(|at| at.max(not_before));
             let deadline = match [own, entry.peer.deadline()].into_iter().flatten().min() {
@@ -118,6 +135,7 @@ impl Endpoint {
                 // No record renews it: when it is due, the association shows whether it was quiet.
                 None => entry.deadline.filter(|at| *at > now).unwrap_or(now + QUIET),
             };
+            let deadline = expiry.map_or(deadline, |expiry| deadline.min(expiry));
             self.timers.set(id, entry.deadline, Some(deadline));
             entry.deadline = Some(deadline);
         }

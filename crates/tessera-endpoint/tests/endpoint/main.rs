@@ -1,11 +1,15 @@
 //! An endpoint before its clients, and before strangers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
+mod client_paths;
 mod fuzz;
 mod hellos;
 mod losses;
 mod many_moves;
 mod moves;
+mod nat;
+mod nat_world;
+mod own_sockets;
 mod resets;
 mod restarts;
 mod return_routability;

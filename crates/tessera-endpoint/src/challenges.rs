@@ -1,0 +1,59 @@
+//! The challenges of one check of a path (RFC 9853 §5.5).
+
+use std::time::Duration;
+
+use tessera::PathCookie;
+
+/// Challenges on one path, one each round trip, and the time for their answers.
+pub(crate) struct Challenges {
+    cookies: Vec<PathCookie>,
+    began: Duration,
+    timeout: Duration,
+}
+
+impl Challenges {
+    /// Begins, with three round trips for an answer.
+    pub(crate) fn begin(now: Duration, timeout: Duration) -> Self {
+        Self { cookies: Vec::with_capacity(MAX_CHALLENGES), began: now, timeout }
+    }
+
+    /// Begins again: earlier cookies are worth nothing.
+    pub(crate) fn begin_again(&mut self, now: Duration) {
+        self.cookies.clear();
+        self.began = now;
+    }
+
+    /// Notes one that was sent.
+    pub(crate) fn note(&mut self, cookie: PathCookie) {
+        self.cookies.push(cookie);
+    }
+
+    /// Returns whether one of them had this cookie.
+    pub(crate) fn have(&self, cookie: &PathCookie) -> bool {
+        self.cookies.contains(cookie)
+    }
+
+    /// Returns whether another one is due.
+    pub(crate) fn is_due(&self, now: Duration) -> bool {
+        self.next_challenge().is_some_and(|at| at <= now)
+    }
+
+    /// Returns when the next one, or the end, is due.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.next_challenge().unwrap_or(self.ends())
+    }
+
+    /// Returns when it is too late for an answer.
+    pub(crate) fn ends(&self) -> Duration {
+        self.began + self.timeout
+    }
+
+    fn next_challenge(&self) -> Option<Duration> {
+        let sent = self.cookies.len();
+        let at = self.began + self.timeout * sent as u32 / MAX_CHALLENGES as u32;
+        (sent < MAX_CHALLENGES).then_some(at)
+    }
+}
+
+/// How many challenges an address gets.
+const MAX_CHALLENGES: usize = 3;

@@ -1,0 +1,401 @@
+//! A client's end of one association: by which of its sockets it goes to which address of its server, sans-IO.
+//!
+//! ```text
+//!   another path ──► path_challenge ──► path_response on it ──► in use
+//!        ├── an own socket, which the server announced
+//!        ├── another socket of the client: before it leaves the one in use
+//!        └── a spare one: once three round trips bring no answer on the path in use
+//! ```
+
+mod other_path;
+mod silence;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tessera::crypto::Random;
+use tessera::handshake::ClientQuestion;
+use tessera::{
+    AddressPrefix, ClientAssociation, Error, PathCookie, PathMessage, Progress, ReadEvent, Time,
+};
+
+use crate::path::Path;
+use other_path::{CheckReason, OtherPath};
+use silence::Silence;
+
+/// A client's association, with the paths between its sockets and its server.
+///
+/// Of each datagram [`Path::local`] is the client's socket, by the name that its owner gave it: `None` for an only one.
+pub struct ClientEndpoint {
+    association: ClientAssociation,
+    random: &'static dyn Random,
+    /// Other addresses at which the server may be; `None`: none but the first.
+    follows_to: Option<Vec<AddressPrefix>>,
+    current: Path,
+    others: Vec<OtherPath>,
+    /// Answers to challenges.
+    answers: VecDeque<(Path, Vec<u8>)>,
+    silence: Silence,
+    /// The server's own socket is in use, or was checked as often as it is.
+    has_followed: bool,
+    has_failed: bool,
+}
+
+impl ClientEndpoint {
+    /// Begins with an association that has just started, on this path. `follows_to` is that of its
+    /// [options](tessera::AssociationOptions::follows_to); `random` its provider's.
+    #[must_use]
+    pub fn new(
+        association: ClientAssociation,
+        path: Path,
+        follows_to: Option<Vec<AddressPrefix>>,
+        random: &'static dyn Random,
+    ) -> Self {
+        Self {
+            association,
+            random,
+            follows_to,
+            current: path,
+            others: Vec::new(),
+            answers: VecDeque::new(),
+            silence: Silence::default(),
+            has_followed: false,
+            has_failed: false,
+        }
+    }
+
+    /// Returns whether a datagram may come from the server: [`read`](Self::read) it.
+    #[must_use]
+    pub fn is_from_server(&self, from: SocketAddr) -> bool {
+        let is_known = from == self.current.remote
+            || self.others.iter().any(|other| other.path.remote == from);
+        !self.has_failed && (is_known || self.may_be_server(from))
+    }
+
+    /// Returns whether the server may have a socket there.
+    fn may_be_server(&self, address: SocketAddr) -> bool {
+        self.follows_to.as_ref().is_some_and(|prefixes| {
+            address.ip() == self.current.remote.ip()
+                || prefixes.iter().any(|prefix| prefix.contains(address.ip()))
+        })
+    }
+
+    /// Reads a datagram, or what is left of it, up to the next event. Challenges and their answers are handled already.
+    ///
+    /// # Errors
+    /// The association has ended.
+    pub fn read(
+        &mut self,
+        now: Time,
+        path: Path,
+        datagram: &mut [u8],
+    ) -> Result<Progress<ClientQuestion>, Error> {
+        let before = self.association.newest_record();
+        let is_beginning = !self.association.facts().handshake_complete;
+        let read = self.association.read(now, datagram);
+        self.has_failed |= read.is_err();
+        let progress = read?;
+        let newest = self.association.newest_record();
+        if newest > before {
+            self.note_record(path, is_beginning && newest.0 >= HANDSHAKE_EPOCH);
+        }
+        if let ReadEvent::Path(message) = progress.event {
+            self.path_message(message, path, now);
+        }
+        self.follow_announcement(now);
+        Ok(progress)
+    }
+
+    /// Notes a record that opened, and is newer than all before.
+    fn note_record(&mut self, path: Path, is_of_handshake: bool) {
+        if path == self.current {
+            return self.end_silence();
+        }
+        // The server answers from a socket of its own before it could announce one: a record under keys shows that.
+        let is_here = path.local == self.current.local;
+        if is_of_handshake && is_here && self.may_be_server(path.remote) {
+            self.current = path;
+            self.others.iter_mut().for_each(|other| other.path.remote = path.remote);
+        }
+    }
+
+    /// The path in use works: no other one need be found.
+    fn end_silence(&mut self) {
+        self.silence.end();
+        self.others.iter_mut().for_each(OtherPath::end_fail_over);
+    }
+
+    /// Goes to the server's own socket, once that is announced, but stays where it is until there is an answer.
+    fn follow_announcement(&mut self, now: Time) {
+        if self.has_followed || self.follows_to.is_none() {
+            return;
+        }
+        let Some(announced) = self.association.server_address() else { return };
+        self.has_followed = true;
+        let remote = announced.seen_from(self.current.remote);
+        self.check(Path { remote, ..self.current }, CheckReason::Announced, now);
+    }
+
+    /// Follows from where the client is now, unless it has followed already.
+    fn follow_from_here(&mut self, now: Time) {
+        self.others.retain(|other| other.reason() != Some(CheckReason::Announced));
+        self.has_followed = false;
+        self.follow_announcement(now);
+    }
+
+    /// Begins to check a path.
+    fn check(&mut self, path: Path, reason: CheckReason, now: Time) {
+        if path == self.current || !self.association.can_check_paths() {
+            return;
+        }
+        let timeout = self.association.path_timeout();
+        match self.others.iter_mut().find(|other| other.path == path) {
+            Some(other) => other.check(reason, now.monotonic, timeout),
+            None => {
+                let mut other = OtherPath::new(path);
+                other.check(reason, now.monotonic, timeout);
+                self.others.push(other);
+            }
+        }
+    }
+
+    fn path_message(&mut self, message: PathMessage, path: Path, now: Time) {
+        match message {
+            PathMessage::Challenge(cookie) => self.answer_challenge(cookie, path),
+            PathMessage::Response(cookie) => {
+                if self.silence.is_answered_by(&cookie) {
+                    self.end_silence();
+                }
+                let is_answer = |other: &OtherPath| other.is_answered_by(&cookie, &path);
+                if let Some(at) = self.others.iter().position(is_answer) {
+                    self.use_path(at, now);
+                }
+            }
+            PathMessage::Drop(_) => (),
+        }
+    }
+
+    /// Uses a path that was checked: the next record leads the server to it.
+    fn use_path(&mut self, at: usize, now: Time) {
+        let next = self.others.swap_remove(at);
+        let before = std::mem::replace(&mut self.current, next.path);
+        self.end_silence();
+        if before.local == next.path.local {
+            // The server has left its other socket: all paths lead to this one.
+            self.others.iter_mut().for_each(|other| other.path.remote = next.path.remote);
+            return;
+        }
+        self.association.use_next_connection_id();
+        match next.reason() {
+            Some(CheckReason::Replaces) => {
+                self.others.retain(|other| other.path.local != before.local);
+            }
+            _ => self.others.push(OtherPath::new(before)),
+        }
+        self.follow_from_here(now);
+    }
+
+    /// RFC 9853 §5.4: answers on the path of the challenge; it is dropped if the client doesn't use it any more.
+    fn answer_challenge(&mut self, cookie: PathCookie, path: Path) {
+        let is_used = path.local == self.current.local
+            || self.others.iter().any(|other| other.path.local == path.local);
+        let answer = match is_used {
+            true => PathMessage::Response(cookie),
+            false => PathMessage::Drop(cookie),
+        };
+        let mut datagram = Vec::new();
+        if self.answers.len() < MAX_ANSWERS
+            && self.association.write_path_message(answer, &mut datagram).is_ok()
+        {
+            self.answers.push_back((path, datagram));
+        }
+    }
+
+    /// Appends a datagram with `data` to `out`, and returns where to send it.
+    ///
+    /// # Errors
+    /// Those of [`Association::write`](tessera::Association::write).
+    pub fn write(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<Path, Error> {
+        self.association.write(data, out)?;
+        self.silence.expect_answer();
+        Ok(self.current)
+    }
+
+    /// Appends the next datagram to send to `out`, and returns where to; `None` if there is none.
+    pub fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
+        if let Some((path, datagram)) = self.answers.pop_front() {
+            out.extend_from_slice(&datagram);
+            return Some(path);
+        }
+        self.silence.begin(now.monotonic);
+        if let Some(path) = self.challenge(now, out) {
+            return Some(path);
+        }
+        self.association.transmit(now, out).then_some(self.current)
+    }
+
+    /// Appends a challenge that is due.
+    fn challenge(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
+        if self.has_failed {
+            return None;
+        }
+        let mut cookie = PathCookie::default();
+        if self.silence.challenge_is_due(now.monotonic) {
+            self.random.fill(&mut cookie).ok()?;
+            self.association.write_path_message(PathMessage::Challenge(cookie), out).ok()?;
+            self.silence.note_challenge(cookie);
+            return Some(self.current);
+        }
+        let due = self.others.iter_mut().find(|other| other.challenge_is_due(now.monotonic))?;
+        self.random.fill(&mut cookie).ok()?;
+        let challenge = PathMessage::Challenge(cookie);
+        match due.path.local == self.current.local {
+            true => self.association.write_path_message(challenge, out).ok()?,
+            false => self.association.write_path_message_under_next_id(challenge, out).ok()?,
+        }
+        due.note_challenge(cookie);
+        Some(due.path)
+    }
+
+    /// Returns when [`handle_timeout`](Self::handle_timeout) must be called even if nothing arrived, on the monotonic
+    /// clock; then call [`transmit`](Self::transmit).
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        if self.has_failed {
+            return None;
+        }
+        let silence = self.silence.deadline(self.association.path_timeout());
+        let silence = silence.filter(|_| self.can_fail_over());
+        let others = self.others.iter().filter_map(OtherPath::deadline);
+        [self.association.deadline(), silence].into_iter().flatten().chain(others).min()
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    /// The association has ended.
+    pub fn handle_timeout(&mut self, now: Time) -> Result<(), Error> {
+        let result = self.association.handle_timeout(now);
+        self.has_failed |= result.is_err();
+        result?;
+        let timeout = self.association.path_timeout();
+        self.others.retain_mut(|other| other.expire(now.monotonic, timeout));
+        if self.can_fail_over() && self.silence.is_over(now.monotonic, timeout) {
+            self.seek_path(now);
+        }
+        Ok(())
+    }
+
+    /// Challenges all paths: the first that is answered is used.
+    fn seek_path(&mut self, now: Time) {
+        let timeout = self.association.path_timeout();
+        self.silence.check(now.monotonic, timeout);
+        let current = self.current;
+        for other in self.others.iter_mut().filter(|it| it.path.local != current.local) {
+            other.check(CheckReason::FailsOver, now.monotonic, timeout);
+        }
+    }
+
+    /// Returns whether there is another socket to go on with.
+    fn can_fail_over(&self) -> bool {
+        self.association.can_check_paths()
+            && self.others.iter().any(|other| other.path.local != self.current.local)
+    }
+
+    /// Adds a socket to go on with when three round trips bring no answer to what was sent by the one in use.
+    pub fn add_spare(&mut self, local: Option<SocketAddr>) {
+        let path = Path { local, ..self.current };
+        if path != self.current && !self.others.iter().any(|other| other.path.local == local) {
+            self.others.push(OtherPath::new(path));
+        }
+    }
+
+    /// Goes on with another socket as soon as the server has answered there, and leaves the one in use only then. A
+    /// server that checks no paths can't answer before: it is used at once.
+    pub fn replace_local(&mut self, local: Option<SocketAddr>, now: Time) {
+        let path = Path { local, ..self.current };
+        // The newest wish counts.
+        self.others.retain(|other| other.reason() != Some(CheckReason::Replaces));
+        match self.association.can_check_paths() {
+            true => self.check(path, CheckReason::Replaces, now),
+            false => self.use_local(local, now),
+        }
+    }
+
+    /// Goes on with another socket at once: that in use doesn't work any more.
+    pub fn use_local(&mut self, local: Option<SocketAddr>, now: Time) {
+        self.others.retain(|other| other.path.local != local);
+        self.current.local = local;
+        self.moved(now);
+    }
+
+    /// Goes on with another address of the socket in use.
+    pub fn moved(&mut self, now: Time) {
+        self.association.use_next_connection_id();
+        self.silence.end();
+        self.follow_from_here(now);
+    }
+
+    /// Forgets a socket that is gone. If it is the one in use, another one is used at once, if there is any; returns
+    /// whether one is in use.
+    pub fn remove_local(&mut self, local: Option<SocketAddr>, now: Time) -> bool {
+        self.others.retain(|other| other.path.local != local);
+        if self.current.local != local {
+            return true;
+        }
+        match self.others.first().map(|other| other.path.local) {
+            Some(next) => self.use_local(next, now),
+            None => return false,
+        }
+        true
+    }
+
+    /// The system refuses to send by the socket in use, such as that of an interface that is down: another one is sought
+    /// at once.
+    pub fn suspect_path(&mut self, now: Time) {
+        if self.can_fail_over() && !self.silence.is_checked() {
+            self.seek_path(now);
+        }
+    }
+
+    /// Forgets the association: nothing is read any more.
+    pub fn end(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// Returns whether the client follows its server to other addresses.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.follows_to.is_some()
+    }
+
+    /// Returns the path in use.
+    #[must_use]
+    pub fn path(&self) -> Path {
+        self.current
+    }
+
+    /// Returns whether a socket of the client has a use: others can be closed.
+    #[must_use]
+    pub fn uses_local(&self, local: Option<SocketAddr>) -> bool {
+        self.current.local == local || self.others.iter().any(|other| other.path.local == local)
+    }
+
+    /// Returns the association.
+    #[must_use]
+    pub fn association(&self) -> &ClientAssociation {
+        &self.association
+    }
+
+    /// Returns the association, to change it: close it, change its keys, answer its questions.
+    pub fn association_mut(&mut self) -> &mut ClientAssociation {
+        &mut self.association
+    }
+}
+
+/// The epoch of records under the handshake's keys (RFC 9147 §6.1).
+const HANDSHAKE_EPOCH: u64 = 2;
+
+/// The most answers that wait to be sent.
+const MAX_ANSWERS: usize = 16;

@@ -1,0 +1,113 @@
+//! A path that a client doesn't use, or not yet.
+
+use std::time::Duration;
+
+use tessera::PathCookie;
+
+use crate::challenges::Challenges;
+use crate::path::Path;
+
+/// A path that isn't in use.
+pub(super) struct OtherPath {
+    pub(super) path: Path,
+    check: Option<Check>,
+}
+
+struct Check {
+    reason: CheckReason,
+    challenges: Challenges,
+    /// How often it has begun again.
+    repeats: u32,
+    /// It begins again then.
+    pauses_until: Option<Duration>,
+}
+
+/// Why a path is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CheckReason {
+    /// The server has announced its address.
+    Announced,
+    /// Its socket replaces the one in use.
+    Replaces,
+    /// The one in use may have failed.
+    FailsOver,
+}
+
+impl OtherPath {
+    pub(super) fn new(path: Path) -> Self {
+        Self { path, check: None }
+    }
+
+    /// Begins to check it, unless that is under way.
+    pub(super) fn check(&mut self, reason: CheckReason, now: Duration, timeout: Duration) {
+        match &mut self.check {
+            Some(check) if reason == CheckReason::FailsOver && check.pauses_until.is_none() => (),
+            check => {
+                let challenges = Challenges::begin(now, timeout);
+                *check = Some(Check { reason, challenges, repeats: 0, pauses_until: None });
+            }
+        }
+    }
+
+    /// Returns why it is checked, if it is.
+    pub(super) fn reason(&self) -> Option<CheckReason> {
+        self.check.as_ref().map(|check| check.reason)
+    }
+
+    pub(super) fn challenge_is_due(&self, now: Duration) -> bool {
+        let check = self.check.as_ref().filter(|check| check.pauses_until.is_none());
+        check.is_some_and(|check| check.challenges.is_due(now))
+    }
+
+    pub(super) fn note_challenge(&mut self, cookie: PathCookie) {
+        if let Some(check) = &mut self.check {
+            check.challenges.note(cookie);
+        }
+    }
+
+    /// Returns whether an answer on this path shows that the server is at its end.
+    pub(super) fn is_answered_by(&self, cookie: &PathCookie, path: &Path) -> bool {
+        self.path == *path && self.check.as_ref().is_some_and(|it| it.challenges.have(cookie))
+    }
+
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        let check = self.check.as_ref()?;
+        Some(check.pauses_until.unwrap_or(check.challenges.deadline()))
+    }
+
+    /// Ends a check without an answer, or begins it again; returns whether the path is kept.
+    pub(super) fn expire(&mut self, now: Duration, timeout: Duration) -> bool {
+        let Some(check) = &mut self.check else { return true };
+        if let Some(until) = check.pauses_until {
+            if until <= now {
+                check.pauses_until = None;
+                check.challenges = Challenges::begin(now, timeout);
+            }
+            return true;
+        }
+        if now < check.challenges.ends() {
+            return true;
+        }
+        match check.reason {
+            // A spare one stays.
+            CheckReason::FailsOver => self.check = None,
+            CheckReason::Announced | CheckReason::Replaces => {
+                if check.repeats == MAX_REPEATS {
+                    return false;
+                }
+                check.pauses_until = Some(now + FIRST_PAUSE * 2_u32.pow(check.repeats));
+                check.repeats += 1;
+            }
+        }
+        true
+    }
+
+    /// Ends a check for which there is no reason once an answer has come on the path in use.
+    pub(super) fn end_fail_over(&mut self) {
+        self.check.take_if(|check| check.reason == CheckReason::FailsOver);
+    }
+}
+
+/// How often a check without an answer begins again, and how long after the first time; each time twice as long.
+const MAX_REPEATS: u32 = 6;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);

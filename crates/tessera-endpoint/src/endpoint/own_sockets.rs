@@ -1,0 +1,145 @@
+//! Associations with sockets of their own.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use tessera::ServerAddress;
+use tessera::face::{HandshakeMessage, offers_extension};
+use tessera::wire::ExtensionType;
+
+use super::{AssociationId, Endpoint, Route};
+use crate::path::Path;
+use crate::sockets::{SocketPlace, SocketPolicy};
+
+/// An association's socket.
+pub(super) struct OwnSocket {
+    pub(super) local: SocketAddr,
+    /// Where the handshake began, at the shared socket.
+    pub(super) began: Path,
+    /// The client has shown that it knows the socket.
+    is_known: bool,
+    /// No datagram at the shared socket leads to the association any more.
+    has_left: bool,
+    /// When the last record came that was newer than all before.
+    pub(super) heard: Duration,
+    /// When the association ends while it is idle.
+    pub(super) deadline: Option<Duration>,
+}
+
+impl OwnSocket {
+    pub(super) fn new(local: SocketAddr, began: Path, now: Duration) -> Box<Self> {
+        let (is_known, has_left, deadline) = (false, false, None);
+        Box::new(Self { local, began, is_known, has_left, heard: now, deadline })
+    }
+}
+
+impl Endpoint {
+    /// Returns how many more sockets the endpoint wants, each at an address or a port of its own, in random order: for
+    /// associations to come, if [`EndpointOptions::own_sockets`](crate::EndpointOptions::own_sockets) allows any. Give
+    /// them with [`add_socket`](Self::add_socket), or fewer: an association that finds none shares the endpoint's, with a
+    /// connection ID if its client has those. Ask again after each [`route`](Self::route).
+    #[must_use]
+    pub fn sockets_wanted(&self) -> usize {
+        self.sockets.as_ref().map_or(0, |sockets| sockets.wanted())
+    }
+
+    /// Adds a socket for an association to come. What arrives there has this address in its [`Path::local`], and what is
+    /// sent from there, too. Returns false if the endpoint has no use for it.
+    pub fn add_socket(&mut self, local: SocketAddr) -> bool {
+        self.sockets_wanted() > 0 && self.sockets.as_mut().is_some_and(|it| it.add(local))
+    }
+
+    /// Returns a socket whose association is gone: close it. Ask again until there is none, after each call that may end
+    /// an association.
+    pub fn next_released_socket(&mut self) -> Option<SocketAddr> {
+        self.sockets.as_mut()?.next_released()
+    }
+
+    /// Returns the address of an association's own socket.
+    #[must_use]
+    pub fn own_socket(&self, id: AssociationId) -> Option<SocketAddr> {
+        self.associations.own_socket(id.0)
+    }
+
+    /// Returns whether an association that begins should have a socket.
+    pub(super) fn wants_socket(&self, hello: HandshakeMessage<'_>) -> bool {
+        match self.sockets.as_ref().map(|sockets| sockets.options.policy) {
+            Some(SocketPolicy::Ipc) => true,
+            Some(SocketPolicy::Tcs) => offers_extension(hello, ExtensionType::SERVER_ADDRESS),
+            None => false,
+        }
+    }
+
+    /// Returns whether the client could move without a socket of its association's own, which it gets only with a cookie.
+    pub(super) fn may_go_without_socket(&self, hello: HandshakeMessage<'_>) -> bool {
+        !self.wants_socket(hello) || offers_extension(hello, ExtensionType::CONNECTION_ID)
+    }
+
+    /// Takes a socket for the next association, if there is one.
+    pub(super) fn take_socket(&mut self, path: &Path) -> Option<SocketAddr> {
+        let taken = self.sockets.as_mut()?.take(self.next_id, path.source(), self.random);
+        self.counts.without_socket += u64::from(taken.is_none());
+        taken
+    }
+
+    /// Returns what the client learns of a socket.
+    pub(super) fn announcement(&self, local: SocketAddr) -> Option<ServerAddress> {
+        let options = &self.sockets.as_ref()?.options;
+        let port = NonZeroU16::new(local.port())?;
+        let ip = options.announces_ip.then(|| local.ip());
+        (options.policy == SocketPolicy::Tcs).then_some(ServerAddress { ip, port })
+    }
+
+    /// Returns the path on which a handshake is answered that came on this one.
+    pub(super) fn first_path(&self, path: Path, own: Option<SocketAddr>) -> Path {
+        match self.sockets.as_ref().map(|sockets| sockets.options.policy) {
+            Some(SocketPolicy::Ipc) => Path { local: own.or(path.local), ..path },
+            _ => path,
+        }
+    }
+
+    /// Returns what becomes of a datagram at a socket of an association: it is that association's, or gets no answer.
+    /// `None`: it came to the shared one.
+    pub(super) fn route_at_own_socket(&mut self, path: &Path, datagram: &[u8]) -> Option<Route> {
+        let SocketPlace::Of(id) = self.sockets.as_ref()?.place(path.local?)? else {
+            return Some(self.unknown());
+        };
+        let is_protected = datagram.first().is_some_and(|first| first & 0b1110_0000 == 0b0010_0000);
+        // ACKs and alerts of the first flights are in plaintext.
+        let begins_from = self.associations.incomplete(id).map(|entry| entry.peer.current().remote);
+        Some(match is_protected || begins_from == Some(path.remote) {
+            true => Route::Association(AssociationId(id)),
+            false => self.unknown(),
+        })
+    }
+
+    /// Notes that a record that is newer than all before came on this path.
+    pub(super) fn note_heard(&mut self, id: AssociationId, path: &Path, is_path_message: bool) {
+        let is_ipc = self.sockets.as_ref().is_some_and(|it| it.options.policy == SocketPolicy::Ipc);
+        if let Some(entry) = self.associations.get_mut(id.0)
+            && let Some(own) = &mut entry.own
+            && path.local == Some(own.local)
+        {
+            // A client that follows an announcement checks the path first. Data may be an attacker's copy of what the
+            // client has sent elsewhere.
+            own.is_known |= is_ipc || is_path_message;
+        }
+    }
+
+    /// Lets no datagram at the shared socket lead to an association any more whose client uses its own.
+    pub(super) fn leave_shared_socket(&mut self, id: AssociationId) {
+        let Some(entry) = self.associations.get_mut(id.0) else { return };
+        let has_way_back = entry.association.can_check_paths() && !entry.peer.is_proved();
+        if let Some(own) = &mut entry.own
+            && own.is_known
+            && !own.has_left
+            && !has_way_back
+            && entry.peer.current().local == Some(own.local)
+            && entry.association.facts().handshake_complete
+        {
+            own.has_left = true;
+            self.routes.leave(id.0, own.began);
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Associations with sockets of their own, behind NATs.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tessera::{AssociationOptions, ConnectionId, Error};
+use tessera_endpoint::{EndpointOptions, OwnSockets, Route, SocketPolicy};
+
+use crate::nat::NatKind;
+use crate::nat_world::{NatWorld, SHARED, following, internal, options, stock};
+use crate::world::TRIP;
+
+use NatKind::{AddressRestricted, FullCone, PortRestricted, Symmetric};
+use SocketPolicy::{Ipc, Tcs};
+
+/// Returns a world with a client that is connected, and goes on at its association's socket.
+fn connected(kind: NatKind, options: EndpointOptions) -> (NatWorld, SocketAddr) {
+    let mut world = NatWorld::new(kind, options);
+    let client = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client) && world.echoes(client), "{:?}", world.clients[client].error);
+    let own = world.endpoint.own_socket(world.newest()).expect("a socket");
+    assert_eq!(world.clients[client].endpoint.path().remote, own);
+    (world, own)
+}
+
+/// The table of `tessera serve --help`.
+#[test]
+fn what_each_nat_does_to_each_policy() {
+    for (policy, kind, connects) in [
+        (Some(Ipc), FullCone, true),
+        (Some(Ipc), AddressRestricted, true),
+        (Some(Ipc), PortRestricted, false),
+        (Some(Ipc), Symmetric, false),
+        (Some(Tcs), FullCone, true),
+        (Some(Tcs), AddressRestricted, true),
+        (Some(Tcs), PortRestricted, true),
+        (Some(Tcs), Symmetric, true),
+        (None, FullCone, true),
+        (None, AddressRestricted, true),
+        (None, PortRestricted, true),
+        (None, Symmetric, true),
+    ] {
+        let mut world = NatWorld::new(kind, options(policy));
+        let client = world.connect(following(), true);
+        world.pass(TRIP * 40);
+        assert_eq!(world.echoes(client), connects, "{policy:?}, {kind:?}");
+        if !connects {
+            continue;
+        }
+        // An expiring NAT: the client has another address.
+        for _ in 0..3 {
+            assert!(world.echoes(client));
+            world.nat.forget();
+            assert!(world.echoes(client), "{policy:?}, {kind:?}: rebound");
+        }
+        // A symmetric NAT has another port for the own socket.
+        let moved = 3 + u64::from((policy, kind) == (Some(Tcs), Symmetric));
+        assert_eq!(world.endpoint.counts().moved, moved, "{policy:?}, {kind:?}");
+        assert_eq!(world.endpoint.own_socket(world.newest()).is_some(), policy.is_some());
+    }
+}
+
+/// What stock libraries do: no connection IDs, no announcements, a socket that isn't connected.
+#[test]
+fn a_stock_client_that_is_answered_from_another_port_may_move() {
+    let mut world = NatWorld::new(FullCone, options(Some(Ipc)));
+    let client = world.connect(stock(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client));
+    world.nat.forget();
+    assert!(world.echoes(client), "without a connection ID");
+    let own = world.endpoint.own_socket(world.newest());
+    assert_eq!(own, Some(world.clients[client].endpoint.path().remote));
+}
+
+#[test]
+fn a_client_that_does_not_follow_has_a_connection_id_and_no_socket() {
+    let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
+    let options = AssociationOptions::default();
+    let client = world.connect(options, false);
+    world.pass(TRIP * 30);
+    world.nat.forget();
+    assert!(world.echoes(client));
+    assert_eq!(world.endpoint.own_socket(world.newest()), None);
+    let datagram = &world.sent_up.last().unwrap().2;
+    assert_eq!(datagram[0] & 0x10, 0x10, "a connection ID");
+}
+
+#[test]
+fn a_record_at_an_own_socket_has_no_connection_id() {
+    let (world, own) = connected(Symmetric, options(Some(Tcs)));
+    let (_, to, datagram) = world.sent_up.last().unwrap();
+    assert_eq!((*to, datagram[0] & 0x10), (own, 0));
+}
+
+/// The order that opens NATs.
+#[test]
+fn nothing_comes_from_an_announced_socket_before_the_client_has_sent_there() {
+    let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
+    world.connect(following(), true);
+    for _ in 0..60 {
+        world.pass(TRIP / 2);
+        let asked: Vec<_> = world.sent_up.iter().map(|(_, to, _)| *to).collect();
+        assert!(world.sent.iter().all(|(from, _, _)| *from == SHARED || asked.contains(from)));
+    }
+    assert!(world.echoes(0));
+}
+
+/// The client stays where it is answered, and comes when the other socket answers.
+#[test]
+fn a_client_uses_an_announced_socket_only_once_that_has_answered() {
+    let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
+    world.dead = world.sockets.clone();
+    let client = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    for _ in 0..5 {
+        assert!(world.echoes(client), "at the shared socket");
+        assert_eq!(world.clients[client].endpoint.path().remote, SHARED);
+    }
+    world.dead.clear();
+    world.pass(Duration::from_secs(40));
+    assert!(world.echoes(client) && world.echoes(client));
+    assert_ne!(world.clients[client].endpoint.path().remote, SHARED);
+    // Its route at the shared one is gone: another client may have the address.
+    let (from, _, datagram) = world.sent_up.last().unwrap().clone();
+    assert_eq!(world.deliver(from, SHARED, datagram), Some(Route::Dropped));
+}
+
+/// A copy of a record at the shared socket, sent to each port: the newest record has come to the association's socket,
+/// but not from a client that knows it.
+#[test]
+fn a_copy_at_an_own_socket_takes_the_shared_one_from_no_client() {
+    let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
+    world.dead = world.sockets.clone();
+    let client = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client));
+    let own = world.endpoint.own_socket(world.newest()).unwrap();
+    for from in [world.sent_up.last().unwrap().0, internal(8, 0)] {
+        world.write(client, b"copied");
+        let (_, _, datagram) = world.sent_up.last().unwrap().clone();
+        world.dead.retain(|it| *it != own);
+        world.deliver(from, own, datagram);
+        world.dead.push(own);
+        assert_eq!(world.endpoint.path(world.newest()).unwrap().local, Some(own));
+        world.pass(TRIP * 4);
+        assert!(world.echoes(client));
+        assert_eq!(world.endpoint.path(world.newest()).unwrap().local, None);
+    }
+}
+
+/// wolfssl #10609: an address was updated on a record that wasn't newer.
+#[test]
+fn only_the_newest_record_at_an_own_socket_moves_its_association() {
+    let (mut world, own) = connected(FullCone, options(Some(Tcs)));
+    let (home, _, newest) = world.sent_up.last().unwrap().clone();
+    let mut late = Vec::new();
+    world.clients[0].endpoint.write(b"late", &mut late).unwrap();
+    assert!(world.echoes(0));
+    let id = world.newest();
+    for (datagram, what) in [(newest, "a replay"), (late, "not the newest")] {
+        world.deliver(internal(7, 0), own, datagram);
+        assert_eq!(world.endpoint.path(id).unwrap().remote, home, "{what}");
+    }
+    assert_eq!(world.endpoint.counts().moved, 0);
+}
+
+/// RFC 9853: three times what came, and back if there is no answer.
+#[test]
+fn a_victim_s_address_gets_three_times_what_came_from_it() {
+    let (mut world, own) = connected(FullCone, options(Some(Tcs)));
+    let home = world.sent_up.last().unwrap().0;
+    let mut out = Vec::new();
+    world.clients[0].endpoint.write(b"copied", &mut out).unwrap();
+    let victim = internal(7, 0);
+    let len = out.len();
+    world.sent.clear();
+    world.deliver(victim, own, out);
+    let id = world.newest();
+    assert_eq!(world.endpoint.path(id).unwrap().remote, victim);
+    let mut answer = Vec::new();
+    while let Ok(path) = world.endpoint.write(id, b"answer", &mut answer) {
+        world.sent.push((own, path.remote, std::mem::take(&mut answer).len()));
+    }
+    world.pass(Duration::from_secs(10));
+    let sent: usize = world.sent.iter().filter(|it| it.1 == victim).map(|it| it.2).sum();
+    assert!(sent > 0 && sent <= 3 * len, "{sent} for {len}");
+    assert_eq!(world.endpoint.path(id).unwrap().remote, home, "refuted");
+    assert!(world.echoes(0));
+}
+
+#[test]
+fn what_does_not_open_gets_no_answer_at_an_own_socket() {
+    let (mut world, own) = connected(FullCone, options(Some(Tcs)));
+    let spare = *world.sockets.iter().find(|it| **it != own).unwrap();
+    let hello = world.sent_up[0].2.clone();
+    let mut forged = world.sent_up.last().unwrap().2.clone();
+    *forged.last_mut().unwrap() ^= 1;
+    world.pass(Duration::from_secs(10));
+    world.sent.clear();
+    let before = world.endpoint.counts();
+    for to in [own, spare] {
+        for datagram in [&hello[..], &forged, &[0, 1, 0, 0], &[], &[0x3f; 60], &[0x2f; 60]] {
+            world.deliver(internal(7, 0), to, datagram.to_vec());
+        }
+    }
+    world.pass(Duration::from_secs(10));
+    assert_eq!(world.sent, []);
+    assert_eq!(world.endpoint.counts().cookies_sent, before.cookies_sent);
+    assert!(world.echoes(0));
+}
+
+/// A socket costs a port and a descriptor: only a cookie pays for it.
+#[test]
+fn a_client_has_a_socket_only_once_its_address_is_proved() {
+    for policy in [Ipc, Tcs] {
+        let mut world = NatWorld::new(FullCone, options(Some(policy)));
+        let spare = world.sockets.clone();
+        world.connect(following(), true);
+        world.pass(TRIP);
+        assert_eq!(world.endpoint.counts().cookies_sent, 1);
+        assert_eq!(world.endpoint.len(), 0);
+        assert_eq!(world.sockets, spare, "{policy:?}: the same are spare");
+        world.pass(TRIP * 30);
+        assert_eq!(world.sockets.len(), spare.len() + 1);
+    }
+}
+
+#[test]
+fn a_socket_is_released_with_its_association_and_not_used_again() {
+    let (mut world, own) = connected(FullCone, options(Some(Tcs)));
+    let (from, _, datagram) = world.sent_up.last().unwrap().clone();
+    let id = world.newest();
+    world.endpoint.remove(id);
+    let route = world.endpoint.route(
+        world.now(),
+        tessera_endpoint::Path { remote: from, local: Some(own) },
+        &datagram,
+    );
+    assert_eq!(route, Route::Dropped, "before the owner has closed it");
+    let sockets = world.sockets.len();
+    world.exchange_sockets();
+    assert!(!world.sockets.contains(&own));
+    assert_eq!(world.sockets.len(), sockets - 1);
+    assert_eq!(world.endpoint.next_released_socket(), None);
+    // A handshake that fails releases its own, too.
+    let other = world.connect(following(), true);
+    world.pass(TRIP * 3);
+    assert_eq!(world.sockets.len(), sockets);
+    world.dead = vec![internal(other, 0)];
+    world.pass(Duration::from_secs(60));
+    assert_eq!(world.endpoint.len(), 0);
+    assert_eq!(world.sockets.len(), sockets - 1);
+}
+
+#[test]
+fn an_association_with_a_socket_ends_when_its_client_is_silent() {
+    let timeout = Duration::from_secs(600);
+    let mut options = options(Some(Tcs));
+    options.own_sockets.as_mut().unwrap().idle_timeout = timeout;
+    let (mut world, own) = connected(FullCone, options);
+    let id = world.newest();
+    // Awake or idle, and whatever comes from others.
+    for _ in 0..3 {
+        world.pass(timeout - Duration::from_secs(60));
+        assert!(world.echoes(0));
+    }
+    for _ in 0..9 {
+        world.pass(Duration::from_secs(61));
+        world.deliver(internal(7, 0), own, vec![0x2f; 60]);
+    }
+    assert_eq!(world.endpoint.own_socket(id), Some(own));
+    world.pass(Duration::from_secs(60));
+    assert_eq!(world.ended, [(id, Error::TimedOut)]);
+    assert!(world.endpoint.is_empty() && !world.sockets.contains(&own));
+    assert_eq!(world.endpoint.deadline(), None);
+}
+
+#[test]
+fn without_ports_associations_share_the_socket_and_are_counted() {
+    for policy in [Ipc, Tcs] {
+        let mut world = NatWorld::new(PortRestricted, options(Some(policy)));
+        world.sockets_left = 0;
+        let spare = world.sockets.len();
+        let clients: Vec<_> = (0..spare + 4).map(|_| world.connect(following(), true)).collect();
+        world.pass(TRIP * 60);
+        let share = world.endpoint.counts().without_socket;
+        assert_eq!(share, 4, "{policy:?}");
+        if policy == Tcs {
+            for client in clients {
+                assert!(world.echoes(client), "{client}");
+            }
+            world.nat.forget();
+            assert!(world.echoes(spare + 3), "one that shares has a connection ID");
+        }
+    }
+}
+
+#[test]
+fn sockets_are_bounded_in_all_and_for_each_source() {
+    let mut options = options(Some(Tcs));
+    let own = OwnSockets { max: 6, max_per_source: 4, ..OwnSockets::new(Tcs) };
+    options.own_sockets = Some(own);
+    let mut world = NatWorld::new(FullCone, options);
+    for _ in 0..10 {
+        world.connect(following(), true);
+    }
+    world.pass(TRIP * 60);
+    assert_eq!(world.endpoint.len(), 10);
+    assert_eq!(world.endpoint.counts().without_socket, 6);
+    assert!(world.sockets.len() <= 6);
+    // The same client is at home at each: no one else has lost anything.
+    for client in 0..10 {
+        assert!(world.echoes(client), "{client}");
+    }
+}
+
+/// A NAT that gives one client's port to another: each goes on with its own association.
+#[test]
+fn a_nat_hands_the_port_of_one_client_to_another() {
+    let (mut world, own) = connected(PortRestricted, options(Some(Tcs)));
+    let first = world.newest();
+    let port = world.sent_up.last().unwrap().0.port();
+    world.nat.forget();
+    world.nat.next_port = port;
+    let second = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(second) && world.echoes(second));
+    let other = world.newest();
+    assert_eq!(world.endpoint.path(other).unwrap().remote.port(), port);
+    assert_eq!(world.endpoint.path(first).unwrap().remote.port(), port, "it has heard nothing");
+    // What the server still sends to the first one opens at neither.
+    let mut out = Vec::new();
+    let path = world.endpoint.write(first, b"lost", &mut out).unwrap();
+    assert_eq!((path.local, path.remote.port()), (Some(own), port));
+    assert!(world.echoes(0), "the first one has another port now");
+    assert_ne!(world.endpoint.path(first).unwrap().remote.port(), port);
+    assert!(world.echoes(second));
+    assert_eq!(world.endpoint.len(), 2);
+    assert_ne!(world.endpoint.own_socket(other), Some(own));
+}
+
+/// The same while the first one is still at the shared socket: the second takes its route there, not its association.
+#[test]
+fn a_client_at_the_port_of_another_one_ends_no_association_with_a_socket() {
+    let mut world = NatWorld::new(FullCone, options(Some(Tcs)));
+    world.dead = world.sockets.clone();
+    world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(0));
+    let first = world.newest();
+    let port = world.sent_up.last().unwrap().0.port();
+    world.nat.forget();
+    world.nat.next_port = port;
+    let second = world.connect(stock(), false);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(second));
+    assert_eq!(world.endpoint.len(), 2);
+    assert!(world.endpoint.own_socket(first).is_some());
+    world.dead.clear();
+    world.pass(Duration::from_secs(80));
+    assert!(world.echoes(0), "it comes to its socket");
+    assert!(world.echoes(second));
+}
+
+/// wolfssl #8841: a move of one association changed another.
+#[test]
+fn a_move_at_one_socket_changes_no_other() {
+    let (mut world, _) = connected(FullCone, options(Some(Tcs)));
+    let first = world.newest();
+    let second = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(second) && world.echoes(second));
+    let (other, before) = (world.newest(), world.endpoint.path(world.newest()));
+    world.nat.forget();
+    assert!(world.echoes(0));
+    assert_ne!(first, other);
+    assert_eq!(world.endpoint.path(other), before);
+    assert!(world.echoes(second));
+}
+
+/// wolfssl #6365: what names the association is the socket, not the client's address.
+#[test]
+fn clients_swap_their_addresses() {
+    let (mut world, _) = connected(FullCone, options(Some(Tcs)));
+    let second = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(second) && world.echoes(second));
+    let first_port = world.nat.leaves(internal(0, 0), SHARED).port();
+    world.nat.forget();
+    // The second client is mapped first now.
+    world.nat.next_port = first_port;
+    assert!(world.echoes(second) && world.echoes(0));
+    assert_eq!(world.endpoint.len(), 2);
+    assert!(world.echoes(second) && world.echoes(0));
+}
+
+#[test]
+fn a_client_with_a_long_connection_id_is_announced_a_socket_too() {
+    let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
+    let connection_id = ConnectionId::new(&[7; 16]);
+    let client = world.connect(AssociationOptions { connection_id, ..following() }, true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client) && world.echoes(client));
+    assert_ne!(world.clients[client].endpoint.path().remote, SHARED);
+}
