@@ -34,7 +34,7 @@ pub struct ClientEndpoint {
     follows_to: Option<Vec<AddressPrefix>>,
     current: Path,
     others: Vec<OtherPath>,
-    /// Answers to challenges.
+    /// Answers to challenges, and records that lead the server to a path.
     answers: VecDeque<(Path, Vec<u8>)>,
     silence: Silence,
     /// The server's own socket is in use, or was checked as often as it is.
@@ -176,7 +176,7 @@ impl ClientEndpoint {
         }
     }
 
-    /// Uses a path that was checked: the next record leads the server to it.
+    /// Uses a path that was checked.
     fn use_path(&mut self, at: usize, now: Time) {
         let next = self.others.swap_remove(at);
         let before = std::mem::replace(&mut self.current, next.path);
@@ -184,16 +184,26 @@ impl ClientEndpoint {
         if before.local == next.path.local {
             // The server has left its other socket: all paths lead to this one.
             self.others.iter_mut().for_each(|other| other.path.remote = next.path.remote);
-            return;
+            return self.lead_server();
         }
         self.association.use_next_connection_id();
         match next.reason() {
             Some(CheckReason::Replaces) => {
                 self.others.retain(|other| other.path.local != before.local);
+                self.others.push(OtherPath::left(before, now.monotonic));
             }
             _ => self.others.push(OtherPath::new(before)),
         }
+        self.lead_server();
         self.follow_from_here(now);
+    }
+
+    /// Sends a record without data: the newest one, and no path message, which leads the server to the path in use.
+    fn lead_server(&mut self) {
+        let mut datagram = Vec::new();
+        if self.association.write(&[], &mut datagram).is_ok() {
+            self.answers.push_back((self.current, datagram));
+        }
     }
 
     /// RFC 9853 §5.4: answers on the path of the challenge; it is dropped if the client doesn't use it any more.
@@ -311,7 +321,8 @@ impl ClientEndpoint {
         }
     }
 
-    /// Goes on with another socket as soon as the server has answered there, and leaves the one in use only then. A
+    /// Goes on with another socket as soon as the server has answered there, and leaves the one in use only then, and a second
+    /// later, for what is still under way. A
     /// server that checks no paths can't answer before: it is used at once.
     pub fn replace_local(&mut self, local: Option<SocketAddr>, now: Time) {
         let path = Path { local, ..self.current };

@@ -11,6 +11,8 @@ use crate::path::Path;
 pub(super) struct OtherPath {
     pub(super) path: Path,
     check: Option<Check>,
+    /// It was used, and is kept until then for what is still under way.
+    leaves_at: Option<Duration>,
 }
 
 struct Check {
@@ -35,13 +37,25 @@ pub(super) enum CheckReason {
 
 impl OtherPath {
     pub(super) fn new(path: Path) -> Self {
-        Self { path, check: None }
+        Self { path, check: None, leaves_at: None }
+    }
+
+    /// A path that is left.
+    pub(super) fn left(path: Path, now: Duration) -> Self {
+        Self { leaves_at: Some(now + LAST_ARRIVALS), ..Self::new(path) }
     }
 
     /// Begins to check it, unless that is under way.
     pub(super) fn check(&mut self, reason: CheckReason, now: Duration, timeout: Duration) {
+        if reason != CheckReason::FailsOver {
+            self.leaves_at = None;
+        }
         match &mut self.check {
-            Some(check) if reason == CheckReason::FailsOver && check.pauses_until.is_none() => (),
+            Some(check) if reason == CheckReason::FailsOver => {
+                if check.pauses_until.take().is_some() {
+                    check.challenges = Challenges::begin(now, timeout);
+                }
+            }
             check => {
                 let challenges = Challenges::begin(now, timeout);
                 *check = Some(Check { reason, challenges, repeats: 0, pauses_until: None });
@@ -71,12 +85,16 @@ impl OtherPath {
     }
 
     pub(super) fn deadline(&self) -> Option<Duration> {
-        let check = self.check.as_ref()?;
-        Some(check.pauses_until.unwrap_or(check.challenges.deadline()))
+        let check = self.check.as_ref();
+        let check = check.map(|it| it.pauses_until.unwrap_or(it.challenges.deadline()));
+        [check, self.leaves_at].into_iter().flatten().min()
     }
 
     /// Ends a check without an answer, or begins it again; returns whether the path is kept.
     pub(super) fn expire(&mut self, now: Duration, timeout: Duration) -> bool {
+        if self.leaves_at.is_some_and(|at| at <= now) {
+            return false;
+        }
         let Some(check) = &mut self.check else { return true };
         if let Some(until) = check.pauses_until {
             if until <= now {
@@ -107,6 +125,9 @@ impl OtherPath {
         self.check.take_if(|check| check.reason == CheckReason::FailsOver);
     }
 }
+
+/// How long a path is kept that was left.
+const LAST_ARRIVALS: Duration = Duration::from_secs(1);
 
 /// How often a check without an answer begins again, and how long after the first time; each time twice as long.
 const MAX_REPEATS: u32 = 6;

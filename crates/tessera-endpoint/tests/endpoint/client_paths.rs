@@ -43,6 +43,34 @@ fn a_client_leaves_a_socket_only_once_the_next_one_works() {
     }
 }
 
+/// What the server sent before it knew of the other socket still arrives; then it comes there by itself.
+#[test]
+fn nothing_is_lost_when_a_client_leaves_a_socket_that_works() {
+    for policy in BOTH {
+        let mut world = connected(options(policy));
+        let second = internal(0, 1);
+        let (before, now) = (world.clients[0].received.len(), world.now());
+        world.clients[0].endpoint.replace_local(Some(second), now);
+        for _ in 0..20 {
+            world.write(0, b"x");
+            world.pass(TRIP / 2);
+        }
+        world.pass(TRIP * 2);
+        assert_eq!(world.clients[0].received.len(), before + 20, "{policy:?}");
+        assert_eq!(world.clients[0].endpoint.path().local, Some(second));
+    }
+}
+
+#[test]
+fn the_server_follows_a_client_that_sends_nothing() {
+    let mut world = connected(options(None));
+    let (id, before) = (world.newest(), world.endpoint.path(world.newest()));
+    let now = world.now();
+    world.clients[0].endpoint.replace_local(Some(internal(0, 1)), now);
+    world.pass(TRIP * 6);
+    assert_ne!(world.endpoint.path(id), before);
+}
+
 #[test]
 fn a_socket_that_never_works_is_given_up() {
     let mut world = connected(options(None));
