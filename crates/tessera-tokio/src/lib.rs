@@ -157,10 +157,12 @@ pub use acceptor::Acceptor;
 pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
+#[cfg(target_os = "linux")]
+pub use datagram::NetworkChanges;
 pub use datagram::{
     ClientDatagramConnection, DatagramConnection, DatagramConnector, DatagramHandshake,
     DatagramListener, FailedClient, ForeignDatagram, ForeignDatagrams, ReceivedDatagram, RefusedBy,
-    ServerDatagramConnection,
+    ServerDatagramConnection, SocketAddresses,
 };
 pub use early_data::{EarlyData, EarlyDataOutcome};
 pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
@@ -172,7 +174,8 @@ pub use server::{
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
 pub use tessera_endpoint::{
-    EndpointCounts, EndpointOptions, Foreign, FrozenAssociation, NotThawed, ResetKey,
+    EndpointCounts, EndpointOptions, Foreign, FrozenAssociation, NotThawed, OwnSockets, ResetKey,
+    SocketPolicy,
 };
 pub use tracked::{StreamUse, TrackedStream, Tracker};
 #[cfg(feature = "system-trust")]

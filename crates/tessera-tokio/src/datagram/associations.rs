@@ -40,14 +40,14 @@ pub trait Associations<S: AsyncHandshake>: Send + 'static {
     fn set_config(&mut self, config: Checked<S::Config>);
 
     /// Returns what a datagram belongs to; `None` if that is nothing.
-    fn route(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> Option<Owner<Self::Id>>;
+    fn route(&mut self, now: Time, path: Path, datagram: &[u8]) -> Option<Owner<Self::Id>>;
 
-    /// Reads a datagram up to the next event. Without an address: what was read already.
+    /// Reads a datagram up to the next event. Without a path: what was read already.
     fn read(
         &mut self,
         id: Self::Id,
         now: Time,
-        from: Option<SocketAddr>,
+        path: Option<Path>,
         datagram: &mut [u8],
     ) -> Result<Progress<S::Question>, Error>;
 
@@ -55,10 +55,10 @@ pub trait Associations<S: AsyncHandshake>: Send + 'static {
     fn answer(&mut self, id: Self::Id, answer: AnswerCallback<S>, now: Time) -> Result<(), Error>;
 
     /// Appends a datagram with this data; returns where to send it.
-    fn write(&mut self, id: Self::Id, data: &[u8], out: &mut Vec<u8>) -> Result<SocketAddr, Error>;
+    fn write(&mut self, id: Self::Id, data: &[u8], out: &mut Vec<u8>) -> Result<Path, Error>;
 
     /// Appends the next datagram to send; returns where to.
-    fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<SocketAddr>;
+    fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path>;
 
     /// Returns when [`handle_timeouts`](Self::handle_timeouts) is due.
     fn deadline(&self) -> Option<Duration>;
@@ -70,14 +70,30 @@ pub trait Associations<S: AsyncHandshake>: Send + 'static {
     fn with<R>(&mut self, id: Self::Id, change: impl FnOnce(&mut Association<S>) -> R)
     -> Option<R>;
 
-    /// Returns where the peer is.
-    fn address(&self, id: Self::Id) -> Option<SocketAddr>;
+    /// Returns where the peer is, and which socket leads there.
+    fn path(&self, id: Self::Id) -> Option<Path>;
 
     /// Returns how many bytes an association has received, and how many it has sent.
     fn bytes(&self, id: Self::Id) -> Option<[u64; 2]>;
 
     /// Forgets an association.
     fn remove(&mut self, id: Self::Id);
+
+    /// Returns how many more sockets it wants for associations to come.
+    fn sockets_wanted(&self) -> usize {
+        0
+    }
+
+    /// Adds such a socket; returns whether it has a use.
+    fn add_socket(&mut self, _: SocketAddr) -> bool {
+        false
+    }
+
+    /// Returns a socket that has no use any more.
+    fn next_released_socket(&mut self) -> Option<SocketAddr>;
+
+    /// The network refuses to carry datagrams from this socket.
+    fn note_refusal(&mut self, _: Option<SocketAddr>, _: Time) {}
 }
 
 impl Associations<ServerHandshake> for Endpoint {
@@ -87,13 +103,8 @@ impl Associations<ServerHandshake> for Endpoint {
         Self::set_config(self, config);
     }
 
-    fn route(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        datagram: &[u8],
-    ) -> Option<Owner<AssociationId>> {
-        match Self::route(self, now, path(from), datagram) {
+    fn route(&mut self, now: Time, path: Path, datagram: &[u8]) -> Option<Owner<AssociationId>> {
+        match Self::route(self, now, path, datagram) {
             Route::Association(id) => Some(Owner::Association(id, None)),
             Route::Begins(id, datagrams) => Some(Owner::Association(id, Some(datagrams))),
             Route::Foreign(kind) => Some(Owner::Foreign(kind, None)),
@@ -110,10 +121,10 @@ impl Associations<ServerHandshake> for Endpoint {
         &mut self,
         id: AssociationId,
         now: Time,
-        from: Option<SocketAddr>,
+        path: Option<Path>,
         datagram: &mut [u8],
     ) -> Result<Progress<ServerQuestion>, Error> {
-        let path = from.map(path).or_else(|| self.path(id)).ok_or(Error::Closed)?;
+        let path = path.or_else(|| Self::path(self, id)).ok_or(Error::Closed)?;
         Self::read(self, id, now, path, datagram)
     }
 
@@ -126,17 +137,12 @@ impl Associations<ServerHandshake> for Endpoint {
         self.answer_with(id, now, |association| answer(Face::Datagrams(association), now))
     }
 
-    fn write(
-        &mut self,
-        id: AssociationId,
-        data: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<SocketAddr, Error> {
-        Self::write(self, id, data, out).map(|path| path.remote)
+    fn write(&mut self, id: AssociationId, data: &[u8], out: &mut Vec<u8>) -> Result<Path, Error> {
+        Self::write(self, id, data, out)
     }
 
-    fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<SocketAddr> {
-        Self::transmit(self, now, out).map(|path| path.remote)
+    fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
+        Self::transmit(self, now, out)
     }
 
     fn deadline(&self) -> Option<Duration> {
@@ -155,8 +161,8 @@ impl Associations<ServerHandshake> for Endpoint {
         Self::with(self, id, change)
     }
 
-    fn address(&self, id: AssociationId) -> Option<SocketAddr> {
-        self.path(id).map(|path| path.remote)
+    fn path(&self, id: AssociationId) -> Option<Path> {
+        Self::path(self, id)
     }
 
     fn bytes(&self, id: AssociationId) -> Option<[u64; 2]> {
@@ -166,9 +172,16 @@ impl Associations<ServerHandshake> for Endpoint {
     fn remove(&mut self, id: AssociationId) {
         Self::remove(self, id);
     }
-}
 
-/// A socket of tokio doesn't report the local address of a datagram.
-fn path(remote: SocketAddr) -> Path {
-    Path { remote, local: None }
+    fn sockets_wanted(&self) -> usize {
+        Self::sockets_wanted(self)
+    }
+
+    fn add_socket(&mut self, local: SocketAddr) -> bool {
+        Self::add_socket(self, local)
+    }
+
+    fn next_released_socket(&mut self) -> Option<SocketAddr> {
+        Self::next_released_socket(self)
+    }
 }

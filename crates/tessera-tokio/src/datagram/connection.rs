@@ -9,7 +9,8 @@ use std::task::Poll;
 use std::time::Instant;
 
 use tessera::handshake::{ClientHandshake, ServerHandshake};
-use tessera::{Association, Error, Facts};
+use tessera::{Association, Error, Facts, Time};
+use tessera_endpoint::ClientEndpoint;
 use tokio::net::UdpSocket;
 use tokio::sync::Notify;
 
@@ -164,13 +165,15 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
 
     /// Returns where the peer is; a client may move. Once the connection has failed, where it was.
     pub fn peer_addr(&self) -> Option<SocketAddr> {
-        let live = self.hub.lock().associations.address(self.id);
+        let live = self.hub.lock().associations.path(self.id).map(|path| path.remote);
         live.or_else(|| self.peer(|peer| peer.address))
     }
 
     /// Returns the address of this side's socket.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.hub.lock().socket.local_addr()
+        let state = self.hub.lock();
+        let local = state.associations.path(self.id).and_then(|path| path.local);
+        state.sockets.named(local).local_addr()
     }
 
     /// Returns how many datagrams were dropped because no task received them in time.
@@ -259,15 +262,42 @@ impl ClientDatagramConnection {
         self.with(|association| association.spare_connection_ids()).unwrap_or(0)
     }
 
-    /// Continues over another socket: after the network has changed, or to leave it. A server with connection IDs
-    /// follows with the next record that it gets. The association goes on under another connection ID, if the server has
-    /// given one.
+    /// Continues over another socket: after the network has changed, or to leave it. A server with connection IDs, or with
+    /// a socket for this connection alone, follows with the next record that it gets. The association goes on under another
+    /// connection ID, if the server has given one.
     pub async fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
+        self.change_socket(socket, |endpoint, local, now| endpoint.use_local(local, now)).await
+    }
+
+    /// As [`rebind`](Self::rebind), but leaves the present socket only when the server has answered on the other one: no
+    /// datagram is lost to a network that doesn't work yet. It stays if there is no answer for two minutes. A server that
+    /// checks no paths can't answer before: the other socket is used at once.
+    pub async fn move_to(&self, socket: UdpSocket) -> io::Result<()> {
+        self.change_socket(socket, |endpoint, local, now| endpoint.replace_local(local, now)).await
+    }
+
+    /// Keeps another socket, such as that of another interface, for when three round trips bring no answer to what was
+    /// sent, or the system refuses to send. It is used once the server has answered there; the earlier one is then kept.
+    pub async fn add_spare(&self, socket: UdpSocket) -> io::Result<()> {
+        self.change_socket(socket, |endpoint, local, _| endpoint.add_spare(local)).await
+    }
+
+    async fn change_socket(
+        &self,
+        io: UdpSocket,
+        change: impl FnOnce(&mut ClientEndpoint, Option<SocketAddr>, Time),
+    ) -> io::Result<()> {
         let Some(remote) = self.peer_addr() else { return Err(wrap(Error::Closed)) };
-        let socket = Socket::of_client(socket, remote).await?;
+        let follows = self.hub.lock().associations.follows();
+        let socket = Socket::of_client(io, remote, follows).await?;
         let mut state = self.hub.lock();
-        state.replace_socket(socket);
-        state.associations.changes_address();
+        let now = state.now();
+        let local = state.add_socket(socket)?;
+        state.associations.change_socket(local, |endpoint| change(endpoint, Some(local), now));
+        state.errors = 0;
+        state.exchange_sockets();
+        state.flush();
+        state.wake_driver();
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tessera::{AssociationOptions, ClientAssociation, Destination};
+use tessera_endpoint::{ClientEndpoint, Path};
 use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
@@ -13,6 +14,7 @@ use super::hub::Hub;
 use super::lone_association::LoneAssociation;
 use super::peer::Peer;
 use super::socket::Socket;
+use super::sockets::Sockets;
 use crate::clock::since;
 use crate::connector::{Connector, Preparation};
 use crate::error::wrap;
@@ -48,7 +50,10 @@ impl DatagramConnector {
         Self { connector, options: AssociationOptions::default() }
     }
 
-    /// Uses these options. The connection ID is for a client that shares its socket, so leave it empty.
+    /// Uses these options. The connection ID is for a client that shares its socket, so leave it empty. With
+    /// [`follows_to`](AssociationOptions::follows_to) the client follows a server to a socket of the connection's own, at
+    /// the server's address and at those with the prefixes there. Its own socket is then not connected: a port at which
+    /// nothing listens is noticed only by its silence.
     pub fn with_options(self, options: AssociationOptions) -> Self {
         Self { options, ..self }
     }
@@ -99,20 +104,26 @@ impl DatagramConnector {
         server: SocketAddr,
         destination: Destination,
     ) -> io::Result<ClientDatagramConnection> {
-        let any: SocketAddr = match server {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = Socket::of_client(UdpSocket::bind(any).await?, server).await?;
+        let mut options = self.options.clone();
+        if let Some(prefixes) = &mut options.follows_to {
+            prefixes.push(server.ip().into());
+        }
+        let follows_to = options.follows_to.clone();
+        let socket = UdpSocket::bind(any_address(server)).await?;
+        let socket = Socket::of_client(socket, server, follows_to.is_some()).await?;
+        let local = Some(socket.local_addr()?);
         let destination = self.connector.with_session(destination).await;
         let Preparation { config, begun, current, answers, session_writer, destination } =
             self.connector.prepare(destination);
         let started = Instant::now();
-        let association =
-            ClientAssociation::start(config, destination, self.options.clone(), since(started));
-        let association = LoneAssociation::new(association.map_err(wrap)?, server);
+        let random = config.provider.random;
+        let association = ClientAssociation::start(config, destination, options, since(started));
+        let path = Path { remote: server, local };
+        let endpoint = ClientEndpoint::new(association.map_err(wrap)?, path, follows_to, random);
+        let association = LoneAssociation::new(endpoint);
         let generation = begun.generation;
-        let hub = Hub::new(association, (current, generation), answers, socket, started);
+        let sockets = Sockets::new(socket, local);
+        let hub = Hub::new(association, (current, generation), answers, sockets, started);
         let mut state = hub.lock();
         let mut peer = Peer::new(begun, session_writer, state.room.clone());
         peer.is_open = true;
@@ -122,5 +133,13 @@ impl DatagramConnector {
         drop(state);
         tokio::spawn(Driver::new(hub.clone()));
         connection.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+/// Returns the address of a socket that sends to a server from wherever the system chooses.
+pub(super) fn any_address(server: SocketAddr) -> SocketAddr {
+    match server {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }

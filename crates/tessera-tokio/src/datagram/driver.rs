@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use tessera_endpoint::Path;
 use tokio::io::ReadBuf;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -30,11 +31,14 @@ impl<S: DatagramHandshake> Driver<S> {
     /// Receives what has arrived; returns whether there may be more.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         for _ in 0..BATCH {
-            let socket = self.hub.lock().socket.clone();
+            let (socket, local) = {
+                let state = self.hub.lock();
+                (state.sockets.first.clone(), state.sockets.first_name)
+            };
             let mut buffer = ReadBuf::new(&mut self.buffer);
             match socket.poll_receive(&mut buffer, cx) {
-                Poll::Ready(Ok(from)) => {
-                    self.hub.lock().receive(from, buffer.filled_mut());
+                Poll::Ready(Ok(remote)) => {
+                    self.hub.lock().receive(Path { remote, local }, buffer.filled_mut());
                     // Data was decrypted in place.
                     wipe(buffer.filled_mut());
                 }
@@ -61,7 +65,7 @@ impl<S: DatagramHandshake> Future for Driver<S> {
                 return Poll::Ready(());
             }
             let alarm = state.arm(cx.waker());
-            let blocked = state.is_blocked().then(|| state.socket.clone());
+            let blocked = state.blocked_socket();
             drop(state);
             if let Some(socket) = blocked
                 && socket.poll_writable(cx).is_ready()
@@ -98,7 +102,7 @@ impl<S: DatagramHandshake> Drop for Driver<S> {
 }
 
 /// How many datagrams are received before others have their turn.
-const BATCH: usize = 32;
+pub(super) const BATCH: usize = 32;
 
 /// The longest datagram of UDP, in bytes.
-const LONGEST_DATAGRAM: usize = 65_535;
+pub(super) const LONGEST_DATAGRAM: usize = 65_535;

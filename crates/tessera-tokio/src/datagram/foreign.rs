@@ -47,7 +47,7 @@ impl ForeignDatagrams {
     /// Sends a datagram from the socket, as it is.
     pub async fn send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
         loop {
-            let socket = self.hub.lock().socket.clone();
+            let socket = self.hub.lock().sockets.first.clone();
             match socket.try_send(datagram, to) {
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -66,7 +66,7 @@ pub(super) fn thaw(
                 begun.complete(&facts);
                 let room = state.room.clone();
                 let mut peer = Peer::new(begun, SessionWriter::default(), room);
-                peer.address = Associations::address(&state.associations, id);
+                peer.address = Associations::path(&state.associations, id).map(|path| path.remote);
                 (peer.is_open, peer.is_complete, peer.facts) = (true, true, facts);
                 state.peers.insert(id, peer);
                 arrivals.push_back(id);

@@ -2,20 +2,21 @@
 //! (`receiving`, `sending`).
 
 use std::collections::{HashMap, VecDeque};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
 use tessera::Time;
+use tessera_endpoint::Path;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::associations::{Associations, DatagramHandshake};
+use super::binder::Binder;
 use super::failures::Failures;
 use super::inbox::{ForeignDatagram, Inbox, InboxRoom};
 use super::peer::Peer;
-use super::socket::Socket;
+use super::sockets::Sockets;
 use crate::answers::Answers;
 use crate::clock::since;
 use crate::current::Current;
@@ -41,11 +42,15 @@ pub(super) struct State<S: DatagramHandshake> {
     /// The generation of the configuration with which associations begin.
     pub(super) generation: u64,
     pub(super) answers: Arc<dyn Answers>,
-    pub(super) socket: Arc<Socket>,
+    pub(super) sockets: Sockets,
+    /// Binds sockets for associations.
+    pub(super) binder: Option<Binder>,
+    /// For datagrams at sockets that the driver doesn't serve.
+    pub(super) buffer: Vec<u8>,
     /// The datagram that is being sent.
     pub(super) out: Vec<u8>,
     /// The socket had no room for it; where it goes.
-    pub(super) unsent: Option<SocketAddr>,
+    pub(super) unsent: Option<Path>,
     /// Connections that wait to be accepted. `None`: there is no listener.
     pub(super) arrivals: Option<VecDeque<Id<S>>>,
     /// Clients that came to nothing before they were accepted.
@@ -74,7 +79,7 @@ impl<S: DatagramHandshake> Hub<S> {
         associations: S::Associations,
         (config, generation): (Current<S::Config>, u64),
         answers: Arc<dyn Answers>,
-        socket: Socket,
+        sockets: Sockets,
         started: Instant,
     ) -> Arc<Self> {
         Arc::new_cyclic(|hub| {
@@ -85,7 +90,9 @@ impl<S: DatagramHandshake> Hub<S> {
                 config,
                 generation,
                 answers,
-                socket: Arc::new(socket),
+                sockets,
+                binder: None,
+                buffer: Vec::new(),
                 out: Vec::new(),
                 unsent: None,
                 arrivals: None,
@@ -124,6 +131,7 @@ impl<S: DatagramHandshake> State<S> {
         self.flush();
         self.associations.remove(id);
         self.peers.remove(&id);
+        self.close_sockets();
         self.leave();
     }
 

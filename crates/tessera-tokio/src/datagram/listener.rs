@@ -11,6 +11,7 @@ use tessera_endpoint::{Endpoint, EndpointCounts, EndpointOptions, FrozenAssociat
 use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
+use super::binder::{Binder, SocketAddresses};
 use super::connection::{DatagramConnection, ServerDatagramConnection};
 use super::driver::Driver;
 use super::failures::FailedClient;
@@ -18,6 +19,7 @@ use super::foreign::ForeignDatagrams;
 use super::frozen;
 use super::hub::Hub;
 use super::socket::Socket;
+use super::sockets::Sockets;
 use super::waiting::wait_for;
 use crate::acceptor::Acceptor;
 
@@ -85,7 +87,25 @@ impl DatagramListener {
         cookies: Arc<dyn TicketKeys>,
         options: EndpointOptions,
     ) -> Self {
-        let hub = Self::new_hub(socket, acceptor, cookies, options);
+        let hub = Self::new_hub(socket, acceptor, cookies, options, None);
+        tokio::spawn(Driver::new(hub.clone()));
+        Self { hub }
+    }
+
+    /// Accepts the clients of a socket, and binds those that associations have of their own at these addresses, if the
+    /// [options](EndpointOptions::own_sockets) ask for any: see [`new`](Self::new), which binds them at any ports of the
+    /// socket's address. Where ports or descriptors run out, associations share the socket.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub fn with_own_sockets(
+        socket: UdpSocket,
+        acceptor: &Acceptor,
+        cookies: Arc<dyn TicketKeys>,
+        options: EndpointOptions,
+        addresses: SocketAddresses,
+    ) -> Self {
+        let hub = Self::new_hub(socket, acceptor, cookies, options, Some(addresses));
         tokio::spawn(Driver::new(hub.clone()));
         Self { hub }
     }
@@ -101,7 +121,7 @@ impl DatagramListener {
         cookies: Arc<dyn TicketKeys>,
         options: EndpointOptions,
     ) -> (Self, ForeignDatagrams) {
-        let hub = Self::new_hub(socket, acceptor, cookies, options);
+        let hub = Self::new_hub(socket, acceptor, cookies, options, None);
         let foreign = ForeignDatagrams::new(&hub);
         tokio::spawn(Driver::new(hub.clone()));
         (Self { hub }, foreign)
@@ -120,7 +140,7 @@ impl DatagramListener {
         options: EndpointOptions,
         frozen: Vec<FrozenAssociation>,
     ) -> (Self, ForeignDatagrams, Vec<NotThawed>) {
-        let hub = Self::new_hub(socket, acceptor, cookies, options);
+        let hub = Self::new_hub(socket, acceptor, cookies, options, None);
         // Before anything is received: a reset would end what is still to be thawed.
         let refused = frozen::thaw(&hub, frozen);
         let foreign = ForeignDatagrams::new(&hub);
@@ -144,19 +164,25 @@ impl DatagramListener {
         acceptor: &Acceptor,
         cookies: Arc<dyn TicketKeys>,
         options: EndpointOptions,
+        addresses: Option<SocketAddresses>,
     ) -> Arc<Hub<ServerHandshake>> {
         let (config, begun) = acceptor.current().begin();
+        let random = config.provider.random;
+        let any = |own: SocketAddr| SocketAddresses::Ports(own.ip(), 0..=0);
+        let addresses = addresses.or_else(|| socket.local_addr().ok().map(any));
         let endpoint = Endpoint::new(config, cookies, options);
         let hub = Hub::new(
             endpoint,
             (acceptor.current().clone(), begun.generation),
             acceptor.answers().clone(),
-            Socket::of_server(socket),
+            Sockets::new(Socket::unconnected(socket), None),
             Instant::now(),
         );
         let mut state = hub.lock();
         state.arrivals = Some(VecDeque::new());
         state.users = 1;
+        state.binder = addresses.map(|addresses| Binder::new(addresses, random));
+        state.exchange_sockets();
         drop(state);
         hub
     }
@@ -204,7 +230,7 @@ impl DatagramListener {
 
     /// Returns the address of the socket.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.hub.lock().socket.local_addr()
+        self.hub.lock().sockets.first.local_addr()
     }
 
     /// Returns what became of datagrams without a connection.

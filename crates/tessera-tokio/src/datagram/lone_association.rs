@@ -1,24 +1,20 @@
-//! A client's association, the only one of its socket.
+//! A client's association, the only one of its sockets.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tessera::handshake::{Checked, ClientHandshake, ClientQuestion};
-use tessera::{
-    Association, ClientAssociation, ClientConfig, Error, PathCookie, PathMessage, Progress,
-    ReadEvent, Time,
-};
+use tessera::{Association, ClientConfig, Error, Progress, ReadEvent, Time};
+use tessera_endpoint::{ClientEndpoint, Path};
 
 use super::associations::{Associations, DatagramHandshake, Owner};
 use crate::async_handshake::{AnswerCallback, Face};
 
 /// A client's association.
 pub struct LoneAssociation {
-    association: ClientAssociation,
-    server: SocketAddr,
-    has_failed: bool,
-    /// Answers to path challenges.
-    answers: Vec<Vec<u8>>,
+    endpoint: ClientEndpoint,
+    /// Its sockets.
+    locals: Vec<SocketAddr>,
     /// Further connection IDs were requested for the next move.
     has_requested_ids: bool,
     received: u64,
@@ -30,45 +26,46 @@ impl DatagramHandshake for ClientHandshake {
 }
 
 impl LoneAssociation {
-    pub(super) fn new(association: ClientAssociation, server: SocketAddr) -> Self {
-        let (answers, has_requested_ids) = (Vec::new(), false);
-        Self {
-            association,
-            server,
-            has_failed: false,
-            answers,
-            has_requested_ids,
-            received: 0,
-            sent: 0,
-        }
+    pub(super) fn new(endpoint: ClientEndpoint) -> Self {
+        let locals = endpoint.path().local.into_iter().collect();
+        Self { endpoint, locals, has_requested_ids: false, received: 0, sent: 0 }
     }
 
-    /// Continues from another address: under another connection ID, so that who sees both can't link them by it
-    /// (RFC 9147 §11).
-    pub(super) fn changes_address(&mut self) {
-        if self.association.use_next_connection_id() {
-            self.has_requested_ids = false;
-        }
+    /// Returns whether it follows its server to other addresses.
+    pub(super) fn follows(&self) -> bool {
+        self.endpoint.follows()
     }
 
-    /// Answers a challenge of the server. The client has one address: it uses the path that the challenge came on.
-    fn answer_challenge(&mut self, cookie: PathCookie) {
-        let mut answer = Vec::new();
-        let response = PathMessage::Response(cookie);
-        if self.answers.len() < MAX_ANSWERS
-            && self.association.write_path_message(response, &mut answer).is_ok()
-        {
-            self.answers.push(answer);
+    /// Continues with a socket at once, or as the endpoint does it.
+    pub(super) fn change_socket(
+        &mut self,
+        local: SocketAddr,
+        change: impl FnOnce(&mut ClientEndpoint),
+    ) {
+        if !self.locals.contains(&local) {
+            self.locals.push(local);
         }
+        let spare = self.spare_ids();
+        change(&mut self.endpoint);
+        self.note_used_ids(spare);
     }
 
     /// Asks for connection IDs for the moves to come, once each time that one was used.
     fn request_ids(&mut self) {
         if !self.has_requested_ids {
-            let missing = SPARE_IDS.saturating_sub(self.association.spare_connection_ids());
+            let missing = SPARE_IDS.saturating_sub(self.spare_ids());
+            let association = self.endpoint.association_mut();
             self.has_requested_ids =
-                missing == 0 || self.association.request_connection_ids(missing as u8).is_ok();
+                missing == 0 || association.request_connection_ids(missing as u8).is_ok();
         }
+    }
+
+    fn spare_ids(&self) -> usize {
+        self.endpoint.association().spare_connection_ids()
+    }
+
+    fn note_used_ids(&mut self, before: usize) {
+        self.has_requested_ids &= self.spare_ids() >= before;
     }
 }
 
@@ -77,26 +74,27 @@ impl Associations<ClientHandshake> for LoneAssociation {
 
     fn set_config(&mut self, _: Checked<ClientConfig>) {}
 
-    fn route(&mut self, _: Time, from: SocketAddr, _: &[u8]) -> Option<Owner<()>> {
-        let is_known = from == self.server && !self.has_failed;
-        is_known.then_some(Owner::Association((), None))
+    fn route(&mut self, _: Time, path: Path, _: &[u8]) -> Option<Owner<()>> {
+        self.endpoint.is_from_server(path.remote).then_some(Owner::Association((), None))
     }
 
     fn read(
         &mut self,
         (): (),
         now: Time,
-        _: Option<SocketAddr>,
+        path: Option<Path>,
         datagram: &mut [u8],
     ) -> Result<Progress<ClientQuestion>, Error> {
-        let read = self.association.read(now, datagram);
-        self.has_failed |= read.is_err();
+        let spare = self.spare_ids();
+        let path = path.unwrap_or(self.endpoint.path());
+        let read = self.endpoint.read(now, path, datagram);
+        self.note_used_ids(spare);
         if let Ok(progress) = &read {
             self.received += progress.consumed as u64;
-            match progress.event {
-                ReadEvent::Path(PathMessage::Challenge(cookie)) => self.answer_challenge(cookie),
-                ReadEvent::NeedInput if self.association.can_check_paths() => self.request_ids(),
-                _ => (),
+            if matches!(progress.event, ReadEvent::NeedInput)
+                && self.endpoint.association().can_check_paths()
+            {
+                self.request_ids();
             }
         }
         read
@@ -108,42 +106,36 @@ impl Associations<ClientHandshake> for LoneAssociation {
         answer: AnswerCallback<ClientHandshake>,
         now: Time,
     ) -> Result<(), Error> {
-        let answered = answer(Face::Datagrams(&mut self.association), now);
-        self.has_failed |= answered.as_ref().is_err_and(Error::is_final);
+        let answered = answer(Face::Datagrams(self.endpoint.association_mut()), now);
+        if answered.as_ref().is_err_and(Error::is_final) {
+            self.endpoint.end();
+        }
         answered
     }
 
-    fn write(&mut self, (): (), data: &[u8], out: &mut Vec<u8>) -> Result<SocketAddr, Error> {
+    fn write(&mut self, (): (), data: &[u8], out: &mut Vec<u8>) -> Result<Path, Error> {
         let start = out.len();
-        self.association.write(data, out)?;
+        let path = self.endpoint.write(data, out)?;
         self.sent += (out.len() - start) as u64;
-        Ok(self.server)
+        Ok(path)
     }
 
-    fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<SocketAddr> {
+    fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
         let start = out.len();
-        let answer = self.answers.pop();
-        let is_sent = match &answer {
-            Some(answer) => {
-                out.extend_from_slice(answer);
-                true
-            }
-            None => self.association.transmit(now, out),
-        };
+        let path = self.endpoint.transmit(now, out);
         self.sent += (out.len() - start) as u64;
-        is_sent.then_some(self.server)
+        path
     }
 
     fn deadline(&self) -> Option<Duration> {
-        self.association.deadline().filter(|_| !self.has_failed)
+        self.endpoint.deadline()
     }
 
     fn handle_timeouts(&mut self, now: Time) -> Vec<((), Error)> {
         if self.deadline().is_none_or(|deadline| deadline > now.monotonic) {
             return Vec::new();
         }
-        let result = self.association.handle_timeout(now);
-        self.has_failed |= result.is_err();
+        let result = self.endpoint.handle_timeout(now);
         result.err().map(|error| ((), error)).into_iter().collect()
     }
 
@@ -152,11 +144,11 @@ impl Associations<ClientHandshake> for LoneAssociation {
         (): (),
         change: impl FnOnce(&mut Association<ClientHandshake>) -> R,
     ) -> Option<R> {
-        Some(change(&mut self.association))
+        Some(change(self.endpoint.association_mut()))
     }
 
-    fn address(&self, (): ()) -> Option<SocketAddr> {
-        Some(self.server)
+    fn path(&self, (): ()) -> Option<Path> {
+        Some(self.endpoint.path())
     }
 
     fn bytes(&self, (): ()) -> Option<[u64; 2]> {
@@ -164,12 +156,20 @@ impl Associations<ClientHandshake> for LoneAssociation {
     }
 
     fn remove(&mut self, (): ()) {
-        self.has_failed = true;
+        self.endpoint.end();
+    }
+
+    fn next_released_socket(&mut self) -> Option<SocketAddr> {
+        let unused = self.locals.iter().position(|it| !self.endpoint.uses_local(Some(*it)))?;
+        Some(self.locals.swap_remove(unused))
+    }
+
+    fn note_refusal(&mut self, local: Option<SocketAddr>, now: Time) {
+        if self.endpoint.path().local == local {
+            self.endpoint.suspect_path(now);
+        }
     }
 }
 
 /// How many connection IDs are kept for moves.
 const SPARE_IDS: usize = 2;
-
-/// The most answers that wait to be sent.
-const MAX_ANSWERS: usize = 16;

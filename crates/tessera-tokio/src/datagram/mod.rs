@@ -5,6 +5,7 @@
 //! (`associations`); everything else is the same for both roles.
 
 mod associations;
+mod binder;
 mod connection;
 mod connector;
 mod driver;
@@ -13,18 +14,24 @@ mod foreign;
 mod frozen;
 mod hub;
 mod inbox;
+#[cfg(target_os = "linux")]
+mod link_events;
 mod listener;
 mod lone_association;
 mod peer;
 mod receiving;
 mod sending;
 mod socket;
+mod sockets;
 mod waiting;
 
 pub use associations::DatagramHandshake;
+pub use binder::SocketAddresses;
 pub use connection::{ClientDatagramConnection, DatagramConnection, ServerDatagramConnection};
 pub use connector::DatagramConnector;
 pub use failures::{FailedClient, RefusedBy};
 pub use foreign::ForeignDatagrams;
 pub use inbox::{ForeignDatagram, ReceivedDatagram};
+#[cfg(target_os = "linux")]
+pub use link_events::NetworkChanges;
 pub use listener::DatagramListener;

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use tessera::{Error, Event, ReadEvent, Role};
+use tessera_endpoint::Path;
 
 use super::associations::{Associations, DatagramHandshake, Owner};
 use super::hub::{Id, State};
@@ -15,7 +16,7 @@ use crate::sessions::SessionWriter;
 
 impl<S: DatagramHandshake> State<S> {
     /// Handles a datagram that has arrived.
-    pub(super) fn receive(&mut self, from: SocketAddr, datagram: &mut [u8]) {
+    pub(super) fn receive(&mut self, path: Path, datagram: &mut [u8]) {
         self.errors = 0;
         if S::ROLE == Role::Server && self.generation != self.config.generation() {
             let (config, begun) = self.config.begin();
@@ -23,29 +24,30 @@ impl<S: DatagramHandshake> State<S> {
             self.generation = begun.generation;
         }
         let now = self.now();
-        let (id, instead) = match self.associations.route(now, from, datagram) {
+        let (id, instead) = match self.associations.route(now, path, datagram) {
             Some(Owner::Association(id, instead)) => (id, instead),
             Some(Owner::Foreign(kind, instead)) if self.foreign.is_some() => {
                 let data = instead.unwrap_or_else(|| datagram.to_vec());
-                return self.hand_out(ForeignDatagram { kind, from, data });
+                return self.hand_out(ForeignDatagram { kind, from: path.remote, data });
             }
             Some(Owner::Refused(by)) => {
-                self.failures.refused(from, by);
+                self.failures.refused(path.remote, by);
                 return self.wake_listener();
             }
             _ => return,
         };
-        if !self.peers.contains_key(&id) && !self.begin(id, from) {
+        if !self.peers.contains_key(&id) && !self.begin(id, path.remote) {
             self.associations.remove(id);
             return;
         }
         match instead {
             Some(mut datagrams) => {
-                self.read(id, Some(from), &mut datagrams);
+                self.read(id, Some(path), &mut datagrams);
                 wipe(&mut datagrams);
             }
-            None => self.read(id, Some(from), datagram),
+            None => self.read(id, Some(path), datagram),
         }
+        self.exchange_sockets();
     }
 
     /// Begins with an association that has read nothing yet; returns false for one that will not be accepted, or whose
@@ -62,14 +64,14 @@ impl<S: DatagramHandshake> State<S> {
     }
 
     /// Lets an association read until it needs more.
-    fn read(&mut self, id: Id<S>, from: Option<SocketAddr>, datagram: &mut [u8]) {
+    fn read(&mut self, id: Id<S>, path: Option<Path>, datagram: &mut [u8]) {
         let mut consumed = 0;
         loop {
             if self.check_withdrawn(id) {
                 return;
             }
             let now = self.now();
-            let progress = match self.associations.read(id, now, from, &mut datagram[consumed..]) {
+            let progress = match self.associations.read(id, now, path, &mut datagram[consumed..]) {
                 Ok(progress) => progress,
                 Err(error) => return self.fail(id, Failure::Engine(error)),
             };
@@ -105,7 +107,7 @@ impl<S: DatagramHandshake> State<S> {
     /// Shows its user what has changed. One whose ClientHello is accepted gets a user.
     fn show(&mut self, id: Id<S>) {
         let can_write = self.associations.with(id, |it| it.can_write()).unwrap_or(false);
-        let address = self.associations.address(id);
+        let address = self.associations.path(id).map(|path| path.remote);
         let Some(peer) = self.peers.get_mut(&id) else { return };
         peer.address = address.or(peer.address);
         if !peer.is_open && (can_write || peer.is_complete) {
@@ -197,7 +199,7 @@ impl<S: DatagramHandshake> State<S> {
     fn fail(&mut self, id: Id<S>, failure: Failure) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         if !peer.has_user {
-            let address = self.associations.address(id).or(peer.address);
+            let address = self.associations.path(id).map(|path| path.remote).or(peer.address);
             self.peers.remove(&id);
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.retain(|it| *it != id);
@@ -248,6 +250,7 @@ impl<S: DatagramHandshake> State<S> {
         for (id, error) in self.associations.handle_timeouts(now) {
             self.fail(id, Failure::Engine(error));
         }
+        self.exchange_sockets();
     }
 }
 

@@ -1,10 +1,10 @@
 //! What goes out.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tessera::{Association, EarlyDataStatus, Error, Role};
+use tessera_endpoint::Path;
 
 use super::associations::{Associations, DatagramHandshake};
 use super::hub::{Id, State};
@@ -49,19 +49,25 @@ impl<S: DatagramHandshake> State<S> {
     }
 
     /// Sends what is in `out`; returns whether the socket had room. What the network refuses is lost, as on the way.
-    fn try_send(&mut self, to: SocketAddr) -> bool {
-        let mut sent = self.socket.try_send(&self.out, to);
+    fn try_send(&mut self, to: Path) -> bool {
+        let socket = self.sockets.named(to.local).clone();
+        let mut sent = socket.try_send(&self.out, to.remote);
         if let Err(error) = &sent
             && is_of_network(error)
         {
             // The system reports what became of an earlier datagram, and has not sent this one.
             self.note_error(error);
-            sent = self.socket.try_send(&self.out, to);
+            sent = socket.try_send(&self.out, to.remote);
         }
-        if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-            self.unsent = Some(to);
-            self.wake_driver();
-            return false;
+        match sent {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.unsent = Some(to);
+                self.wake_driver();
+                return false;
+            }
+            // Such as that of an interface that is down.
+            Err(_) => self.associations.note_refusal(to.local, self.now()),
+            Ok(_) => (),
         }
         true
     }
@@ -70,8 +76,8 @@ impl<S: DatagramHandshake> State<S> {
     pub(super) fn send(&mut self, id: Id<S>, data: &[u8]) -> io::Result<SendStep> {
         self.is_held = false;
         self.flush();
-        if self.unsent.is_some() {
-            return Ok(SendStep::Blocked(self.socket.clone()));
+        if let Some(socket) = self.blocked_socket() {
+            return Ok(SendStep::Blocked(socket));
         }
         let Some(peer) = self.peers.get(&id) else {
             return Err(Failure::Engine(Error::Closed).to_io());
@@ -99,15 +105,8 @@ impl<S: DatagramHandshake> State<S> {
         S::ROLE == Role::Server && self.associations.with(id, is_accepted) == Some(true)
     }
 
-    /// Continues over another socket; what waited for the earlier one is lost.
-    pub(super) fn replace_socket(&mut self, socket: Socket) {
-        self.socket = Arc::new(socket);
-        self.unsent = None;
-        self.errors = 0;
-        self.wake_driver();
-    }
-
-    pub(super) fn is_blocked(&self) -> bool {
-        self.unsent.is_some()
+    /// Returns the socket that has no room for what is to be sent.
+    pub(super) fn blocked_socket(&self) -> Option<Arc<Socket>> {
+        self.unsent.map(|path| self.sockets.named(path.local).clone())
     }
 }

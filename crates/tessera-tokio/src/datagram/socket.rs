@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
 
-/// A server's socket, or a client's, which is connected.
+/// A server's socket, or a client's, which is connected unless the client follows its server to other addresses.
 ///
 /// It is tokio's: one datagram per system call. `quinn-udp` would send and receive several at once (GSO, GRO), and
 /// report the local address of each; its segments need datagrams of one length to one address, which the endpoint does
@@ -18,12 +18,20 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn of_server(io: UdpSocket) -> Self {
+    /// A socket for datagrams from and to any address.
+    pub(super) fn unconnected(io: UdpSocket) -> Self {
         Self { io, remote: None }
     }
 
-    /// Takes a client's socket, which need not be connected yet.
-    pub(super) async fn of_client(io: UdpSocket, remote: SocketAddr) -> io::Result<Self> {
+    /// Takes a client's socket, and connects it unless the client follows its server to other addresses.
+    pub(super) async fn of_client(
+        io: UdpSocket,
+        remote: SocketAddr,
+        follows: bool,
+    ) -> io::Result<Self> {
+        if follows {
+            return Ok(Self::unconnected(io));
+        }
         io.connect(remote).await?;
         Ok(Self { io, remote: Some(remote) })
     }
@@ -44,6 +52,14 @@ impl Socket {
         }
     }
 
+    /// Receives a datagram that has arrived; returns its length, and where it came from.
+    pub(super) fn try_receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        match self.remote {
+            Some(remote) => self.io.try_recv(buffer).map(|len| (len, remote)),
+            None => self.io.try_recv_from(buffer),
+        }
+    }
+
     /// Sends a datagram, if there is room for it now.
     pub(super) fn try_send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
         match self.remote {
@@ -60,5 +76,10 @@ impl Socket {
     /// Waits until there may be room.
     pub(super) async fn writable(&self) -> io::Result<()> {
         self.io.writable().await
+    }
+
+    /// Waits until something may have arrived.
+    pub(super) async fn readable(&self) -> io::Result<()> {
+        self.io.readable().await
     }
 }

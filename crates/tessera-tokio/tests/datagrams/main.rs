@@ -13,4 +13,5 @@ mod losses;
 mod moves;
 mod relay;
 mod restarts;
+mod sockets;
 mod world;
