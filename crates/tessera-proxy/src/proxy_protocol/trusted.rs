@@ -1,10 +1,11 @@
 //! The networks from which headers are accepted.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::Deserialize;
+use tessera::AddressPrefix;
 
 /// The networks whose connections begin with a header, which is then required. From anywhere else a connection's bytes
 /// are passed on, so that a header there is garbage to the next reader.
@@ -62,33 +63,18 @@ pub struct Network {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Unix,
-    /// The first address, and the length of the prefix in bits.
-    Ip(IpAddr, u8),
+    Ip(AddressPrefix),
 }
 
 impl Network {
     /// Whether this peer is in it; `None` is a Unix socket. An IPv4 address equals its mapped form.
     pub fn contains(&self, peer: Option<IpAddr>) -> bool {
-        match (self.place, peer.map(|address| address.to_canonical())) {
+        match (self.place, peer) {
             (Place::Unix, None) => true,
-            (Place::Ip(first, bits), Some(address)) => first_of(address, bits) == Some(first),
+            (Place::Ip(prefix), Some(address)) => prefix.contains(address),
             _ => false,
         }
     }
-}
-
-/// Returns the first address of the network with a prefix of that many bits, if that is possible.
-fn first_of(address: IpAddr, bits: u8) -> Option<IpAddr> {
-    Some(match address {
-        IpAddr::V4(v4) => {
-            let rest = 32_u32.checked_sub(bits.into())?;
-            Ipv4Addr::from_bits(v4.to_bits() & u32::MAX.checked_shl(rest).unwrap_or(0)).into()
-        }
-        IpAddr::V6(v6) => {
-            let rest = 128_u32.checked_sub(bits.into())?;
-            Ipv6Addr::from_bits(v6.to_bits() & u128::MAX.checked_shl(rest).unwrap_or(0)).into()
-        }
-    })
 }
 
 impl FromStr for Network {
@@ -109,14 +95,15 @@ impl FromStr for Network {
             None => most,
             Some(bits) => bits.parse().map_err(|_| unknown())?,
         };
-        let first = first_of(address, bits).ok_or_else(unknown)?;
+        if address != address.to_canonical() {
+            return Err(unknown());
+        }
+        let prefix = AddressPrefix::new(address, bits).ok_or_else(unknown)?;
+        let first = prefix.first();
         if first != address {
             return Err(NetworkError::NotTheFirst { text: text.into(), first, bits });
         }
-        if first != first.to_canonical() {
-            return Err(unknown());
-        }
-        Ok(Self { place: Place::Ip(first, bits) })
+        Ok(Self { place: Place::Ip(prefix) })
     }
 }
 
@@ -132,7 +119,7 @@ impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Place::Unix => f.write_str("unix"),
-            Place::Ip(first, bits) => write!(f, "{first}/{bits}"),
+            Place::Ip(prefix) => prefix.fmt(f),
         }
     }
 }
