@@ -17,6 +17,8 @@ fn main() -> ExitCode {
         udp: false,
         forward: None,
         forward_dtls12: None,
+        sockets: None,
+        socket_ports: None,
         listen: ([127, 0, 0, 1], 4433).into(),
         answer: Answer::Echo,
         names: vec!["localhost".into()],

@@ -64,6 +64,16 @@ impl ServeOptions {
         if self.answer == Answer::Http {
             return wrong("--udp echoes datagrams, and --http is over TCP: leave one of them out");
         }
+        if self.socket_ports.is_some() && self.sockets.is_none() {
+            return wrong(
+                "--socket-ports is for sockets of associations: add --sockets tcs or ipc",
+            );
+        }
+        if self.socket_ports.is_some() && self.forward_dtls12.is_some() {
+            return wrong(
+                "--socket-ports doesn't work with --forward-dtls12: leave one of them out",
+            );
+        }
         let targets = [self.forward, self.forward_dtls12].into_iter().flatten();
         if targets.into_iter().any(|target| is_listening_at(self.listen, target)) {
             return wrong(

@@ -23,3 +23,4 @@ pub use options::{
     LoadMode, PskHash, PskOptions, ServeOptions, Tickets,
 };
 pub use server::serve;
+pub use tessera_tokio::SocketPolicy;

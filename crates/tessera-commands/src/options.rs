@@ -1,12 +1,14 @@
 //! The options of the server and the client.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_kit::psk::NamedKey;
 use tessera_kit::{KeySource, SettingFile};
+use tessera_tokio::SocketPolicy;
 
 /// Options of both sides.
 #[derive(Debug, Clone, Default)]
@@ -106,6 +108,10 @@ pub struct ServeOptions {
     pub udp: bool,
     /// With UDP: send clients' datagrams to the UDP server at this address, instead of echoing them.
     pub forward: Option<SocketAddr>,
+    /// With UDP: how associations have sockets of their own; `None`: they share one.
+    pub sockets: Option<SocketPolicy>,
+    /// The ports of those sockets; `None` for any.
+    pub socket_ports: Option<RangeInclusive<u16>>,
     /// With UDP: relay what is DTLS 1.2 to the server at this address.
     pub forward_dtls12: Option<SocketAddr>,
     /// Accept data in SYNs (TCP Fast Open, RFC 7413).
@@ -184,6 +190,8 @@ pub struct ConnectOptions {
     pub udp: bool,
     /// With UDP: carry the datagrams of local programs that send to this address, instead of standard input.
     pub listen: Option<SocketAddr>,
+    /// With UDP: follow the server to a socket of the connection's own.
+    pub follow_server: bool,
     /// Send the first flight with the SYN (TCP Fast Open, RFC 7413) where the system supports it.
     pub tcp_fast_open: bool,
     /// The name that the server's certificate must have; `None` for `host`.

@@ -43,6 +43,11 @@ impl Challenges {
         self.next_challenge().unwrap_or(self.ends())
     }
 
+    /// Returns how long an answer may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// Returns when it is too late for an answer.
     pub(crate) fn ends(&self) -> Duration {
         self.began + self.timeout

@@ -174,10 +174,10 @@ impl PeerPath {
         self.current.write(out);
         self.budget.write(out);
         out.u8(u8::from(self.check.is_some()));
-        if let Some(PathCheck { proved, challenged, timeout, .. }) = self.check.as_deref() {
+        if let Some(PathCheck { proved, challenged, challenges }) = self.check.as_deref() {
             proved.write(out);
             out.u8(u8::from(*challenged == self.current));
-            out.u64(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
+            out.u64(u64::try_from(challenges.timeout().as_nanos()).unwrap_or(u64::MAX));
         }
     }
 
@@ -190,8 +190,8 @@ impl PeerPath {
         let proved = Path::read(reader)?;
         let challenged = if reader.u8().ok()? == 0 { proved } else { current };
         let timeout = Duration::from_nanos(reader.u64().ok()?);
-        let cookies = Vec::with_capacity(MAX_CHALLENGES);
-        let check = PathCheck { proved, challenged, cookies, began: now, timeout };
+        let challenges = Challenges::begin(now, timeout);
+        let check = PathCheck { proved, challenged, challenges };
         Some(Self { current, budget, check: Some(Box::new(check)) })
     }
 

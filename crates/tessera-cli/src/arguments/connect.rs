@@ -63,7 +63,9 @@ pub(crate) struct ConnectArguments {
     /// Connects with DTLS 1.3 (RFC 9147) over UDP. What standard input brings at once is sent as one datagram, or as
     /// several if it is longer than about 1,170 bytes; nothing is sent again, unless the server has lost the connection, as
     /// after a crash: then the program connects again, and sends what it sent last. After its end the program waits for the
-    /// server's, and for at most five seconds without a datagram. Not with --count, --tcp-fast-open and
+    /// server's, and for at most five seconds without a datagram. On Linux a connection follows the machine's network: when
+    /// datagrams to the server would leave from another address, it continues there, and leaves the earlier one only once
+    /// the server has answered, if both work. Not with --count, --tcp-fast-open and
     /// --cache-certificates.
     #[arg(long)]
     udp: bool,
@@ -79,6 +81,12 @@ pub(crate) struct ConnectArguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", requires = "udp", conflicts_with_all = ["count", "early_data", "keep_open"],
           value_parser = values::address)]
     listen: Option<SocketAddr>,
+
+    /// With --udp: follows a server to a socket of the connection's own (`tessera serve --udp --sockets tcs` or `ipc`), at
+    /// the server's address alone, so that the connection survives a change of this machine's address without a connection
+    /// ID. A port at which nothing listens is then noticed only by its silence.
+    #[arg(long, requires = "udp")]
+    follow_server: bool,
 
     /// Sends the first flight with TCP's SYN (TCP Fast Open, RFC 7413), from the second connection to a server on. If
     /// the system, the server or the network doesn't support it, connections begin without it. The server and observers
@@ -177,6 +185,7 @@ impl From<ConnectArguments> for ConnectOptions {
             port: arguments.server.port,
             udp: arguments.udp,
             listen: arguments.listen,
+            follow_server: arguments.follow_server,
             tcp_fast_open: arguments.tcp_fast_open,
             server_name: arguments.server_name,
             fingerprint: arguments.fingerprint,

@@ -1,11 +1,12 @@
 //! `tessera serve`.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
-use tessera_commands::{Answer, ClientCertificates, Common, ServeOptions, Tickets};
+use clap::{Args, ValueEnum, ValueHint};
+use tessera_commands::{Answer, ClientCertificates, Common, ServeOptions, SocketPolicy, Tickets};
 use tessera_kit::KeySource;
 
 use super::common::CommonArguments;
@@ -70,6 +71,35 @@ pub(crate) struct ServeArguments {
     /// are refused. That server gets datagrams of forged addresses as if it had the port itself.
     #[arg(long, value_name = "[ADDRESS:]PORT", requires = "udp", value_parser = values::target)]
     forward_dtls12: Option<SocketAddr>,
+
+    /// How a client that changes its address is known again, also one whose library has no connection IDs:
+    ///   one  all share the socket, and records have a connection ID
+    ///   tcs  each association has a socket of its own, at another port, which clients that follow (connect --udp
+    ///        --follow-server) learn in the handshake; others have a connection ID
+    ///   ipc  the same, and the server answers from there at once: any client can follow whose socket isn't connected
+    ///
+    /// What a NAT does to them (yes: clients connect, and survive a change of their address):
+    ///                       one   tcs   ipc
+    ///   full cone           yes   yes   yes
+    ///   address-restricted  yes   yes   yes
+    ///   port-restricted     yes   yes   no
+    ///   symmetric           yes   yes   no
+    ///   expiring            yes   yes   as the NAT is
+    ///
+    /// Each socket takes a port and a file of the server's, until --idle-timeout; a firewall must admit the ports. Where
+    /// they run out, and without a cookie (0-RTT), associations share the socket.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "one",
+        requires = "udp",
+        verbatim_doc_comment
+    )]
+    sockets: SocketsArgument,
+
+    /// The ports of the sockets of --sockets tcs or ipc, in random order. Without it any that the system chooses.
+    #[arg(long, value_name = "FIRST-LAST", requires = "udp", value_parser = values::ports)]
+    socket_ports: Option<RangeInclusive<u16>>,
 
     /// Accepts a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data arrives half a round trip
     /// after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; otherwise connections begin without it.
@@ -189,6 +219,24 @@ pub(crate) struct ServeArguments {
     common: CommonArguments,
 }
 
+/// The sockets of associations over UDP.
+#[derive(Clone, Copy, ValueEnum)]
+enum SocketsArgument {
+    One,
+    Tcs,
+    Ipc,
+}
+
+impl From<SocketsArgument> for Option<SocketPolicy> {
+    fn from(sockets: SocketsArgument) -> Self {
+        match sockets {
+            SocketsArgument::One => None,
+            SocketsArgument::Tcs => Some(SocketPolicy::Tcs),
+            SocketsArgument::Ipc => Some(SocketPolicy::Ipc),
+        }
+    }
+}
+
 const LIMITS: &str = "Limits";
 const STATE: &str = "Restarts";
 
@@ -199,6 +247,8 @@ impl From<ServeArguments> for ServeOptions {
             udp: arguments.udp,
             forward: arguments.forward,
             forward_dtls12: arguments.forward_dtls12,
+            sockets: arguments.sockets.into(),
+            socket_ports: arguments.socket_ports,
             tcp_fast_open: arguments.tcp_fast_open,
             answer: if arguments.http { Answer::Http } else { Answer::Echo },
             names: arguments.name,

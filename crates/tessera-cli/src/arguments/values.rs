@@ -1,6 +1,7 @@
 //! Values of options: addresses and names.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::ops::RangeInclusive;
 
 use tessera_kit::KeySource;
 pub(crate) use tessera_kit::times::within as time;
@@ -43,6 +44,15 @@ pub(crate) fn target(text: &str) -> Result<SocketAddr, String> {
         target if target.port() == 0 => Err("a server has a port from 1 to 65535".to_owned()),
         target => Ok(target),
     }
+}
+
+/// Parses a range of ports.
+pub(crate) fn ports(text: &str) -> Result<RangeInclusive<u16>, &'static str> {
+    let range = text.split_once('-').and_then(|(first, last)| {
+        let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+        (first > 0 && first <= last).then_some(first..=last)
+    });
+    range.ok_or("two ports, such as 50000-59999")
 }
 
 /// Parses how many tickets a handshake issues.

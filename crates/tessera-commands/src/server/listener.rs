@@ -134,13 +134,10 @@ fn files() -> usize {
 }
 
 /// Returns how many files there are for connections over UDP, and how many for clients of DTLS 1.2: what is forwarded
-/// needs one for each.
+/// needs one for each, and so does a connection with a socket of its own.
 fn files_of_each(options: &ServeOptions) -> usize {
-    match (options.forward, options.forward_dtls12) {
-        (None, None) => usize::MAX,
-        (Some(_), Some(_)) => files() / 2,
-        _ => files(),
-    }
+    let forwards = [options.forward, options.forward_dtls12].into_iter().flatten().count();
+    files().checked_div(forwards + usize::from(options.sockets.is_some())).unwrap_or(usize::MAX)
 }
 
 /// Returns the library's limits, adapted to the options and to the files that may be open.

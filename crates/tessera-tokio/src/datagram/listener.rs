@@ -127,7 +127,8 @@ impl DatagramListener {
         (Self { hub }, foreign)
     }
 
-    /// Accepts the clients of a socket as [`with_foreign`](Self::with_foreign) does, and continues the connections that an
+    /// Accepts the clients of a socket as [`with_foreign`](Self::with_foreign) and
+    /// [`with_own_sockets`](Self::with_own_sockets) do, and continues the connections that an
     /// earlier listener [moved out](Self::freeze): they are accepted first. Returns too why others aren't continued: their
     /// clients get a reset with their next datagram, if the options have the earlier listener's key.
     ///
@@ -138,9 +139,10 @@ impl DatagramListener {
         acceptor: &Acceptor,
         cookies: Arc<dyn TicketKeys>,
         options: EndpointOptions,
+        addresses: Option<SocketAddresses>,
         frozen: Vec<FrozenAssociation>,
     ) -> (Self, ForeignDatagrams, Vec<NotThawed>) {
-        let hub = Self::new_hub(socket, acceptor, cookies, options, None);
+        let hub = Self::new_hub(socket, acceptor, cookies, options, addresses);
         // Before anything is received: a reset would end what is still to be thawed.
         let refused = frozen::thaw(&hub, frozen);
         let foreign = ForeignDatagrams::new(&hub);

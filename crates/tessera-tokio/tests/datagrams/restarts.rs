@@ -49,7 +49,7 @@ async fn connections_go_on_at_the_next_listener() {
     let cookies = Arc::new(RotatingRing::new(&tessera_aws_lc::provider()));
     let options = EndpointOptions::default();
     let (listener, _, refused) =
-        DatagramListener::with_associations(socket, &acceptor, cookies, options, frozen);
+        DatagramListener::with_associations(socket, &acceptor, cookies, options, None, frozen);
     assert_eq!(refused, []);
     let server = soon(listener.accept()).await.unwrap();
     assert!(server.is_handshake_complete() && server.peer_addr().is_some());

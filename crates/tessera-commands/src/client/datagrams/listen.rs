@@ -18,8 +18,9 @@ use tokio::time::{sleep, timeout};
 
 use super::attempt::{Attempt, PAUSE};
 use super::flight::Flight;
+use super::network::Network;
 use super::newest::{LOST, NewestKept};
-use super::{configured_connector, datagram_connector};
+use super::{configured_connector, datagram_connector, following};
 use crate::client::config::ConfiguredClient;
 use crate::client::look_up;
 use crate::datagram_facts::{socket_facts, tell_refused};
@@ -61,6 +62,7 @@ pub(super) async fn run(
         connector: datagram_connector(options, connector),
         configured,
         report: report.clone(),
+        network: Network::watch(),
     });
     let serve = |source, ending| carrier.clone().serve(source, ending);
     let served = tokio::select! {
@@ -77,6 +79,7 @@ struct Carrier {
     connector: DatagramConnector,
     configured: ConfiguredClient,
     report: Arc<Report>,
+    network: Option<Network>,
 }
 
 impl Carrier {
@@ -175,13 +178,14 @@ impl Carrier {
         attempt.connect(&self.connector, destination, &addresses, early).await?;
         let Attempt { connection: Some(connection), flight, .. } = &*attempt else { return Ok(()) };
         let settled = flight.settled(connection);
-        let connection = NewestKept::new(connection);
+        let kept = NewestKept::new(connection);
         let result = async {
-            send_all(&connection, first.split_off(settled), counts).await?;
-            pump(&*source, &connection, IDLE, counts).await.map(drop)
+            send_all(&kept, first.split_off(settled), counts).await?;
+            let pumping = pump(&*source, &kept, IDLE, counts);
+            following(connection, self.network.as_ref(), pumping).await.map(drop)
         };
         let result = result.await;
-        if let Some(newest) = result.as_ref().err().and_then(|error| connection.after(error)) {
+        if let Some(newest) = result.as_ref().err().and_then(|error| kept.after(error)) {
             *end = CarryEnd::Lost(newest);
         }
         result

@@ -3,6 +3,7 @@
 mod attempt;
 mod flight;
 mod listen;
+mod network;
 mod newest;
 
 use std::future::pending;
@@ -17,11 +18,12 @@ use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, signals};
 use tessera_proxy::datagrams::DatagramSide;
-use tessera_tokio::{Connector, DatagramConnector, MemorySessionStore};
+use tessera_tokio::{ClientDatagramConnection, Connector, DatagramConnector, MemorySessionStore};
 use tokio::time::timeout;
 
 use self::attempt::{Attempt, PAUSE};
 use self::flight::Flight;
+use self::network::Network;
 use self::newest::{LOST, NewestKept};
 use super::config::{ConfiguredClient, configure};
 use super::once::{connector, early_data, maybe_executed, no_connection};
@@ -73,7 +75,28 @@ fn datagram_connector(options: &ConnectOptions, connector: Connector) -> Datagra
     if let Some(len) = options.common.max_datagram {
         association.max_datagram = len.into();
     }
+    // To the address that the name has, and no other.
+    association.follows_to = options.follow_server.then(Vec::new);
     DatagramConnector::new(connector).with_options(association)
+}
+
+/// Lets a connection follow the machine's network while it is used.
+async fn following<T>(
+    connection: &ClientDatagramConnection,
+    network: Option<&Network>,
+    work: impl Future<Output = T>,
+) -> T {
+    let following = async {
+        if let Some(network) = network {
+            // Without reports of the network the connection stays where it is.
+            let _ = network.carry(connection).await;
+        }
+        pending().await
+    };
+    tokio::select! {
+        result = work => result,
+        never = following => never,
+    }
 }
 
 /// A connection, and what it is to do.
@@ -96,6 +119,7 @@ impl Session<'_> {
         self.attempt.connect(connector, destination, addresses, early).await?;
         let mut left = self.rest(early_data)?.to_vec();
         let mut standard = (Input::open()?, Output::open()?);
+        let network = Network::watch();
         let mut lost_at: Option<Instant> = None;
         loop {
             let Attempt { connection: Some(connection), handshake, .. } = &self.attempt else {
@@ -104,7 +128,9 @@ impl Session<'_> {
             let socket = socket_facts(connection, Instant::now(), *handshake);
             self.report.line(&ConnectionFacts::new(&connection.facts(), socket));
             let kept = NewestKept::new(connection);
-            let carried = carry(&kept, self.options, &Plaintext::new(left), &mut standard).await;
+            let first = Plaintext::new(left);
+            let carrying = carry(&kept, self.options, &first, &mut standard);
+            let carried = following(connection, network.as_ref(), carrying).await;
             let Err(error) = carried else { return Ok(()) };
             // Twice in a moment is the server's trouble.
             let is_first = lost_at.is_none_or(|at| at.elapsed() > PAUSE);

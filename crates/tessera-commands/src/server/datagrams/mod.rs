@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use tessera_kit::ProgramError;
 use tessera_kit::report::Report;
-use tessera_tokio::{Acceptor, DatagramListener, EndpointOptions, Limits};
+use tessera_tokio::{
+    Acceptor, DatagramListener, EndpointOptions, Limits, OwnSockets, SocketAddresses,
+};
 use tessera_vault::{RotatingRing, Rotation};
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
@@ -39,6 +41,12 @@ pub(super) async fn serve(
         reset_key: stores.reset_key(),
         ..EndpointOptions::default()
     };
+    endpoint.own_sockets = options.sockets.map(|policy| OwnSockets {
+        max: limits.connections,
+        max_per_source: limits.connections_per_address,
+        idle_timeout: options.idle_timeout,
+        ..OwnSockets::new(policy)
+    });
     if let Some(len) = options.common.max_datagram {
         endpoint.max_datagram = len.into();
     }
@@ -51,8 +59,10 @@ pub(super) async fn serve(
         Vec::new()
     });
     let found = frozen.len();
+    let ports = options.socket_ports.clone().zip(socket.local_addr().ok());
+    let addresses = ports.map(|(ports, own)| SocketAddresses::Ports(own.ip(), ports));
     let (listener, foreign, refused) =
-        DatagramListener::with_associations(socket, acceptor, cookies, endpoint, frozen);
+        DatagramListener::with_associations(socket, acceptor, cookies, endpoint, addresses, frozen);
     restart::tell(found, &refused, report);
     let foreign = options.forward_dtls12.map(|target| (foreign, target));
     let has_relay = foreign.is_some();
