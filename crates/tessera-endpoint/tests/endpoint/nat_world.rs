@@ -248,7 +248,9 @@ impl NatWorld {
         }
         let number = usize::from(local.port() / 100) - 1;
         let (now, client) = (self.now(), &mut self.clients[number]);
-        if client.error.is_some() || !client.endpoint.is_from_server(from) {
+        // A socket without a use is closed.
+        let is_open = client.endpoint.uses_local(Some(local));
+        if client.error.is_some() || !is_open || !client.endpoint.is_from_server(from) {
             return;
         }
         let path = Path { remote: from, local: Some(local) };

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tessera::{AssociationOptions, ConnectionId, Error};
-use tessera_endpoint::{EndpointOptions, OwnSockets, Route, SocketPolicy};
+use tessera_endpoint::{EndpointOptions, OwnSockets, Path, Route, SocketPolicy};
+use tessera_harness::Mode;
 
 use crate::nat::NatKind;
 use crate::nat_world::{NatWorld, SHARED, following, internal, options, stock};
-use crate::world::TRIP;
+use crate::world::{TRIP, World};
 
 use NatKind::{AddressRestricted, FullCone, PortRestricted, Symmetric};
 use SocketPolicy::{Ipc, Tcs};
@@ -202,7 +203,9 @@ fn what_does_not_open_gets_no_answer_at_an_own_socket() {
     let before = world.endpoint.counts();
     for to in [own, spare] {
         for datagram in [&hello[..], &forged, &[0, 1, 0, 0], &[], &[0x3f; 60], &[0x2f; 60]] {
-            world.deliver(internal(7, 0), to, datagram.to_vec());
+            let is_read = to == own && datagram.first().is_some_and(|it| it & 0xe0 == 0x20);
+            let route = world.deliver(internal(7, 0), to, datagram.to_vec());
+            assert_eq!(route == Some(Route::Dropped), !is_read, "{datagram:?}");
         }
     }
     world.pass(Duration::from_secs(10));
@@ -227,18 +230,40 @@ fn a_client_has_a_socket_only_once_its_address_is_proved() {
     }
 }
 
+/// With a ticket it has none: that would cost the round trip that early data saves. Then it has a connection ID.
+#[test]
+fn a_client_that_resumes_without_a_cookie_has_no_socket() {
+    let mut world = World::new(Mode::PskDhe, options(Some(Ipc)));
+    let sessions = [world.session(), world.session()];
+    let before = world.endpoint.counts();
+    assert_eq!(before.without_socket, 2, "none was given");
+    let [with_id, without_id] = sessions;
+    let client = world.connect(1000, with_id);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    let counts = world.endpoint.counts();
+    assert_eq!(counts.without_socket, 2, "none is wanted");
+    assert_eq!(counts.cookies_opened, before.cookies_opened);
+    // Without a connection ID it could not move: it is asked for a cookie.
+    let client = world.connect_with(2000, without_id, stock());
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    let counts = world.endpoint.counts();
+    assert_eq!(counts.without_socket, 3);
+    assert_eq!(counts.cookies_opened, before.cookies_opened + 1);
+}
+
 #[test]
 fn a_socket_is_released_with_its_association_and_not_used_again() {
     let (mut world, own) = connected(FullCone, options(Some(Tcs)));
     let (from, _, datagram) = world.sent_up.last().unwrap().clone();
     let id = world.newest();
     world.endpoint.remove(id);
-    let route = world.endpoint.route(
-        world.now(),
-        tessera_endpoint::Path { remote: from, local: Some(own) },
-        &datagram,
-    );
-    assert_eq!(route, Route::Dropped, "before the owner has closed it");
+    let path = Path { remote: from, local: Some(own) };
+    for datagram in [datagram, world.sent_up[0].2.clone()] {
+        let route = world.endpoint.route(world.now(), path, &datagram);
+        assert_eq!(route, Route::Dropped, "before the owner has closed it");
+    }
     let sockets = world.sockets.len();
     world.exchange_sockets();
     assert!(!world.sockets.contains(&own));
