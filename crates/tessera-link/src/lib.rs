@@ -66,7 +66,7 @@ pub use self::error::{LinkError, Prerequisite};
 pub use self::mesh::Mesh;
 pub use self::namespace::{UserNamespace, enter_user_namespace_if_needed};
 pub use self::network::{Network, Node};
-pub use self::parameters::{Congestion, End, LinkAddresses, LinkKind, LinkParameters};
+pub use self::parameters::{Congestion, End, LinkAddresses, LinkKind, LinkParameters, Outages};
 pub use self::scheduler::{DirectionStatistics, Fate, Scheduler};
 use self::tun::TunLink;
 

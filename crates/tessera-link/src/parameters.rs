@@ -104,6 +104,30 @@ pub enum Congestion {
     Mean(Duration),
 }
 
+/// When the client's end is down, again and again.
+///
+/// A packet is lost if the client's end is down when the packet would leave it or reach it. Times count from when the
+/// link was opened or last set; in virtual time, from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outages {
+    /// When the first outage starts.
+    pub first: Duration,
+    /// How long each lasts.
+    pub length: Duration,
+    /// From the start of one to the start of the next; longer than the run for a single one.
+    pub period: Duration,
+}
+
+impl Outages {
+    /// Whether there is an outage at this time.
+    #[must_use]
+    pub fn is_at(&self, time: Duration) -> bool {
+        let Some(since) = time.checked_sub(self.first) else { return false };
+        // Validation refuses a period of zero.
+        since.as_nanos().checked_rem(self.period.as_nanos()).unwrap_or(0) < self.length.as_nanos()
+    }
+}
+
 /// What the link does to packets.
 ///
 /// The same values hold in both directions.
@@ -125,6 +149,11 @@ pub struct LinkParameters {
     /// as many packets, but together: it is at least `1 / (1 - loss)`, the mean of independent losses, and at most
     /// 10,000.
     pub loss_burst: f64,
+    /// The probability that a packet arrives twice, from 0 to 1. The copy has a jitter and a congestion of its own, and
+    /// takes none of the rate.
+    pub duplication: f64,
+    /// When the client's end is down.
+    pub outages: Option<Outages>,
     /// Whether SYNs that carry data are lost, as in networks that treat TCP Fast Open (RFC 7413) as an attack.
     pub syn_data_lost: bool,
     /// The rate in bits per second; `None` for no limit. Whole IP packets count.
@@ -134,7 +163,7 @@ pub struct LinkParameters {
     pub queue: usize,
     /// The largest IP packet, in bytes.
     pub mtu: u16,
-    /// The seed of the random numbers for loss, jitter and congestion. The same seed repeats the same decisions, packet
+    /// The seed of the random numbers for loss, jitter, congestion and duplication. The same seed repeats the same decisions, packet
     /// by packet in the order of arrival.
     pub seed: u64,
 }
@@ -149,6 +178,8 @@ impl Default for LinkParameters {
             congestion: Congestion::None,
             loss: 0.0,
             loss_burst: 1.0,
+            duplication: 0.0,
+            outages: None,
             syn_data_lost: false,
             rate: None,
             queue: 256 * 1024,
@@ -168,6 +199,8 @@ impl LinkParameters {
             && self.jitter.is_zero()
             && self.congestion == Congestion::None
             && self.loss == 0.0
+            && self.duplication == 0.0
+            && self.outages.is_none()
             && !self.syn_data_lost
             && self.rate.is_none()
             && self.mtu == Self::default().mtu
@@ -206,6 +239,14 @@ impl LinkParameters {
         }
         if !(0.0..=1.0).contains(&self.loss) {
             return Err(LinkError::Parameters("loss must be a probability, from 0 to 1"));
+        }
+        if !(0.0..=1.0).contains(&self.duplication) {
+            return Err(LinkError::Parameters("duplication must be a probability, from 0 to 1"));
+        }
+        if self.outages.is_some_and(|it| it.length.is_zero() || it.length >= it.period) {
+            return Err(LinkError::Parameters(
+                "an outage must be shorter than its period, and above 0",
+            ));
         }
         self.validate_bursts()?;
         self.validate_congestion(LONGEST)?;
@@ -253,6 +294,19 @@ impl LinkParameters {
 mod tests {
     use super::*;
 
+    fn outages(length: u64, period: u64) -> Option<Outages> {
+        let [length, period] = [length, period].map(Duration::from_millis);
+        Some(Outages { first: Duration::ZERO, length, period })
+    }
+
+    #[test]
+    fn outages_recur_from_the_first() {
+        let ms = Duration::from_millis;
+        let outages = Outages { first: ms(50), ..outages(10, 100).unwrap() };
+        let down: Vec<_> = (0..40).map(|i| 5 * i).filter(|i| outages.is_at(ms(*i))).collect();
+        assert_eq!(down, [50, 55, 150, 155]);
+    }
+
     #[test]
     fn kinds_of_links_are_parsed_from_what_they_print() {
         for kind in [LinkKind::Loopback, LinkKind::Tun, LinkKind::Auto] {
@@ -269,6 +323,10 @@ mod tests {
             LinkParameters { loss: 1.1, ..plain.clone() },
             LinkParameters { loss: -0.1, ..plain.clone() },
             LinkParameters { loss: f64::NAN, ..plain.clone() },
+            LinkParameters { duplication: 1.1, ..plain.clone() },
+            LinkParameters { duplication: f64::NAN, ..plain.clone() },
+            LinkParameters { outages: outages(0, 10), ..plain.clone() },
+            LinkParameters { outages: outages(10, 10), ..plain.clone() },
             LinkParameters { rate: Some(0), ..plain.clone() },
             LinkParameters { mtu: 67, ..plain.clone() },
             LinkParameters { rtt: Duration::from_secs(61), ..plain.clone() },
@@ -321,6 +379,8 @@ mod tests {
             LinkParameters { rtt: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { jitter: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { loss: 0.1, ..plain.clone() },
+            LinkParameters { duplication: 0.1, ..plain.clone() },
+            LinkParameters { outages: outages(1, 10), ..plain.clone() },
             LinkParameters { congestion: Congestion::Share(0.1), ..plain.clone() },
             LinkParameters {
                 congestion: Congestion::Mean(Duration::from_nanos(1)),

@@ -183,6 +183,7 @@ fn no_interface(source: io::Error) -> LinkError {
 
 /// State that the thread of one direction shares with the link.
 struct Shared {
+    clock: Instant,
     scheduler: Mutex<Scheduler<Vec<u8>>>,
     stopping: AtomicBool,
     /// Wakes the thread from waiting for packets.
@@ -207,6 +208,7 @@ impl Forwarder {
             .map_err(io::Error::from)
             .map_err(LinkError::system("making an event descriptor"))?;
         let shared = Arc::new(Shared {
+            clock: Instant::now(),
             scheduler: Mutex::new(Scheduler::new(parameters, towards)),
             stopping: AtomicBool::new(false),
             wake,
@@ -230,7 +232,7 @@ impl Forwarder {
 
     fn set(&self, parameters: &LinkParameters) {
         // This makes no waiting packet due earlier, so the thread need not be woken.
-        lock(&self.shared.scheduler).set(parameters);
+        lock(&self.shared.scheduler).set(self.shared.clock.elapsed(), parameters);
     }
 }
 
@@ -248,7 +250,7 @@ impl Drop for Forwarder {
 /// Carries packets until it is stopped.
 fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> {
     be_punctual()?;
-    let clock = Instant::now();
+    let clock = shared.clock;
     let mut watching = false;
     let mut buffer = vec![0; usize::from(u16::MAX)];
     while !shared.stopping.load(Ordering::Acquire) {

@@ -30,14 +30,18 @@ pub struct DirectionStatistics {
     pub offered_packets: u64,
     /// Bytes that arrived at the link, IP headers included.
     pub offered_bytes: u64,
-    /// Packets that left the link.
+    /// Packets that left the link, copies included.
     pub delivered_packets: u64,
-    /// Bytes that left the link, IP headers included.
+    /// Bytes that left the link, IP headers and copies included.
     pub delivered_bytes: u64,
     /// SYNs that carried data (RFC 7413), lost ones included.
     pub syn_data_packets: u64,
     /// Packets dropped by the loss in the parameters.
     pub lost: u64,
+    /// Packets dropped because the client's end was down.
+    pub down: u64,
+    /// Packets of which the link made a second copy.
+    pub duplicated: u64,
     /// Packets dropped because they found the queue full.
     pub overflowed: u64,
     /// Packets that the receiving end's kernel refused.
@@ -56,6 +60,8 @@ pub enum Fate {
     Held(Duration),
     /// The packet is lost, by the loss in the parameters.
     Lost,
+    /// The packet is lost, since the client's end is down when it would leave it or reach it.
+    Down,
     /// The queue is full.
     Overflowed,
 }
@@ -72,12 +78,15 @@ struct QueuedPacket<P> {
 /// One direction of a link, without I/O and without a clock: callers pass times, as durations since any fixed point.
 ///
 /// The same seed repeats the same decisions, packet by packet; the two directions of a link share a seed.
+/// [`Outages`](crate::Outages) are at the client's end, and count from time zero.
 pub struct Scheduler<P> {
     towards: End,
     parameters: LinkParameters,
     random: Xoshiro256PlusPlus,
     /// Separate, so that the other random numbers are the same with congestion and without.
     congestion_random: Xoshiro256PlusPlus,
+    /// Separate for the same reason.
+    duplication_random: Xoshiro256PlusPlus,
     loss: Loss,
     /// The packets in flight, by the time they are due.
     held: VecDeque<QueuedPacket<P>>,
@@ -85,11 +94,15 @@ pub struct Scheduler<P> {
     wire_free: Duration,
     /// The latest departure time so far.
     last_due: Duration,
+    /// When outages begin to count.
+    began: Duration,
+    /// Whether the client's end was set down.
+    is_down: bool,
     setting: u64,
     statistics: DirectionStatistics,
 }
 
-impl<P> Scheduler<P> {
+impl<P: Clone> Scheduler<P> {
     /// Creates the direction that ends at `towards`. The parameters should be possible: [`Link::open`](crate::Link::open)
     /// refuses others.
     pub fn new(parameters: &LinkParameters, towards: End) -> Self {
@@ -98,25 +111,36 @@ impl<P> Scheduler<P> {
             parameters: parameters.clone(),
             random: stream(parameters.seed, towards),
             congestion_random: congestion_stream(parameters.seed, towards),
+            duplication_random: duplication_stream(parameters.seed, towards),
             loss: Loss::new(parameters),
             held: VecDeque::new(),
             wire_free: Duration::ZERO,
             last_due: Duration::ZERO,
+            began: Duration::ZERO,
+            is_down: false,
             setting: 0,
             statistics: DirectionStatistics::default(),
         }
     }
 
     /// Starts over with other parameters (or the same): random numbers restart from the seed, and statistics from zero.
-    /// Packets in flight stay, and leave when due; later ones do not overtake them unless reordering is allowed.
-    pub(crate) fn set(&mut self, parameters: &LinkParameters) {
+    /// Packets in flight stay, and leave when due; later ones do not overtake them unless reordering is allowed. Outages
+    /// count from `now`.
+    pub(crate) fn set(&mut self, now: Duration, parameters: &LinkParameters) {
         self.parameters = parameters.clone();
         self.random = stream(parameters.seed, self.towards);
         self.congestion_random = congestion_stream(parameters.seed, self.towards);
+        self.duplication_random = duplication_stream(parameters.seed, self.towards);
         self.loss = Loss::new(parameters);
         self.wire_free = Duration::ZERO;
+        self.began = now;
         self.setting += 1;
         self.statistics = DirectionStatistics::default();
+    }
+
+    /// Sets the client's end down, or up again: meanwhile, packets that leave it or reach it are lost.
+    pub fn set_down(&mut self, is_down: bool) {
+        self.is_down = is_down;
     }
 
     /// Counts a SYN that carries data; returns whether it is lost for that. It is not offered then, so the random
@@ -131,38 +155,71 @@ impl<P> Scheduler<P> {
         self.parameters.syn_data_lost
     }
 
-    /// Decides on a packet of this many bytes that arrived at `now`.
+    /// Decides on a packet of this many bytes that arrived at `now`. The fate of a copy is not reported.
     pub fn offer(&mut self, now: Duration, bytes: usize, packet: P) -> Fate {
         self.statistics.offered_packets += 1;
         self.statistics.offered_bytes += bytes as u64;
 
         // All numbers are drawn for every packet, needed or not: which packets are lost depends only on the seed and
-        // the loss, not on the jitter, the congestion, the rate or the queue.
+        // the loss, not on the jitter, the congestion, the rate, the queue, the copies or the outages.
         let loss_draw = self.random.next_u64();
-        let jitter_draw = self.random.next_u64();
-        let congestion_draw = self.congestion_random.next_u64();
+        let delay_draws = [self.random.next_u64(), self.congestion_random.next_u64()];
+        let copy_draw = self.duplication_random.next_u64();
+        let copy_delay_draws = [(); 2].map(|()| self.duplication_random.next_u64());
 
         if self.loss.decide(unit(loss_draw)) {
             self.statistics.lost += 1;
             return Fate::Lost;
         }
+        if self.towards == End::Server && (self.is_down || self.has_outage_at(now)) {
+            self.statistics.down += 1;
+            return Fate::Down;
+        }
         let Some(sent) = self.serialise(now, bytes) else {
             self.statistics.overflowed += 1;
             return Fate::Overflowed;
         };
+        let copy = (unit(copy_draw) < self.parameters.duplication).then(|| packet.clone());
+        let fate = self.hold(sent, delay_draws, bytes, packet);
+        if let Some(copy) = copy
+            && self.held.len() < MOST_HELD
+        {
+            // The network makes it behind the wire, so it takes none of the rate.
+            let copied = self.hold(sent, copy_delay_draws, bytes, copy);
+            self.statistics.duplicated += u64::from(matches!(copied, Fate::Held(_)));
+        }
+        fate
+    }
 
+    /// Holds a packet that was on the wire at `sent` until it is due.
+    fn hold(
+        &mut self,
+        sent: Duration,
+        [jitter, congestion]: [u64; 2],
+        bytes: usize,
+        packet: P,
+    ) -> Fate {
         let mut due = sent
             + self.parameters.rtt / 2
-            + share(self.parameters.jitter, jitter_draw)
-            + exponential(self.parameters.mean_congestion(), congestion_draw);
+            + share(self.parameters.jitter, jitter)
+            + exponential(self.parameters.mean_congestion(), congestion);
         if !self.parameters.reordering {
             due = due.max(self.last_due);
         }
         self.last_due = self.last_due.max(due);
+        if self.towards == End::Client && self.has_outage_at(due) {
+            self.statistics.down += 1;
+            return Fate::Down;
+        }
         // Without reordering this is always the end. Packets due at the same time stay in order.
         let place = self.held.partition_point(|held| held.due <= due);
         self.held.insert(place, QueuedPacket { due, bytes, setting: self.setting, packet });
         Fate::Held(due)
+    }
+
+    fn has_outage_at(&self, time: Duration) -> bool {
+        let outages = self.parameters.outages;
+        outages.is_some_and(|outages| outages.is_at(time.saturating_sub(self.began)))
     }
 
     /// Returns when the next packet is due, if one is in flight.
@@ -173,18 +230,28 @@ impl<P> Scheduler<P> {
 
     /// Removes the next packet that is due at `now` or before.
     pub fn take_due(&mut self, now: Duration) -> Option<P> {
-        if self.next_due()? > now {
-            return None;
+        while self.next_due()? <= now {
+            let held = self.held.pop_front()?;
+            let is_down = self.towards == End::Client && self.is_down;
+            if held.setting == self.setting {
+                self.count(is_down, held.bytes, now - held.due);
+            }
+            if !is_down {
+                return Some(held.packet);
+            }
         }
-        let held = self.held.pop_front()?;
-        if held.setting == self.setting {
-            self.statistics.delivered_packets += 1;
-            self.statistics.delivered_bytes += held.bytes as u64;
-            let late = now - held.due;
-            self.statistics.late_total += late;
-            self.statistics.late_most = self.statistics.late_most.max(late);
+        None
+    }
+
+    fn count(&mut self, is_down: bool, bytes: usize, late: Duration) {
+        if is_down {
+            self.statistics.down += 1;
+            return;
         }
-        Some(held.packet)
+        self.statistics.delivered_packets += 1;
+        self.statistics.delivered_bytes += bytes as u64;
+        self.statistics.late_total += late;
+        self.statistics.late_most = self.statistics.late_most.max(late);
     }
 
     /// Counts that the receiving end refused a packet that was just taken.
@@ -233,6 +300,13 @@ fn stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
 /// Returns the random numbers for congestion, which no other sequence overlaps.
 fn congestion_stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
     let mut random = stream(seed, towards);
+    random.long_jump();
+    random
+}
+
+/// Returns the random numbers for copies, which no other sequence overlaps.
+fn duplication_stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
+    let mut random = congestion_stream(seed, towards);
     random.long_jump();
     random
 }

@@ -109,7 +109,7 @@ fn setting_the_link_again_begins_outside_of_a_burst() {
         LinkParameters { loss: 0.3, loss_burst: 50.0, seed: 9, ..LinkParameters::default() };
     let mut scheduler = Scheduler::new(&parameters, End::Server);
     let mut run = |start: u32| -> Vec<bool> {
-        scheduler.set(&parameters);
+        scheduler.set(Duration::ZERO, &parameters);
         losses(&(start..start + 200).map(|i| scheduler.offer(MS * i, 40, ())).collect::<Vec<_>>())
     };
     let first = run(0);

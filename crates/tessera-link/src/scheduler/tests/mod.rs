@@ -3,7 +3,9 @@
 use super::*;
 
 mod congestion;
+mod duplication;
 mod loss;
+mod outages;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -74,7 +76,7 @@ fn setting_the_link_again_repeats_the_same_losses() {
     let parameters = LinkParameters { loss: 0.3, seed: 9, ..LinkParameters::default() };
     let mut scheduler = Scheduler::new(&parameters, End::Server);
     let mut run = |start: u32| -> Vec<bool> {
-        scheduler.set(&parameters);
+        scheduler.set(Duration::ZERO, &parameters);
         let run = (start..start + 500).map(|i| scheduler.offer(MS * i, 40, ()));
         losses(&run.collect::<Vec<_>>())
     };
@@ -179,7 +181,7 @@ fn link_statistics_count_only_the_present_setting() {
     let slow = LinkParameters { rtt: 20 * MS, ..LinkParameters::default() };
     let mut scheduler = Scheduler::new(&slow, End::Server);
     scheduler.offer(Duration::ZERO, 100, 'a');
-    scheduler.set(&LinkParameters::default());
+    scheduler.set(Duration::ZERO, &LinkParameters::default());
     // The new packet is due at once, but does not overtake the one in flight.
     assert_eq!(scheduler.offer(MS, 50, 'b'), Fate::Held(10 * MS));
     assert_eq!(scheduler.take_due(10 * MS), Some('a'));
@@ -193,7 +195,8 @@ fn link_statistics_count_only_the_present_setting() {
 fn syns_with_data_are_counted_and_lost_where_that_is_asked_for() {
     let mut scheduler = Scheduler::<()>::new(&LinkParameters::default(), End::Server);
     assert!(!scheduler.loses_syn_data(1000));
-    scheduler.set(&LinkParameters { syn_data_lost: true, ..LinkParameters::default() });
+    scheduler
+        .set(Duration::ZERO, &LinkParameters { syn_data_lost: true, ..LinkParameters::default() });
     assert!(scheduler.loses_syn_data(1000));
     let statistics = scheduler.statistics();
     assert_eq!((statistics.syn_data_packets, statistics.lost), (1, 1));
