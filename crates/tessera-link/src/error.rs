@@ -1,5 +1,6 @@
 //! Why a link could not be made or changed.
 
+use std::net::IpAddr;
 use std::{error, fmt, io};
 
 /// A permission or device that the machine lacks for an emulated link.
@@ -48,6 +49,8 @@ pub enum LinkError {
     },
     /// The parameters are invalid.
     Parameters(&'static str),
+    /// The link has no client address like this one.
+    NoAddress(IpAddr),
     /// A mesh does not have, or cannot have, a node or a link; the text names it.
     Mesh(String),
     /// A step failed that the machine allows.
@@ -78,6 +81,9 @@ impl fmt::Display for LinkError {
             Self::NoEmulation { reason: Some(reason) } => {
                 write!(f, "these parameters need emulation, but {reason}")
             }
+            Self::NoAddress(address) => {
+                write!(f, "the client's end of the link does not have the address {address}")
+            }
             Self::Parameters(what) => f.write_str(what),
             Self::Mesh(what) => f.write_str(what),
             Self::System { doing, source } => write!(f, "{doing}: {source}"),
@@ -92,7 +98,7 @@ impl error::Error for LinkError {
             Self::NoEmulation { reason } => {
                 reason.as_deref().map(|e| e as &(dyn error::Error + 'static))
             }
-            Self::Parameters(_) | Self::Mesh(_) => None,
+            Self::NoAddress(_) | Self::Parameters(_) | Self::Mesh(_) => None,
         }
     }
 }

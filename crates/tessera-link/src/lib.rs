@@ -16,7 +16,7 @@
 //! Namespaces need Linux and either root or a system that lets every user create them; elsewhere, both ends share the
 //! loopback interface, and nothing is emulated.
 //!
-//! Only IPv4 is carried. Two links share nothing, and dropping a [`Link`] removes all of it. For more than two
+//! IPv4 and IPv6 are carried. Two links share nothing, and dropping a [`Link`] removes all of it. For more than two
 //! ends, a [`Network`] has nodes, and links between any two of them; a [`Mesh`] is one whose nodes and links are
 //! found by name.
 //!
@@ -42,7 +42,10 @@
 //! # }
 //! ```
 //!
-//! A [`Scheduler`] is one direction of a link without the kernel: for ends in one process, in virtual time.
+//! A client that moves has more addresses ([`Link::add_client_address`]), outages, and a [`Nat`] in front of it.
+//!
+//! A [`VirtualLink`] carries the UDP datagrams of ends in one process, in virtual time, without the kernel, and does the
+//! same to them. A [`Scheduler`] is one direction, whatever the packets are.
 //!
 //! Processes are started at an end by [`Link::spawn`]. The example `round_trips` of this crate shows
 //! what loss and distance do to TCP.
@@ -51,12 +54,17 @@
 mod error;
 mod mesh;
 mod namespace;
+mod nat;
+mod netlink;
 mod network;
 mod packets;
 mod parameters;
+mod paths;
 mod scheduler;
 mod tun;
+mod virtual_link;
 
+use std::net::IpAddr;
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -65,10 +73,12 @@ use std::{fmt, io};
 pub use self::error::{LinkError, Prerequisite};
 pub use self::mesh::Mesh;
 pub use self::namespace::{UserNamespace, enter_user_namespace_if_needed};
+pub use self::nat::{Nat, NatKind};
 pub use self::network::{Network, Node};
 pub use self::parameters::{Congestion, End, LinkAddresses, LinkKind, LinkParameters, Outages};
 pub use self::scheduler::{DirectionStatistics, Fate, Scheduler};
 use self::tun::TunLink;
+pub use self::virtual_link::{Datagram, VirtualLink};
 
 /// Packet counts of both directions since the link was opened or last set.
 ///
@@ -168,9 +178,7 @@ impl Link {
         matches!(self.medium, Medium::Tun(_))
     }
 
-    /// Returns the addresses of the two ends.
-    ///
-    /// They do not change while the link lives.
+    /// Returns the addresses of the two ends when the link was opened, in IPv4; [`LinkAddresses::ipv6`] returns the others.
     #[must_use]
     pub fn addresses(&self) -> LinkAddresses {
         match &self.medium {
@@ -185,8 +193,8 @@ impl Link {
         self.lock().clone()
     }
 
-    /// Starts over with other parameters, or with the same: random numbers restart from the seed, and statistics from
-    /// zero.
+    /// Starts over with other parameters, or with the same: random numbers restart from the seed, statistics from zero,
+    /// outages from the first, and NATs without mappings. All of the client's addresses get the same parameters.
     ///
     /// Packets in flight still arrive when due under the earlier parameters, and later ones not before them, so set a
     /// link when it is quiet. Connections live on, and TCP may use the earlier round-trip time for its timers.
@@ -209,15 +217,86 @@ impl Link {
         Ok(())
     }
 
-    /// Returns the packet counts since the link was opened or last set.
+    /// Gives the client one more address, on the same interface, whose path has these parameters: a delay, outages, a NAT
+    /// and random numbers of its own. Outages count from now. A socket that is bound to an address uses its path.
+    ///
+    /// [`LinkAddresses::ipv6`] returns its address of IPv6. An address returns only after 99 others.
+    ///
+    /// # Errors
+    ///
+    /// - [`LinkError::NoEmulation`] for a loopback link.
+    /// - [`LinkError::Parameters`] if a value is impossible, if the mtu is another one than the link's, or for the 101st
+    ///   address at a time.
+    /// - [`LinkError::System`] if something else fails.
+    pub fn add_client_address(&self, parameters: &LinkParameters) -> Result<IpAddr, LinkError> {
+        parameters.validate()?;
+        let present = self.lock();
+        parameters.check_mtu(present.mtu.into())?;
+        self.tun()?.add_client_address(parameters)
+    }
+
+    /// Takes an address from the client, in its namespace too. Packets in flight to it and from it are lost, and its
+    /// counts are forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::NoAddress`] if the client does not have it; otherwise as for [`Link::add_client_address`].
+    pub fn remove_client_address(&self, client: IpAddr) -> Result<(), LinkError> {
+        let _present = self.lock();
+        self.tun()?.remove_client_address(client)
+    }
+
+    /// Sets the path of one of the client's addresses down, or up again: meanwhile, packets that leave the client or
+    /// reach it there are lost. Its sockets notice nothing else.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::NoAddress`] or [`LinkError::NoEmulation`].
+    pub fn set_down(&self, client: IpAddr, is_down: bool) -> Result<(), LinkError> {
+        self.tun()?.paths().set_down(client, is_down)
+    }
+
+    /// Makes the NAT of one of the client's addresses, if there is one, forget its mappings, as after a restart: sockets
+    /// get other external ports.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::NoAddress`] or [`LinkError::NoEmulation`].
+    pub fn rebind(&self, client: IpAddr) -> Result<(), LinkError> {
+        self.tun()?.paths().rebind(client)
+    }
+
+    /// Returns the address that the server sees instead of one of the client's: that of the NAT, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::NoAddress`] or [`LinkError::NoEmulation`].
+    pub fn external_address(&self, client: IpAddr) -> Result<IpAddr, LinkError> {
+        self.tun()?.paths().external(client)
+    }
+
+    /// Returns the packet counts of the path of one of the client's addresses.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::NoAddress`] or [`LinkError::NoEmulation`].
+    pub fn path_statistics(&self, client: IpAddr) -> Result<LinkStatistics, LinkError> {
+        self.tun()?.paths().statistics(client)
+    }
+
+    fn tun(&self) -> Result<&TunLink, LinkError> {
+        match &self.medium {
+            Medium::Loopback(_) => Err(LinkError::NoEmulation { reason: None }),
+            Medium::Tun(link) => Ok(link),
+        }
+    }
+
+    /// Returns the packet counts since the link was opened or last set, of all paths of the client's present addresses.
     #[must_use]
     pub fn statistics(&self) -> LinkStatistics {
         match &self.medium {
             Medium::Loopback(_) => LinkStatistics::default(),
-            Medium::Tun(link) => LinkStatistics {
-                to_server: link.statistics(End::Server),
-                to_client: link.statistics(End::Client),
-            },
+            Medium::Tun(link) => link.statistics(),
         }
     }
 

@@ -10,12 +10,10 @@ use std::thread::{self, JoinHandle};
 use std::{fs, process};
 
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
-};
 use nix::unistd::{Uid, getegid, geteuid};
 
 use crate::error::{LinkError, Prerequisite};
+use crate::netlink;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -88,57 +86,8 @@ fn enter_new() -> Result<(), LinkError> {
         missing: Prerequisite::NetworkNamespaces,
         source: errno.into(),
     })?;
-    raise_loopback().map_err(LinkError::system("enabling a namespace's loopback interface"))
-}
-
-/// Enables the loopback interface of the calling thread's namespace: in a new one it is disabled, so that even an
-/// endpoint that only connects to itself fails.
-///
-/// This sends a message on a routing socket, the one kernel interface for it that needs no unsafe call.
-fn raise_loopback() -> io::Result<()> {
-    const RTM_NEWLINK: u16 = 16;
-    const NLMSG_ERROR: u16 = 2;
-    const NLM_F_REQUEST: u16 = 1;
-    const NLM_F_ACK: u16 = 4;
-    const IFF_UP: u32 = 1;
-    // The kernel makes this interface first in every namespace.
-    const LOOPBACK_INDEX: i32 = 1;
-
-    let mut message = Vec::with_capacity(32);
-    // The header: length, type, flags, sequence number, sender.
-    message.extend_from_slice(&32_u32.to_ne_bytes());
-    message.extend_from_slice(&RTM_NEWLINK.to_ne_bytes());
-    message.extend_from_slice(&(NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
-    message.extend_from_slice(&[0; 8]);
-    // The interface: family (2 bytes with padding), type, index, flags, mask of flags to change.
-    message.extend_from_slice(&[0; 4]);
-    message.extend_from_slice(&LOOPBACK_INDEX.to_ne_bytes());
-    message.extend_from_slice(&IFF_UP.to_ne_bytes());
-    message.extend_from_slice(&IFF_UP.to_ne_bytes());
-
-    let routing = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkRoute,
-    )?;
-    let fd = std::os::fd::AsRawFd::as_raw_fd(&routing);
-    sendto(fd, &message, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
-
-    let mut answer = [0; 256];
-    let length = recv(fd, &mut answer, MsgFlags::empty())?;
-    // The answer: a header as above, then an error number, negative or zero for success.
-    let (Some(kind), Some(code)) = (answer[..length].get(4..6), answer[..length].get(16..20))
-    else {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    };
-    let kind = u16::from_ne_bytes([kind[0], kind[1]]);
-    let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
-    match (kind, code) {
-        (NLMSG_ERROR, 0) => Ok(()),
-        (NLMSG_ERROR, code) => Err(io::Error::from_raw_os_error(-code)),
-        _ => Err(io::ErrorKind::InvalidData.into()),
-    }
+    netlink::raise_loopback()
+        .map_err(LinkError::system("enabling a namespace's loopback interface"))
 }
 
 /// Whether [`enter_user_namespace_if_needed`] did anything.

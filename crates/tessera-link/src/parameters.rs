@@ -1,14 +1,18 @@
 //! The parameters of a link, its two ends, and its kind.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
 use crate::error::LinkError;
+use crate::nat::Nat;
 
 /// The smallest packet size that every IPv4 link must carry.
 const SMALLEST_MTU: u16 = 68;
+
+/// The smallest packet size that every IPv6 link must carry (RFC 8200 §5).
+pub(crate) const SMALLEST_IPV6_MTU: u16 = 1280;
 
 /// One of the two ends of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,7 +63,7 @@ impl FromStr for LinkKind {
 pub struct LinkAddresses {
     /// The server's address, to which the client connects.
     pub server: IpAddr,
-    /// The client's address, as the server sees it.
+    /// The client's address, as the server sees it without a [NAT](LinkParameters::nat).
     pub client: IpAddr,
 }
 
@@ -74,7 +78,36 @@ impl LinkAddresses {
     pub(crate) const fn tun(number: u8) -> Self {
         Self {
             server: IpAddr::V4(Ipv4Addr::new(10, 77, number, 2)),
-            client: IpAddr::V4(Ipv4Addr::new(10, 77, number, 1)),
+            client: IpAddr::V4(Self::client(number, 0)),
+        }
+    }
+
+    /// Returns the client's address of the path with this number, below 100.
+    pub(crate) const fn client(link: u8, path: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, link, if path == 0 { 1 } else { 2 + path })
+    }
+
+    /// Returns the external address of the NAT of the path with this number.
+    pub(crate) const fn external(link: u8, path: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, link, 129 + path)
+    }
+
+    /// Returns the addresses of the same ends in IPv6, which an emulated link carries where its mtu is at least 1280
+    /// bytes and the kernel has IPv6.
+    #[must_use]
+    pub fn ipv6(&self) -> Self {
+        Self { server: Self::in_ipv6(self.server), client: Self::in_ipv6(self.client) }
+    }
+
+    /// Returns the address of IPv6 that belongs to another.
+    pub(crate) fn in_ipv6(address: IpAddr) -> IpAddr {
+        match address {
+            IpAddr::V4(Ipv4Addr::LOCALHOST) => Ipv6Addr::LOCALHOST.into(),
+            IpAddr::V4(ipv4) => {
+                let [.., link, host] = ipv4.octets().map(u16::from);
+                Ipv6Addr::new(0xfd77, 0, 0, link, 0, 0, 0, host).into()
+            }
+            ipv6 @ IpAddr::V6(_) => ipv6,
         }
     }
 
@@ -154,6 +187,8 @@ pub struct LinkParameters {
     pub duplication: f64,
     /// When the client's end is down.
     pub outages: Option<Outages>,
+    /// The NAT at the client's end. It starts without mappings whenever the link is set.
+    pub nat: Option<Nat>,
     /// Whether SYNs that carry data are lost, as in networks that treat TCP Fast Open (RFC 7413) as an attack.
     pub syn_data_lost: bool,
     /// The rate in bits per second; `None` for no limit. Whole IP packets count.
@@ -163,7 +198,7 @@ pub struct LinkParameters {
     pub queue: usize,
     /// The largest IP packet, in bytes.
     pub mtu: u16,
-    /// The seed of the random numbers for loss, jitter, congestion and duplication. The same seed repeats the same decisions, packet
+    /// The seed of the random numbers for loss, jitter, congestion and duplication, and of a NAT's ports. The same seed repeats the same decisions, packet
     /// by packet in the order of arrival.
     pub seed: u64,
 }
@@ -180,6 +215,7 @@ impl Default for LinkParameters {
             loss_burst: 1.0,
             duplication: 0.0,
             outages: None,
+            nat: None,
             syn_data_lost: false,
             rate: None,
             queue: 256 * 1024,
@@ -201,6 +237,7 @@ impl LinkParameters {
             && self.loss == 0.0
             && self.duplication == 0.0
             && self.outages.is_none()
+            && self.nat.is_none()
             && !self.syn_data_lost
             && self.rate.is_none()
             && self.mtu == Self::default().mtu
@@ -248,6 +285,9 @@ impl LinkParameters {
                 "an outage must be shorter than its period, and above 0",
             ));
         }
+        if self.nat.is_some_and(|nat| nat.lifetime.is_some_and(|it| it.is_zero())) {
+            return Err(LinkError::Parameters("a NAT's mappings must live longer than 0"));
+        }
         self.validate_bursts()?;
         self.validate_congestion(LONGEST)?;
         if self.rate == Some(0) {
@@ -257,6 +297,14 @@ impl LinkParameters {
             return Err(LinkError::Parameters("an IPv4 link's mtu must be at least 68 bytes"));
         }
         Ok(())
+    }
+
+    /// Rejects another mtu than that of the link.
+    pub(crate) fn check_mtu(&self, mtu: usize) -> Result<(), LinkError> {
+        if usize::from(self.mtu) == mtu {
+            return Ok(());
+        }
+        Err(LinkError::Parameters("all addresses of a link's client have the mtu of the link"))
     }
 
     fn validate_bursts(&self) -> Result<(), LinkError> {
@@ -293,6 +341,7 @@ impl LinkParameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nat::NatKind;
 
     fn outages(length: u64, period: u64) -> Option<Outages> {
         let [length, period] = [length, period].map(Duration::from_millis);
@@ -327,6 +376,10 @@ mod tests {
             LinkParameters { duplication: f64::NAN, ..plain.clone() },
             LinkParameters { outages: outages(0, 10), ..plain.clone() },
             LinkParameters { outages: outages(10, 10), ..plain.clone() },
+            LinkParameters {
+                nat: Some(Nat { kind: NatKind::FullCone, lifetime: Some(Duration::ZERO) }),
+                ..plain.clone()
+            },
             LinkParameters { rate: Some(0), ..plain.clone() },
             LinkParameters { mtu: 67, ..plain.clone() },
             LinkParameters { rtt: Duration::from_secs(61), ..plain.clone() },
@@ -381,6 +434,7 @@ mod tests {
             LinkParameters { loss: 0.1, ..plain.clone() },
             LinkParameters { duplication: 0.1, ..plain.clone() },
             LinkParameters { outages: outages(1, 10), ..plain.clone() },
+            LinkParameters { nat: Some(NatKind::FullCone.into()), ..plain.clone() },
             LinkParameters { congestion: Congestion::Share(0.1), ..plain.clone() },
             LinkParameters {
                 congestion: Congestion::Mean(Duration::from_nanos(1)),

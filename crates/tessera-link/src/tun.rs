@@ -24,11 +24,13 @@ use thread_priority::unix::{
 };
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use crate::LinkStatistics;
 use crate::error::{LinkError, Prerequisite};
 use crate::namespace::Namespace;
-use crate::packets::{is_ipv4, is_syn_with_data};
-use crate::parameters::{End, LinkAddresses, LinkParameters};
-use crate::scheduler::{DirectionStatistics, Scheduler};
+use crate::netlink;
+use crate::packets::IpPacket;
+use crate::parameters::{End, LinkAddresses, LinkParameters, SMALLEST_IPV6_MTU};
+use crate::paths::Paths;
 
 /// How long before a packet is due its thread stops sleeping and polls the clock.
 ///
@@ -37,13 +39,16 @@ use crate::scheduler::{DirectionStatistics, Scheduler};
 /// one too would only take processor time from the endpoints under test.
 const WATCH: Duration = Duration::from_micros(200);
 
-/// The prefix that both addresses of a link share: it adds the route to the other end in each namespace, and no other.
-const PREFIX: u8 = 30;
+/// The prefixes that all addresses of a link share: they are the route to the other end in each namespace, and there is
+/// no other.
+const IPV4_PREFIX: u8 = 24;
+const IPV6_PREFIX: u8 = 64;
 
 /// One end: a namespace and the interface in it.
 struct Station {
     namespace: Arc<Namespace>,
     device: Arc<SyncDevice>,
+    interface: u32,
 }
 
 /// An emulated link.
@@ -53,6 +58,7 @@ struct Station {
 pub(crate) struct TunLink {
     to_server: Forwarder,
     to_client: Forwarder,
+    carried: Arc<Carried>,
     client: Station,
     server: Station,
     addresses: LinkAddresses,
@@ -80,10 +86,12 @@ impl TunLink {
     ) -> Result<Self, LinkError> {
         let client = Station::new(client, End::Client, number, parameters)?;
         let server = Station::new(server, End::Server, number, parameters)?;
-        let to_server = Forwarder::start(End::Server, parameters, &client, &server)?;
-        let to_client = Forwarder::start(End::Client, parameters, &server, &client)?;
+        let paths = Mutex::new(Paths::new(number, parameters));
+        let carried = Arc::new(Carried { clock: Instant::now(), paths });
+        let to_server = Forwarder::start(End::Server, &carried, &client, &server)?;
+        let to_client = Forwarder::start(End::Client, &carried, &server, &client)?;
         let addresses = LinkAddresses::tun(number);
-        Ok(Self { to_server, to_client, client, server, addresses })
+        Ok(Self { to_server, to_client, carried, client, server, addresses })
     }
 
     pub(crate) fn addresses(&self) -> LinkAddresses {
@@ -101,14 +109,43 @@ impl TunLink {
             self.client.set_mtu(to.mtu)?;
             self.server.set_mtu(to.mtu)?;
         }
-        self.to_server.set(to);
-        self.to_client.set(to);
+        // The kernel takes the addresses of IPv6 from an interface with a smaller mtu.
+        if from.mtu < SMALLEST_IPV6_MTU && to.mtu >= SMALLEST_IPV6_MTU {
+            let clients = self.paths().clients();
+            clients.into_iter().try_for_each(|client| self.client.add_ipv6(client))?;
+            self.server.add_ipv6(self.addresses.server)?;
+        }
+        self.paths().set(self.carried.clock.elapsed(), to);
         Ok(())
     }
 
-    /// Returns the packet counts towards one end.
-    pub(crate) fn statistics(&self, towards: End) -> DirectionStatistics {
-        lock(&self.forwarder(towards).shared.scheduler).statistics()
+    /// Gives the client one more address.
+    pub(crate) fn add_client_address(
+        &self,
+        parameters: &LinkParameters,
+    ) -> Result<IpAddr, LinkError> {
+        let client = self.paths().add(self.carried.clock.elapsed(), parameters)?;
+        let added = self.client.add_address(client, parameters.mtu);
+        if added.is_err() {
+            self.paths().remove(client)?;
+        }
+        added.map(|()| client)
+    }
+
+    /// Takes an address from the client.
+    pub(crate) fn remove_client_address(&self, client: IpAddr) -> Result<(), LinkError> {
+        let client = self.paths().remove(client)?;
+        self.client.remove_address(client)
+    }
+
+    /// Returns what becomes of the packets.
+    pub(crate) fn paths(&self) -> MutexGuard<'_, Paths<IpPacket>> {
+        lock(&self.carried.paths)
+    }
+
+    /// Returns the packet counts of all paths.
+    pub(crate) fn statistics(&self) -> LinkStatistics {
+        self.paths().all_statistics()
     }
 
     /// Returns why packets towards one end are no longer carried, if they are not.
@@ -142,10 +179,43 @@ impl Station {
         let mtu = parameters.mtu;
         // The interface belongs to the namespace of the thread that makes it; any thread can read and write its
         // packets.
-        let device = namespace.run(move || make_interface(number, address, mtu))?;
-        let device = device.map_err(no_interface)?;
-        let device = Arc::new(device);
-        Ok(Self { namespace, device })
+        let made = namespace.run(move || make_interface(number, mtu))?;
+        let (device, interface) = made.map_err(no_interface)?;
+        let station = Self { namespace, device: Arc::new(device), interface };
+        station.add_address(address, mtu)?;
+        Ok(station)
+    }
+
+    /// Adds an address, and where the mtu allows it the one of IPv6 that belongs to it.
+    fn add_address(&self, address: IpAddr, mtu: u16) -> Result<(), LinkError> {
+        let interface = self.interface;
+        self.namespace
+            .run(move || netlink::add_address(interface, address, IPV4_PREFIX))?
+            .map_err(LinkError::system("adding an address"))?;
+        if mtu >= SMALLEST_IPV6_MTU { self.add_ipv6(address) } else { Ok(()) }
+    }
+
+    /// Adds the address of IPv6 that belongs to another.
+    fn add_ipv6(&self, address: IpAddr) -> Result<(), LinkError> {
+        let interface = self.interface;
+        let address = LinkAddresses::in_ipv6(address);
+        let added =
+            self.namespace.run(move || netlink::add_address(interface, address, IPV6_PREFIX))?;
+        match added {
+            Err(error) if netlink::lacks_ipv6(&error) => Ok(()),
+            other => other.map_err(LinkError::system("adding an address of IPv6")),
+        }
+    }
+
+    fn remove_address(&self, address: IpAddr) -> Result<(), LinkError> {
+        let interface = self.interface;
+        self.namespace
+            .run(move || {
+                // It may be absent.
+                let _ = netlink::remove_address(interface, LinkAddresses::in_ipv6(address));
+                netlink::remove_address(interface, address)
+            })?
+            .map_err(LinkError::system("removing an address"))
     }
 
     fn set_mtu(&self, mtu: u16) -> Result<(), LinkError> {
@@ -156,18 +226,12 @@ impl Station {
     }
 }
 
-/// Makes an interface in the namespace of the calling thread.
-fn make_interface(number: u8, address: IpAddr, mtu: u16) -> io::Result<SyncDevice> {
-    let IpAddr::V4(address) = address else {
-        return Err(ErrorKind::Unsupported.into());
-    };
-    let device = DeviceBuilder::new()
-        .name(format!("link{number}"))
-        .mtu(mtu)
-        .ipv4(address, PREFIX, None)
-        .build_sync()?;
+/// Makes an interface in the namespace of the calling thread; returns its index there too.
+fn make_interface(number: u8, mtu: u16) -> io::Result<(SyncDevice, u32)> {
+    let device = DeviceBuilder::new().name(format!("link{number}")).mtu(mtu).build_sync()?;
     device.set_nonblocking(true)?;
-    Ok(device)
+    let interface = device.if_index()?;
+    Ok((device, interface))
 }
 
 /// Distinguishes a machine without TUN interfaces from a failure to make one.
@@ -181,10 +245,16 @@ fn no_interface(source: io::Error) -> LinkError {
     }
 }
 
+/// What both directions share.
+struct Carried {
+    clock: Instant,
+    paths: Mutex<Paths<IpPacket>>,
+}
+
 /// State that the thread of one direction shares with the link.
 struct Shared {
-    clock: Instant,
-    scheduler: Mutex<Scheduler<Vec<u8>>>,
+    towards: End,
+    carried: Arc<Carried>,
     stopping: AtomicBool,
     /// Wakes the thread from waiting for packets.
     wake: EventFd,
@@ -200,7 +270,7 @@ struct Forwarder {
 impl Forwarder {
     fn start(
         towards: End,
-        parameters: &LinkParameters,
+        carried: &Arc<Carried>,
         from: &Station,
         to: &Station,
     ) -> Result<Self, LinkError> {
@@ -208,8 +278,8 @@ impl Forwarder {
             .map_err(io::Error::from)
             .map_err(LinkError::system("making an event descriptor"))?;
         let shared = Arc::new(Shared {
-            clock: Instant::now(),
-            scheduler: Mutex::new(Scheduler::new(parameters, towards)),
+            towards,
+            carried: Arc::clone(carried),
             stopping: AtomicBool::new(false),
             wake,
             failure: Mutex::new(None),
@@ -229,11 +299,6 @@ impl Forwarder {
             .map_err(LinkError::system("starting a link's thread"))?;
         Ok(Self { shared, thread: Some(thread) })
     }
-
-    fn set(&self, parameters: &LinkParameters) {
-        // This makes no waiting packet due earlier, so the thread need not be woken.
-        lock(&self.shared.scheduler).set(self.shared.clock.elapsed(), parameters);
-    }
 }
 
 impl Drop for Forwarder {
@@ -250,28 +315,25 @@ impl Drop for Forwarder {
 /// Carries packets until it is stopped.
 fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> {
     be_punctual()?;
-    let clock = shared.clock;
+    let Carried { clock, paths } = &*shared.carried;
     let mut watching = false;
     let mut buffer = vec![0; usize::from(u16::MAX)];
     while !shared.stopping.load(Ordering::Acquire) {
-        watching &= !deliver_due(shared, to, clock);
+        watching &= !deliver_due(shared, to);
         // One packet at a time, so that no due packet waits while others are read.
         match from.recv(&mut buffer) {
             Ok(length) => {
-                let packet = &buffer[..length];
-                if is_ipv4(packet) {
-                    let now = clock.elapsed();
-                    let mut scheduler = lock(&shared.scheduler);
-                    if !(is_syn_with_data(packet) && scheduler.loses_syn_data(length)) {
-                        scheduler.offer(now, length, packet.to_vec());
-                    }
-                }
+                let packet = IpPacket(buffer[..length].to_vec());
+                let now = clock.elapsed();
+                // Kernels also announce themselves when an interface appears, from addresses without a path; these
+                // packets would draw random numbers too, and make every run differ.
+                lock(paths).offer(now, shared.towards, packet);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 if watching {
                     hint::spin_loop();
                 } else {
-                    watching = wait(shared, from, clock)?;
+                    watching = wait(shared, from)?;
                 }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -296,25 +358,27 @@ fn be_punctual() -> io::Result<()> {
 }
 
 /// Delivers the packets that are due; returns whether there were any.
-fn deliver_due(shared: &Shared, to: &SyncDevice, clock: Instant) -> bool {
+fn deliver_due(shared: &Shared, to: &SyncDevice) -> bool {
+    let Carried { clock, paths } = &*shared.carried;
     let mut any = false;
     loop {
         let now = clock.elapsed();
         // A separate statement, so that the lock is not held while the kernel works.
-        let packet = lock(&shared.scheduler).take_due(now);
+        let packet = lock(paths).take_due(now, shared.towards);
         let Some(packet) = packet else { return any };
         any = true;
         // A packet that the kernel refuses is lost, as on any network.
-        if to.send(&packet).is_err() {
-            lock(&shared.scheduler).refused();
+        if to.send(&packet.0).is_err() {
+            lock(paths).refused(shared.towards, &packet);
         }
     }
 }
 
 /// Waits until a packet arrives, a packet is due, or the link is to stop. After a long sleep it returns true shortly
 /// before a packet is due, and the caller polls for it.
-fn wait(shared: &Shared, from: &SyncDevice, clock: Instant) -> io::Result<bool> {
-    let due = lock(&shared.scheduler).next_due();
+fn wait(shared: &Shared, from: &SyncDevice) -> io::Result<bool> {
+    let Carried { clock, paths } = &*shared.carried;
+    let due = lock(paths).next_due(shared.towards);
     let until_due = due.map(|due| due.saturating_sub(clock.elapsed()));
     let to_watch = until_due.is_some_and(|until_due| until_due > WATCH);
     let sleep = until_due.map(|until_due| if to_watch { until_due - WATCH } else { until_due });

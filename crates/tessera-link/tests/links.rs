@@ -3,6 +3,8 @@
 //! As root they need the emulated link, and fail without it; for other users [`LinkKind::Auto`] decides.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
 
+mod common;
+
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -15,25 +17,13 @@ use tessera_link::{
     Congestion, End, Link, LinkError, LinkKind, LinkParameters, LinkStatistics, Prerequisite,
 };
 
+use self::common::emulated;
+
 const MS: Duration = Duration::from_millis(1);
 /// Long enough for every machine, short enough to notice a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The number of connections of [`quickest_echo`].
 const ECHOES: usize = 5;
-
-/// Returns an emulated link; `None` only if the machine does not allow it to a user other than root.
-fn emulated(parameters: &LinkParameters) -> Option<Link> {
-    if nix::unistd::geteuid().is_root() {
-        return Some(Link::open(LinkKind::Tun, parameters).unwrap());
-    }
-    let link = Link::open(LinkKind::Auto, &LinkParameters::default()).unwrap();
-    if let Some(reason) = link.fallback_reason() {
-        eprintln!("not tested: {reason}");
-        return None;
-    }
-    link.set(parameters).unwrap();
-    Some(link)
-}
 
 /// Runs a closure at one end, and returns its result.
 fn at<T: Send + 'static>(link: &Link, end: End, body: impl FnOnce() -> T + Send + 'static) -> T {

@@ -8,6 +8,7 @@ mod loss;
 mod tests;
 
 use std::collections::VecDeque;
+use std::ops::Add;
 use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -42,6 +43,8 @@ pub struct DirectionStatistics {
     pub down: u64,
     /// Packets of which the link made a second copy.
     pub duplicated: u64,
+    /// Packets that the client's NAT dropped.
+    pub filtered: u64,
     /// Packets dropped because they found the queue full.
     pub overflowed: u64,
     /// Packets that the receiving end's kernel refused.
@@ -53,7 +56,29 @@ pub struct DirectionStatistics {
     pub late_most: Duration,
 }
 
-/// What becomes of a packet that was offered to a [`Scheduler`].
+impl Add for DirectionStatistics {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            offered_packets: self.offered_packets + other.offered_packets,
+            offered_bytes: self.offered_bytes + other.offered_bytes,
+            delivered_packets: self.delivered_packets + other.delivered_packets,
+            delivered_bytes: self.delivered_bytes + other.delivered_bytes,
+            syn_data_packets: self.syn_data_packets + other.syn_data_packets,
+            lost: self.lost + other.lost,
+            down: self.down + other.down,
+            duplicated: self.duplicated + other.duplicated,
+            filtered: self.filtered + other.filtered,
+            overflowed: self.overflowed + other.overflowed,
+            refused: self.refused + other.refused,
+            late_total: self.late_total + other.late_total,
+            late_most: self.late_most.max(other.late_most),
+        }
+    }
+}
+
+/// What becomes of a packet that was offered to a [`Scheduler`] or a [`VirtualLink`](crate::VirtualLink).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet is held, and leaves at this time.
@@ -62,6 +87,10 @@ pub enum Fate {
     Lost,
     /// The packet is lost, since the client's end is down when it would leave it or reach it.
     Down,
+    /// The client's NAT dropped the packet; a [`Scheduler`] has none.
+    Filtered,
+    /// No path belongs to the addresses of the packet; a [`Scheduler`] does not look at them.
+    NoPath,
     /// The queue is full.
     Overflowed,
 }
@@ -230,28 +259,43 @@ impl<P: Clone> Scheduler<P> {
 
     /// Removes the next packet that is due at `now` or before.
     pub fn take_due(&mut self, now: Duration) -> Option<P> {
+        self.take_admitted(now, |_| true)
+    }
+
+    /// As [`Self::take_due`], for the next packet that the client's NAT admits.
+    pub(crate) fn take_admitted(
+        &mut self,
+        now: Duration,
+        mut admit: impl FnMut(&mut P) -> bool,
+    ) -> Option<P> {
         while self.next_due()? <= now {
-            let held = self.held.pop_front()?;
+            let QueuedPacket { due, bytes, setting, mut packet } = self.held.pop_front()?;
             let is_down = self.towards == End::Client && self.is_down;
-            if held.setting == self.setting {
-                self.count(is_down, held.bytes, now - held.due);
+            let is_admitted = !is_down && admit(&mut packet);
+            if setting == self.setting {
+                let statistics = &mut self.statistics;
+                statistics.down += u64::from(is_down);
+                statistics.filtered += u64::from(!is_down && !is_admitted);
+                if is_admitted {
+                    statistics.delivered_packets += 1;
+                    statistics.delivered_bytes += bytes as u64;
+                    let late = now - due;
+                    statistics.late_total += late;
+                    statistics.late_most = statistics.late_most.max(late);
+                }
             }
-            if !is_down {
-                return Some(held.packet);
+            if is_admitted {
+                return Some(packet);
             }
         }
         None
     }
 
-    fn count(&mut self, is_down: bool, bytes: usize, late: Duration) {
-        if is_down {
-            self.statistics.down += 1;
-            return;
-        }
-        self.statistics.delivered_packets += 1;
-        self.statistics.delivered_bytes += bytes as u64;
-        self.statistics.late_total += late;
-        self.statistics.late_most = self.statistics.late_most.max(late);
+    /// Counts a packet that the client's NAT did not let out. It is not offered then.
+    pub(crate) fn filtered_on_offer(&mut self, bytes: usize) {
+        self.statistics.offered_packets += 1;
+        self.statistics.offered_bytes += bytes as u64;
+        self.statistics.filtered += 1;
     }
 
     /// Counts that the receiving end refused a packet that was just taken.
