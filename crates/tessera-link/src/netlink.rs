@@ -64,12 +64,17 @@ pub(crate) fn add_address(interface: u32, address: IpAddr, prefix: u8) -> io::Re
 /// Waits until the kernel takes packets to a new address of IPv6, which it prepares after the answer.
 fn await_local_route(address: Ipv6Addr) -> io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(5);
-    // Destination and length of the prefix, 128.
+    const RTF_LOCAL: u32 = 0x8000_0000;
+    // Destination and length of the prefix, 128; the ninth of ten columns has the flags.
     let start = format!("{:032x} 80 ", u128::from(address));
+    let is_local = |line: &str| {
+        let flags =
+            line.split_whitespace().nth(8).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        line.starts_with(&start) && flags.is_some_and(|flags| flags & RTF_LOCAL != 0)
+    };
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
-        let routes = fs::read_to_string("/proc/thread-self/net/ipv6_route")?;
-        if routes.lines().any(|line| line.starts_with(&start)) {
+        if fs::read_to_string("/proc/thread-self/net/ipv6_route")?.lines().any(is_local) {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(1));

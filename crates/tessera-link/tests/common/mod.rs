@@ -33,6 +33,7 @@ pub fn socket(link: &Link, end: End, address: SocketAddr) -> UdpSocket {
 }
 
 /// Sends a datagram, and returns whence it came, as its receiver sees it.
+#[track_caller]
 pub fn carry(from: &UdpSocket, destination: SocketAddr, to: &UdpSocket) -> SocketAddr {
     from.send_to(b"datagram", destination).unwrap();
     let mut buffer = [0; 64];
