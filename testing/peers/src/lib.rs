@@ -8,7 +8,7 @@
 //! etcd 3.5.0 to 3.5.5 lose data when they crash. rustls is a peer too, but a crate: `Cargo.lock` pins it. So is the
 //! library of OpenSSL, which `examples/openssl-peer` links. The libraries of wolfSSL and BoringSSL are peers too:
 //! `testing/interop` compiles programs with them ([`wolfssl`], [`boringssl`]). The programs of NSS don't print their
-//! version: it is that of their package, from `dpkg`.
+//! version, nor does nft in this form: it is that of their package, from `dpkg`.
 //!
 //! Whatever starts here
 //! - is installed, in an accepted version, or the test fails and names the fix: no test is skipped;
