@@ -123,9 +123,6 @@ impl<H: Handshake> Face<H> {
             Self::Stream { connection, output } => connection.write(data, output),
             Self::Datagrams { association, written, .. } => {
                 // The runner reads records in the order of their numbers.
-                if association.owes_update() && association.is_acknowledged() {
-                    association.update_keys(false)?;
-                }
                 written.extend(next_datagram(association, now));
                 // Only messages are bound to the runner's limit.
                 association.set_max_datagram(usize::from(u16::MAX));
