@@ -61,3 +61,13 @@ code_points! {
         NO_APPLICATION_PROTOCOL = 120,
     }
 }
+
+impl AlertDescription {
+    /// Returns the content of an alert record: the level, which means nothing any more, and the description (RFC 8446 §6).
+    pub(crate) fn to_content(self) -> [u8; 2] {
+        const WARNING: u8 = 1;
+        const FATAL: u8 = 2;
+        let is_warning = matches!(self, Self::CLOSE_NOTIFY | Self::USER_CANCELED);
+        [if is_warning { WARNING } else { FATAL }, self.0]
+    }
+}

@@ -149,19 +149,15 @@ impl Datagrams {
     }
 
     fn transmit_alert(&mut self, alert: AlertDescription, start: usize, out: &mut Vec<u8>) {
-        const WARNING: u8 = 1;
-        const FATAL: u8 = 2;
-        let is_warning =
-            matches!(alert, AlertDescription::CLOSE_NOTIFY | AlertDescription::USER_CANCELED);
-        let level = if is_warning { WARNING } else { FATAL };
+        let content = alert.to_content();
         let epoch = self.control_epoch();
         let room = self.max_datagram.saturating_sub(out.len() - start);
-        if self.outgoing.most_content(epoch, room) < 2 {
+        if self.outgoing.most_content(epoch, room) < content.len() {
             return;
         }
         let place = (room, RecordEnd::Delimited);
         self.outgoing.record(ContentType::ALERT, epoch, place, out, |out| {
-            out.extend_from_slice(&[level, alert.0]);
+            out.extend_from_slice(&content);
         });
         self.alert = None;
         // §5.10: nothing follows.

@@ -41,13 +41,8 @@ impl Stream {
 
     /// Sends an alert, after which nothing is sent (RFC 8446 §6).
     pub(crate) fn send_alert(&mut self, alert: AlertDescription, output: &mut Output) {
-        const WARNING: u8 = 1;
-        const FATAL: u8 = 2;
-        let is_warning =
-            matches!(alert, AlertDescription::CLOSE_NOTIFY | AlertDescription::USER_CANCELED);
-        let level = if is_warning { WARNING } else { FATAL };
         self.outgoing.flush(output);
-        self.outgoing.record(ContentType::ALERT, &[level, alert.0], output);
+        self.outgoing.record(ContentType::ALERT, &alert.to_content(), output);
         self.outgoing.close();
     }
 
