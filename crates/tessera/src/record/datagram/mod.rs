@@ -30,6 +30,7 @@ mod receive;
 mod record_number;
 mod replay_window;
 mod sent_records;
+mod sleep;
 mod timer;
 mod transmit;
 
@@ -55,9 +56,8 @@ use protection::Protection;
 use timer::RetransmissionTimer;
 
 use crate::error::Error;
-use crate::handshake::Direction;
 use crate::role::Role;
-use crate::schedule::{KeptTrafficSecret, TrafficSecret};
+use crate::schedule::KeptTrafficSecret;
 use crate::wire::{AlertDescription, ContentType};
 
 /// The record layer of one association.
@@ -342,38 +342,6 @@ impl Datagrams {
         self.late_secret = None;
         if self.alert.is_none() {
             self.outgoing.close();
-        }
-    }
-
-    /// Drops the keys that can be derived again, and all unused memory; returns whether the association sleeps: not while
-    /// messages or ACKs are under way, nor while the peer may use application keys of an earlier epoch.
-    pub(crate) fn sleep(&mut self, now: Duration) -> bool {
-        self.incoming.epochs.expire(now);
-        let is_idle = self.is_complete
-            && self.flight.is_empty()
-            && self.alert.is_none()
-            && !self.fragments.has_parts()
-            && self.acknowledgements.deadline().is_none()
-            && self.incoming.epochs.can_sleep();
-        if is_idle {
-            self.incoming.epochs.sleep();
-            self.outgoing.sleep();
-            self.release();
-            self.acknowledgements.clear();
-            self.unsent_early = Vec::new();
-            self.early_data = EarlyRecords::default();
-        }
-        is_idle
-    }
-
-    /// Derives dropped keys again; `secret` returns the traffic secret of a direction.
-    pub(crate) fn wake<'s>(&mut self, secret: impl Fn(Direction) -> Option<TrafficSecret<'s>>) {
-        if let Some((suite, secret)) = self.incoming.epochs.sleeping().zip(secret(Direction::Read))
-        {
-            self.incoming.epochs.wake(Protection::new(suite, secret));
-        }
-        if let Some((suite, secret)) = self.outgoing.sleeping().zip(secret(Direction::Write)) {
-            self.outgoing.wake(Protection::new(suite, secret));
         }
     }
 
