@@ -110,8 +110,8 @@ impl<H: Handshake> Association<H> {
         Ok(())
     }
 
-    /// Names the association by the next connection ID that the peer has given from now on, so that who sees the
-    /// records can't link them to earlier ones by it; returns whether there is one.
+    /// Names the association by the next connection ID that the peer has given from now on, so that an observer can't
+    /// link its records to earlier ones by it (RFC 9147 §11); returns whether there is one.
     pub fn use_next_connection_id(&mut self) -> bool {
         self.datagrams.outgoing.peer_ids.advance()
     }

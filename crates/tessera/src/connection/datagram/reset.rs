@@ -64,7 +64,7 @@ impl ResetToken {
     }
 }
 
-/// No bytes: who has them can end the association.
+/// No bytes: an attacker who has them can end the association.
 impl core::fmt::Debug for ResetToken {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("ResetToken")

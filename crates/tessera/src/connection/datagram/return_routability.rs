@@ -64,8 +64,11 @@ impl<H: Handshake> Association<H> {
     }
 
     /// As [`write_path_message`](Self::write_path_message), under the connection ID that is
-    /// [used next](Self::use_next_connection_id), if there is one: for a path that is not in use yet, so that who sees it
-    /// and the one in use can't link them by the connection ID (RFC 9147 §11).
+    /// [used next](Self::use_next_connection_id), if there is one: for a path that is not in use yet, so that an observer
+    /// of it and the one in use can't link them by the connection ID (RFC 9147 §11).
+    ///
+    /// # Errors
+    /// Those of [`write_path_message`](Self::write_path_message).
     pub fn write_path_message_under_next_id(
         &mut self,
         message: PathMessage,

@@ -41,7 +41,9 @@ impl ServerAddress {
         let mut reader = Reader::new(contents);
         let ip = match *reader.vec8()? {
             [] => None,
-            ref bytes => Some(read_ip(bytes).ok_or(decode_error("an IP address of no length"))?),
+            ref bytes => Some(
+                read_ip(bytes).ok_or(decode_error("an IP address of neither 4 nor 16 bytes"))?,
+            ),
         };
         let port = reader.u16()?;
         reader.finish()?;

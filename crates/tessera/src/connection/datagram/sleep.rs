@@ -1,4 +1,4 @@
-//! Idle associations, which hold secrets and counters alone.
+//! Associations that sleep: both sides' secrets and counters stay, and keys are derived again.
 
 use super::Association;
 use crate::handshake::Handshake;

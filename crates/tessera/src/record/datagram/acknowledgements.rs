@@ -78,8 +78,9 @@ impl Acknowledgements {
     }
 
     /// Writes the content of the ACK that is due, in `epoch` and of at most `room` bytes: the newest records. The next
-    /// names the same again (§7.1), since this one may be lost, unless they are [forgotten](Self::forget_named). If there is no room for a burst, what none has named comes
-    /// first, and another ACK is due for the rest: the peer would take it for lost.
+    /// names the same again (§7.1), since this one may be lost, unless they are [forgotten](Self::forget_named). If there
+    /// is no room for a burst, what none has named comes first, and another ACK is due for the rest: the peer would take
+    /// it for lost.
     pub(crate) fn write(&mut self, epoch: u64, room: usize, out: &mut Vec<u8>) {
         let fits = room.saturating_sub(EMPTY_ACK_LEN) / RECORD_NUMBER_LEN;
         let known = |(number, _): &&mut (RecordNumber, bool)| may_name(epoch, number.epoch);
