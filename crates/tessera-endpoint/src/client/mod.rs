@@ -7,6 +7,7 @@
 //!        └── a spare one: once three round trips bring no answer on the path in use
 //! ```
 
+mod local_sockets;
 mod other_path;
 mod silence;
 
@@ -39,7 +40,7 @@ pub struct ClientEndpoint {
     silence: Silence,
     /// The server's own socket is in use, or was checked as often as it is.
     has_followed: bool,
-    has_failed: bool,
+    has_ended: bool,
 }
 
 impl ClientEndpoint {
@@ -61,7 +62,7 @@ impl ClientEndpoint {
             answers: VecDeque::new(),
             silence: Silence::default(),
             has_followed: false,
-            has_failed: false,
+            has_ended: false,
         }
     }
 
@@ -70,7 +71,7 @@ impl ClientEndpoint {
     pub fn is_from_server(&self, from: SocketAddr) -> bool {
         let is_known = from == self.current.remote
             || self.others.iter().any(|other| other.path.remote == from);
-        !self.has_failed && (is_known || self.may_be_server(from))
+        !self.has_ended && (is_known || self.may_be_server(from))
     }
 
     /// Returns whether the server may have a socket there.
@@ -94,7 +95,7 @@ impl ClientEndpoint {
         let before = self.association.newest_record();
         let is_beginning = !self.association.facts().handshake_complete;
         let read = self.association.read(now, datagram);
-        self.has_failed |= read.is_err();
+        self.has_ended |= read.is_err();
         let progress = read?;
         let newest = self.association.newest_record();
         if newest > before {
@@ -247,7 +248,7 @@ impl ClientEndpoint {
 
     /// Appends a challenge that is due.
     fn challenge(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
-        if self.has_failed {
+        if self.has_ended {
             return None;
         }
         let mut cookie = PathCookie::default();
@@ -272,7 +273,7 @@ impl ClientEndpoint {
     /// clock; then call [`transmit`](Self::transmit).
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        if self.has_failed {
+        if self.has_ended {
             return None;
         }
         let silence = self.silence.deadline(self.association.path_timeout());
@@ -287,7 +288,7 @@ impl ClientEndpoint {
     /// The association has ended.
     pub fn handle_timeout(&mut self, now: Time) -> Result<(), Error> {
         let result = self.association.handle_timeout(now);
-        self.has_failed |= result.is_err();
+        self.has_ended |= result.is_err();
         result?;
         let timeout = self.association.path_timeout();
         self.others.retain_mut(|other| other.expire(now.monotonic, timeout));
@@ -313,66 +314,9 @@ impl ClientEndpoint {
             && self.others.iter().any(|other| other.path.local != self.current.local)
     }
 
-    /// Adds a socket to go on with when three round trips bring no answer to what was sent by the one in use.
-    pub fn add_spare(&mut self, local: Option<SocketAddr>) {
-        let path = Path { local, ..self.current };
-        if path != self.current && !self.others.iter().any(|other| other.path.local == local) {
-            self.others.push(OtherPath::new(path));
-        }
-    }
-
-    /// Goes on with another socket as soon as the server has answered there, and leaves the one in use only then, and a second
-    /// later, for what is still under way. A
-    /// server that checks no paths can't answer before: it is used at once.
-    pub fn replace_local(&mut self, local: Option<SocketAddr>, now: Time) {
-        let path = Path { local, ..self.current };
-        // The newest wish counts.
-        self.others.retain(|other| other.reason() != Some(CheckReason::Replaces));
-        match self.association.can_check_paths() {
-            true => self.check(path, CheckReason::Replaces, now),
-            false => self.use_local(local, now),
-        }
-    }
-
-    /// Goes on with another socket at once: that in use doesn't work any more.
-    pub fn use_local(&mut self, local: Option<SocketAddr>, now: Time) {
-        self.others.retain(|other| other.path.local != local);
-        self.current.local = local;
-        self.moved(now);
-    }
-
-    /// Goes on with another address of the socket in use.
-    pub fn moved(&mut self, now: Time) {
-        self.association.use_next_connection_id();
-        self.silence.end();
-        self.follow_from_here(now);
-    }
-
-    /// Forgets a socket that is gone. If it is the one in use, another one is used at once, if there is any; returns
-    /// whether one is in use.
-    pub fn remove_local(&mut self, local: Option<SocketAddr>, now: Time) -> bool {
-        self.others.retain(|other| other.path.local != local);
-        if self.current.local != local {
-            return true;
-        }
-        match self.others.first().map(|other| other.path.local) {
-            Some(next) => self.use_local(next, now),
-            None => return false,
-        }
-        true
-    }
-
-    /// The system refuses to send by the socket in use, such as that of an interface that is down: another one is sought
-    /// at once.
-    pub fn suspect_path(&mut self, now: Time) {
-        if self.can_fail_over() && !self.silence.is_checked() {
-            self.seek_path(now);
-        }
-    }
-
     /// Forgets the association: nothing is read any more.
     pub fn end(&mut self) {
-        self.has_failed = true;
+        self.has_ended = true;
     }
 
     /// Returns whether the client follows its server to other addresses.
@@ -385,12 +329,6 @@ impl ClientEndpoint {
     #[must_use]
     pub fn path(&self) -> Path {
         self.current
-    }
-
-    /// Returns whether a socket of the client has a use: others can be closed.
-    #[must_use]
-    pub fn uses_local(&self, local: Option<SocketAddr>) -> bool {
-        self.current.local == local || self.others.iter().any(|other| other.path.local == local)
     }
 
     /// Returns the association.
