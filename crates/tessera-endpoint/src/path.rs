@@ -1,7 +1,9 @@
 //! Where datagrams come from and go to.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tessera::face::{Reader, Writer};
 
 /// The addresses of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,7 +17,7 @@ pub struct Path {
 
 /// A source for which bounds are counted: an IPv4 address, or an IPv6 /64, which is one subscriber's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Source(pub(crate) IpAddr);
+pub(crate) struct Source(IpAddr);
 
 impl Path {
     pub(crate) fn source(&self) -> Source {
@@ -25,6 +27,37 @@ impl Path {
                 Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
             }
         })
+    }
+
+    /// Appends it, for another endpoint.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        write_address(self.remote, out);
+        out.u8(u8::from(self.local.is_some()));
+        if let Some(local) = self.local {
+            write_address(local, out);
+        }
+    }
+
+    /// Reads what [`write`](Self::write) wrote.
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let remote = read_address(reader)?;
+        let local = match reader.u8().ok()? {
+            0 => None,
+            _ => Some(read_address(reader)?),
+        };
+        Some(Self { remote, local })
+    }
+}
+
+impl Source {
+    /// Appends it, for another endpoint.
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        write_ip(self.0, out);
+    }
+
+    /// Reads what [`write`](Self::write) wrote.
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        read_ip(reader).map(Self)
     }
 }
 
@@ -48,5 +81,29 @@ impl SourceCounts {
                 self.0.remove(&source);
             }
         }
+    }
+}
+
+fn write_address(address: SocketAddr, out: &mut Vec<u8>) {
+    write_ip(address.ip(), out);
+    out.u16(address.port());
+}
+
+fn read_address(reader: &mut Reader<'_>) -> Option<SocketAddr> {
+    Some(SocketAddr::new(read_ip(reader)?, reader.u16().ok()?))
+}
+
+fn write_ip(ip: IpAddr, out: &mut Vec<u8>) {
+    match ip {
+        IpAddr::V4(ip) => out.vec8(|out| out.bytes(&ip.octets())),
+        IpAddr::V6(ip) => out.vec8(|out| out.bytes(&ip.octets())),
+    }
+}
+
+fn read_ip(reader: &mut Reader<'_>) -> Option<IpAddr> {
+    let octets = reader.vec8().ok()?;
+    match octets.len() {
+        4 => <[u8; 4]>::try_from(octets).ok().map(|it| Ipv4Addr::from(it).into()),
+        _ => <[u8; 16]>::try_from(octets).ok().map(|it| Ipv6Addr::from(it).into()),
     }
 }

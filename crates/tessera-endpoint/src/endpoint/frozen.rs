@@ -1,6 +1,5 @@
 //! Moves associations into another process.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use tessera::face::{Reader, Writer};
@@ -9,9 +8,8 @@ use tessera::{IdleAssociation, Time, Zeroizing};
 
 use super::entry::Entry;
 use super::{AssociationId, Endpoint};
-use crate::budget::Budget;
 use crate::frozen_association::{FrozenAssociation, NotThawed};
-use crate::path::{Path, Source};
+use crate::path::Source;
 use crate::peer_path::PeerPath;
 
 impl Endpoint {
@@ -127,79 +125,6 @@ impl Moved {
             encoded => Some(Foundation::decode(encoded)?),
         };
         Some(Self { source, received, sent, peer, foundation })
-    }
-}
-
-impl Path {
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        write_address(self.remote, out);
-        out.u8(u8::from(self.local.is_some()));
-        if let Some(local) = self.local {
-            write_address(local, out);
-        }
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let remote = read_address(reader)?;
-        let local = match reader.u8().ok()? {
-            0 => None,
-            _ => Some(read_address(reader)?),
-        };
-        Some(Self { remote, local })
-    }
-}
-
-impl Source {
-    fn write(self, out: &mut Vec<u8>) {
-        write_ip(self.0, out);
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        read_ip(reader).map(Self)
-    }
-}
-
-impl Budget {
-    pub(crate) fn write(self, out: &mut Vec<u8>) {
-        match self {
-            Self::Proved => out.u8(0),
-            Self::Unproved { left } => {
-                out.u8(1);
-                out.u32(left);
-            }
-        }
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        match reader.u8().ok()? {
-            0 => Some(Self::Proved),
-            1 => Some(Self::Unproved { left: reader.u32().ok()? }),
-            _ => None,
-        }
-    }
-}
-
-fn write_address(address: SocketAddr, out: &mut Vec<u8>) {
-    write_ip(address.ip(), out);
-    out.u16(address.port());
-}
-
-fn read_address(reader: &mut Reader<'_>) -> Option<SocketAddr> {
-    Some(SocketAddr::new(read_ip(reader)?, reader.u16().ok()?))
-}
-
-fn write_ip(ip: IpAddr, out: &mut Vec<u8>) {
-    match ip {
-        IpAddr::V4(ip) => out.vec8(|out| out.bytes(&ip.octets())),
-        IpAddr::V6(ip) => out.vec8(|out| out.bytes(&ip.octets())),
-    }
-}
-
-fn read_ip(reader: &mut Reader<'_>) -> Option<IpAddr> {
-    let octets = reader.vec8().ok()?;
-    match octets.len() {
-        4 => <[u8; 4]>::try_from(octets).ok().map(|it| Ipv4Addr::from(it).into()),
-        _ => <[u8; 16]>::try_from(octets).ok().map(|it| Ipv6Addr::from(it).into()),
     }
 }
 
