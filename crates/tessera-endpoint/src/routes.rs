@@ -45,10 +45,8 @@ impl Routes {
     pub(crate) fn by_path(&self, path: &Path, datagram: &[u8]) -> Option<u64> {
         let at = self.by_path.get(path)?;
         // The epochs of the handshake: none, early data, the handshake's.
-        let is_of_handshake = match datagram.first()? {
-            first if first & 0b1110_0000 == 0b0010_0000 => matches!(first & 3, 1 | 2),
-            _ => true,
-        };
+        let first = *datagram.first()?;
+        let is_of_handshake = !is_protected(first) || matches!(first & 3, 1 | 2);
         match (at.beginning.map(|it| it.id), at.live) {
             (Some(beginning), Some(live)) => Some(if is_of_handshake { beginning } else { live }),
             (beginning, live) => beginning.or(live),
@@ -137,4 +135,9 @@ impl Routes {
             }
         }
     }
+}
+
+/// Returns whether a record with this first byte is protected: a DTLSCiphertext (RFC 9147 §4).
+pub(crate) fn is_protected(first: u8) -> bool {
+    first & 0b1110_0000 == 0b0010_0000
 }

@@ -84,8 +84,13 @@ impl SocketPool {
 
     /// Returns how many more are wanted: enough for the clients that begin at once.
     pub(crate) fn wanted(&self) -> usize {
-        let used = self.places.len() - self.spare.len() - self.released.len();
-        MAX_SPARE.min(self.options.max.saturating_sub(used)).saturating_sub(self.spare.len())
+        let left = self.options.max.saturating_sub(self.used());
+        MAX_SPARE.min(left).saturating_sub(self.spare.len())
+    }
+
+    /// Returns how many associations have one.
+    fn used(&self) -> usize {
+        self.places.len() - self.spare.len() - self.released.len()
     }
 
     /// Adds a spare one; returns false for one that can't be announced, or is there already.
@@ -110,9 +115,8 @@ impl SocketPool {
         source: Source,
         random: &dyn Random,
     ) -> Option<SocketAddr> {
-        let used = self.places.len() - self.spare.len() - self.released.len();
-        let is_full =
-            used >= self.options.max || self.per_source.of(source) >= self.options.max_per_source;
+        let is_full = self.used() >= self.options.max
+            || self.per_source.of(source) >= self.options.max_per_source;
         if is_full || self.spare.is_empty() {
             return None;
         }

@@ -7,7 +7,7 @@ use tessera::face::{
     Arrival, HandshakeMessage, HelloPart, HelloReader, connection_id_of, offers_extension,
     write_retry,
 };
-use tessera::wire::ExtensionType;
+use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
 use tessera::{AssociationOptions, ConnectionId, ServerAssociation, Time};
 
 use super::entry::Entry;
@@ -78,9 +78,7 @@ impl Endpoint {
                 Arrival::default().from_unproved_address()
             }
             Ok(None) => return self.ask_for_cookie(path, hello, unix),
-            Err(error)
-                if error.alert() == Some(tessera::wire::AlertDescription::PROTOCOL_VERSION) =>
-            {
+            Err(error) if error.alert() == Some(AlertDescription::PROTOCOL_VERSION) => {
                 return self.dtls12(all);
             }
             Err(_) => {
@@ -283,7 +281,7 @@ fn random_at(bytes: &[u8], at: usize) -> Option<HelloRandom> {
 const FIRST_APPLICATION_EPOCH: u64 = 3;
 
 /// The type of a ClientHello.
-const CLIENT_HELLO: u8 = 1;
+const CLIENT_HELLO: u8 = HandshakeType::CLIENT_HELLO.0;
 
 /// The most datagrams without an association that wait to be sent.
 pub(super) const MAX_ANSWERS: usize = 1024;

@@ -16,6 +16,7 @@ use tessera::crypto::Random;
 use tessera::face::{HandshakeMessage, HelloPart, HelloReader};
 use tessera::handshake::{Checked, OpenQuestion, Question, ServerQuestion, Token};
 use tessera::resume::TicketKeys;
+use tessera::wire::ContentType;
 use tessera::{Error, Event, Facts, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
 
 use associations::Associations;
@@ -144,17 +145,17 @@ impl Endpoint {
             let known = self.routes.by_path(&path, datagram);
             return known.map_or(Route::Dropped, |id| Route::Association(AssociationId(id)));
         }
-        let is_plaintext_handshake = datagram.first() == Some(&HANDSHAKE);
+        let typ = datagram.first().map(|first| ContentType(*first));
         // RFC 9147 §5.11: a client may have begun again from the address of another association.
-        let may_begin = is_plaintext_handshake
+        let may_begin = typ == Some(ContentType::HANDSHAKE)
             && (self.routes.is_settled(&path) || self.begins_again(&path, datagram));
         if let Some(id) = self.routes.by_path(&path, datagram).filter(|_| !may_begin) {
             return Route::Association(AssociationId(id));
         }
-        match datagram.first() {
-            Some(&HANDSHAKE) => (),
+        match typ {
+            Some(ContentType::HANDSHAKE) => (),
             // It may end a handshake of DTLS 1.2.
-            Some(&ALERT) => return self.dtls12(None),
+            Some(ContentType::ALERT) => return self.dtls12(None),
             _ => return self.unknown(),
         }
         self.part(now, path, datagram)
@@ -263,6 +264,9 @@ impl Endpoint {
     }
 
     /// Answers a question of an association.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`] if another question is open. Any other: the association has ended, or is no longer known.
     pub fn answer<Q: Question>(
         &mut self,
         id: AssociationId,
@@ -277,6 +281,9 @@ impl Endpoint {
     }
 
     /// As [`answer`](Self::answer), for owners who keep token and answer in a closure.
+    ///
+    /// # Errors
+    /// Those of [`answer`](Self::answer).
     pub fn answer_with(
         &mut self,
         id: AssociationId,
@@ -325,7 +332,7 @@ impl Endpoint {
         self.associations.bytes(id.0)
     }
 
-    /// Returns what is known of an association; it is idle afterwards if it was.
+    /// Returns what is known of an association, which is idle afterwards if it was; the default if it isn't there.
     #[must_use]
     pub fn facts(&mut self, id: AssociationId, now: Time) -> Facts {
         let was_idle = self.associations.is_idle(id.0);
@@ -377,7 +384,3 @@ impl Endpoint {
         EndpointCounts { dropped_hellos: self.hellos.dropped, ..self.counts }
     }
 }
-
-/// Content types.
-const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;

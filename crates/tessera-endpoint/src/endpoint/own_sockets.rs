@@ -10,6 +10,7 @@ use tessera::wire::ExtensionType;
 
 use super::{AssociationId, Endpoint, Route};
 use crate::path::Path;
+use crate::routes::is_protected;
 use crate::sockets::{SocketPlace, SocketPolicy};
 
 /// An association's socket.
@@ -105,7 +106,7 @@ impl Endpoint {
         let SocketPlace::Of(id) = self.sockets.as_ref()?.place(path.local?)? else {
             return Some(self.unknown());
         };
-        let is_protected = datagram.first().is_some_and(|first| first & 0b1110_0000 == 0b0010_0000);
+        let is_protected = datagram.first().is_some_and(|first| is_protected(*first));
         // ACKs and alerts of the first flights are in plaintext.
         let begins_from = self.associations.incomplete(id).map(|entry| entry.peer.current().remote);
         Some(match is_protected || begins_from == Some(path.remote) {
@@ -127,7 +128,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets no datagram at the shared socket lead to an association any more whose client uses its own.
+    /// Lets no datagram at the shared socket lead to an association any more once its client uses the association's own.
     pub(super) fn leave_shared_socket(&mut self, id: AssociationId) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         let has_way_back = entry.association.can_check_paths() && !entry.peer.is_proved();
