@@ -36,7 +36,7 @@ impl fmt::Debug for FrozenAssociation {
 /// Why an association isn't thawed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NotThawed {
+pub enum ThawError {
     /// It is damaged, of another version, or of a suite that the provider lacks.
     Unreadable,
     /// The configuration would not accept its client any more.
@@ -47,7 +47,7 @@ pub enum NotThawed {
     Full,
 }
 
-impl fmt::Display for NotThawed {
+impl fmt::Display for ThawError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unreadable => "it is damaged, of another version, or of an unknown suite",
@@ -60,4 +60,4 @@ impl fmt::Display for NotThawed {
     }
 }
 
-impl std::error::Error for NotThawed {}
+impl std::error::Error for ThawError {}

@@ -69,7 +69,7 @@ pub use client::ClientEndpoint;
 pub use counts::EndpointCounts;
 pub use endpoint::{AssociationId, Endpoint, Route};
 pub use foreign::Foreign;
-pub use frozen_association::{FrozenAssociation, NotThawed};
+pub use frozen_association::{FrozenAssociation, ThawError};
 pub use options::{EndpointOptions, ReturnRoutability};
 pub use path::Path;
 pub use resets::ResetKey;

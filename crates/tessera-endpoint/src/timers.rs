@@ -9,15 +9,15 @@ pub(crate) struct Timers(BTreeSet<(Duration, u64)>);
 
 impl Timers {
     /// Replaces an association's deadline.
-    pub(crate) fn set(&mut self, id: u64, earlier: Option<Duration>, now: Option<Duration>) {
-        if earlier == now {
+    pub(crate) fn set(&mut self, id: u64, before: Option<Duration>, after: Option<Duration>) {
+        if before == after {
             return;
         }
-        if let Some(earlier) = earlier {
-            self.0.remove(&(earlier, id));
+        if let Some(before) = before {
+            self.0.remove(&(before, id));
         }
-        if let Some(now) = now {
-            self.0.insert((now, id));
+        if let Some(after) = after {
+            self.0.insert((after, id));
         }
     }
 
@@ -26,8 +26,9 @@ impl Timers {
         self.0.first().map(|(at, _)| *at)
     }
 
-    /// Returns an association whose deadline has come.
-    pub(crate) fn due(&self, now: Duration) -> Option<u64> {
-        self.0.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
+    /// Removes a deadline that has come; returns its association.
+    pub(crate) fn pop_due(&mut self, now: Duration) -> Option<u64> {
+        self.first().filter(|at| *at <= now)?;
+        self.0.pop_first().map(|(_, id)| id)
     }
 }

@@ -174,8 +174,8 @@ pub use server::{
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
 pub use tessera_endpoint::{
-    EndpointCounts, EndpointOptions, Foreign, FrozenAssociation, NotThawed, OwnSockets, ResetKey,
-    SocketPolicy,
+    EndpointCounts, EndpointOptions, Foreign, FrozenAssociation, OwnSockets, ResetKey,
+    SocketPolicy, ThawError,
 };
 pub use tracked::{StreamUse, TrackedStream, Tracker};
 #[cfg(feature = "system-trust")]

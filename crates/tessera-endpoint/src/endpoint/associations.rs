@@ -1,7 +1,6 @@
 //! The associations of an endpoint, awake or idle.
 
 use std::collections::HashMap;
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -53,10 +52,10 @@ impl Associations {
     }
 
     /// Keeps an association in little memory until it is needed again; returns whether that is possible now.
-    pub(super) fn idle(&mut self, id: u64, now: Time) -> bool {
+    pub(super) fn make_idle(&mut self, id: u64, now: Time) -> bool {
         let Some(slot) = self.slots.get_mut(&id) else { return false };
         if let Some(entry) = &mut slot.awake
-            && let Some(idle) = entry.idle(now)
+            && let Some(idle) = entry.take_idle(now)
         {
             *slot = Slot { awake: None, idle: Some(Box::new(idle)) };
             self.idle += 1;
@@ -131,7 +130,7 @@ impl Slot {
 }
 
 impl Entry {
-    fn idle(&mut self, now: Time) -> Option<IdleEntry> {
+    fn take_idle(&mut self, now: Time) -> Option<IdleEntry> {
         if self.is_ready || self.has_failed {
             return None;
         }

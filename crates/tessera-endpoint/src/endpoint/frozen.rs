@@ -8,7 +8,7 @@ use tessera::{IdleAssociation, Time, Zeroizing};
 
 use super::entry::Entry;
 use super::{AssociationId, Endpoint};
-use crate::frozen_association::{FrozenAssociation, NotThawed};
+use crate::frozen_association::{FrozenAssociation, ThawError};
 use crate::path::Source;
 use crate::peer_path::PeerPath;
 
@@ -55,21 +55,21 @@ impl Endpoint {
     /// would end an association that is still to come.
     ///
     /// # Errors
-    /// [`NotThawed`]: its client is informed by a reset when it sends next, if there is a key for that.
+    /// [`ThawError`]: its client is informed by a reset when it sends next, if there is a key for that.
     pub fn thaw(
         &mut self,
         frozen: FrozenAssociation,
         now: Time,
-    ) -> Result<AssociationId, NotThawed> {
+    ) -> Result<AssociationId, ThawError> {
         let bytes = frozen.into_bytes();
         let mut reader = Reader::new(&bytes);
-        let Moved { source, received, sent, peer, foundation } =
-            Moved::read(&mut reader, now.monotonic).ok_or(NotThawed::Unreadable)?;
+        let FrozenState { source, received, sent, peer, foundation } =
+            FrozenState::read(&mut reader, now.monotonic).ok_or(ThawError::Unreadable)?;
         if foundation.is_some_and(|foundation| !self.config.upholds(&foundation)) {
-            return Err(NotThawed::Withdrawn);
+            return Err(ThawError::Withdrawn);
         }
         let idle = IdleAssociation::thaw(reader.rest(), &self.config.provider, now);
-        let idle = idle.ok_or(NotThawed::Unreadable)?;
+        let idle = idle.ok_or(ThawError::Unreadable)?;
         let is_idle = !idle.has_deadline() && peer.deadline().is_none();
         let association = idle.wake();
         let ids = association.connection_ids().to_vec();
@@ -77,12 +77,12 @@ impl Endpoint {
             id.is_empty() || id.len() == self.options.connection_id_len && !self.routes.has_id(id)
         };
         if !ids.iter().all(fits) {
-            return Err(NotThawed::ConnectionId);
+            return Err(ThawError::ConnectionId);
         }
         if self.associations.len() >= self.options.max_associations
             || self.routes.count_at(source) >= self.options.max_per_source
         {
-            return Err(NotThawed::Full);
+            return Err(ThawError::Full);
         }
         let id = self.next_id;
         self.next_id += 1;
@@ -96,15 +96,15 @@ impl Endpoint {
         }
         let entry = Entry::restored(association, peer, source, [received, sent]);
         self.associations.insert(id, entry);
-        if !is_idle || !self.associations.idle(id, now) {
+        if !is_idle || !self.associations.make_idle(id, now) {
             self.wake(AssociationId(id));
         }
         Ok(AssociationId(id))
     }
 }
 
-/// What moves with an association.
-struct Moved {
+/// What a frozen association has of its endpoint.
+struct FrozenState {
     source: Source,
     received: u64,
     sent: u64,
@@ -112,7 +112,7 @@ struct Moved {
     foundation: Option<Foundation>,
 }
 
-impl Moved {
+impl FrozenState {
     fn read(reader: &mut Reader<'_>, now: Duration) -> Option<Self> {
         if reader.u8().ok()? != VERSION {
             return None;
@@ -131,5 +131,5 @@ impl Moved {
 /// The version of the encoding.
 const VERSION: u8 = 1;
 
-/// Most have less.
+/// The room for the bytes of an association without its foundation: most have less.
 const ROOM: usize = 1024;

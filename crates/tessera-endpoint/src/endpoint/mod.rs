@@ -338,7 +338,7 @@ impl Endpoint {
         let was_idle = self.associations.is_idle(id.0);
         let facts = self.associations.get_mut(id.0).map(|entry| entry.association.facts().clone());
         if was_idle {
-            self.associations.idle(id.0, now);
+            self.associations.make_idle(id.0, now);
         }
         facts.unwrap_or_default()
     }

@@ -76,13 +76,10 @@ impl Endpoint {
     /// ([`Error::Truncated`]). Then [`transmit`](Self::transmit).
     pub fn handle_timeouts(&mut self, now: Time) -> Vec<(AssociationId, Error)> {
         let mut ended = std::mem::take(&mut self.ended);
-        while let Some(id) = self.timers.due(now.monotonic) {
-            let Some(entry) = self.associations.get_mut(id) else {
-                self.timers.set(id, Some(now.monotonic), None);
-                continue;
-            };
+        while let Some(id) = self.timers.pop_due(now.monotonic) {
+            let Some(entry) = self.associations.get_mut(id) else { continue };
+            entry.deadline = None;
             // An ACK that is due has no timer of the association's own.
-            self.timers.set(id, entry.deadline.take(), None);
             if let Err(error) = entry.association.handle_timeout(now) {
                 self.remove(AssociationId(id));
                 ended.push((AssociationId(id), error));
@@ -99,7 +96,7 @@ impl Endpoint {
                 && entry.peer.deadline().is_none()
                 && entry.was_quiet();
             let expiry = self.expiry(id).filter(|_| is_quiet);
-            if !(is_quiet && self.associations.idle(id, now)) {
+            if !(is_quiet && self.associations.make_idle(id, now)) {
                 self.wake(AssociationId(id));
             } else if let Some(expiry) = expiry {
                 self.associations.set_idle_deadline(id, expiry);

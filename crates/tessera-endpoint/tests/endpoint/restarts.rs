@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tessera::{AssociationOptions, Error};
 use tessera_endpoint::{
-    Endpoint, EndpointOptions, FrozenAssociation, NotThawed, ResetKey, ReturnRoutability, Route,
+    Endpoint, EndpointOptions, FrozenAssociation, ResetKey, ReturnRoutability, Route, ThawError,
 };
 use tessera_harness::{Mode, Scene};
 
@@ -134,7 +134,7 @@ fn an_association_is_thawed_once() {
     world.restart(options());
     assert!(world.endpoint.thaw(FrozenAssociation::new(bytes.clone()), now).is_ok());
     let again = world.endpoint.thaw(FrozenAssociation::new(bytes), now);
-    assert_eq!(again, Err(NotThawed::ConnectionId));
+    assert_eq!(again, Err(ThawError::ConnectionId));
     world.is_connected(0);
     assert_eq!(world.endpoint.len(), 1);
 }
@@ -223,13 +223,13 @@ fn associations_count_in_the_limits_of_the_next_process() {
     let mut world = connected(options(), 3);
     let few = EndpointOptions { max_per_source: 2, ..options() };
     let (_, refused) = world.restart_with_associations(few);
-    assert_eq!(refused, [NotThawed::Full]);
+    assert_eq!(refused, [ThawError::Full]);
     world.connect(1003, None);
     world.pass(TRIP * 20);
     assert!(!world.clients[3].is_complete);
     let other_len = EndpointOptions { connection_id_len: 9, ..options() };
     let (_, refused) = world.restart_with_associations(other_len);
-    assert_eq!(refused, [NotThawed::ConnectionId; 2]);
+    assert_eq!(refused, [ThawError::ConnectionId; 2]);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_client_that_the_next_process_would_not_accept_is_not_thawed() {
     world.is_connected(client);
     world.scene.server.policy_epoch += 1;
     let (_, refused) = world.restart_with_associations(options());
-    assert!(refused.contains(&NotThawed::Withdrawn), "{refused:?}");
+    assert!(refused.contains(&ThawError::Withdrawn), "{refused:?}");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn what_is_cut_or_of_another_version_is_refused_and_nothing_panics() {
         world.endpoint.thaw(frozen, now).map(drop)
     };
     for len in 0..bytes.len() {
-        assert_eq!(thaw(&mut world, &bytes[..len]), Err(NotThawed::Unreadable), "{len} bytes");
+        assert_eq!(thaw(&mut world, &bytes[..len]), Err(ThawError::Unreadable), "{len} bytes");
     }
     for at in 0..bytes.len() * 8 {
         let mut changed = bytes.clone();
@@ -265,7 +265,7 @@ fn what_is_cut_or_of_another_version_is_refused_and_nothing_panics() {
     }
     let mut other = bytes.clone();
     other[0] = 2;
-    assert_eq!(thaw(&mut world, &other), Err(NotThawed::Unreadable));
+    assert_eq!(thaw(&mut world, &other), Err(ThawError::Unreadable));
     assert_eq!(thaw(&mut world, &bytes), Ok(()));
 }
 

@@ -11,7 +11,7 @@ use tessera::{
     AssociationOptions, ClientAssociation, Destination, Error, Event, PathMessage, ReadEvent, Time,
 };
 use tessera_endpoint::{
-    AssociationId, Endpoint, EndpointOptions, FrozenAssociation, NotThawed, Path, Route,
+    AssociationId, Endpoint, EndpointOptions, FrozenAssociation, Path, Route, ThawError,
 };
 use tessera_harness::{EARLY_DATA, Mode, Numbers, Scene, at, to};
 use tessera_null_provider::provider;
@@ -104,7 +104,7 @@ impl World {
     pub(crate) fn restart_with_associations(
         &mut self,
         options: EndpointOptions,
-    ) -> (Endpoint, Vec<NotThawed>) {
+    ) -> (Endpoint, Vec<ThawError>) {
         let frozen = self.freeze();
         let mut fresh = Self::of(self.scene.clone(), options);
         let now = self.now();

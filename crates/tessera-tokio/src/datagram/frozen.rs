@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tessera::handshake::ServerHandshake;
-use tessera_endpoint::{Endpoint, FrozenAssociation, NotThawed};
+use tessera_endpoint::{Endpoint, FrozenAssociation, ThawError};
 
 use super::associations::Associations;
 use super::connection::ServerDatagramConnection;
@@ -53,7 +53,7 @@ impl State<ServerHandshake> {
 pub(super) fn thaw(
     hub: &Arc<Hub<ServerHandshake>>,
     frozen: Vec<FrozenAssociation>,
-) -> Vec<NotThawed> {
+) -> Vec<ThawError> {
     let mut state = hub.lock();
     let now = state.now();
     let mut refused = Vec::new();

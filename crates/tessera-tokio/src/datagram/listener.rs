@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tessera::handshake::ServerHandshake;
 use tessera::resume::TicketKeys;
-use tessera_endpoint::{Endpoint, EndpointCounts, EndpointOptions, FrozenAssociation, NotThawed};
+use tessera_endpoint::{Endpoint, EndpointCounts, EndpointOptions, FrozenAssociation, ThawError};
 use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
@@ -141,7 +141,7 @@ impl DatagramListener {
         options: EndpointOptions,
         addresses: Option<SocketAddresses>,
         frozen: Vec<FrozenAssociation>,
-    ) -> (Self, ForeignDatagrams, Vec<NotThawed>) {
+    ) -> (Self, ForeignDatagrams, Vec<ThawError>) {
         let hub = Self::new_hub(socket, acceptor, cookies, options, addresses);
         // Before anything is received: a reset would end what is still to be thawed.
         let refused = frozen::thaw(&hub, frozen);

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use tessera_kit::report::Report;
-use tessera_tokio::{DatagramListener, FrozenAssociation, NotThawed};
+use tessera_tokio::{DatagramListener, FrozenAssociation, ThawError};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// Reports what became of the previous server's connections.
-pub(super) fn tell(found: usize, refused: &[NotThawed], report: &Report) {
+pub(super) fn tell(found: usize, refused: &[ThawError], report: &Report) {
     if found > 0 {
         report.line(&format_args!(
             "{} connections of the previous server go on",
