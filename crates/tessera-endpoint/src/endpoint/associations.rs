@@ -134,13 +134,18 @@ impl Entry {
         if self.is_ready || self.has_failed {
             return None;
         }
-        let Self { source, received, sent, .. } = *self;
+        let Self { source, received, sent, deadline, .. } = *self;
+        let association = self.association.take_idle(now)?;
+        let mut own = self.own.take();
+        if let Some(own) = &mut own {
+            own.deadline = deadline;
+        }
         Some(IdleEntry {
-            association: self.association.take_idle(now)?,
+            association,
             path: self.peer.current(),
             source,
             budget: self.peer.budget(),
-            own: self.own.take(),
+            own,
             received,
             sent,
         })

@@ -24,7 +24,7 @@ pub(super) struct OwnSocket {
     has_left: bool,
     /// When the last record came that was newer than all before.
     pub(super) heard: Duration,
-    /// When the association ends while it is idle.
+    /// The deadline of the association while it is idle.
     pub(super) deadline: Option<Duration>,
 }
 

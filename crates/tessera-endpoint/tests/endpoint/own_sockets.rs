@@ -302,6 +302,25 @@ fn an_association_with_a_socket_ends_when_its_client_is_silent() {
     assert_eq!(world.endpoint.deadline(), None);
 }
 
+/// It wakes the association for a moment.
+#[test]
+fn a_look_at_an_idle_association_with_a_socket_lets_its_end_come() {
+    let timeout = Duration::from_secs(1800);
+    let mut options = options(Some(Tcs));
+    options.own_sockets.as_mut().unwrap().idle_timeout = timeout;
+    let (mut world, _) = connected(FullCone, options);
+    let id = world.newest();
+    world.pass(timeout / 2);
+    assert_eq!(world.endpoint.idle_len(), 1);
+    let now = world.now();
+    let deadline = world.endpoint.deadline();
+    assert!(world.endpoint.facts(id, now).handshake_complete);
+    assert_eq!((world.endpoint.idle_len(), world.endpoint.deadline()), (1, deadline));
+    world.pass(timeout);
+    assert_eq!(world.ended, [(id, Error::TimedOut)]);
+    assert_eq!(world.endpoint.deadline(), None);
+}
+
 #[test]
 fn without_ports_associations_share_the_socket_and_are_counted() {
     for policy in [Ipc, Tcs] {
