@@ -67,7 +67,7 @@ impl PeerPath {
 
     /// Returns how many bytes may be sent; with `waits` none while the address is checked.
     pub(crate) fn room(&self, waits: bool) -> usize {
-        if waits && self.check.is_some() { 0 } else { self.budget.left() }
+        if waits && self.is_checked() { 0 } else { self.budget.left() }
     }
 
     pub(crate) fn receive(&mut self, from: Path, bytes: usize) {
@@ -108,9 +108,12 @@ impl PeerPath {
     /// Returns where a challenge is due that is `len` bytes long.
     pub(crate) fn challenged(&self, now: Duration, len: usize) -> Option<Path> {
         let check = self.check.as_ref()?;
-        let is_due = check.challenges.is_due(now);
-        let fits = check.challenged != self.current || len <= self.budget.left();
-        (is_due && fits).then_some(check.challenged)
+        (check.challenges.is_due(now) && self.affords(check, len)).then_some(check.challenged)
+    }
+
+    /// Returns whether `len` bytes may be sent to the address that is challenged.
+    fn affords(&self, check: &PathCheck, len: usize) -> bool {
+        check.challenged != self.current || len <= self.budget.left()
     }
 
     /// Notes a challenge that was sent.
@@ -164,9 +167,19 @@ impl PeerPath {
         None
     }
 
-    /// Returns when [`expire`](Self::expire) or a challenge is due.
-    pub(crate) fn deadline(&self) -> Option<Duration> {
-        self.check.as_ref().map(|check| check.challenges.deadline())
+    /// Returns when [`expire`](Self::expire) is due, or a challenge that is `len` bytes long. One for which too little has
+    /// come waits for more.
+    pub(crate) fn deadline(&self, len: usize) -> Option<Duration> {
+        let check = self.check.as_ref()?;
+        Some(match self.affords(check, len) {
+            true => check.challenges.deadline(),
+            false => check.challenges.ends(),
+        })
+    }
+
+    /// Returns whether the current address is checked.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.check.is_some()
     }
 
     /// Appends where the peer is, for another endpoint.

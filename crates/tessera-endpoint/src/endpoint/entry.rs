@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tessera::ServerAssociation;
+use tessera::{PathMessage, ServerAssociation};
 
 use super::own_sockets::OwnSocket;
 use crate::budget::Budget;
@@ -76,6 +76,11 @@ impl Entry {
             Some(own) => path.local == Some(own.local) || *path == own.began,
             None => self.association.connection_id().is_some(),
         }
+    }
+
+    /// Returns the length of a datagram with a message of a return routability check.
+    pub(super) fn path_message_len(&self) -> usize {
+        self.association.datagram_len(PathMessage::LEN)
     }
 
     pub(super) fn count_sent(&mut self, bytes: usize) {

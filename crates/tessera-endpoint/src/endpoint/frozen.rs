@@ -70,7 +70,7 @@ impl Endpoint {
         }
         let idle = IdleAssociation::thaw(reader.rest(), &self.config.provider, now);
         let idle = idle.ok_or(ThawError::Unreadable)?;
-        let is_idle = !idle.has_deadline() && peer.deadline().is_none();
+        let is_idle = !idle.has_deadline() && !peer.is_checked();
         let association = idle.wake();
         let ids = association.connection_ids().to_vec();
         let fits = |id: &tessera::ConnectionId| {

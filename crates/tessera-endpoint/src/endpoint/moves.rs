@@ -49,7 +49,7 @@ impl Endpoint {
             let message = PathMessage::Response(cookie);
             // A client chooses the length of its connection ID, and could have the answer sent to a victim.
             if self.answers.len() < MAX_ANSWERS
-                && entry.association.datagram_len(PathMessage::LEN) <= budget.left()
+                && entry.path_message_len() <= budget.left()
                 && entry.association.write_path_message(message, &mut answer).is_ok()
             {
                 entry.sent += answer.len() as u64;
@@ -67,7 +67,7 @@ impl Endpoint {
     /// Appends a challenge to `out` if one is due; returns where to send it.
     pub(super) fn challenge(&mut self, id: u64, now: Time, out: &mut Vec<u8>) -> Option<Path> {
         let entry = self.associations.get_mut(id)?;
-        let len = entry.association.datagram_len(PathMessage::LEN);
+        let len = entry.path_message_len();
         let path = entry.peer.challenged(now.monotonic, len)?;
         let mut cookie = [0; 8];
         self.random.fill(&mut cookie).ok()?;

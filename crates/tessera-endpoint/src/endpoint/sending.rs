@@ -93,7 +93,7 @@ impl Endpoint {
             }
             let Some(entry) = self.associations.get_mut(id) else { continue };
             let is_quiet = entry.association.deadline().is_none()
-                && entry.peer.deadline().is_none()
+                && !entry.peer.is_checked()
                 && entry.was_quiet();
             let expiry = self.expiry(id).filter(|_| is_quiet);
             if !(is_quiet && self.associations.make_idle(id, now)) {
@@ -127,7 +127,8 @@ impl Endpoint {
         let expiry = self.expiry(id);
         if let Some(entry) = self.associations.get_mut(id) {
             let own = entry.association.deadline().map(|at| at.max(not_before));
-            let deadline = match [own, entry.peer.deadline()].into_iter().flatten().min() {
+            let peer = entry.peer.deadline(entry.path_message_len());
+            let deadline = match [own, peer].into_iter().flatten().min() {
                 Some(at) => at,
                 // No record renews it: when it is due, the association shows whether it was quiet.
                 None => entry.deadline.filter(|at| *at > now).unwrap_or(now + QUIET),

@@ -265,6 +265,29 @@ fn a_server_answers_challenges_where_they_come_from() {
     assert_eq!(world.endpoint.transmit(now, &mut answer), None);
 }
 
+/// It has the client's connection ID, which may be long.
+#[test]
+fn a_challenge_that_waits_for_more_from_the_client_is_not_due_all_the_time() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let connection_id = ConnectionId::new(&[7; 255]);
+    let options = AssociationOptions { connection_id, ..AssociationOptions::default() };
+    let client = world.connect_with(1000, None, options);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    world.clients[client].address = address(1001);
+    world.client_sends(client, b"x");
+    for _ in 0..100 {
+        world.pass(TRIP / 2);
+        let now = world.now().monotonic;
+        assert!(world.endpoint.deadline().is_none_or(|at| at > now), "due after it was handled");
+    }
+    assert_counts(&world, [1, 0, 1]);
+    // With more from there it is sent.
+    world.client_sends(client, &[7; 100]);
+    world.pass(TRIP * 20);
+    assert_counts(&world, [2, 1, 1]);
+}
+
 /// A client chooses the length of its connection ID, and could have it sent to a victim.
 #[test]
 fn an_answer_of_more_than_three_times_its_challenge_goes_to_proved_addresses_only() {
