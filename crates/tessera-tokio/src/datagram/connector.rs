@@ -1,7 +1,7 @@
 //! The client's end.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use tessera::{AssociationOptions, ClientAssociation, Destination};
 use tessera_endpoint::{ClientEndpoint, Path};
@@ -13,7 +13,7 @@ use super::driver::Driver;
 use super::hub::Hub;
 use super::lone_association::LoneAssociation;
 use super::peer::Peer;
-use super::socket::Socket;
+use super::socket::{Socket, any_address};
 use super::sockets::Sockets;
 use crate::clock::since;
 use crate::connector::{Connector, Preparation};
@@ -133,13 +133,5 @@ impl DatagramConnector {
         drop(state);
         tokio::spawn(Driver::new(hub.clone()));
         connection.ok_or_else(|| io::ErrorKind::NotConnected.into())
-    }
-}
-
-/// Returns the address of a socket that sends to a server from wherever the system chooses.
-pub(super) fn any_address(server: SocketAddr) -> SocketAddr {
-    match server {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }

@@ -14,6 +14,7 @@ use super::associations::DatagramHandshake;
 use super::hub::Hub;
 use super::inbox::wipe;
 use super::peer::Failure;
+use super::socket::{BATCH, LONGEST_DATAGRAM};
 
 /// Drives a socket until it has no user.
 pub(super) struct Driver<S: DatagramHandshake> {
@@ -100,9 +101,3 @@ impl<S: DatagramHandshake> Drop for Driver<S> {
         self.hub.foreign_arrived.notify_waiters();
     }
 }
-
-/// How many datagrams are received before others have their turn.
-pub(super) const BATCH: usize = 32;
-
-/// The longest datagram of UDP, in bytes.
-pub(super) const LONGEST_DATAGRAM: usize = 65_535;

@@ -9,7 +9,7 @@ use tessera::handshake::ServerHandshake;
 use super::associations::DatagramHandshake;
 use super::hub::{Hub, State};
 use super::inbox::{ForeignDatagram, Inbox};
-use super::receiving::is_of_network;
+use super::socket::is_of_network;
 use super::waiting::wait_for;
 
 /// The datagrams at a [`DatagramListener`](crate::DatagramListener)'s socket that aren't DTLS 1.3 (RFC 7983, RFC 9443),

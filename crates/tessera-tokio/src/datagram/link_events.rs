@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::connection::ClientDatagramConnection;
-use super::connector::any_address;
+use super::socket::any_address;
 
 /// Changes of the machine's network: its interfaces, addresses and routes. Cheap to clone.
 #[derive(Clone)]

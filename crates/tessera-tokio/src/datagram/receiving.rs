@@ -1,6 +1,6 @@
 //! What comes in: datagrams, answers, time.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::SocketAddr;
 
 use tessera::{Error, Event, ReadEvent, Role};
@@ -10,6 +10,7 @@ use super::associations::{Associations, DatagramHandshake, Owner};
 use super::hub::{Id, State};
 use super::inbox::{ForeignDatagram, ReceivedDatagram, wipe};
 use super::peer::{Failure, Peer};
+use super::socket::is_of_network;
 use crate::async_handshake::AnswerCallback;
 use crate::current::withdrawn;
 use crate::sessions::SessionWriter;
@@ -257,14 +258,6 @@ impl<S: DatagramHandshake> State<S> {
 /// Whether the client is asked for a cookie, or has begun again.
 fn goes_on(failure: &Failure) -> bool {
     matches!(failure, Failure::Engine(Error::AddressUnproved | Error::Truncated))
-}
-
-/// Whether an error reports what happened to an earlier datagram.
-pub(super) fn is_of_network(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
-    )
 }
 
 /// How many of the network's reports in a row end a handshake.

@@ -9,8 +9,7 @@ use tessera_endpoint::Path;
 use super::associations::{Associations, DatagramHandshake};
 use super::hub::{Id, State};
 use super::peer::Failure;
-use super::receiving::is_of_network;
-use super::socket::Socket;
+use super::socket::{Socket, is_of_network};
 
 /// What became of data that was to be sent.
 pub(super) enum SendStep {

@@ -1,7 +1,7 @@
 //! The UDP socket.
 
-use std::io;
-use std::net::SocketAddr;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll};
 
 use tokio::io::ReadBuf;
@@ -83,3 +83,25 @@ impl Socket {
         self.io.readable().await
     }
 }
+
+/// Returns the address of a socket that sends to a server from wherever the system chooses.
+pub(super) fn any_address(server: SocketAddr) -> SocketAddr {
+    match server {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+/// Returns whether an error reports what happened to an earlier datagram.
+pub(super) fn is_of_network(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+    )
+}
+
+/// How many datagrams are received before others have their turn.
+pub(super) const BATCH: usize = 32;
+
+/// The longest datagram of UDP, in bytes.
+pub(super) const LONGEST_DATAGRAM: usize = 65_535;

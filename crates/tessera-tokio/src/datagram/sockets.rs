@@ -9,10 +9,9 @@ use tessera_endpoint::Path;
 use tokio::task::AbortHandle;
 
 use super::associations::{Associations, DatagramHandshake};
-use super::driver::{BATCH, LONGEST_DATAGRAM};
 use super::hub::{Hub, State};
 use super::inbox::wipe;
-use super::socket::Socket;
+use super::socket::{BATCH, LONGEST_DATAGRAM, Socket};
 
 /// The sockets of a hub.
 pub(super) struct Sockets {
