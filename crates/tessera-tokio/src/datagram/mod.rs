@@ -14,10 +14,10 @@ mod foreign;
 mod frozen;
 mod hub;
 mod inbox;
-#[cfg(target_os = "linux")]
-mod link_events;
 mod listener;
 mod lone_association;
+#[cfg(target_os = "linux")]
+mod network_changes;
 mod peer;
 mod receiving;
 mod sending;
@@ -32,6 +32,6 @@ pub use connector::DatagramConnector;
 pub use failures::{FailedClient, RefusedBy};
 pub use foreign::ForeignDatagrams;
 pub use inbox::{ForeignDatagram, ReceivedDatagram};
-#[cfg(target_os = "linux")]
-pub use link_events::NetworkChanges;
 pub use listener::DatagramListener;
+#[cfg(target_os = "linux")]
+pub use network_changes::NetworkChanges;

@@ -42,10 +42,10 @@ impl NetworkChanges {
     /// # Panics
     /// Outside of a runtime.
     pub fn watch() -> io::Result<Self> {
-        let events = LinkEvents::open()?;
+        let netlink = NetlinkSocket::open()?;
         let (sender, seen) = watch::channel(());
         let task = tokio::spawn(async move {
-            while settled(|| events.change()).await.is_ok() {
+            while settled(|| netlink.change()).await.is_ok() {
                 sender.send_replace(());
             }
         });
@@ -54,9 +54,9 @@ impl NetworkChanges {
 }
 
 /// A socket of rtnetlink. A type of datagrams can hold it: it is received from alike.
-struct LinkEvents(UnixDatagram);
+struct NetlinkSocket(UnixDatagram);
 
-impl LinkEvents {
+impl NetlinkSocket {
     fn open() -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let protocol = SockProtocol::NetlinkRoute;
@@ -186,8 +186,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_system_reports_changes_and_none_where_there_are_none() {
-        let events = LinkEvents::open().expect("Linux");
-        let waited = timeout(Duration::from_millis(10), events.change()).await;
+        let netlink = NetlinkSocket::open().expect("Linux");
+        let waited = timeout(Duration::from_millis(10), netlink.change()).await;
         assert!(waited.is_err() || waited.is_ok_and(|it| it.is_ok()));
     }
 }
