@@ -14,9 +14,9 @@ use tokio::net::UdpSocket;
 pub enum SocketAddresses {
     /// At ports of this range of one IP address; `0..=0`: at any that the system chooses.
     Ports(IpAddr, RangeInclusive<u16>),
-    /// At addresses with this prefix, of which all must be local, and the port of the shared socket, which is bound to one
-    /// address. Linux makes a prefix local with `ip -6 route add local PREFIX dev lo`. With
-    /// [`announces_ip`](tessera_endpoint::OwnSockets::announces_ip).
+    /// At addresses with this prefix, of which all must be local, and at this port, which may be that of the shared socket
+    /// if that is bound to one address. Linux makes a prefix local with `ip -6 route add local PREFIX dev lo`. Clients must
+    /// learn the address: set [`announces_ip`](tessera_endpoint::OwnSockets::announces_ip).
     Prefix(AddressPrefix, u16),
 }
 

@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
@@ -95,13 +94,9 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
     /// what came from it.
     pub async fn send(&self, data: &[u8]) -> io::Result<()> {
         loop {
-            let mut changed = pin!(self.changed.notified());
-            // From here on no change is missed.
-            changed.as_mut().enable();
-            let step = self.hub.lock().send(self.id, data)?;
-            match step {
+            let step = wait_for(&self.changed, || self.hub.lock().send(self.id, data).transpose());
+            match step.await? {
                 SendStep::Sent => return Ok(()),
-                SendStep::Waits => changed.await,
                 SendStep::Blocked(socket) => socket.writable().await?,
             }
         }
@@ -256,8 +251,8 @@ impl ClientDatagramConnection {
         self.with(|association| association.early_data_room()).unwrap_or(0)
     }
 
-    /// Returns how many connection IDs the server has given for moves to come: without one, who sees the earlier address
-    /// and the next can link them.
+    /// Returns how many connection IDs the server has given for moves to come: without one, an observer of the earlier
+    /// address and the next can link them.
     pub fn spare_connection_ids(&self) -> usize {
         self.with(|association| association.spare_connection_ids()).unwrap_or(0)
     }

@@ -128,9 +128,9 @@ impl DatagramListener {
     }
 
     /// Accepts the clients of a socket as [`with_foreign`](Self::with_foreign) and
-    /// [`with_own_sockets`](Self::with_own_sockets) do, and continues the connections that an
-    /// earlier listener [moved out](Self::freeze): they are accepted first. Returns too why others aren't continued: their
-    /// clients get a reset with their next datagram, if the options have the earlier listener's key.
+    /// [`with_own_sockets`](Self::with_own_sockets) do, and continues the connections that an earlier listener
+    /// [moved out](Self::freeze): they are accepted first. Returns too why others aren't continued: their clients get a
+    /// reset with their next datagram, if the options have the earlier listener's key.
     ///
     /// # Panics
     /// Outside of a runtime.

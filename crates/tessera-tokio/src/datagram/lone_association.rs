@@ -36,7 +36,7 @@ impl LoneAssociation {
         self.endpoint.follows()
     }
 
-    /// Continues with a socket at once, or as the endpoint does it.
+    /// Adds a socket, with which the endpoint continues at once or later, as `change` asks.
     pub(super) fn change_socket(
         &mut self,
         local: SocketAddr,

@@ -14,8 +14,6 @@ use super::socket::{Socket, is_of_network};
 /// What became of data that was to be sent.
 pub(super) enum SendStep {
     Sent,
-    /// It must wait for the peer.
-    Waits,
     /// It must wait for the socket.
     Blocked(Arc<Socket>),
 }
@@ -71,12 +69,12 @@ impl<S: DatagramHandshake> State<S> {
         true
     }
 
-    /// Sends data as one datagram.
-    pub(super) fn send(&mut self, id: Id<S>, data: &[u8]) -> io::Result<SendStep> {
+    /// Sends data as one datagram; `None`: it must wait for the peer.
+    pub(super) fn send(&mut self, id: Id<S>, data: &[u8]) -> io::Result<Option<SendStep>> {
         self.is_held = false;
         self.flush();
         if let Some(socket) = self.blocked_socket() {
-            return Ok(SendStep::Blocked(socket));
+            return Ok(Some(SendStep::Blocked(socket)));
         }
         let Some(peer) = self.peers.get(&id) else {
             return Err(Failure::Engine(Error::Closed).to_io());
@@ -85,16 +83,16 @@ impl<S: DatagramHandshake> State<S> {
             return Err(failure.to_io());
         }
         if !peer.is_complete && !self.has_early_data(id) {
-            return Ok(SendStep::Waits);
+            return Ok(None);
         }
         self.out.clear();
         match self.associations.write(id, data, &mut self.out) {
             Ok(to) => self.try_send(to),
-            Err(Error::TooEarly(_)) => return Ok(SendStep::Waits),
+            Err(Error::TooEarly(_)) => return Ok(None),
             Err(error) => return Err(Failure::Engine(error).to_io()),
         };
         self.flush();
-        Ok(SendStep::Sent)
+        Ok(Some(SendStep::Sent))
     }
 
     /// Returns whether a server may answer before the end of the handshake: the client's PSK vouches for it.
