@@ -8,8 +8,8 @@ use tessera::Zeroizing;
 /// and replay window, connection IDs, paths and budgets, as bytes.
 ///
 /// It is thawed once at most ([`Endpoint::thaw`](crate::Endpoint::thaw)): two from the same bytes would seal different
-/// data with one nonce, which reveals both, and the key of their tags. Who keeps bytes must therefore destroy them before
-/// the association is served again, and refuse copies that are brought back: `tessera_vault::ServerState` does.
+/// data with one nonce, which reveals both, and the key of their tags. A store of the bytes must therefore destroy them
+/// before the association is served again, and refuse copies that are brought back: `tessera_vault::ServerState` does.
 pub struct FrozenAssociation(Zeroizing<Vec<u8>>);
 
 impl FrozenAssociation {

@@ -5,8 +5,8 @@
 //!   connection ID: nonce ‖ number XOR HMAC(mask key, nonce)      token: HMAC(token key, number)
 //! ```
 //!
-//! The number is the association's; it is random, and all of its connection IDs have it, each under a nonce of its own: so
-//! that who sees them can't link them.
+//! The number is the association's; it is random, and all of its connection IDs have it, each under a nonce of its own, so
+//! that an observer can't link them.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl ResetKey {
     }
 }
 
-/// No bytes: who has them can end associations.
+/// No bytes: an attacker who has them can end associations.
 impl std::fmt::Debug for ResetKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ResetKey")
@@ -230,6 +230,6 @@ mod tests {
             let id = ConnectionId::new(&bytes).expect("short");
             resets.reset(&id, 60, Duration::ZERO, &random).expect("no association has this number")
         };
-        assert_ne!(reset(1)[27..], reset(2)[27..], "who saw both can link them");
+        assert_ne!(reset(1)[27..], reset(2)[27..], "an observer can link them");
     }
 }

@@ -22,7 +22,7 @@ impl Endpoint {
         let has_moved = entry.peer.current().remote != path.remote;
         entry.peer.follow(path, received, now.monotonic, check);
         if has_moved {
-            // RFC 9147 §11: so that who sees both paths can't link them by it.
+            // RFC 9147 §11: so that an observer of both paths can't link them by it.
             entry.association.use_next_connection_id();
             self.counts.moved += 1;
         }
