@@ -28,20 +28,20 @@ pub(crate) fn socket_facts<S: DatagramHandshake>(
 }
 
 /// Reports, at intervals, what was refused because there were too many sources.
-pub(crate) async fn tell_refused<O: SharedSocket>(
+pub(crate) async fn report_refused<O: SharedSocket>(
     sources: &Sources<O>,
     report: &Report,
 ) -> io::Result<()> {
-    let mut told = 0;
+    let mut reported = 0;
     let mut interval = interval(PAUSE);
     loop {
         interval.tick().await;
         let refused = sources.refused();
-        if refused != told {
+        if refused != reported {
             report.line(&format_args!(
                 "{refused} datagrams refused, since the start: too many sources"
             ));
-            told = refused;
+            reported = refused;
         }
     }
 }

@@ -23,7 +23,7 @@ use super::newest::{LOST, NewestKept};
 use super::{configured_connector, datagram_connector, following};
 use crate::client::config::ConfiguredClient;
 use crate::client::look_up;
-use crate::datagram_facts::{socket_facts, tell_refused};
+use crate::datagram_facts::{report_refused, socket_facts};
 use crate::listening::{Listening, cannot_listen};
 use crate::options::ConnectOptions;
 
@@ -67,7 +67,7 @@ pub(super) async fn run(
     let serve = |source, ending| carrier.clone().serve(source, ending);
     let served = tokio::select! {
         served = sources.run(asked, GOODBYES, serve) => served,
-        never = tell_refused(&sources, &report) => never,
+        never = report_refused(&sources, &report) => never,
     };
     served.map_err(|error| ProgramError::failed("the socket", error)).and(report.finish())
 }

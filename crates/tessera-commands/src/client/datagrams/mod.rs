@@ -50,12 +50,12 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         Ok(addresses) => addresses,
         Err(error) => return Err(no_connection(&report, started, error)),
     };
-    let mut session = Session { options, report: &report, attempt: Attempt::default() };
+    let mut carrier = Carrier { options, report: &report, attempt: Attempt::default() };
     let result = tokio::select! {
-        result = session.work(&connector, &configured, &addresses, &early_data) => result,
+        result = carrier.work(&connector, &configured, &addresses, &early_data) => result,
         () = asked => Ok(()),
     };
-    session.end(result, started).await
+    carrier.end(result, started).await
 }
 
 /// Returns a connector that resumes, with sessions of its own if the options name none.
@@ -89,7 +89,7 @@ async fn following<T>(
     let following = async {
         if let Some(network) = network {
             // Without reports of the network the connection stays where it is.
-            let _ = network.carry(connection).await;
+            let _ = network.lead(connection).await;
         }
         pending().await
     };
@@ -99,14 +99,14 @@ async fn following<T>(
     }
 }
 
-/// A connection, and what it is to do.
-struct Session<'a> {
+/// Carries datagrams between standard input and output and the server.
+struct Carrier<'a> {
     options: &'a ConnectOptions,
     report: &'a Report,
     attempt: Attempt,
 }
 
-impl Session<'_> {
+impl Carrier<'_> {
     async fn work(
         &mut self,
         connector: &DatagramConnector,
@@ -166,8 +166,8 @@ impl Session<'_> {
         if lens.is_empty() && !data.is_empty() {
             self.report.line(&"no ticket for early data yet: it is sent after the handshake");
         } else if matches!(connection.facts().early_data, EarlyDataStatus::Rejected(_)) {
-            let told = "the server discarded the early data: it is sent after the handshake";
-            self.report.line(&told);
+            let discarded = "the server discarded the early data: it is sent after the handshake";
+            self.report.line(&discarded);
         }
         Ok(data.get(lens.iter().take(taken).sum()..).unwrap_or_default())
     }
@@ -201,9 +201,9 @@ impl Session<'_> {
         };
         let is_silent = socket.received == 0;
         self.report.object(&ConnectionFacts::new(&connection.facts(), socket));
-        let told = self.report.finish();
+        let reported = self.report.finish();
         result.map_err(|error| advice::failed(self.options, &error, is_silent, executed))?;
-        told
+        reported
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use tessera_tokio::ClientDatagramConnection;
 
-/// Reports changes of the network, on Linux.
+/// The machine's network, whose changes Linux reports.
 pub(super) struct Network {
     #[cfg(target_os = "linux")]
     changes: tessera_tokio::NetworkChanges,
@@ -18,7 +18,7 @@ impl Network {
     }
 
     /// Lets a connection follow it until that fails.
-    pub(super) async fn carry(&self, connection: &ClientDatagramConnection) -> io::Result<()> {
+    pub(super) async fn lead(&self, connection: &ClientDatagramConnection) -> io::Result<()> {
         connection.follow_network(&self.changes).await
     }
 }
@@ -29,7 +29,7 @@ impl Network {
         None
     }
 
-    pub(super) async fn carry(&self, _: &ClientDatagramConnection) -> io::Result<()> {
+    pub(super) async fn lead(&self, _: &ClientDatagramConnection) -> io::Result<()> {
         Ok(())
     }
 }

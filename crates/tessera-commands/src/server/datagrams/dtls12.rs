@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tessera::wire::{ContentType, HandshakeType};
 use tessera_kit::facts::micros;
 use tessera_kit::report::{Fact, Report};
 use tessera_proxy::datagrams::{
@@ -15,7 +16,7 @@ use tessera_proxy::datagrams::{
 use tessera_tokio::{Foreign, ForeignDatagrams, Limits};
 
 use super::target::socket_to;
-use crate::datagram_facts::tell_refused;
+use crate::datagram_facts::report_refused;
 
 /// Relays until it is asked to end.
 pub(super) async fn relay(
@@ -31,7 +32,7 @@ pub(super) async fn relay(
     let serve = |source, ending| serve(source, ending, target, limits.idle, report.clone());
     tokio::select! {
         served = sources.run(asked, limits.drain, serve) => served,
-        never = tell_refused(&sources, report) => never,
+        never = report_refused(&sources, report) => never,
     }
 }
 
@@ -79,7 +80,7 @@ async fn serve(
     let dropped = counts.dropped() + source.dropped();
     // Its next datagram begins another.
     drop(source);
-    report.print(&Relayed {
+    report.print(&RelayFacts {
         address,
         datagrams_received: counts.a_to_b(),
         datagrams_sent: counts.b_to_a(),
@@ -91,7 +92,7 @@ async fn serve(
 
 /// A client of DTLS 1.2 that has ended, or is idle.
 #[derive(Serialize)]
-struct Relayed {
+struct RelayFacts {
     address: SocketAddr,
     datagrams_received: u64,
     datagrams_sent: u64,
@@ -100,11 +101,11 @@ struct Relayed {
     error: Option<String>,
 }
 
-impl Fact for Relayed {
+impl Fact for RelayFacts {
     const EVENT: &'static str = "relayed";
 }
 
-impl fmt::Display for Relayed {
+impl fmt::Display for RelayFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { address, datagrams_received, datagrams_sent, datagrams_dropped, .. } = self;
         write!(f, "{address}: DTLS 1.2, {datagrams_received} datagrams relayed, ")?;
@@ -123,10 +124,10 @@ fn begins(datagram: &[u8]) -> bool {
     }
 }
 
-/// Content types, and a type of message.
-const HANDSHAKE: u8 = 22;
+/// Content types, and the type of a message; tls12_cid is of DTLS 1.2 alone (RFC 9146 §4).
+const HANDSHAKE: u8 = ContentType::HANDSHAKE.0;
 const TLS12_CID: u8 = 25;
-const CLIENT_HELLO: u8 = 1;
+const CLIENT_HELLO: u8 = HandshakeType::CLIENT_HELLO.0;
 
 #[cfg(test)]
 mod tests {

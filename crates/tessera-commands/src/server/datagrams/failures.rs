@@ -11,7 +11,10 @@ use tessera_tokio::DatagramListener;
 use tokio::time::sleep;
 
 /// Reports each, up to a number a second: anyone can cause some, and must not be able to flood the report.
-pub(super) async fn tell(listener: &DatagramListener, report: &Report) -> io::Result<Infallible> {
+pub(super) async fn report_all(
+    listener: &DatagramListener,
+    report: &Report,
+) -> io::Result<Infallible> {
     let mut missed = 0;
     loop {
         for _ in 0..MOST {

@@ -63,7 +63,7 @@ pub(super) async fn serve(
     let addresses = ports.map(|(ports, own)| SocketAddresses::Ports(own.ip(), ports));
     let (listener, foreign, refused) =
         DatagramListener::with_associations(socket, acceptor, cookies, endpoint, addresses, frozen);
-    restart::tell(found, &refused, report);
+    restart::report_thawed(found, &refused, report);
     let foreign = options.forward_dtls12.map(|target| (foreign, target));
     let has_relay = foreign.is_some();
     let (end, ending) = watch::channel(());
@@ -80,7 +80,7 @@ pub(super) async fn serve(
         }
     };
     let mut relay = pin!(relay);
-    let mut failing = pin!(failures::tell(&listener, report));
+    let mut failing = pin!(failures::report_all(&listener, report));
     let mut clients = JoinSet::new();
     let mut asked = pin!(asked);
     let served = loop {

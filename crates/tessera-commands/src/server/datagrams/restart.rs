@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// Reports what became of the previous server's connections.
-pub(super) fn tell(found: usize, refused: &[ThawError], report: &Report) {
+pub(super) fn report_thawed(found: usize, refused: &[ThawError], report: &Report) {
     if found > 0 {
         report.line(&format_args!(
             "{} connections of the previous server go on",
