@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tessera::Destination;
 use tessera_tokio::{ClientDatagramConnection, DatagramConnector};
 
-use super::flight::Flight;
+use super::early_datagrams::EarlyDatagrams;
 
 /// How long to wait after a connection has failed before the next.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
@@ -16,7 +16,7 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(super) struct Attempt {
     pub(super) connection: Option<ClientDatagramConnection>,
-    pub(super) flight: Flight,
+    pub(super) early: EarlyDatagrams,
     pub(super) handshake: Option<Duration>,
 }
 
@@ -27,12 +27,12 @@ impl Attempt {
         connector: &DatagramConnector,
         destination: impl Fn() -> Destination,
         addresses: &[SocketAddr],
-        early: impl Fn(&ClientDatagramConnection) -> io::Result<Flight>,
+        early: impl Fn(&ClientDatagramConnection) -> io::Result<EarlyDatagrams>,
     ) -> io::Result<()> {
         for (index, address) in addresses.iter().enumerate() {
             let started = Instant::now();
             let connection = connector.start(*address, destination()).await?;
-            self.flight = early(&connection)?;
+            self.early = early(&connection)?;
             let connection = self.connection.insert(connection);
             match connection.handshake().await {
                 Ok(()) => {
@@ -42,7 +42,7 @@ impl Attempt {
                 // A name may have an address of each family, and the server only one.
                 Err(error)
                     if error.kind() == ErrorKind::ConnectionRefused
-                        && self.flight.lens.is_empty()
+                        && self.early.lens.is_empty()
                         && index + 1 < addresses.len() => {}
                 Err(error) => return Err(error),
             }

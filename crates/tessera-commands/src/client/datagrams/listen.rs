@@ -17,7 +17,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
 use super::attempt::{Attempt, PAUSE};
-use super::flight::Flight;
+use super::early_datagrams::EarlyDatagrams;
 use super::network::Network;
 use super::newest::{LOST, NewestKept};
 use super::{configured_connector, datagram_connector, following};
@@ -166,18 +166,18 @@ impl Carrier {
             first.push(datagram);
         }
         let early = |connection: &_| {
-            let mut flight = Flight::default();
+            let mut early = EarlyDatagrams::default();
             for datagram in &first {
-                if !flight.add(connection, datagram)? {
+                if !early.add(connection, datagram)? {
                     break;
                 }
             }
-            Ok(flight)
+            Ok(early)
         };
         let destination = || self.configured.destination();
         attempt.connect(&self.connector, destination, &addresses, early).await?;
-        let Attempt { connection: Some(connection), flight, .. } = &*attempt else { return Ok(()) };
-        let settled = flight.settled(connection);
+        let Attempt { connection: Some(connection), early, .. } = &*attempt else { return Ok(()) };
+        let settled = early.settled(connection);
         let kept = NewestKept::new(connection);
         let result = async {
             send_all(&kept, first.split_off(settled), counts).await?;

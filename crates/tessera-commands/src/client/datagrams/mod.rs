@@ -1,7 +1,7 @@
 //! One connection over UDP, with standard input and output; or one for each local program that sends datagrams.
 
 mod attempt;
-mod flight;
+mod early_datagrams;
 mod listen;
 mod network;
 mod newest;
@@ -22,7 +22,7 @@ use tessera_tokio::{ClientDatagramConnection, Connector, DatagramConnector, Memo
 use tokio::time::timeout;
 
 use self::attempt::{Attempt, PAUSE};
-use self::flight::Flight;
+use self::early_datagrams::EarlyDatagrams;
 use self::network::Network;
 use self::newest::{LOST, NewestKept};
 use super::config::{ConfiguredClient, configure};
@@ -115,7 +115,7 @@ impl Carrier<'_> {
         early_data: &[u8],
     ) -> io::Result<()> {
         let destination = || configured.destination();
-        let early = |connection: &_| Flight::write(connection, early_data);
+        let early = |connection: &_| EarlyDatagrams::write(connection, early_data);
         self.attempt.connect(connector, destination, addresses, early).await?;
         let mut left = self.rest(early_data)?.to_vec();
         let mut standard = (Input::open()?, Output::open()?);
@@ -143,24 +143,24 @@ impl Carrier<'_> {
             self.report.object(&ConnectionFacts::new(&connection.facts(), socket));
             self.report.line(&LOST);
             let again = again.as_deref().unwrap_or_default();
-            let early = |connection: &_| Flight::write(connection, again);
+            let early = |connection: &_| EarlyDatagrams::write(connection, again);
             self.attempt = Attempt::default();
             self.attempt.connect(connector, destination, addresses, early).await?;
-            let Attempt { connection: Some(connection), flight, .. } = &self.attempt else {
+            let Attempt { connection: Some(connection), early, .. } = &self.attempt else {
                 return Ok(());
             };
-            let settled = flight.lens.iter().take(flight.settled(connection)).sum::<usize>();
+            let settled = early.lens.iter().take(early.settled(connection)).sum::<usize>();
             left = again.get(settled..).unwrap_or_default().to_vec();
         }
     }
 
     /// Returns the early data that is still to be sent after the handshake.
     fn rest<'d>(&self, data: &'d [u8]) -> io::Result<&'d [u8]> {
-        let Attempt { connection: Some(connection), flight, .. } = &self.attempt else {
+        let Attempt { connection: Some(connection), early, .. } = &self.attempt else {
             return Ok(data);
         };
-        let lens = &flight.lens;
-        let Some(taken) = flight.taken(connection) else {
+        let lens = &early.lens;
+        let Some(taken) = early.taken(connection) else {
             return Err(io::Error::other("the server did not accept the early data here"));
         };
         if lens.is_empty() && !data.is_empty() {
@@ -174,7 +174,7 @@ impl Carrier<'_> {
 
     /// Closes and reports the connection.
     async fn end(self, result: io::Result<()>, started: Instant) -> Result<(), ProgramError> {
-        let Attempt { connection, flight, handshake } = self.attempt;
+        let Attempt { connection, early, handshake } = self.attempt;
         let Some(connection) = connection else {
             let Err(error) = result else { return self.report.finish() };
             let is_of_engine = error.get_ref().is_some_and(|it| it.is::<tessera::Error>());
@@ -185,7 +185,7 @@ impl Carrier<'_> {
             return Err(no_connection(self.report, started, error));
         };
         let _ = timeout(LAST_WORDS, connection.close()).await;
-        let executed = maybe_executed(flight.outcome(&connection));
+        let executed = maybe_executed(early.outcome(&connection));
         let result = match &executed {
             Some(_) if result.is_ok() && !connection.is_handshake_complete() => {
                 Err(io::Error::other("ended before the server answered"))

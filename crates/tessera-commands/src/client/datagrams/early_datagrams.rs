@@ -8,25 +8,25 @@ use tessera_tokio::{ClientDatagramConnection, EarlyDataOutcome};
 
 /// The early data that was sent, by the lengths of its datagrams.
 #[derive(Default)]
-pub(super) struct Flight {
+pub(super) struct EarlyDatagrams {
     pub(super) lens: Vec<usize>,
 }
 
-impl Flight {
+impl EarlyDatagrams {
     /// Writes early data, as much as the connection takes, in several datagrams if it is long.
     pub(super) fn write(
         connection: &ClientDatagramConnection,
         mut data: &[u8],
     ) -> io::Result<Self> {
-        let mut flight = Self::default();
+        let mut early = Self::default();
         while !data.is_empty() {
             let len = data.len().min(connection.early_data_room());
-            if !flight.add(connection, &data[..len])? {
+            if !early.add(connection, &data[..len])? {
                 break;
             }
             data = &data[len..];
         }
-        Ok(flight)
+        Ok(early)
     }
 
     /// Writes a datagram, if the connection takes it whole.
