@@ -41,7 +41,7 @@ pub enum ThawError {
     Unreadable,
     /// The configuration would not accept its client any more.
     Withdrawn,
-    /// The endpoint's connection IDs have another length, or one of its is taken.
+    /// The endpoint's connection IDs have another length, or one of its is taken; without any, its address is taken.
     ConnectionId,
     /// A limit is reached.
     Full,
@@ -53,7 +53,8 @@ impl fmt::Display for ThawError {
             Self::Unreadable => "it is damaged, of another version, or of an unknown suite",
             Self::Withdrawn => "trust in its client was withdrawn",
             Self::ConnectionId => {
-                "its connection ID is taken, or has another length than those of this server"
+                "its connection ID is taken, or has another length than those of this server, or it has none and its \
+                 address is taken"
             }
             Self::Full => "there are too many connections, or too many of its address",
         })

@@ -76,7 +76,9 @@ impl Endpoint {
         let fits = |id: &tessera::ConnectionId| {
             id.is_empty() || id.len() == self.options.connection_id_len && !self.routes.has_id(id)
         };
-        if !ids.iter().all(fits) {
+        let has_id = association.connection_id().is_some();
+        let is_led_to = has_id || self.routes.live(&peer.current()).is_none();
+        if !is_led_to || !ids.iter().all(fits) {
             return Err(ThawError::ConnectionId);
         }
         if self.associations.len() >= self.options.max_associations
@@ -86,7 +88,6 @@ impl Endpoint {
         }
         let id = self.next_id;
         self.next_id += 1;
-        let has_id = association.connection_id().is_some();
         self.routes.restore(id, peer.current(), source, has_id);
         for connection_id in &ids {
             self.routes.add_id(id, connection_id);
@@ -119,6 +120,8 @@ impl FrozenState {
         }
         let source = Source::read(reader)?;
         let (received, sent) = (reader.u64().ok()?, reader.u64().ok()?);
+        // They grow.
+        received.max(sent).checked_mul(4)?;
         let peer = PeerPath::read(reader, now)?;
         let foundation = match reader.vec24().ok()? {
             [] => None,

@@ -12,6 +12,7 @@ use super::record_number::{APPLICATION_EPOCH, HANDSHAKE_EPOCH};
 use super::replay_window::ReplayWindow;
 use super::{Datagrams, IdleDatagrams};
 use crate::crypto::Suite;
+use crate::limits::MAX_PLAINTEXT;
 use crate::padding::Padding;
 use crate::schedule::{DATAGRAM, KeptTrafficSecret, KeyDerivation};
 use crate::wire::{Reader, Writer};
@@ -128,37 +129,38 @@ impl IdleDatagrams {
         now: Duration,
     ) -> Option<Self> {
         let mut it = Self {
-            read_epoch: reader.u64().ok()?,
+            read_epoch: read_count(reader)?,
             window: ReplayWindow::read(reader)?,
-            forged: reader.u64().ok()?,
-            asked_in: reader.u64().ok()?,
+            forged: read_count(reader)?,
+            asked_in: read_count(reader)?,
             own_ids: OwnConnectionIds::read(reader)?,
-            max_inner_plaintext: reader.u32().ok()? as usize,
+            max_inner_plaintext: Some(reader.u32().ok()? as usize)
+                .filter(|it| *it <= MAX_PLAINTEXT + 1)?,
             counts: DroppedRecords {
-                malformed: reader.u64().ok()?,
-                forged: reader.u64().ok()?,
-                repeated: reader.u64().ok()?,
-                without_keys: reader.u64().ok()?,
-                misplaced: reader.u64().ok()?,
+                malformed: read_count(reader)?,
+                forged: read_count(reader)?,
+                repeated: read_count(reader)?,
+                without_keys: read_count(reader)?,
+                misplaced: read_count(reader)?,
             },
-            write_epoch: reader.u64().ok()?,
-            next: reader.u64().ok()?,
+            write_epoch: read_count(reader)?,
+            next: read_count(reader)?,
             peer_ids: PeerConnectionIds::read(reader)?,
-            max_plaintext: reader.u32().ok()? as usize,
+            max_plaintext: Some(reader.u32().ok()? as usize).filter(|it| *it <= MAX_PLAINTEXT)?,
             padding: NonZeroU16::new(reader.u16().ok()?).map_or(Padding::None, Padding::MultipleOf),
             delimits_data: reader.u8().ok()? != 0,
             max_burst: reader.u8().ok()?,
-            next_message: reader.u32().ok()?,
-            next_of_peer: reader.u32().ok()?,
-            answered_seq: reader.u32().ok()?,
-            resent: reader.u64().ok()?,
-            max_datagram: reader.u32().ok()? as usize,
+            next_message: reader.u32().ok().filter(|it| *it <= u32::MAX / 2)?,
+            next_of_peer: reader.u32().ok().filter(|it| *it <= u32::MAX / 2)?,
+            answered_seq: reader.u32().ok().filter(|it| *it <= u32::MAX / 2)?,
+            resent: read_count(reader)?,
+            max_datagram: (reader.u32().ok()? as usize).min(u16::MAX.into()),
             fixed_timeout: Some(read_duration(reader)?).filter(|it| !it.is_zero()),
             timeout: read_duration(reader)?,
             late_flight: None,
         };
         if reader.u8().ok()? != 0 {
-            let (window, forged) = (ReplayWindow::read(reader)?, reader.u64().ok()?);
+            let (window, forged) = (ReplayWindow::read(reader)?, read_count(reader)?);
             let until = now.checked_add(read_duration(reader)?)?;
             let kdf = KeyDerivation { hash: suite.hash, profile: &DATAGRAM };
             let secret = KeptTrafficSecret::new(kdf, reader.take(suite.hash.len()).ok()?);
@@ -174,6 +176,11 @@ impl IdleDatagrams {
         let is_sound = it.read_epoch >= APPLICATION_EPOCH && it.write_epoch >= APPLICATION_EPOCH;
         is_sound.then_some(it)
     }
+}
+
+/// Reads what grows by one at a time: from damaged bytes it may have any value, and must not overflow.
+pub(super) fn read_count(reader: &mut Reader<'_>) -> Option<u64> {
+    reader.u64().ok().filter(|it| *it <= u64::MAX / 2)
 }
 
 fn write_duration(time: Duration, out: &mut Vec<u8>) {

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::frozen::read_count;
 use crate::wire::{Reader, Writer};
 
 /// A window over the newest 256 record numbers, for paths on which records overtake many others (§4.5.1): older ones
@@ -23,7 +24,7 @@ impl ReplayWindow {
 
     /// Reads it.
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let next = reader.u64().ok()?;
+        let next = read_count(reader)?;
         let mut seen = [0; WORDS];
         for word in &mut seen {
             *word = reader.u64().ok()?;
