@@ -17,7 +17,9 @@ use tessera::face::{HandshakeMessage, HelloPart, HelloReader};
 use tessera::handshake::{Checked, OpenQuestion, Question, ServerQuestion, Token};
 use tessera::resume::TicketKeys;
 use tessera::wire::ContentType;
-use tessera::{Error, Event, Facts, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
+use tessera::{
+    Error, Event, Facts, PathMessage, Progress, ReadEvent, ServerAssociation, ServerConfig, Time,
+};
 
 use associations::Associations;
 
@@ -195,7 +197,9 @@ impl Endpoint {
                 }
                 let is_path_message = matches!(progress.event, ReadEvent::Path(_));
                 if is_newer {
-                    self.note_heard(id, &path, is_path_message);
+                    let is_challenge =
+                        matches!(progress.event, ReadEvent::Path(PathMessage::Challenge(_)));
+                    self.note_heard(id, &path, is_challenge);
                     // The answer to a challenge moves nothing: it may come from an address that the peer has left.
                     if !is_path_message {
                         self.note_path(id, path, paid, now);

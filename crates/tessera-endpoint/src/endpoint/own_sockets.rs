@@ -116,15 +116,15 @@ impl Endpoint {
     }
 
     /// Notes that a record that is newer than all before came on this path.
-    pub(super) fn note_heard(&mut self, id: AssociationId, path: &Path, is_path_message: bool) {
+    pub(super) fn note_heard(&mut self, id: AssociationId, path: &Path, is_challenge: bool) {
         let is_ipc = self.sockets.as_ref().is_some_and(|it| it.options.policy == SocketPolicy::Ipc);
         if let Some(entry) = self.associations.get_mut(id.0)
             && let Some(own) = &mut entry.own
             && path.local == Some(own.local)
         {
-            // A client that follows an announcement checks the path first. Data may be an attacker's copy of what the
-            // client has sent elsewhere.
-            own.is_known |= is_ipc || is_path_message;
+            // A client that follows an announcement checks the path first. Data, or the answer to a check of the
+            // server's, may be an attacker's copy of what the client has sent elsewhere.
+            own.is_known |= is_ipc || is_challenge;
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera::{AssociationOptions, ConnectionId, Error, PathMessage};
 use tessera_endpoint::{
-    EndpointOptions, FrozenAssociation, NotThawed, Path, ResetKey, ReturnRoutability, Route,
+    EndpointOptions, FrozenAssociation, ThawError, Path, ResetKey, ReturnRoutability, Route,
     SocketPolicy,
 };
 use tessera_harness::{Mode, Numbers};
@@ -181,7 +181,7 @@ fn an_association_without_a_connection_id_is_thawed_once() {
         world.restart(kind);
         assert!(world.endpoint.thaw(FrozenAssociation::new(bytes.clone()), now).is_ok());
         let again = world.endpoint.thaw(FrozenAssociation::new(bytes), now);
-        assert_eq!(again, Err(NotThawed::ConnectionId), "{connection_id_len}");
+        assert_eq!(again, Err(ThawError::ConnectionId), "{connection_id_len}");
         assert_eq!(world.endpoint.len(), 1);
         world.is_connected(client);
     }
@@ -305,6 +305,47 @@ fn nat_connected(kind: NatKind, options: EndpointOptions) -> (NatWorld, SocketAd
     assert!(world.echoes(client) && world.echoes(client));
     let own = world.endpoint.own_socket(world.newest()).expect("a socket");
     (world, own)
+}
+
+/// The client's answer to a check of the server's isn't its check of the socket.
+#[test]
+fn a_copy_of_an_answer_at_an_own_socket_takes_the_shared_one_from_no_client() {
+    let kind = EndpointOptions {
+        return_routability: ReturnRoutability::Enhanced,
+        ..options(Some(SocketPolicy::Tcs))
+    };
+    let mut world = NatWorld::new(NatKind::PortRestricted, kind);
+    // Its own socket doesn't answer it.
+    world.dead = world.sockets.clone();
+    let client = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client));
+    let id = world.newest();
+    let own = world.endpoint.own_socket(id).unwrap();
+    let home = world.sent_up.last().unwrap().0;
+    let copy = |world: &mut NatWorld, from, datagram: Vec<u8>| {
+        world.dead.retain(|it| *it != own);
+        world.deliver(from, own, datagram);
+        world.dead.push(own);
+    };
+    // A copy of data from elsewhere begins a check at the shared socket, where the client is.
+    let mut data = Vec::new();
+    world.clients[client].endpoint.write(b"copied", &mut data).unwrap();
+    copy(&mut world, internal(8, 0), data);
+    // The client answers; the copy comes first.
+    world.sent_up.clear();
+    world.pass(TRIP * 3 / 2);
+    let answers: Vec<_> =
+        world.sent_up.iter().filter(|it| it.1 == SHARED).map(|it| it.2.clone()).collect();
+    assert!(!answers.is_empty());
+    for answer in answers {
+        copy(&mut world, home, answer);
+    }
+    let mut data = Vec::new();
+    world.clients[client].endpoint.write(b"copied", &mut data).unwrap();
+    copy(&mut world, home, data);
+    world.pass(TRIP * 20);
+    assert!(world.echoes(client), "at the shared socket");
 }
 
 /// A scan of the ports, and a flood of one: no answer, no memory, no time of the association's.
