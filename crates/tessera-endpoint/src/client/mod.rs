@@ -38,6 +38,8 @@ pub struct ClientEndpoint {
     /// Answers to challenges, and records that lead the server to a path.
     answers: VecDeque<(Path, Vec<u8>)>,
     silence: Silence,
+    /// The server has acknowledged the end of the handshake, wherever that went.
+    is_settled: bool,
     /// The server's own socket is in use, or was checked as often as it is.
     has_followed: bool,
     has_ended: bool,
@@ -61,6 +63,7 @@ impl ClientEndpoint {
             others: Vec::new(),
             answers: VecDeque::new(),
             silence: Silence::default(),
+            is_settled: false,
             has_followed: false,
             has_ended: false,
         }
@@ -93,14 +96,15 @@ impl ClientEndpoint {
         datagram: &mut [u8],
     ) -> Result<Progress<ClientQuestion>, Error> {
         let before = self.association.newest_record();
-        let is_beginning = !self.association.facts().handshake_complete;
         let read = self.association.read(now, datagram);
         self.has_ended |= read.is_err();
         let progress = read?;
         let newest = self.association.newest_record();
         if newest > before {
-            self.note_record(path, is_beginning && newest.0 >= HANDSHAKE_EPOCH);
+            self.note_record(path, !self.is_settled && newest.0 >= HANDSHAKE_EPOCH);
         }
+        let is_complete = self.association.facts().handshake_complete;
+        self.is_settled |= is_complete && self.association.is_acknowledged();
         if let ReadEvent::Path(message) = progress.event {
             self.path_message(message, path, now);
         }
@@ -113,7 +117,8 @@ impl ClientEndpoint {
         if path == self.current {
             return self.end_silence();
         }
-        // The server answers from a socket of its own before it could announce one: a record under keys shows that.
+        // The server answers from a socket of its own before it could announce one: a record under keys shows that. One
+        // that was copied may come from elsewhere first: what went there isn't acknowledged, and the next one counts.
         let is_here = path.local == self.current.local;
         if is_of_handshake && is_here && self.may_be_server(path.remote) {
             self.current = path;

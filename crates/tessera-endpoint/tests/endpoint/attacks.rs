@@ -348,6 +348,27 @@ fn a_copy_of_an_answer_at_an_own_socket_takes_the_shared_one_from_no_client() {
     assert!(world.echoes(client), "at the shared socket");
 }
 
+/// An IPC client goes where records under handshake keys come from: a copy from another port of the server's address must
+/// not take it away for good.
+#[test]
+fn a_copy_of_a_flight_from_another_port_takes_no_client_away() {
+    for options_of_client in [following(), stock()] {
+        let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
+        let client = world.connect(options_of_client, true);
+        let other = SocketAddr::new(SHARED.ip(), 9);
+        world.copies_from = Some(other);
+        while !world.clients[client].is_complete {
+            world.pass(TRIP / 2);
+        }
+        world.copies_from = None;
+        assert_eq!(world.clients[client].endpoint.path().remote, other, "the copy came first");
+        world.pass(Duration::from_secs(10));
+        assert_eq!(world.clients[client].error, None);
+        assert!(world.echoes(client));
+        assert_ne!(world.clients[client].endpoint.path().remote, other);
+    }
+}
+
 /// A scan of the ports, and a flood of one: no answer, no memory, no time of the association's.
 #[test]
 fn a_flood_at_own_sockets_gets_nothing_and_keeps_nothing() {

@@ -40,6 +40,8 @@ pub(crate) struct NatWorld {
     pub(crate) sent_up: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
     pub(crate) ended: Vec<(AssociationId, Error)>,
     pub(crate) data: Vec<(AssociationId, Vec<u8>)>,
+    /// A copy of what the server sends comes from there first.
+    pub(crate) copies_from: Option<SocketAddr>,
     config: Checked<ClientConfig>,
     elapsed: Duration,
     next_port: u16,
@@ -89,6 +91,7 @@ impl NatWorld {
             sent_up: Vec::new(),
             ended: Vec::new(),
             data: Vec::new(),
+            copies_from: None,
             config: scene.client.checked().unwrap(),
             elapsed: Duration::ZERO,
             next_port: 50_000,
@@ -146,6 +149,11 @@ impl NatWorld {
         }
         if is_up && self.dead.contains(&path.local.unwrap()) {
             return;
+        }
+        if let Some(from) = self.copies_from.filter(|_| !is_up) {
+            self.number += 1;
+            let at = (self.elapsed + TRIP, self.number);
+            self.under_way.insert(at, Datagram { is_up, from, to, bytes: bytes.clone() });
         }
         self.number += 1;
         let at = (self.elapsed + TRIP, self.number);
