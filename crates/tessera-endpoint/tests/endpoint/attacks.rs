@@ -478,3 +478,23 @@ fn a_path_at_an_unknown_local_address_moves_no_association_with_a_socket() {
     }
     assert_eq!(world.clients[0].error, None::<Error>);
 }
+
+/// What another process resets, and what it doesn't, this one no longer knows.
+#[test]
+fn an_endpoint_that_moves_out_resets_nothing_and_keeps_what_has_a_socket() {
+    let mut world = connected(with_key(1), 1);
+    let frozen = world.freeze();
+    assert_eq!(frozen.len(), 1);
+    assert_eq!(world.deliver(address(9000), vec![0x3b; 60]), Route::Dropped);
+    assert_eq!(sent(&mut world), Vec::<Vec<u8>>::new());
+    world.restart(EndpointOptions { max_associations: 0, ..with_key(1) });
+    let now = world.now();
+    let thawed = frozen.into_iter().map(|it| world.endpoint.thaw(it, now)).collect::<Vec<_>>();
+    assert_eq!(thawed, [Err(NotThawed::Full)]);
+
+    let (mut world, _) = nat_connected(NatKind::FullCone, options(Some(SocketPolicy::Tcs)));
+    world.pass(Duration::from_secs(10));
+    let (id, now) = (world.newest(), world.now());
+    assert!(world.endpoint.freeze(id, now).is_none());
+    assert!(world.echoes(0));
+}
