@@ -67,6 +67,7 @@ const FLOORS: &[&str] = &[
     "crypto",
     "wire",
     "error",
+    "address_prefix",
     "alert",
     "carrier",
     "code_point",

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tessera::{AssociationOptions, ConnectionId, Error, PathMessage};
 use tessera_endpoint::{
-    EndpointOptions, FrozenAssociation, ThawError, Path, ResetKey, ReturnRoutability, Route,
-    SocketPolicy,
+    EndpointOptions, FrozenAssociation, Path, ResetKey, ReturnRoutability, Route, SocketPolicy,
+    ThawError,
 };
 use tessera_harness::{Mode, Numbers};
 
