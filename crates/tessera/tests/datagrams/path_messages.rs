@@ -45,6 +45,14 @@ fn both_sides_check_paths_in_all_modes_and_after_an_idle_time() {
 }
 
 #[test]
+fn an_answer_to_a_challenge_is_awaited_for_a_few_seconds_whatever_was_lost_before() {
+    let slow = AssociationOptions { first_timeout: Duration::from_secs(60), ..with_id(b"server") };
+    let pair = begin(&scene(Mode::Full), to(None), [with_id(b"client"), slow], lossless(DELAY));
+    assert_eq!(pair.client.path_timeout(), Duration::from_secs(2));
+    assert_eq!(pair.server.path_timeout(), Duration::from_secs(6));
+}
+
+#[test]
 fn without_connection_ids_there_are_no_checks() {
     let none = AssociationOptions { connection_id: None, ..AssociationOptions::default() };
     for options in [[with_id(b"client"), none.clone()], [none, with_id(b"server")]] {

@@ -35,10 +35,10 @@ impl<H: Handshake> Association<H> {
     }
 
     /// Returns how long to wait for the answer to a challenge: three round trips if one was measured, otherwise twice
-    /// the time after which a flight is sent again (RFC 9853 §5.5).
+    /// the time after which a flight is sent again (RFC 9853 §5.5); 6 s at most.
     #[must_use]
     pub fn path_timeout(&self) -> Duration {
-        self.datagrams.answer_timeout() * 2
+        (self.datagrams.answer_timeout() * 2).min(MAX_PATH_TIMEOUT)
     }
 
     /// Appends a datagram with this message alone to `out`. A challenge goes to the address that is checked, an answer
@@ -96,3 +96,6 @@ impl<H: Handshake> Association<H> {
         PathMessage::read(content)
     }
 }
+
+/// Losses double the time for an answer, and say nothing about the round trip.
+const MAX_PATH_TIMEOUT: Duration = Duration::from_secs(6);
