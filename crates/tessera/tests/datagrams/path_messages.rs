@@ -53,9 +53,15 @@ fn an_answer_to_a_challenge_is_awaited_for_a_few_seconds_whatever_was_lost_befor
 }
 
 #[test]
-fn without_connection_ids_there_are_no_checks() {
+fn without_connection_ids_or_if_one_side_wants_none_there_are_no_checks() {
     let none = AssociationOptions { connection_id: None, ..AssociationOptions::default() };
-    for options in [[with_id(b"client"), none.clone()], [none, with_id(b"server")]] {
+    let unchecked = || AssociationOptions { checks_paths: false, ..with_id(b"") };
+    for options in [
+        [with_id(b"client"), none.clone()],
+        [none, with_id(b"server")],
+        [unchecked(), with_id(b"server")],
+        [with_id(b"client"), unchecked()],
+    ] {
         let mut pair = begin(&scene(Mode::Full), to(None), options, lossless(DELAY));
         pair.run();
         is_connected(&mut pair, "one side has none");

@@ -19,6 +19,8 @@ pub struct AssociationOptions {
     /// At a server with connection IDs: what the client gets to recognize a reset by
     /// ([`ResetToken::write_reset`]). Default: none.
     pub reset_token: Option<ResetToken>,
+    /// Whether this side agrees on return routability checks (RFC 9853), if there are connection IDs. Default: yes.
+    pub checks_paths: bool,
     /// At a server with connection IDs, empty ones included: the socket that it has for this association alone, which it
     /// announces to a client that follows. Default: none.
     pub server_address: Option<ServerAddress>,
@@ -52,11 +54,12 @@ impl AssociationOptions {
     /// server_address.
     pub(super) fn extensions(&self, role: Role) -> Vec<OpaqueExtension> {
         let Some(id) = &self.connection_id else { return Vec::new() };
-        let always = [connection_id::extension(id), return_routability::extension()];
+        let checks = self.checks_paths.then(return_routability::extension);
         let reset = reset::extension(role, self.reset_token.as_ref());
         let follows = self.follows_to.is_some();
         let address = server_address::extension(role, follows, self.server_address.as_ref());
-        always.into_iter().chain(reset).chain(address).collect()
+        let others = checks.into_iter().chain(reset).chain(address);
+        [connection_id::extension(id)].into_iter().chain(others).collect()
     }
 
     /// Returns the record layer of an association.
@@ -74,6 +77,7 @@ impl Default for AssociationOptions {
         Self {
             connection_id: Some(ConnectionId::default()),
             reset_token: None,
+            checks_paths: true,
             server_address: None,
             follows_to: None,
             first_timeout: Duration::from_secs(1),
