@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use tessera_kit::open_files;
+use tessera_lab::mobile::program;
 use tessera_lab::{
-    LabError, bithac, edge, endpoint, load, reconnect, results, roaming, sites, traffic,
+    LabError, bithac, edge, endpoint, load, mobile, reconnect, results, roaming, sites, traffic,
 };
 
-use crate::arguments::Lab;
+use crate::arguments::{DtlsEnd, Lab};
 use crate::{failed, guard_memory};
 
 /// Runs an experiment, or one end of it.
@@ -18,11 +19,18 @@ pub(crate) fn run(experiment: Lab) -> ExitCode {
         Lab::Sites(options) => sites::run(&options.into()),
         Lab::Traffic(options) => traffic::run(&options.into()),
         Lab::Bithac(options) => bithac::run(&options.into()),
+        Lab::Dtls(options) => mobile::run(&options.into()),
         Lab::Edge(options) => edge::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
         Lab::Results(options) => results::run(&options.into()),
         Lab::Roaming(options) => roaming::run(&options.into()),
         Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
+        Lab::DtlsEnd { end } => {
+            return endpoint_ended(match end {
+                DtlsEnd::Server(options) => program::run_server(&options.into()),
+                DtlsEnd::Client(options) => program::run_client(&options.into()),
+            });
+        }
         Lab::LoadEndpoint { end } => {
             guard_memory();
             return endpoint_ended(load::endpoint::run(end.into(), open_files::raise()));

@@ -22,11 +22,12 @@
 //!   sides; their metrics show how a connection was resumed.
 //! - `table/` is the one table of all reports, with its writers for terminals, Markdown and pages (`page/`).
 //! - `experiment/grid.rs` has the results of a run with their journal, for the experiments that take long: `roaming`,
-//!   `load`, `traffic`, `bithac` and `edge`. The first three share `variants`.
+//!   `load`, `traffic`, `bithac`, `edge` and `mobile`. The first three share `variants`.
 //! - `edge` compares what a client sends and computes that comes to another edge proxy; it shares `wired/` and
 //!   `in_memory` with `bithac`.
 //! - `bithac` compares what becomes of certificates when two ends meet again: `wired/` is a link with both ends as threads
 //!   and an observer, `in_memory` both ends in one thread.
+//! - `mobile` (`lab dtls`) lets a client move: a client and a server without I/O, in virtual time or as programs over sockets.
 //! - `results/` renders the tables and the page of `docs/results` from reports, and measures nothing.
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ mod in_memory;
 mod instructions;
 pub mod load;
 mod machine;
+pub mod mobile;
 mod names;
 mod numbers;
 mod page;

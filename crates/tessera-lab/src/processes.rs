@@ -20,11 +20,18 @@ use crate::error::LabError;
 /// itself.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Returns this program.
+pub(crate) fn this_program() -> Command {
+    // Not by its path: the program's file may be replaced while it runs.
+    Command::new("/proc/self/exe")
+}
+
 /// An endpoint's process, which is killed when this value is dropped.
 pub(crate) struct Process {
     name: &'static str,
     child: Child,
-    orders: ChildStdin,
+    /// Until it is to end.
+    orders: Option<ChildStdin>,
     answers: Receiver<String>,
     stderr: Option<JoinHandle<String>>,
 }
@@ -47,10 +54,19 @@ impl Process {
         link: &Link,
         end: End,
     ) -> Result<Self, LabError> {
-        let failed = || LabError::system(format!("starting the {name}'s process"));
-        // Not by its path: the program's file may be replaced while it runs.
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = this_program();
         command.args(arguments).arg(endpoint::name(end));
+        Self::start_command(name, command, link, end)
+    }
+
+    /// Starts a program.
+    pub(crate) fn start_command(
+        name: &'static str,
+        mut command: Command,
+        link: &Link,
+        end: End,
+    ) -> Result<Self, LabError> {
+        let failed = || LabError::system(format!("starting the {name}'s process"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = link.spawn(end, command).map_err(failed())?;
         let (Some(orders), Some(stdout), Some(mut stderr)) =
@@ -72,14 +88,15 @@ impl Process {
             let _ = stderr.read_to_end(&mut text);
             String::from_utf8_lossy(&text).trim_end().to_owned()
         });
-        Ok(Self { name, child, orders, answers, stderr: Some(stderr) })
+        Ok(Self { name, child, orders: Some(orders), answers, stderr: Some(stderr) })
     }
 
     /// Sends an order.
     pub(crate) fn tell(&mut self, order: &impl Serialize) -> Result<(), LabError> {
         let written = serde_json::to_vec(order).map_err(io::Error::from).and_then(|mut line| {
             line.push(b'\n');
-            self.orders.write_all(&line)
+            let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+            orders.write_all(&line)
         });
         written.map_err(|error| self.died(&format!("it accepts no commands ({error})")))
     }
@@ -94,12 +111,34 @@ impl Process {
         &mut self,
         patience: Duration,
     ) -> Result<A, LabError> {
+        let answer = self.hear_any(patience)?;
+        answer.ok_or_else(|| self.failed("it does not answer".to_owned()))
+    }
+
+    /// The same, if there is an answer.
+    pub(crate) fn hear_any<A: DeserializeOwned>(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Option<A>, LabError> {
         match self.answers.recv_timeout(patience) {
             Ok(line) => serde_json::from_str(&line)
+                .map(Some)
                 .map_err(|error| self.failed(format!("its answer is malformed ({error})"))),
             Err(RecvTimeoutError::Disconnected) => Err(self.died("it ended")),
-            Err(RecvTimeoutError::Timeout) => Err(self.failed("it does not answer".to_owned())),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
         }
+    }
+
+    /// Ends its standard input.
+    pub(crate) fn end_orders(&mut self) {
+        self.orders = None;
+    }
+
+    /// Ends the process at once.
+    pub(crate) fn kill(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     /// Stops the process: its kernel still receives, and the process doesn't answer until it continues.
@@ -144,8 +183,6 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }

@@ -39,7 +39,7 @@ use self::connect::ConnectArguments;
 #[cfg(feature = "edge")]
 pub(crate) use self::edge::Edge;
 #[cfg(feature = "lab")]
-pub(crate) use self::lab::Lab;
+pub(crate) use self::lab::{DtlsEnd, Lab};
 #[cfg(feature = "orchestrator")]
 pub(crate) use self::orchestrator::Orchestrator;
 #[cfg(feature = "sepp")]

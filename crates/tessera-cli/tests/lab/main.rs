@@ -1,6 +1,7 @@
 //! `tessera lab` as users start it, and the results made from its reports.
 
 mod bithac;
+mod dtls;
 mod edge;
 mod load;
 mod page;

@@ -33,10 +33,19 @@ pub(crate) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<
 
 /// The same before it is checked, so that it can still be observed.
 pub(crate) fn client_config(preparation: &Preparation, sessions: u8) -> Result<ClientConfig> {
+    let mut config = anonymous_client_config(preparation, sessions)?;
+    config.credentials = vec![credential(&preparation.identity)?];
+    Ok(config)
+}
+
+/// The same of a client without a certificate: only the root of its identity counts.
+pub(crate) fn anonymous_client_config(
+    preparation: &Preparation,
+    sessions: u8,
+) -> Result<ClientConfig> {
     let Preparation { way, identity, .. } = preparation;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier(identity)?);
     config.groups = way.groups();
-    config.credentials = vec![credential(identity)?];
     if let Some(suite) = preparation.suite {
         config.suites = vec![engine_names::cipher_suite(suite)];
     }

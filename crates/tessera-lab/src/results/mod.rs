@@ -1,6 +1,6 @@
 //! The tables and figures of papers' evaluations, made from the reports of the experiments: a paper's numbers next to
 //! ours, and what it left open. This module has those of the paper on roaming; `bithac` has those of the one on caching
-//! handshakes, `edge` those of the one on service continuity.
+//! handshakes, `edge` those of the one on service continuity, `mobile` those of the one on mobile clients.
 //!
 //! Everything here is a pure function of the reports, so that any reader can recompute it, and a test does: every
 //! printed number has its samples.
@@ -10,6 +10,7 @@ mod check;
 mod edge;
 mod input;
 mod markdown;
+mod mobile;
 mod numbers;
 mod page;
 mod paper;
@@ -35,6 +36,8 @@ pub enum Paper {
     /// On service continuity at the edge (Catoni et al.), of `edge.json`, `edge-boring.json`, `edge-envoy.json`
     /// and `edge-gap.json`.
     Edge,
+    /// On mobile clients (Caminati et al.), of `dtls.json`.
+    Mobile,
 }
 
 /// The input and the output.
@@ -71,6 +74,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             report_missing(inputs.missing());
             let page = options.page.is_some().then(|| edge::page(&inputs)).transpose()?;
             (edge::all(&inputs), page, edge::answer(&inputs))
+        }
+        Paper::Mobile => {
+            let inputs = mobile::Inputs::read(&options.directory)?;
+            let page = options.page.is_some().then(|| mobile::page(&inputs)).transpose()?;
+            (mobile::all(&inputs), page, mobile::answer(&inputs))
         }
         Paper::Roaming => {
             let inputs = Inputs::read(&options.directory)?;

@@ -1,6 +1,7 @@
 //! `tessera lab`.
 
 mod bithac;
+mod dtls;
 mod edge;
 mod experiment;
 mod load;
@@ -16,6 +17,8 @@ use tessera_lab::{Mode, Options, sites};
 use tessera_link::End;
 
 use self::bithac::BithacArguments;
+use self::dtls::DtlsArguments;
+pub(crate) use self::dtls::DtlsEnd;
 use self::edge::EdgeArguments;
 use self::experiment::{CommonArguments, ModeArgument};
 use self::load::LoadArguments;
@@ -177,6 +180,27 @@ Examples:
                                                         as often as the paper")]
     Edge(EdgeArguments),
 
+    /// Measures what a client that moves loses of its DTLS association, and how soon it goes on: a paper's evaluation.
+    ///
+    /// A client sends one message after the other and awaits its acknowledgement; every 10 s its interface goes down, and
+    /// comes back with another address (Caminati et al., "Fast Session Resumption in DTLS for Mobile Communications"). It
+    /// then connects again, in full, with a ticket or with forward-secret early data, or its association goes on under
+    /// its connection IDs, with and without a check of the new address. The tables show the time for all
+    /// acknowledgements, and from a usable path to the first new one, in its parts. The pace of messages and the time of
+    /// an outage are the laboratory's: the paper names none.
+    ///
+    /// Ours run in virtual time, so that a seed repeats each datagram, and, as other stacks do, as programs over sockets
+    /// and an emulated link, which needs root, or a system that allows user namespaces.
+    #[command(after_help = "\
+Examples:
+  tessera lab dtls --parts paper --repetitions 3        the paper's run; seconds
+  tessera lab dtls --arms full,cid-rrc --parts detection,change
+                                                        two arms, and how they notice
+  tessera lab dtls --through sockets --parts paper --arms openssl-full,openssl-tcs,cid-rrc --peers programs
+                                                        three arms over sockets; half an hour
+  tessera lab dtls --json dtls.json --report dtls.html  all in virtual time, and a page for a browser")]
+    Dtls(DtlsArguments),
+
     /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, of bithac, or of
     /// edge.
     ///
@@ -195,6 +219,13 @@ Examples:
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]
     Endpoint { end: EndArgument },
+
+    /// One end of `lab dtls` over sockets; the lab starts it.
+    #[command(hide = true)]
+    DtlsEnd {
+        #[command(subcommand)]
+        end: DtlsEnd,
+    },
 
     /// One end of `lab load`; the lab starts it.
     #[command(hide = true)]

@@ -9,7 +9,7 @@ use tessera_lab::{Destination, results};
 #[derive(Args)]
 pub(crate) struct ResultsArguments {
     /// The directory with the paper's reports, at least one of them: roaming.json, load.json and traffic.json,
-    /// or bithac.json and tls12.json, or edge.json, edge-boring.json, edge-envoy.json and edge-gap.json. Missing ones are
+    /// or bithac.json and tls12.json, or edge.json, edge-boring.json, edge-envoy.json and edge-gap.json, or dtls.json. Missing ones are
     /// reported; a report that no run could have written is rejected, with
     /// the name of the cell.
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
@@ -36,6 +36,7 @@ impl From<ResultsArguments> for results::Options {
             PaperArgument::Roaming => results::Paper::Roaming,
             PaperArgument::Bithac => results::Paper::Bithac,
             PaperArgument::Edge => results::Paper::Edge,
+            PaperArgument::Mobile => results::Paper::Mobile,
         };
         Self { of, directory, page: page.as_deref().map(Destination::named), markdown }
     }
@@ -50,4 +51,6 @@ enum PaperArgument {
     Bithac,
     /// On service continuity at the edge (Catoni et al.).
     Edge,
+    /// On mobile clients (Caminati et al.).
+    Mobile,
 }

@@ -1,0 +1,64 @@
+//! Tables of reports whose numbers are known.
+
+use super::input::Inputs;
+use super::{TABLES, all};
+use crate::mobile::Arm;
+use crate::mobile::report::Cell;
+use crate::mobile::samples::{by_event, cell, report};
+use crate::table::Table;
+
+fn twice(mut cell: Cell) -> Cell {
+    cell.name.scenario.timeouts = 2;
+    cell
+}
+
+fn inputs() -> Inputs {
+    let mut two = by_event(Arm::CidRrc, 5.0, 60);
+    two.name.scenario.interfaces = 2;
+    let cells = vec![
+        twice(cell(Arm::Full, 5.0, 80)),
+        cell(Arm::Full, 5.0, 72),
+        cell(Arm::CidRrc, 5.0, 66),
+        by_event(Arm::CidRrc, 5.0, 61),
+        two,
+    ];
+    Inputs { report: report(cells) }
+}
+
+fn table(inputs: &Inputs, name: &str) -> Table {
+    let all = all(inputs);
+    all.into_iter().find(|(it, _)| *it == name).and_then(|(_, table)| table).expect("recorded")
+}
+
+#[test]
+fn gains_are_those_of_medians_over_both_readings_of_the_baseline() {
+    let gains = table(&inputs(), "gains").texts("cid-rrc, in virtual time, one interface");
+    assert_eq!(gains[..3], ["full", "17.50", "8.33"]);
+    assert!(gains[3..].iter().all(|it| it == crate::numbers::NOTHING));
+    let two =
+        table(&inputs(), "gains").texts("cid-rrc, in virtual time, two interfaces, link events");
+    assert_eq!(two[1], "25.00");
+    let paper = table(&inputs(), "gains").texts("the paper's TCS");
+    assert_eq!([&paper[1], &paper[3], &paper[5]], ["8.35", "13.63", "15.22"]);
+}
+
+#[test]
+fn targets_name_what_is_missed() {
+    let targets = table(&inputs(), "targets");
+    let of = |name: &str| targets.texts(name);
+    let longest = of("cid-rrc, link events, 5 ms: the longest of them");
+    assert_eq!(longest, ["29.000 B", "at most 64.000 B", "yes"]);
+    // A second and a round trip.
+    let path = of("cid-rrc, link events, 5 ms: from a usable path to the first acknowledgement");
+    assert_eq!((&*path[0], &*path[2]), ("106.000 RTT", "no"));
+}
+
+#[test]
+fn every_table_is_made_or_reads_that_nothing_is_recorded() {
+    let inputs = inputs();
+    assert_eq!(all(&inputs).len(), TABLES.len());
+    for (name, table) in all(&inputs) {
+        let recorded = !["changes", "links"].contains(&name);
+        assert_eq!(table.is_some(), recorded, "{name}");
+    }
+}
