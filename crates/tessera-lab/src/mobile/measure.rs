@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::client::ClientEvent;
 use super::scenario::HandOver;
+use super::sequence::SequenceDatagram;
 
 /// What a run left. Moments are since the client began.
 pub(super) struct Recording {
     pub(super) events: Vec<ClientEvent>,
     pub(super) hand_overs: Vec<HandOver>,
     pub(super) datagrams: Datagrams,
+    /// The first of them, if they were seen one by one.
+    pub(super) sequence: Vec<SequenceDatagram>,
     pub(super) traffic: Traffic,
     /// Processor time of the client, and of the server.
     pub(super) cpu: [Duration; 2],

@@ -19,6 +19,7 @@ pub(crate) mod report;
 #[cfg(test)]
 pub(crate) mod samples;
 mod scenario;
+pub(crate) mod sequence;
 mod server;
 mod sockets;
 pub(crate) mod table;
@@ -34,8 +35,9 @@ pub use self::client::Detection;
 pub use self::report::{Part, Through};
 pub use self::scenario::Change;
 
-use self::grid::CellSelection;
-use self::report::{Cell, CellName, Report, SkippedCell};
+use self::grid::{CellSelection, DELAYS_MS};
+use self::report::{Cell, CellName, Report, Scenario, Sequence, SkippedCell};
+use self::sequence::FIGURES;
 use self::sockets::Programs;
 use self::virtual_time::Stage;
 use crate::error::{LabError, link_words};
@@ -116,11 +118,15 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         revision: revision().map(str::to_owned),
         cells: Vec::new(),
         not_run: Vec::new(),
+        sequences: Vec::new(),
     };
     let pki = Pki::new().map_err(|error| LabError::Connection(error.to_string()))?;
     let mut experiment = Experiment { options, screen, grid, pki, programs: None, report };
     for names in names.chunk_by(|a, b| (a.part, a.through) == (b.part, b.through)) {
         experiment.cells(names)?;
+    }
+    if parts.contains(&Part::Nat) && through.contains(&Through::Virtual) {
+        experiment.sequences()?;
     }
     let Experiment { screen, report, .. } = experiment;
     screen.line(&terminal::legend(table::LEGEND))?;
@@ -191,6 +197,22 @@ impl Experiment<'_> {
                     self.report.not_run.push(SkippedCell { name: name.clone(), reason });
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Records the paper's figures of the arms that are measured: three messages at its middle delay.
+    fn sequences(&mut self) -> Result<(), LabError> {
+        let is_asked = |arm: Arm| self.options.arms.contains(&arm);
+        for (arm, nat) in FIGURES.into_iter().filter(|(arm, _)| is_asked(*arm)) {
+            let scenario = Scenario { nat, ..Scenario::of_paper(DELAYS_MS[1]) };
+            let recorded = Stage::new(arm, &scenario, &self.pki).and_then(|stage| stage.run(3, 0));
+            let failed =
+                |error: Box<dyn std::error::Error>| LabError::Connection(error.to_string());
+            let nat = nat.map_or_else(|| "none".to_owned(), |nat| nat.to_string());
+            let sequence = Sequence { arm, nat, datagrams: recorded.map_err(failed)?.sequence };
+            self.screen.line(&terminal::table(&sequence.table()))?;
+            self.report.sequences.push(sequence);
         }
         Ok(())
     }

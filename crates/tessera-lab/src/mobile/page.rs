@@ -21,12 +21,20 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
         let id = format!("{part}-{through}");
         (!cells.is_empty()).then(|| Section::new(id, sentence_case(&table.title), content))
     });
+    let mut sections: Vec<_> = sections.collect();
+    if !report.sequences.is_empty() {
+        let tables = report.sequences.iter().map(|it| html::table(&it.table()));
+        let note = "<p>The paper's figures 1 to 3: the first handshake and three messages, with the ports of both \
+                    ends, the client's as the sender knows it. Over DTLS 1.3 a HelloRetryRequest has the cookie.</p>\n";
+        let content = note.to_owned() + &tables.collect::<String>();
+        sections.push(Section::new("sequences", "Message sequences", content));
+    }
     let [sentence, rest] = summary(report);
     let page = Page {
         title: "Clients that move",
         answer: answer(&sentence, &rest),
         introduction: introduction(report),
-        sections: sections.collect(),
+        sections,
         legend: LEGEND,
     };
     page.with_report(&report.experiment, report)

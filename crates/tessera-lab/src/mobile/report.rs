@@ -9,6 +9,7 @@ use tessera_reports::Machine;
 use super::arm::Arm;
 pub(crate) use super::measure::{Recovery, Sample};
 pub(crate) use super::scenario::Scenario;
+pub(crate) use super::sequence::Sequence;
 use crate::numbers::plain;
 
 /// The experiment with its results.
@@ -20,6 +21,8 @@ pub(crate) struct Report {
     pub(crate) revision: Option<String>,
     pub(crate) cells: Vec<Cell>,
     pub(crate) not_run: Vec<SkippedCell>,
+    /// The paper's figures 1 to 3.
+    pub(crate) sequences: Vec<Sequence>,
 }
 
 /// A cell without numbers.

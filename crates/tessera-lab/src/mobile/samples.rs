@@ -51,5 +51,6 @@ pub(crate) fn report(cells: Vec<Cell>) -> Report {
         revision: None,
         cells,
         not_run: Vec::new(),
+        sequences: Vec::new(),
     }
 }

@@ -327,6 +327,7 @@ impl Stage<'_> {
             events: self.events,
             hand_overs,
             datagrams: Datagrams::Counted(setup),
+            sequence: Vec::new(),
             traffic,
             cpu: [client_cpu_us, cpu_us].map(Duration::from_micros),
             server_sockets: [sockets_most, ports_most],

@@ -122,6 +122,26 @@ fn a_seed_repeats_a_run_and_udp_that_is_blocked_ends_it() {
     assert!(blocked.failure.is_some() && blocked.acks == 0, "{blocked:?}");
 }
 
+/// The paper's figures 1 to 3: where ServerHello comes from, and where the first message goes.
+#[test]
+fn a_sequence_has_the_ports_of_each_datagram() {
+    let of = |arm| {
+        let recording = Stage::new(arm, &scenario(), &Pki::new().unwrap()).unwrap().run(3, 7);
+        recording.unwrap().sequence
+    };
+    for (arm, hello_is_shared) in [(Arm::Ipc, false), (Arm::Tcs, true)] {
+        let sequence = of(arm);
+        let names: Vec<_> = sequence.iter().take(4).map(|it| it.what.as_str()).collect();
+        let expected = ["ClientHello", "HelloRetryRequest", "ClientHello"];
+        assert_eq!(names[..3], expected, "{arm}");
+        assert!(names[3].starts_with("ServerHello"), "{arm}: {names:?}");
+        assert_eq!(sequence[3].from == sequence[0].to, hello_is_shared, "{arm}");
+        let last = sequence.iter().rfind(|it| it.what == "message").unwrap();
+        assert_ne!(last.to, sequence[0].to, "{arm}");
+        assert!(sequence[..4].iter().all(|it| it.arrives), "{arm}");
+    }
+}
+
 /// The paper's figure 2.
 #[test]
 fn ipc_dies_behind_a_nat_that_filters_ports_and_tcs_does_not() {

@@ -17,6 +17,7 @@ use crate::mobile::client::{ClientEvent, ClientSettings, Content, MobileClient, 
 use crate::mobile::configuration;
 use crate::mobile::measure::{DatagramNote, Datagrams, Recording};
 use crate::mobile::scenario::{Change, Schedule, Step};
+use crate::mobile::sequence::SequenceRecorder;
 use crate::mobile::server::MobileServer;
 
 /// Everything.
@@ -29,6 +30,7 @@ pub(super) struct World {
     network: Network,
     sockets: HashMap<SocketAddr, SocketId>,
     datagrams: Vec<DatagramNote>,
+    sequence: SequenceRecorder,
     events: Vec<ClientEvent>,
     /// Processor time of the client, and of the server.
     cpu: [Duration; 2],
@@ -56,6 +58,7 @@ impl World {
             network,
             sockets: HashMap::new(),
             datagrams: Vec::new(),
+            sequence: SequenceRecorder::default(),
             events: Vec::new(),
             cpu: [Duration::ZERO; 2],
             next_port: SERVER_PORT + 1,
@@ -100,6 +103,7 @@ impl World {
             events: self.events,
             hand_overs: schedule.hand_overs,
             datagrams: Datagrams::Each(self.datagrams),
+            sequence: self.sequence.into_datagrams(),
             traffic: self.network.into_traffic(),
             cpu: self.cpu,
             server_sockets: [self.server.used_sockets(); 2],
@@ -140,6 +144,7 @@ impl World {
 
     fn deliver(&mut self, datagram: Datagram, now: Time) -> Result<()> {
         let Datagram { from, to, mut payload } = datagram;
+        self.sequence.arrived(&payload);
         if !self.network.is_client(to.ip()) {
             let local = Some(to).filter(|to| to.port() != SERVER_PORT);
             let path = Path { remote: from, local };
@@ -184,9 +189,11 @@ impl World {
             let sent = timed(&mut self.cpu[0], || client.transmit(now, &mut datagram))?;
             let Some((socket, to, content)) = sent else { break };
             self.note(true, content, datagram.len());
+            let is_data = content == Content::Data;
             if let Some(ip) = self.client.address(socket) {
                 let address = SocketAddr::new(ip, FIRST_PORT + socket.0 as u16);
                 self.sockets.insert(address, socket);
+                self.sequence.sent(now.monotonic, [address, to], true, is_data, &datagram);
                 self.network.send(now.monotonic, address, to, datagram);
             }
         }
@@ -197,6 +204,8 @@ impl World {
             let Some((path, content)) = sent else { break };
             self.note(false, content, datagram.len());
             let from = path.local.unwrap_or(server_address);
+            let is_data = content == Content::Data;
+            self.sequence.sent(now.monotonic, [from, path.remote], false, is_data, &datagram);
             self.network.send(now.monotonic, from, path.remote, datagram);
         }
         self.events.extend(self.client.take_events());

@@ -24,7 +24,7 @@ pub(super) fn answer(inputs: &Inputs) -> [String; 2] {
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 10] = [
+const TABLES: [(&str, Make); 11] = [
     ("setting", tables::setting),
     ("targets", targets::table),
     ("gains", gains::table),
@@ -34,6 +34,7 @@ const TABLES: [(&str, Make); 10] = [
     ("links", tables::links),
     ("setup", tables::setup),
     ("computation", tables::computation),
+    ("sequences", tables::sequences),
     ("failed", tables::failed),
 ];
 

@@ -134,6 +134,22 @@ pub(super) fn computation(inputs: &Inputs) -> Option<Table> {
     })
 }
 
+/// The paper's figures 1 to 3, one after the other.
+pub(super) fn sequences(inputs: &Inputs) -> Option<Table> {
+    let mut all = Table::with_note(
+        "The paper's figures 1 to 3 as recorded in virtual time, 30 ms one way: the first handshake and two messages, with \
+         the ports of both ends, the client's as the sender knows it.",
+        "arm, NAT, ms | from | to | what | bytes | arrives",
+    );
+    for sequence in &inputs.report.sequences {
+        let table = sequence.table();
+        for row in table.rows {
+            all.row(format!("{}, {}", table.title, row.names[0].text), row.cells);
+        }
+    }
+    all.unless_empty()
+}
+
 /// Runs that ended early.
 pub(super) fn failed(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(

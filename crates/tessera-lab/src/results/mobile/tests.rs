@@ -58,7 +58,7 @@ fn every_table_is_made_or_reads_that_nothing_is_recorded() {
     let inputs = inputs();
     assert_eq!(all(&inputs).len(), TABLES.len());
     for (name, table) in all(&inputs) {
-        let recorded = !["changes", "links"].contains(&name);
+        let recorded = !["changes", "links", "sequences"].contains(&name);
         assert_eq!(table.is_some(), recorded, "{name}");
     }
 }
