@@ -194,13 +194,13 @@ impl Recording {
             _ => None,
         })?;
         let handshake = self.handshake_before(ack, hand_over.at.as_nanos() as u64);
-        let last_sent = after().filter(|it| it.at() <= ack).filter_map(|it| match it {
+        let mut last_sent = after().filter(|it| it.at() <= ack).filter_map(|it| match it {
             ClientEvent::Sent { at, message } => (*message == acked).then_some(*at),
             _ => None,
         });
         let (begun, keys) = match handshake {
             Some((begin, end)) => (begin.max(usable), end.saturating_sub(begin.max(usable))),
-            None => (last_sent.last()?, 0),
+            None => (last_sent.next_back()?, 0),
         };
         let first_datagram = self.within(usable, ack).find(|it| it.is_to_server);
         let first = first_datagram.map(|it| it.at.as_nanos() as u64).or_else(|| {
