@@ -418,7 +418,7 @@ fn interfaces_that_flap_leave_a_client_with_few_paths() {
             match numbers.next() % 6 {
                 0 => endpoint.use_local(local, now),
                 1 => endpoint.suspect_path(now),
-                2 => endpoint.moved(now),
+                2 => endpoint.note_new_address(now),
                 3 => _ = endpoint.remove_local(local, now),
                 _ => endpoint.replace_local(local, now),
             }
@@ -490,7 +490,7 @@ fn an_endpoint_that_moves_out_resets_nothing_and_keeps_what_has_a_socket() {
     world.restart(EndpointOptions { max_associations: 0, ..with_key(1) });
     let now = world.now();
     let thawed = frozen.into_iter().map(|it| world.endpoint.thaw(it, now)).collect::<Vec<_>>();
-    assert_eq!(thawed, [Err(NotThawed::Full)]);
+    assert_eq!(thawed, [Err(ThawError::Full)]);
 
     let (mut world, _) = nat_connected(NatKind::FullCone, options(Some(SocketPolicy::Tcs)));
     world.pass(Duration::from_secs(10));
