@@ -231,6 +231,7 @@ fn association_options(options: &Options) -> AssociationOptions {
         // The runner has no connection IDs.
         connection_id: None,
         reset_token: None,
+        checks_paths: true,
         server_address: None,
         follows_to: None,
         first_timeout: options.first_timeout.unwrap_or(FIRST_TIMEOUT),

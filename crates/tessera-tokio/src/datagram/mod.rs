@@ -18,6 +18,7 @@ mod listener;
 mod lone_association;
 #[cfg(target_os = "linux")]
 mod network_changes;
+mod other_sockets;
 mod peer;
 mod receiving;
 mod sending;

@@ -9,7 +9,7 @@ use super::connection_ids::{OwnConnectionIds, PeerConnectionIds};
 use super::incoming::DroppedRecords;
 use super::read_epochs::{EpochKeys, ReadEpoch};
 use super::record_number::{APPLICATION_EPOCH, HANDSHAKE_EPOCH};
-use super::replay_window::ReplayWindow;
+use super::replay_window::{ReplayWindow, read_count};
 use super::{Datagrams, IdleDatagrams};
 use crate::crypto::Suite;
 use crate::limits::MAX_PLAINTEXT;
@@ -176,11 +176,6 @@ impl IdleDatagrams {
         let is_sound = it.read_epoch >= APPLICATION_EPOCH && it.write_epoch >= APPLICATION_EPOCH;
         is_sound.then_some(it)
     }
-}
-
-/// Reads what grows by one at a time: from damaged bytes it may have any value, and must not overflow.
-pub(super) fn read_count(reader: &mut Reader<'_>) -> Option<u64> {
-    reader.u64().ok().filter(|it| *it <= u64::MAX / 2)
 }
 
 fn write_duration(time: Duration, out: &mut Vec<u8>) {

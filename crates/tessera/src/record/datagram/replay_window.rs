@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::frozen::read_count;
 use crate::wire::{Reader, Writer};
 
 /// A window over the newest 256 record numbers, for paths on which records overtake many others (§4.5.1): older ones
@@ -67,6 +66,11 @@ fn place(number: u64) -> (usize, u64) {
 
 const WORDS: usize = 4;
 const LEN: u64 = WORDS as u64 * u64::BITS as u64;
+
+/// Reads what grows by one at a time: from damaged bytes it may have any value, and must not overflow.
+pub(super) fn read_count(reader: &mut Reader<'_>) -> Option<u64> {
+    reader.u64().ok().filter(|it| *it <= u64::MAX / 2)
+}
 
 #[cfg(test)]
 mod tests {
