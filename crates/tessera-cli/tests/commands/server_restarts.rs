@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 use tessera_test_peers::{Directory, wait_until};
@@ -90,22 +91,28 @@ fn the_first_datagram_of_a_program_is_answered_after_its_server_was_killed() {
     let target = echo().to_string();
     let early = "--forward-secret-early-data";
     for has_state in [true, false] {
-        let service = Service::new(&["--forward", &target, early]);
-        let service = if has_state { service.with_state() } else { service };
-        let server = service.start();
-        let client = service.client(&server, &[early]);
-        exchange(&program(&client), b"before");
-        let server = kill(&service, server);
-        let next = program(&client);
-        exchange(&next, b"first");
-        // The first program's connection may have learnt it before, and connected again.
-        let told = client.end();
-        let source = next.local_addr().unwrap().to_string();
-        let of_next: Vec<_> = told.iter().filter(|it| it["source"] == source).collect();
-        let [told] = of_next[..] else { panic!("{told:?}") };
-        let expected = if has_state { "rejected-burned" } else { "rejected-unknown" };
-        assert_eq!((&told["early_data"], &told["error"]), (&expected.into(), &Value::Null));
-        drop(server);
+        let answered = || {
+            let service = Service::new(&["--forward", &target, early]);
+            let service = if has_state { service.with_state() } else { service };
+            let server = service.start();
+            let client = service.client(&server, &[early]);
+            exchange(&program(&client), b"before");
+            let _server = kill(&service, server);
+            let next = program(&client);
+            next.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            next.send(b"first").unwrap();
+            let is_answered = next.recv(&mut [0; 100]).is_ok();
+            // The first program's connection may have learnt it before, and connected again.
+            let told = client.end();
+            let source = next.local_addr().unwrap().to_string();
+            let of_next: Vec<_> = told.iter().filter(|it| it["source"] == source).collect();
+            let [told] = of_next[..] else { panic!("{told:?}") };
+            let expected = if has_state { "rejected-burned" } else { "rejected-unknown" };
+            assert_eq!((&told["early_data"], &told["error"]), (&expected.into(), &Value::Null));
+            is_answered
+        };
+        // On a busy machine the flight leaves twice, and the datagram may have been executed.
+        assert!((0..3).any(|_| answered()), "with state: {has_state}");
     }
 }
 
