@@ -41,7 +41,14 @@ fn in_virtual_time_no_link_is_needed_and_a_seed_repeats_each_hand_over() {
     assert_eq!(found.len(), 3 * (2 + 3));
     let recoveries = |cells: &[Value]| {
         let samples = cells.iter().flat_map(|cell| cell["samples"].as_array().expect("samples"));
-        samples.map(|sample| sample["recoveries"].clone()).collect::<Vec<_>>()
+        let of = |sample: &Value| {
+            let mut recoveries = sample["recoveries"].as_array().expect("hand-overs").clone();
+            // ECDSA's signatures differ in length.
+            let objects = recoveries.iter_mut().filter_map(Value::as_object_mut);
+            objects.for_each(|it| drop(it.remove("longest_other")));
+            recoveries
+        };
+        samples.map(of).collect::<Vec<_>>()
     };
     assert_eq!(recoveries(&found), recoveries(&run()));
     for cell in &found {
@@ -55,7 +62,7 @@ fn in_virtual_time_no_link_is_needed_and_a_seed_repeats_each_hand_over() {
     }
     let shown = chromium::show(&format!("file://{page}"), 1280);
     assert!(shown.console.is_empty(), "{:?}", shown.console);
-    assert!(shown.dom.contains("has its first new acknowledgement after"), "the answer");
+    assert!(shown.dom.contains("Clients that move"), "the title");
 }
 
 /// Ours, as programs.
