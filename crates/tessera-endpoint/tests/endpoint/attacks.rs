@@ -1,33 +1,19 @@
-//! Attackers of associations that move, of servers that restart, and of own sockets.
+//! Attackers of associations that move, and of servers that restart.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use tessera::{AssociationOptions, ConnectionId, Error, PathMessage};
+use tessera::{AssociationOptions, ConnectionId, PathMessage};
 use tessera_endpoint::{
-    EndpointOptions, FrozenAssociation, Path, ResetKey, ReturnRoutability, Route, SocketPolicy,
-    ThawError,
+    EndpointOptions, FrozenAssociation, ReturnRoutability, Route, SocketPolicy, ThawError,
 };
 use tessera_harness::{Mode, Numbers};
 
 use crate::nat::NatKind;
-use crate::nat_world::{NatWorld, SHARED, following, internal, options, stock};
+use crate::nat_world::{options, stock};
+use crate::own_socket_attacks::nat_connected;
+use crate::resets::with_key;
+use crate::restarts::connected;
 use crate::world::{TRIP, World, address, path};
-
-fn with_key(key: u8) -> EndpointOptions {
-    let reset_key = Some(ResetKey::new(&[key; ResetKey::LEN]));
-    EndpointOptions { reset_key, ..EndpointOptions::default() }
-}
-
-fn connected(options: EndpointOptions, clients: u16) -> World {
-    let mut world = World::new(Mode::Full, options);
-    for port in 1000..1000 + clients {
-        world.connect(port, None);
-    }
-    world.pass(TRIP * 20);
-    (0..clients).for_each(|client| world.is_connected(client.into()));
-    world
-}
 
 /// Returns all that the endpoint sends now.
 fn sent(world: &mut World) -> Vec<Vec<u8>> {
@@ -296,187 +282,6 @@ fn all_answers_together_are_three_times_what_came_from_an_unproved_address() {
             }
         }
     }
-}
-
-fn nat_connected(kind: NatKind, options: EndpointOptions) -> (NatWorld, SocketAddr) {
-    let mut world = NatWorld::new(kind, options);
-    let client = world.connect(following(), true);
-    world.pass(TRIP * 30);
-    assert!(world.echoes(client) && world.echoes(client));
-    let own = world.endpoint.own_socket(world.newest()).expect("a socket");
-    (world, own)
-}
-
-/// The client's answer to a check of the server's isn't its check of the socket.
-#[test]
-fn a_copy_of_an_answer_at_an_own_socket_takes_the_shared_one_from_no_client() {
-    let kind = EndpointOptions {
-        return_routability: ReturnRoutability::Enhanced,
-        ..options(Some(SocketPolicy::Tcs))
-    };
-    let mut world = NatWorld::new(NatKind::PortRestricted, kind);
-    // Its own socket doesn't answer it.
-    world.dead = world.sockets.clone();
-    let client = world.connect(following(), true);
-    world.pass(TRIP * 30);
-    assert!(world.echoes(client));
-    let id = world.newest();
-    let own = world.endpoint.own_socket(id).unwrap();
-    let home = world.sent_up.last().unwrap().0;
-    let copy = |world: &mut NatWorld, from, datagram: Vec<u8>| {
-        world.dead.retain(|it| *it != own);
-        world.deliver(from, own, datagram);
-        world.dead.push(own);
-    };
-    // A copy of data from elsewhere begins a check at the shared socket, where the client is.
-    let mut data = Vec::new();
-    world.clients[client].endpoint.write(b"copied", &mut data).unwrap();
-    copy(&mut world, internal(8, 0), data);
-    // The client answers; the copy comes first.
-    world.sent_up.clear();
-    world.pass(TRIP * 3 / 2);
-    let answers: Vec<_> =
-        world.sent_up.iter().filter(|it| it.1 == SHARED).map(|it| it.2.clone()).collect();
-    assert!(!answers.is_empty());
-    for answer in answers {
-        copy(&mut world, home, answer);
-    }
-    let mut data = Vec::new();
-    world.clients[client].endpoint.write(b"copied", &mut data).unwrap();
-    copy(&mut world, home, data);
-    world.pass(TRIP * 20);
-    assert!(world.echoes(client), "at the shared socket");
-}
-
-/// An IPC client goes where records under handshake keys come from: a copy from another port of the server's address must
-/// not take it away for good.
-#[test]
-fn a_copy_of_a_flight_from_another_port_takes_no_client_away() {
-    for options_of_client in [following(), stock()] {
-        let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
-        let client = world.connect(options_of_client, true);
-        let other = SocketAddr::new(SHARED.ip(), 9);
-        world.copies_from = Some(other);
-        while !world.clients[client].is_complete {
-            world.pass(TRIP / 2);
-        }
-        world.copies_from = None;
-        assert_eq!(world.clients[client].endpoint.path().remote, other, "the copy came first");
-        world.pass(Duration::from_secs(10));
-        assert_eq!(world.clients[client].error, None);
-        assert!(world.echoes(client));
-        assert_ne!(world.clients[client].endpoint.path().remote, other);
-    }
-}
-
-/// A scan of the ports, and a flood of one: no answer, no memory, no time of the association's.
-#[test]
-fn a_flood_at_own_sockets_gets_nothing_and_keeps_nothing() {
-    let mut kind = options(Some(SocketPolicy::Tcs));
-    kind.own_sockets.as_mut().unwrap().idle_timeout = Duration::from_secs(600);
-    let (mut world, own) = nat_connected(NatKind::FullCone, kind);
-    let before = (world.endpoint.len(), world.sockets.len(), world.endpoint.counts().moved);
-    let mut numbers = Numbers(3);
-    world.sent.clear();
-    let sockets = world.sockets.clone();
-    for number in 0..20_000_u32 {
-        let len = (numbers.next() % 100) as usize;
-        let mut datagram: Vec<_> = (0..len).map(|_| numbers.next() as u8).collect();
-        if let Some(first) = datagram.first_mut().filter(|_| numbers.happens(70)) {
-            *first = 0x20 | (*first & 0x1f);
-        }
-        let from = SocketAddr::from((number.to_be_bytes(), 7));
-        let to = if number % 2 == 0 { own } else { sockets[number as usize % sockets.len()] };
-        world.deliver(from, to, datagram);
-    }
-    world.pass(Duration::from_secs(10));
-    assert_eq!(world.sent, []);
-    let after = (world.endpoint.len(), world.sockets.len(), world.endpoint.counts().moved);
-    assert_eq!(before, after);
-    assert!(world.echoes(0));
-    world.pass(Duration::from_secs(300));
-    for _ in 0..5 {
-        world.deliver(internal(7, 0), own, vec![0x2f; 60]);
-        world.pass(Duration::from_secs(70));
-    }
-    assert_eq!(world.endpoint.len(), 0, "what is forged doesn't keep it");
-}
-
-/// Interfaces that come and go: no more sockets than the client has, and it goes on.
-#[test]
-fn interfaces_that_flap_leave_a_client_with_few_paths() {
-    for policy in [None, Some(SocketPolicy::Tcs)] {
-        let mut world = NatWorld::new(NatKind::PortRestricted, options(policy));
-        let client = world.connect(following(), true);
-        world.pass(TRIP * 30);
-        assert!(world.echoes(client));
-        let mut numbers = Numbers(11);
-        for round in 0..200 {
-            let now = world.now();
-            let local = Some(internal(0, (numbers.next() % 50) as u16));
-            let endpoint = &mut world.clients[client].endpoint;
-            match numbers.next() % 6 {
-                0 => endpoint.use_local(local, now),
-                1 => endpoint.suspect_path(now),
-                2 => endpoint.note_new_address(now),
-                3 => _ = endpoint.remove_local(local, now),
-                _ => endpoint.replace_local(local, now),
-            }
-            if numbers.happens(5) {
-                world.nat.forget();
-            }
-            if numbers.happens(30) {
-                world.write(client, b"x");
-            }
-            world.pass(TRIP * (numbers.next() % 20) as u32);
-            let uses = |it| world.clients[client].endpoint.uses_local(Some(internal(0, it)));
-            let used = (0..50).filter(|it| uses(*it)).count();
-            // The one in use, the next, and those that were left a second ago.
-            assert!(used <= 12, "round {round}: {used} sockets");
-        }
-        world.pass(Duration::from_secs(5));
-        assert_eq!(world.clients[client].error, None);
-        assert!(world.echoes(client), "{policy:?}");
-        assert_eq!(world.endpoint.len(), 1);
-    }
-}
-
-/// A NAT forgets a client at each step of its handshake: that goes on, or ends in time, and costs no one else anything.
-#[test]
-fn a_client_that_moves_before_finished_goes_on_or_ends_alone() {
-    for step in 1..16 {
-        for policy in [None, Some(SocketPolicy::Tcs), Some(SocketPolicy::Ipc)] {
-            let mut world = NatWorld::new(NatKind::FullCone, options(policy));
-            let first = world.connect(following(), true);
-            world.pass(TRIP / 2 * step);
-            world.nat.forget();
-            let second = world.connect(following(), true);
-            world.pass(Duration::from_secs(120));
-            assert!(world.echoes(second), "{policy:?}, {step}: {:?}", world.clients[second].error);
-            let is_alive = world.echoes(first);
-            assert!(world.echoes(second), "{policy:?}, {step}");
-            assert!(is_alive || world.endpoint.len() == 1, "{policy:?}, {step}");
-        }
-    }
-}
-
-/// What the owner of a socket reads at one that was released, or was never given, is of none.
-#[test]
-fn a_path_at_an_unknown_local_address_moves_no_association_with_a_socket() {
-    let (mut world, own) = nat_connected(NatKind::FullCone, options(Some(SocketPolicy::Tcs)));
-    let id = world.newest();
-    let before = world.endpoint.path(id);
-    let mut out = Vec::new();
-    world.clients[0].endpoint.write(b"question", &mut out).unwrap();
-    for local in [None, Some(SHARED), Some(SocketAddr::new(own.ip(), 7))] {
-        let from = Path { remote: internal(9, 0), local };
-        let now = world.now();
-        assert_eq!(world.endpoint.route(now, from, &out), Route::Dropped, "{local:?}");
-        // Though its owner reads it for the association.
-        let _ = world.endpoint.read(id, now, from, &mut out.clone());
-        assert_eq!(world.endpoint.path(id), before, "{local:?}");
-    }
-    assert_eq!(world.clients[0].error, None::<Error>);
 }
 
 /// What another process resets, and what it doesn't, this one no longer knows.

@@ -10,6 +10,7 @@ mod many_moves;
 mod moves;
 mod nat;
 mod nat_world;
+mod own_socket_attacks;
 mod own_sockets;
 mod resets;
 mod restarts;

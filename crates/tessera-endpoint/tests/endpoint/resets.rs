@@ -9,7 +9,7 @@ use tessera_harness::Mode;
 use crate::world::{TRIP, World, address};
 
 /// The options of a server with this key.
-fn with_key(key: u8) -> EndpointOptions {
+pub(crate) fn with_key(key: u8) -> EndpointOptions {
     let reset_key = Some(ResetKey::new(&[key; ResetKey::LEN]));
     EndpointOptions { reset_key, ..EndpointOptions::default() }
 }

@@ -4,19 +4,15 @@ use std::time::{Duration, Instant};
 
 use tessera::{AssociationOptions, Error};
 use tessera_endpoint::{
-    Endpoint, EndpointOptions, FrozenAssociation, ResetKey, ReturnRoutability, Route, ThawError,
+    Endpoint, EndpointOptions, FrozenAssociation, ReturnRoutability, Route, ThawError,
 };
 use tessera_harness::{Mode, Scene};
 
+use crate::resets::with_key;
 use crate::world::{TRIP, World, address, path};
 
-fn options() -> EndpointOptions {
-    let reset_key = Some(ResetKey::new(&[1; ResetKey::LEN]));
-    EndpointOptions { reset_key, ..EndpointOptions::default() }
-}
-
 /// Returns a world with this many clients whose handshakes are complete.
-fn connected(options: EndpointOptions, clients: u16) -> World {
+pub(crate) fn connected(options: EndpointOptions, clients: u16) -> World {
     let mut world = World::new(Mode::Full, options);
     for port in 1000..1000 + clients {
         world.connect(port, None);
@@ -28,7 +24,7 @@ fn connected(options: EndpointOptions, clients: u16) -> World {
 
 #[track_caller]
 fn restart(world: &mut World) -> Endpoint {
-    let (former, refused) = world.restart_with_associations(options());
+    let (former, refused) = world.restart_with_associations(with_key(1));
     assert_eq!((refused, former.len()), (vec![], 0));
     former
 }
@@ -37,7 +33,7 @@ fn restart(world: &mut World) -> Endpoint {
 fn clients_go_on_through_restarts_with_counters_keys_and_connection_ids() {
     // A moment after the handshake, and when the associations are idle.
     for quiet in [Duration::ZERO, Duration::from_secs(600)] {
-        let mut world = connected(options(), 3);
+        let mut world = connected(with_key(1), 3);
         world.pass(quiet);
         assert_eq!(world.endpoint.idle_len() > 0, !quiet.is_zero());
         for _ in 0..3 {
@@ -72,7 +68,7 @@ fn clients_go_on_through_restarts_with_counters_keys_and_connection_ids() {
         restart(&mut world);
         world.is_connected(0);
         // The token is the one that the client has.
-        world.restart(options());
+        world.restart(with_key(1));
         world.client_sends(0, b"question");
         world.pass(TRIP * 2);
         assert_eq!(world.clients[0].error, Some(Error::AssociationLost));
@@ -81,7 +77,7 @@ fn clients_go_on_through_restarts_with_counters_keys_and_connection_ids() {
 
 #[test]
 fn a_record_from_before_the_restart_is_not_read_twice() {
-    let mut world = connected(options(), 1);
+    let mut world = connected(with_key(1), 1);
     let mut records = Vec::new();
     for number in 0..300_u16 {
         let mut record = Vec::new();
@@ -105,7 +101,7 @@ fn a_record_from_before_the_restart_is_not_read_twice() {
 
 #[test]
 fn an_association_is_in_one_endpoint_alone() {
-    let mut world = connected(options(), 2);
+    let mut world = connected(with_key(1), 2);
     let ids = world.complete.clone();
     let mut former = restart(&mut world);
     let now = world.now();
@@ -128,10 +124,10 @@ fn an_association_is_in_one_endpoint_alone() {
 
 #[test]
 fn an_association_is_thawed_once() {
-    let mut world = connected(options(), 1);
+    let mut world = connected(with_key(1), 1);
     let bytes = world.freeze().pop().unwrap().into_bytes();
     let now = world.now();
-    world.restart(options());
+    world.restart(with_key(1));
     assert!(world.endpoint.thaw(FrozenAssociation::new(bytes.clone()), now).is_ok());
     let again = world.endpoint.thaw(FrozenAssociation::new(bytes), now);
     assert_eq!(again, Err(ThawError::ConnectionId));
@@ -141,7 +137,7 @@ fn an_association_is_thawed_once() {
 
 #[test]
 fn an_association_with_something_under_way_stays() {
-    let mut world = World::new(Mode::Full, options());
+    let mut world = World::new(Mode::Full, with_key(1));
     let client = world.connect(1000, None);
     world.pass(TRIP * 2);
     // Its tickets aren't acknowledged yet.
@@ -160,7 +156,7 @@ fn the_clients_last_flight_is_acknowledged_by_the_next_process() {
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Mutual);
     // Unacknowledged tickets would keep the association here.
     scene.server.tickets = None;
-    let mut world = World::of(scene, options());
+    let mut world = World::of(scene, with_key(1));
     world.connect(1000, None);
     while !world.clients[0].is_complete {
         world.pass(TRIP / 2);
@@ -179,7 +175,7 @@ fn the_clients_last_flight_is_acknowledged_by_the_next_process() {
 #[test]
 fn budgets_and_checks_of_unproved_addresses_survive() {
     for enhanced in [false, true] {
-        let mut kind = options();
+        let mut kind = with_key(1);
         if enhanced {
             kind.return_routability = ReturnRoutability::Enhanced;
         }
@@ -209,7 +205,7 @@ fn budgets_and_checks_of_unproved_addresses_survive() {
 
 #[test]
 fn associations_without_connection_ids_survive_by_address() {
-    let mut world = World::new(Mode::Full, options());
+    let mut world = World::new(Mode::Full, with_key(1));
     let without = AssociationOptions { connection_id: None, ..AssociationOptions::default() };
     let client = world.connect_with(1000, None, without);
     world.pass(TRIP * 20);
@@ -220,38 +216,38 @@ fn associations_without_connection_ids_survive_by_address() {
 
 #[test]
 fn associations_count_in_the_limits_of_the_next_process() {
-    let mut world = connected(options(), 3);
-    let few = EndpointOptions { max_per_source: 2, ..options() };
+    let mut world = connected(with_key(1), 3);
+    let few = EndpointOptions { max_per_source: 2, ..with_key(1) };
     let (_, refused) = world.restart_with_associations(few);
     assert_eq!(refused, [ThawError::Full]);
     world.connect(1003, None);
     world.pass(TRIP * 20);
     assert!(!world.clients[3].is_complete);
-    let other_len = EndpointOptions { connection_id_len: 9, ..options() };
+    let other_len = EndpointOptions { connection_id_len: 9, ..with_key(1) };
     let (_, refused) = world.restart_with_associations(other_len);
     assert_eq!(refused, [ThawError::ConnectionId; 2]);
 }
 
 #[test]
 fn a_client_that_the_next_process_would_not_accept_is_not_thawed() {
-    let mut world = World::new(Mode::PskDhe, options());
+    let mut world = World::new(Mode::PskDhe, with_key(1));
     let session = world.session();
     assert!(session.is_some());
     let client = world.connect(1000, session);
     world.pass(TRIP * 20);
     world.is_connected(client);
     world.scene.server.policy_epoch += 1;
-    let (_, refused) = world.restart_with_associations(options());
+    let (_, refused) = world.restart_with_associations(with_key(1));
     assert!(refused.contains(&ThawError::Withdrawn), "{refused:?}");
 }
 
 #[test]
 fn what_is_cut_or_of_another_version_is_refused_and_nothing_panics() {
-    let mut world = connected(options(), 1);
+    let mut world = connected(with_key(1), 1);
     let bytes = world.freeze().pop().unwrap().into_bytes();
     let now = world.now();
     let thaw = |world: &mut World, bytes: &[u8]| {
-        world.restart(options());
+        world.restart(with_key(1));
         let frozen = FrozenAssociation::new(bytes.to_vec().into());
         world.endpoint.thaw(frozen, now).map(drop)
     };
@@ -271,7 +267,7 @@ fn what_is_cut_or_of_another_version_is_refused_and_nothing_panics() {
 
 #[test]
 fn a_thousand_associations_move() {
-    let mut world = World::new(Mode::Full, options());
+    let mut world = World::new(Mode::Full, with_key(1));
     for port in 1000..2000 {
         world.connect(port, None);
         if port % 100 == 0 {
@@ -287,7 +283,7 @@ fn a_thousand_associations_move() {
     println!("{} out in {elapsed:?}, {} bytes each", frozen.len(), bytes / frozen.len());
     assert_eq!(frozen.len(), 1000);
     assert!(bytes / 1000 < 640, "{bytes} bytes");
-    world.restart(options());
+    world.restart(with_key(1));
     let (begun, now) = (Instant::now(), world.now());
     for association in frozen {
         world.endpoint.thaw(FrozenAssociation::new(association), now).unwrap();

@@ -265,15 +265,21 @@ fn a_server_answers_challenges_where_they_come_from() {
     assert_eq!(world.endpoint.transmit(now, &mut answer), None);
 }
 
-/// It has the client's connection ID, which may be long.
-#[test]
-fn a_challenge_that_waits_for_more_from_the_client_is_not_due_all_the_time() {
+/// Returns a client with the longest connection ID.
+fn with_long_id() -> (World, usize) {
     let mut world = World::new(Mode::Full, EndpointOptions::default());
     let connection_id = ConnectionId::new(&[7; 255]);
     let options = AssociationOptions { connection_id, ..AssociationOptions::default() };
     let client = world.connect_with(1000, None, options);
     world.pass(TRIP * 20);
     world.is_connected(client);
+    (world, client)
+}
+
+/// It has the client's connection ID, which may be long.
+#[test]
+fn a_challenge_that_waits_for_more_from_the_client_is_not_due_all_the_time() {
+    let (mut world, client) = with_long_id();
     world.clients[client].address = address(1001);
     world.client_sends(client, b"x");
     for _ in 0..100 {
@@ -291,12 +297,7 @@ fn a_challenge_that_waits_for_more_from_the_client_is_not_due_all_the_time() {
 /// A client chooses the length of its connection ID, and could have it sent to a victim.
 #[test]
 fn an_answer_of_more_than_three_times_its_challenge_goes_to_proved_addresses_only() {
-    let mut world = World::new(Mode::Full, EndpointOptions::default());
-    let connection_id = ConnectionId::new(&[7; 255]);
-    let options = AssociationOptions { connection_id, ..AssociationOptions::default() };
-    let client = world.connect_with(1000, None, options);
-    world.pass(TRIP * 20);
-    world.is_connected(client);
+    let (mut world, client) = with_long_id();
     for (port, is_answered) in [(1001, false), (1000, true)] {
         let mut datagram = Vec::new();
         let challenge = PathMessage::Challenge([7; 8]);
