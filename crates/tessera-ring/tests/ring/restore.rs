@@ -6,7 +6,7 @@ use tessera_ring::ChangeError;
 use tessera_store::{Change, Store, Transaction};
 use tokio::time::sleep;
 
-use crate::world::{World, settled, until};
+use crate::world::{Member, World, settled, until};
 
 /// Replaces everything in the store, members aside, by these entries.
 async fn restore(world: &World, backup: &tessera_store::Snapshot) {
@@ -54,13 +54,7 @@ async fn keys_that_were_revoked_dont_come_back_with_a_backup() {
         // What seals goes on.
         assert_eq!(held.issuing, current.issuing);
     }
-    // A status may be older than the restoration: then the other member is about to acknowledge the key.
-    let mut tries = 0;
-    while let Err(error) = a.ring.rotate().await {
-        assert!(matches!(error, ChangeError::WaitingFor(_)) && tries < 500, "{error}");
-        tries += 1;
-        sleep(Duration::from_millis(10)).await;
-    }
+    rotate_once_all_acknowledge(&a).await;
     settled(&[&a, &b]).await;
 }
 
@@ -74,7 +68,7 @@ async fn a_store_that_loses_everything_costs_no_key() {
     until("another next key is distributed", || a.held().next != before.next).await;
     settled(&[&a, &b]).await;
     assert_eq!(a.held().issuing, before.issuing);
-    a.ring.rotate().await.unwrap();
+    rotate_once_all_acknowledge(&a).await;
     settled(&[&a, &b]).await;
     assert_ne!(a.held().issuing, before.issuing);
 }
@@ -124,5 +118,15 @@ async fn a_forged_acknowledgement_activates_nothing() {
             .unwrap();
         until("c is waited for", || a.ring.status().waiting_for == ["c"]).await;
         assert!(a.ring.rotate().await.is_err());
+    }
+}
+
+/// After a restoration a status may be older than it: then another member is about to acknowledge the next key.
+async fn rotate_once_all_acknowledge(member: &Member) {
+    let mut tries = 0;
+    while let Err(error) = member.ring.rotate().await {
+        assert!(matches!(error, ChangeError::WaitingFor(_)) && tries < 500, "{error}");
+        tries += 1;
+        sleep(Duration::from_millis(10)).await;
     }
 }
