@@ -17,16 +17,21 @@ pub struct Path {
 
 /// A source for which bounds are counted: an IPv4 address, or an IPv6 /64, which is one subscriber's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Source(IpAddr);
+pub(crate) enum Source {
+    V4(Ipv4Addr),
+    /// The first half.
+    V6([u8; 8]),
+}
 
 impl Path {
     pub(crate) fn source(&self) -> Source {
-        Source(match self.remote.ip().to_canonical() {
-            IpAddr::V4(address) => address.into(),
+        match self.remote.ip().to_canonical() {
+            IpAddr::V4(address) => Source::V4(address),
             IpAddr::V6(address) => {
-                Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
+                let [prefix @ .., _, _, _, _, _, _, _, _] = address.octets();
+                Source::V6(prefix)
             }
-        })
+        }
     }
 
     /// Appends it, for another endpoint.
@@ -52,12 +57,17 @@ impl Path {
 impl Source {
     /// Appends it, for another endpoint.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
-        write_ip(self.0, out);
+        out.vec8(|out| match self {
+            Self::V4(address) => out.bytes(&address.octets()),
+            Self::V6(prefix) => out.bytes(&prefix),
+        });
     }
 
     /// Reads what [`write`](Self::write) wrote.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        read_ip(reader).map(Self)
+        let bytes = reader.vec8().ok()?;
+        let v4 = || <[u8; 4]>::try_from(bytes).map(|it| Self::V4(it.into()));
+        v4().or_else(|_| <[u8; 8]>::try_from(bytes).map(Self::V6)).ok()
     }
 }
 

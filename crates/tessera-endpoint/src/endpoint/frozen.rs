@@ -132,7 +132,7 @@ impl FrozenState {
 }
 
 /// The version of the encoding.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The room for the bytes of an association without its foundation: most have less.
 const ROOM: usize = 1024;

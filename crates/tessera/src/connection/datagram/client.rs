@@ -1,13 +1,25 @@
 //! What only a client's association has: its start, and early data.
 
+use alloc::boxed::Box;
+
 use super::server_address::FollowedServer;
-use super::{AssociationOptions, ClientAssociation};
+use super::{AssociationOptions, ClientAssociation, ResetToken};
+use crate::crypto::Hash;
 use crate::error::Error;
 use crate::handshake::{Checked, ClientConfig, Core, Destination};
 use crate::record::DatagramBelow;
 use crate::role::Role;
 use crate::schedule::DATAGRAM;
 use crate::time::Time;
+
+/// What a client keeps of its server, boxed: a server's associations are many.
+pub(super) struct KnownServer {
+    /// For resets.
+    pub(super) sha256: Option<&'static dyn Hash>,
+    pub(super) reset_token: Option<ResetToken>,
+    /// If it follows the server to a socket of the association's own.
+    pub(super) followed: Option<FollowedServer>,
+}
 
 impl ClientAssociation {
     /// Starts an association; [`transmit`](super::Association::transmit) sends the ClientHello. Early data may be
@@ -24,7 +36,8 @@ impl ClientAssociation {
         let sha256 = config.provider.sha256();
         let core = Core::client(config, destination, &DATAGRAM, now, &mut below)?;
         let followed = options.follows_to.map(FollowedServer::new);
-        Ok(Self { sha256, followed, ..Self::new(core, datagrams, options.connection_id) })
+        let server = Some(Box::new(KnownServer { sha256, reset_token: None, followed }));
+        Ok(Self { server, ..Self::new(core, datagrams, options.connection_id) })
     }
 
     /// Returns how many bytes of early data may be written now, in one datagram: 0 without a ticket for it, or once the

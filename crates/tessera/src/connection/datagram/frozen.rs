@@ -75,7 +75,7 @@ impl IdleAssociation {
 }
 
 /// The version of the encoding.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Room for three secrets with their lengths.
 const SECRETS: usize = 3 * 49;

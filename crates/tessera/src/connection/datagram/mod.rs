@@ -37,7 +37,6 @@ use core::time::Duration;
 
 use super::Progress;
 use crate::connection_id::ConnectionId;
-use crate::crypto::Hash;
 use crate::error::{Error, PeerRejected};
 use crate::handshake::{
     Arrival, Checked, ClientHandshake, Core, Facts, Handshake, ServerConfig, ServerHandshake,
@@ -48,7 +47,7 @@ use crate::role::Role;
 use crate::schedule::DATAGRAM;
 use crate::time::Time;
 
-use server_address::FollowedServer;
+use client::KnownServer;
 
 /// A connection over datagrams, as RFC 9147 calls it: see [`ClientAssociation`] and [`ServerAssociation`].
 ///
@@ -63,12 +62,8 @@ pub struct Association<H: Handshake> {
     awaits_ids: bool,
     /// Both sides answer path challenges.
     can_check_paths: bool,
-    /// At a client, of its server.
-    reset_token: Option<ResetToken>,
-    /// At a client, for resets.
-    sha256: Option<&'static dyn Hash>,
-    /// At a client that follows its server to a socket of the association's own.
-    followed: Option<Box<FollowedServer>>,
+    /// At a client, what it keeps of its server.
+    server: Option<Box<KnownServer>>,
     /// How many connection IDs the peer asks for, until that is reported.
     requested_ids: Option<u8>,
     read_closed: bool,
@@ -114,9 +109,7 @@ impl<H: Handshake> Association<H> {
             own_id,
             awaits_ids: false,
             can_check_paths: false,
-            reset_token: None,
-            sha256: None,
-            followed: None,
+            server: None,
             requested_ids: None,
             read_closed: false,
             owes_end: false,

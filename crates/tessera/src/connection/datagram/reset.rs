@@ -88,11 +88,12 @@ impl<H: Handshake> Association<H> {
             return Ok(());
         };
         let contents = Zeroizing::new(extension.contents);
-        match (H::ROLE, contents.as_slice().try_into()) {
-            (Role::Client, Ok(token)) => {
-                self.reset_token = self.sha256.map(|hash| ResetToken::new(token, hash));
+        match (&mut self.server, contents.as_slice().try_into()) {
+            (Some(server), Ok(token)) => {
+                server.reset_token = server.sha256.map(|hash| ResetToken::new(token, hash));
             }
-            (Role::Server, _) if contents.is_empty() => (),
+            // A client's offer, at a server.
+            (None, _) if contents.is_empty() => (),
             _ => return Err(decode_error("a reset token of another length")),
         }
         Ok(())
@@ -100,7 +101,8 @@ impl<H: Handshake> Association<H> {
 
     /// Returns an error if a datagram is the server's reset.
     pub(super) fn check_reset(&self, datagram: &[u8]) -> Result<(), Error> {
-        let is_reset = self.reset_token.as_ref().is_some_and(|token| token.is_reset(datagram));
+        let token = self.server.as_ref().and_then(|it| it.reset_token.as_ref());
+        let is_reset = token.is_some_and(|token| token.is_reset(datagram));
         if is_reset { Err(Error::AssociationLost) } else { Ok(()) }
     }
 }

@@ -4,7 +4,6 @@
 //! The association only carries the announcement. When to go there, and when to be there, is decided by what owns the
 //! sockets.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::num::NonZeroU16;
@@ -73,8 +72,8 @@ pub(super) struct FollowedServer {
 }
 
 impl FollowedServer {
-    pub(super) fn new(allowed: Vec<AddressPrefix>) -> Box<Self> {
-        Box::new(Self { allowed, announced: None })
+    pub(super) fn new(allowed: Vec<AddressPrefix>) -> Self {
+        Self { allowed, announced: None }
     }
 }
 
@@ -100,7 +99,7 @@ impl<H: Handshake> Association<H> {
         let Some(extension) = self.core.take_extension(ExtensionType::SERVER_ADDRESS) else {
             return Ok(());
         };
-        let Some(followed) = &mut self.followed else {
+        let Some(followed) = self.server.as_mut().and_then(|it| it.followed.as_mut()) else {
             // A client's offer, at a server.
             return Reader::new(&extension.contents).finish();
         };
@@ -115,7 +114,8 @@ impl<H: Handshake> Association<H> {
     /// Returns where the server has a socket for this association alone, once the handshake has authenticated that.
     #[must_use]
     pub fn server_address(&self) -> Option<ServerAddress> {
-        self.followed.as_ref().filter(|_| self.core.is_complete())?.announced
+        let followed = self.server.as_ref()?.followed.as_ref();
+        followed.filter(|_| self.core.is_complete())?.announced
     }
 }
 

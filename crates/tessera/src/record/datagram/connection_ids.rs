@@ -1,6 +1,5 @@
 //! The connection IDs of an association: those that the peer may put into records, and those it gave (RFC 9147 §9).
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -82,7 +81,7 @@ impl OwnConnectionIds {
 pub(crate) struct PeerConnectionIds {
     /// In records now; empty: none.
     pub(crate) current: ConnectionId,
-    spare: VecDeque<ConnectionId>,
+    spare: Vec<ConnectionId>,
 }
 
 impl PeerConnectionIds {
@@ -94,27 +93,29 @@ impl PeerConnectionIds {
 
     /// Reads them.
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let mut spare = VecDeque::from(read_ids(reader)?);
-        let current = spare.pop_front()?;
-        (spare.len() <= MAX_IDS).then_some(Self { current, spare })
+        let mut ids = Self { current: ConnectionId::default(), spare: read_ids(reader)? };
+        (ids.advance() && ids.spare.len() <= MAX_IDS).then_some(ids)
     }
 
     /// Keeps a further one, if there is room (§9).
     pub(crate) fn keep(&mut self, id: ConnectionId) {
         if self.spare.len() < MAX_IDS {
-            self.spare.push_back(id);
+            self.spare.push(id);
         }
     }
 
     /// Uses the next one from now on; returns whether there is one.
     pub(crate) fn advance(&mut self) -> bool {
-        let next = self.spare.pop_front();
-        next.map(|id| self.current = id).is_some()
+        let has_next = !self.spare.is_empty();
+        if has_next {
+            self.current = self.spare.remove(0);
+        }
+        has_next
     }
 
     /// Swaps the one in use with the next; without one, nothing.
     pub(crate) fn swap_next(&mut self) {
-        if let Some(next) = self.spare.front_mut() {
+        if let Some(next) = self.spare.first_mut() {
             mem::swap(next, &mut self.current);
         }
     }
@@ -126,7 +127,7 @@ impl PeerConnectionIds {
 
     /// Uses none of those that are kept.
     pub(crate) fn discard_spare(&mut self) {
-        self.spare = VecDeque::new();
+        self.spare = Vec::new();
     }
 }
 

@@ -1,5 +1,6 @@
 //! The record layer of an association that moves to another process, as bytes.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem;
 use core::num::NonZeroU16;
@@ -46,7 +47,7 @@ impl IdleDatagrams {
         let is_derived = |epoch: &ReadEpoch| {
             epoch.number == HANDSHAKE_EPOCH && matches!(epoch.keys, EpochKeys::Derived { .. })
         };
-        self.late_flight = earlier.into_iter().find(is_derived);
+        self.late_flight = earlier.into_iter().find(is_derived).map(Box::new);
     }
 
     /// Returns whether the client's last flight may come again.
@@ -85,13 +86,13 @@ impl IdleDatagrams {
         out.u64(*forged);
         out.u64(*asked_in);
         own_ids.write(out);
-        out.u32(*max_inner_plaintext as u32);
+        out.u16(*max_inner_plaintext);
         let DroppedRecords { malformed, forged, repeated, without_keys, misplaced } = counts;
         [malformed, forged, repeated, without_keys, misplaced].iter().for_each(|it| out.u64(**it));
         out.u64(*write_epoch);
         out.u64(*next);
         peer_ids.write(out);
-        out.u32(*max_plaintext as u32);
+        out.u16(*max_plaintext);
         out.u16(match padding {
             Padding::None => 0,
             Padding::MultipleOf(multiple) => multiple.get(),
@@ -134,8 +135,10 @@ impl IdleDatagrams {
             forged: read_count(reader)?,
             asked_in: read_count(reader)?,
             own_ids: OwnConnectionIds::read(reader)?,
-            max_inner_plaintext: Some(reader.u32().ok()? as usize)
-                .filter(|it| *it <= MAX_PLAINTEXT + 1)?,
+            max_inner_plaintext: reader
+                .u16()
+                .ok()
+                .filter(|it| usize::from(*it) <= MAX_PLAINTEXT + 1)?,
             counts: DroppedRecords {
                 malformed: read_count(reader)?,
                 forged: read_count(reader)?,
@@ -146,7 +149,7 @@ impl IdleDatagrams {
             write_epoch: read_count(reader)?,
             next: read_count(reader)?,
             peer_ids: PeerConnectionIds::read(reader)?,
-            max_plaintext: Some(reader.u32().ok()? as usize).filter(|it| *it <= MAX_PLAINTEXT)?,
+            max_plaintext: reader.u16().ok().filter(|it| usize::from(*it) <= MAX_PLAINTEXT)?,
             padding: NonZeroU16::new(reader.u16().ok()?).map_or(Padding::None, Padding::MultipleOf),
             delimits_data: reader.u8().ok()? != 0,
             max_burst: reader.u8().ok()?,
@@ -164,14 +167,14 @@ impl IdleDatagrams {
             let until = now.checked_add(read_duration(reader)?)?;
             let kdf = KeyDerivation { hash: suite.hash, profile: &DATAGRAM };
             let secret = KeptTrafficSecret::new(kdf, reader.take(suite.hash.len()).ok()?);
-            it.late_flight = Some(ReadEpoch {
+            it.late_flight = Some(Box::new(ReadEpoch {
                 number: HANDSHAKE_EPOCH,
                 suite,
                 keys: EpochKeys::Derived { secret, keys: None },
                 window,
                 forged,
                 until: Some(until),
-            });
+            }));
         }
         let is_sound = it.read_epoch >= APPLICATION_EPOCH && it.write_epoch >= APPLICATION_EPOCH;
         is_sound.then_some(it)

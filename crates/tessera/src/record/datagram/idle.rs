@@ -1,5 +1,6 @@
 //! What an idle association keeps of its record layer.
 
+use alloc::boxed::Box;
 use core::mem;
 use core::time::Duration;
 
@@ -20,12 +21,12 @@ pub(crate) struct IdleDatagrams {
     pub(super) forged: u64,
     pub(super) asked_in: u64,
     pub(super) own_ids: OwnConnectionIds,
-    pub(super) max_inner_plaintext: usize,
+    pub(super) max_inner_plaintext: u16,
     pub(super) counts: DroppedRecords,
     pub(super) write_epoch: u64,
     pub(super) next: u64,
     pub(super) peer_ids: PeerConnectionIds,
-    pub(super) max_plaintext: usize,
+    pub(super) max_plaintext: u16,
     pub(super) padding: Padding,
     pub(super) delimits_data: bool,
     pub(super) max_burst: u8,
@@ -38,7 +39,7 @@ pub(crate) struct IdleDatagrams {
     pub(super) fixed_timeout: Option<Duration>,
     pub(super) timeout: Duration,
     /// Of a frozen association: the epoch of the client's last flight, which may come again.
-    pub(super) late_flight: Option<ReadEpoch>,
+    pub(super) late_flight: Option<Box<ReadEpoch>>,
 }
 
 impl Datagrams {
@@ -56,12 +57,13 @@ impl Datagrams {
             forged: read.forged,
             asked_in: incoming.epochs.asked_in,
             own_ids: mem::take(&mut incoming.own_ids),
-            max_inner_plaintext: incoming.max_inner_plaintext,
+            // At most MAX_PLAINTEXT + 1.
+            max_inner_plaintext: incoming.max_inner_plaintext as u16,
             counts: incoming.counts,
             write_epoch: write.number,
             next: write.next,
             peer_ids: mem::take(&mut outgoing.peer_ids),
-            max_plaintext: outgoing.max_plaintext,
+            max_plaintext: outgoing.max_plaintext as u16,
             padding: outgoing.padding,
             delimits_data: self.delimits_data,
             max_burst: self.max_burst,
@@ -84,7 +86,7 @@ impl IdleDatagrams {
             Datagrams::new(role, self.timeout, true, self.max_datagram, self.max_burst);
         datagrams.timer.fixed = self.fixed_timeout;
         datagrams.incoming.epochs.all.reserve_exact(1);
-        datagrams.incoming.epochs.all.extend(self.late_flight);
+        datagrams.incoming.epochs.all.extend(self.late_flight.map(|it| *it));
         datagrams.incoming.epochs.all.push(ReadEpoch {
             number: self.read_epoch,
             suite,
@@ -95,7 +97,7 @@ impl IdleDatagrams {
         });
         datagrams.incoming.epochs.asked_in = self.asked_in;
         datagrams.incoming.own_ids = self.own_ids;
-        datagrams.incoming.max_inner_plaintext = self.max_inner_plaintext;
+        datagrams.incoming.max_inner_plaintext = self.max_inner_plaintext.into();
         datagrams.incoming.counts = self.counts;
         datagrams.outgoing.epochs.reserve_exact(1);
         datagrams.outgoing.epochs.push(WriteEpoch {
@@ -105,7 +107,7 @@ impl IdleDatagrams {
             next: self.next,
         });
         datagrams.outgoing.peer_ids = self.peer_ids;
-        datagrams.outgoing.max_plaintext = self.max_plaintext;
+        datagrams.outgoing.max_plaintext = self.max_plaintext.into();
         datagrams.outgoing.padding = self.padding;
         datagrams.delimits_data = self.delimits_data;
         datagrams.flight.next_seq = self.next_message;
