@@ -17,10 +17,6 @@ const DTLS_1_3: u16 = 0xfefc;
 
 const OLD_VERSIONS: &str = "TLS 1.2, DTLS 1.2 and older";
 
-/// A certificate is not verified again when its session resumes: the session ends when the certificate expires, and the
-/// owner's judge may reject it.
-pub const REVERIFY: &str = "verifying a certificate again when its session resumes";
-
 /// Each feature with its flags.
 const FEATURES: &[(&str, &[&str])] = &[
     (

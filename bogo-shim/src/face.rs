@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use tessera::auth::PeerRejected;
 use tessera::handshake::{
     Checked, ClientHandshake, Handshake, OpenQuestion, Question, ServerHandshake, Token,
 };
@@ -131,6 +132,13 @@ impl<H: Handshake> Face<H> {
                 written.push_back(datagram);
                 Ok(data.len())
             }
+        }
+    }
+
+    pub fn refuse(&mut self, why: PeerRejected) -> Error {
+        match self {
+            Self::Stream { connection, output } => connection.refuse(why, output),
+            Self::Datagrams { association, .. } => association.refuse(why),
         }
     }
 

@@ -82,9 +82,6 @@ impl Flags {
                 options.set(name, &mut value)?;
             }
         }
-        if flags.resume.reverify_on_resume && flags.resume.verify_fail {
-            return Err(Unusable::Absent(absent::REVERIFY));
-        }
         Ok(flags)
     }
 }

@@ -32,6 +32,11 @@ pub struct AnyChain {
 }
 
 impl AnyChain {
+    /// Returns why no peer is accepted, if a flag rejects them all.
+    pub fn rejection(&self) -> Option<PeerRejected> {
+        self.reject.map(|alert| rejected(alert, "no peer is welcome"))
+    }
+
     pub fn new(options: &Options) -> Self {
         // Raw public keys are always verified.
         let raw = options.accepted_types.contains(&CertificateType::RAW_PUBLIC_KEY.0);
@@ -80,7 +85,6 @@ impl AnyChain {
 
     /// Answers a question that was deferred.
     pub fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
-        let rejected = |alert, reason: &str| PeerRejected { alert, reason: reason.into() };
         let algorithms =
             match RARE.handshake.iter().any(|(scheme, _)| *scheme == question.proof.scheme()) {
                 true => RARE,
@@ -92,8 +96,8 @@ impl AnyChain {
         {
             return Err(rejected(AlertDescription::INTERNAL_ERROR, "another chain was expected"));
         }
-        if let Some(alert) = self.reject {
-            return Err(rejected(alert, "no peer is welcome"));
+        if let Some(why) = self.rejection() {
+            return Err(why);
         }
         let hash = tessera_aws_lc::provider().suites[0].hash;
         let end_entity = question.chain.first().map(Vec::as_slice).unwrap_or_default();
@@ -161,3 +165,7 @@ const DEFAULT_SCHEMES: [SignatureScheme; 5] = [
     SignatureScheme::RSA_PSS_RSAE_SHA384,
     SignatureScheme::RSA_PSS_RSAE_SHA512,
 ];
+
+fn rejected(alert: AlertDescription, reason: &str) -> PeerRejected {
+    PeerRejected { alert, reason: reason.into() }
+}

@@ -199,6 +199,12 @@ impl Side {
         either!(&mut self.connection, face => face.set_first_timeout(time));
     }
 
+    /// Judges the peer of a resumed session again, and ends the connection if it isn't welcome any more.
+    pub fn verify_again(&mut self) -> Result<(), Error> {
+        let Some(why) = self.verifier.rejection() else { return Ok(()) };
+        Err(either!(&mut self.connection, face => face.refuse(why)))
+    }
+
     pub fn update_keys(&mut self) -> Result<(), Error> {
         either!(&mut self.connection, face => face.update_keys())
     }
