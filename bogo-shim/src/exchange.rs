@@ -206,7 +206,7 @@ impl<'f> Exchange<'f> {
         let (facts, selected) = (self.side.facts(), self.side.selected_credential());
         expectations::check(options, self.is_resume, facts, selected)?;
         if options.reverify_on_resume && facts.psk.is_some() {
-            self.side.verify_again().map_err(|error| self.failed(&error))?;
+            self.side.verify_again(options).map_err(|error| self.failed(&error))?;
         }
         if options.export_len > 0 {
             let out = self.export()?;

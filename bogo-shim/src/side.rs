@@ -200,8 +200,8 @@ impl Side {
     }
 
     /// Judges the peer of a resumed session again, and ends the connection if it isn't welcome any more.
-    pub fn verify_again(&mut self) -> Result<(), Error> {
-        let Some(why) = self.verifier.rejection() else { return Ok(()) };
+    pub fn verify_again(&mut self, options: &Options) -> Result<(), Error> {
+        let Some(why) = AnyChain::new(options).rejection() else { return Ok(()) };
         Err(either!(&mut self.connection, face => face.refuse(why)))
     }
 

@@ -61,11 +61,6 @@ impl Acknowledgements {
         }
     }
 
-    /// Forgets what an ACK has named: if that is lost, it comes again in new records.
-    pub(crate) fn forget_named(&mut self) {
-        self.records.retain(|(_, is_named)| !is_named);
-    }
-
     /// Returns when an ACK is due.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.at
@@ -78,9 +73,8 @@ impl Acknowledgements {
     }
 
     /// Writes the content of the ACK that is due, in `epoch` and of at most `room` bytes: the newest records. The next
-    /// names the same again (§7.1), since this one may be lost, unless they are [forgotten](Self::forget_named). If there
-    /// is no room for a burst, what none has named comes first, and another ACK is due for the rest: the peer would take
-    /// it for lost.
+    /// names the same again (§7.1), since this one may be lost. If there is no room for a burst, what none has named comes
+    /// first, and another ACK is due for the rest: the peer would take it for lost.
     pub(crate) fn write(&mut self, epoch: u64, room: usize, out: &mut Vec<u8>) {
         let fits = room.saturating_sub(EMPTY_ACK_LEN) / RECORD_NUMBER_LEN;
         let known = |(number, _): &&mut (RecordNumber, bool)| may_name(epoch, number.epoch);
@@ -196,19 +190,6 @@ mod tests {
         acks.write(2, 2 + BURST * RECORD_NUMBER_LEN, &mut content);
         assert_eq!(read_ack(&content, 2).expect("whole")[0], number(2, 20));
         assert_eq!(acks.deadline(), None);
-    }
-
-    #[test]
-    fn what_was_named_and_forgotten_is_not_named_again() {
-        let mut acks = Acknowledgements::default();
-        (0..3).for_each(|sequence| acks.note(number(3, sequence), Duration::ZERO));
-        for expected in [[number(3, 0), number(3, 1)], [number(3, 2), number(3, 9)]] {
-            let mut content = Vec::new();
-            acks.write(3, 2 + 2 * RECORD_NUMBER_LEN, &mut content);
-            assert_eq!(read_ack(&content, 3).expect("whole"), expected);
-            acks.forget_named();
-            acks.note(number(3, 9), Duration::ZERO);
-        }
     }
 
     #[test]

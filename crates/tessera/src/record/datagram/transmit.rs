@@ -127,10 +127,6 @@ impl Datagrams {
         self.outgoing.record(ContentType::ACK, epoch, room, out, |out| {
             acks.write(epoch, most, out);
         });
-        if self.is_complete {
-            // §7.1: after the handshake no flight ends that would clear what is named.
-            self.acknowledgements.forget_named();
-        }
     }
 
     /// Appends a record of messages; returns whether anything fitted.
