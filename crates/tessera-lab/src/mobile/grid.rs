@@ -19,7 +19,7 @@ const ACKS: u32 = 600;
 /// Those of cells over sockets in which a factor differs: they wait, and there are many.
 const FEW_ACKS: u32 = 60;
 
-/// How long the path is usable in such cells before it goes again, so that few acknowledgements meet hand-overs.
+/// How long the path is usable before it goes again where there are fewer than the paper's, so that they meet hand-overs.
 const FEW_ACKS_USABLE_MS: u32 = 2_500;
 
 /// The selection of cells.
@@ -53,12 +53,13 @@ fn cell(
     scenario: Scenario,
     asked: &CellSelection<'_>,
 ) -> CellName {
-    if part == Part::Paper || through == Through::Virtual {
-        return CellName { part, through, arm, acks: asked.acks.unwrap_or(ACKS), scenario };
-    }
-    let period_ms = scenario.outage_ms + FEW_ACKS_USABLE_MS;
-    let (acks, scenario) = (asked.acks.unwrap_or(FEW_ACKS), Scenario { period_ms, ..scenario });
-    CellName { part, through, arm, acks, scenario }
+    let is_long = part == Part::Paper || through == Through::Virtual;
+    let acks = asked.acks.unwrap_or(if is_long { ACKS } else { FEW_ACKS });
+    let period_ms = match acks < ACKS {
+        true => scenario.outage_ms + FEW_ACKS_USABLE_MS,
+        false => scenario.period_ms,
+    };
+    CellName { part, through, arm, acks, scenario: Scenario { period_ms, ..scenario } }
 }
 
 /// Whether an arm has this scenario. An association with a socket of its own has no resets, and a server that restarts has

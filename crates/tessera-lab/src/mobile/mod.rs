@@ -34,6 +34,7 @@ pub use self::arm::Arm;
 pub use self::client::Detection;
 pub use self::report::{Part, Through};
 pub use self::scenario::Change;
+pub(crate) use self::scenario::TIMEOUT;
 
 use self::grid::{CellSelection, DELAYS_MS};
 use self::report::{Cell, CellName, Report, Scenario, Sequence, SkippedCell};

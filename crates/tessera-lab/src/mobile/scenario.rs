@@ -18,7 +18,7 @@ const PERIOD_MS: u32 = 10_000;
 pub(super) const PACE: Duration = Duration::from_millis(100);
 
 /// How long an acknowledgement is awaited: the paper's.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long an interface is down, in milliseconds. The paper names none.
 pub(super) const OUTAGE_MS: u32 = 500;
@@ -134,12 +134,21 @@ impl Scenario {
                 };
                 // While the first interface is up, the others are idle.
                 if interface == 0 {
-                    schedule.hand_overs.push(HandOver { at, usable });
+                    schedule.hand_overs.push(self.hand_over(at, usable));
                 }
             }
         }
         schedule.steps.sort_by_key(|(at, _)| *at);
         schedule
+    }
+
+    /// Returns a hand-over of these moments.
+    pub(super) fn hand_over(&self, at: Duration, usable: Duration) -> HandOver {
+        let under_way = match self.change {
+            Change::Restart => self.round_trip() / 2,
+            Change::NewAddress | Change::SameAddress | Change::Rebinding => Duration::ZERO,
+        };
+        HandOver { at, usable, reaching: usable.saturating_sub(under_way) }
     }
 
     /// Describes it.
@@ -274,6 +283,8 @@ pub(super) struct HandOver {
     pub(super) at: Duration,
     /// From when on a path carries datagrams again.
     pub(super) usable: Duration,
+    /// From when on what the client sends arrives after that: earlier, if it was under way to a server that restarted.
+    pub(super) reaching: Duration,
 }
 
 #[cfg(test)]

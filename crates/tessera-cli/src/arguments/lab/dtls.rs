@@ -16,8 +16,8 @@ use super::experiment::GridArguments;
 #[derive(Args)]
 pub(crate) struct DtlsArguments {
     /// Which factors differ from the paper's run, one at a time, separated by commas: paper (none: both readings of its
-    /// time-out, one and two interfaces), detection, change (what happens at a hand-over), delay, loss, outage
-    /// [default: all].
+    /// time-out, one and two interfaces), detection, change (what happens at a hand-over), delay, loss, outage,
+    /// nat [default: all].
     #[arg(long, value_name = "PARTS", value_delimiter = ',',
           hide_default_value = true, default_values_t = Part::ALL, value_parser = part)]
     parts: Vec<Part>,
@@ -45,7 +45,8 @@ pub(crate) struct DtlsArguments {
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_000))]
     socket_repetitions: usize,
 
-    /// How many acknowledgements a run has [default: the paper's 600; over sockets, where a factor differs, 60].
+    /// How many acknowledgements a run has; with fewer than 600, an interface goes down 2.5 s after it was up, and not
+    /// every 10 s [default: the paper's 600; over sockets, where a factor differs, 60].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     acks: Option<u32>,
 

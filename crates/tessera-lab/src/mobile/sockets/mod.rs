@@ -151,11 +151,11 @@ impl Programs {
 impl Stage<'_> {
     fn run(mut self, programs: &Programs, seed: u64) -> Result<Recording> {
         let began = self.first_event()?;
-        let schedule = self.name.scenario.schedule(LONGEST, seed);
-        let longest =
-            PACE * self.name.acks * 3 + self.name.scenario.round_trip() * self.name.acks + SLACK;
+        let scenario = &self.name.scenario;
+        let schedule = scenario.schedule(LONGEST, seed);
+        let longest = PACE * self.name.acks * 3 + scenario.round_trip() * self.name.acks + SLACK;
         let mut steps = schedule.steps.into_iter().peekable();
-        let mut hand_overs = Vec::new();
+        let mut hand_overs: Vec<HandOver> = Vec::new();
         let mut planned = schedule.hand_overs.into_iter().peekable();
         let mut before_first = None;
         while self.last.is_none() {
@@ -177,14 +177,14 @@ impl Stage<'_> {
             let after = clock::monotonic()?.saturating_sub(began);
             // When it was done, rather than when it was planned.
             match step {
-                Step::Up(0) if self.name.scenario.interfaces == 1 => {
-                    if let Some(HandOver { usable, .. }) = hand_overs.last_mut() {
-                        *usable = after;
+                Step::Up(0) if scenario.interfaces == 1 => {
+                    if let Some(last) = hand_overs.last_mut() {
+                        *last = scenario.hand_over(last.at, after);
                     }
                 }
                 _ if planned.peek().is_some_and(|it| it.at == at) => {
                     planned.next();
-                    hand_overs.push(HandOver { at: before, usable: after });
+                    hand_overs.push(scenario.hand_over(before, after));
                 }
                 _ => (),
             }

@@ -2,9 +2,9 @@
 
 use super::input::Inputs;
 use super::{TABLES, all};
-use crate::mobile::Arm;
-use crate::mobile::report::Cell;
+use crate::mobile::report::{Cell, Part, Through};
 use crate::mobile::samples::{by_event, cell, report};
+use crate::mobile::{Arm, Change};
 use crate::table::Table;
 
 fn twice(mut cell: Cell) -> Cell {
@@ -51,6 +51,30 @@ fn targets_name_what_is_missed() {
     // A second and a round trip.
     let path = of("cid-rrc, link events, 5 ms: from a usable path to the first acknowledgement");
     assert_eq!((&*path[0], &*path[2]), ("106.000 RTT", "no"));
+}
+
+#[test]
+fn other_stacks_are_compared_by_what_they_need() {
+    let mut lost = cell(Arm::OpensslFull, 30.0, 70);
+    lost.name.part = Part::Change;
+    lost.name.scenario.change = Change::Restart;
+    let mut moved = by_event(Arm::QuinnRebind, 30.0, 70);
+    for (cell, us) in [(&mut lost, 1_240_000), (&mut moved, 60_000)] {
+        cell.name.through = Through::Sockets;
+        for recovery in cell.samples.iter_mut().flat_map(|sample| &mut sample.recoveries) {
+            (recovery.all_us, recovery.from_record_us) = (us, us);
+        }
+    }
+    let targets = table(&Inputs { report: report(vec![lost, moved]) }, "targets");
+    let openssl = targets.texts(
+        "openssl-full, over sockets, a server that restarted, 30 ms: from the first record that reaches it to the first \
+         acknowledgement, median, but for its time-out",
+    );
+    assert_eq!(openssl, ["4.000 RTT", "at least 3.950 RTT", "yes"]);
+    let quinn = targets.texts(
+        "quinn-rebind, over sockets, link events, 30 ms: from a usable path to the first acknowledgement, median",
+    );
+    assert_eq!(quinn, ["1.000 RTT", "at least 1.950 RTT", "no"]);
 }
 
 #[test]
