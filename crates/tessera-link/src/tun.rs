@@ -316,10 +316,12 @@ impl Drop for Forwarder {
 fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> {
     be_punctual()?;
     let Carried { clock, paths } = &*shared.carried;
-    let mut watching = false;
+    let mut watch_until = Duration::ZERO;
     let mut buffer = vec![0; usize::from(u16::MAX)];
     while !shared.stopping.load(Ordering::Acquire) {
-        watching &= !deliver_due(shared, to);
+        if deliver_due(shared, to) {
+            watch_until = Duration::ZERO;
+        }
         // One packet at a time, so that no due packet waits while others are read.
         match from.recv(&mut buffer) {
             Ok(length) => {
@@ -330,10 +332,10 @@ fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> 
                 lock(paths).offer(now, shared.towards, packet);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                if watching {
+                if clock.elapsed() < watch_until {
                     hint::spin_loop();
                 } else {
-                    watching = wait(shared, from)?;
+                    watch_until = wait(shared, from)?;
                 }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -374,9 +376,10 @@ fn deliver_due(shared: &Shared, to: &SyncDevice) -> bool {
     }
 }
 
-/// Waits until a packet arrives, a packet is due, or the link is to stop. After a long sleep it returns true shortly
-/// before a packet is due, and the caller polls for it.
-fn wait(shared: &Shared, from: &SyncDevice) -> io::Result<bool> {
+/// Waits until a packet arrives, a packet is due, or the link is to stop. After a long sleep it returns shortly before a
+/// packet is due, and the caller polls for it until the moment that is returned: no longer, since the packet is gone if
+/// its address was removed meanwhile.
+fn wait(shared: &Shared, from: &SyncDevice) -> io::Result<Duration> {
     let Carried { clock, paths } = &*shared.carried;
     let due = lock(paths).next_due(shared.towards);
     let until_due = due.map(|due| due.saturating_sub(clock.elapsed()));
@@ -387,8 +390,8 @@ fn wait(shared: &Shared, from: &SyncDevice) -> io::Result<bool> {
         PollFd::new(shared.wake.as_fd(), PollFlags::POLLIN),
     ];
     match ppoll(&mut descriptors, sleep.map(TimeSpec::from_duration), None) {
-        Ok(0) => Ok(to_watch),
-        Ok(_) | Err(Errno::EINTR) => Ok(false),
+        Ok(0) if to_watch => Ok(due.unwrap_or_default()),
+        Ok(_) | Err(Errno::EINTR) => Ok(Duration::ZERO),
         Err(errno) => Err(errno.into()),
     }
 }
