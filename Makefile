@@ -107,7 +107,8 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## dtls-peers         DTLS 1.3 with wolfSSL, BoringSSL, purecrypto and krabitls; fetches and builds them; needs cmake, libclang
 ## mobile-peers       pion, Scandium and quinn with clients that move; fetches and builds them; needs Go, Maven, a JDK
 ## soak               increments that must count once, a hundred times as often as in the tests
-## datagram-soak      100,000 handshakes and 100,000 moves over paths that lose, double and reorder datagrams, in virtual time
+## datagram-soak      100,000 handshakes and 100,000 moves over paths that lose, double and reorder datagrams, behind NATs
+##                    that forget, with copied and forged records, in virtual time
 ## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep: a hundred times the tests' seeds
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root

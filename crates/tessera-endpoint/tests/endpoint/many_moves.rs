@@ -1,5 +1,5 @@
-//! Clients that move again and again, over paths with losses, before an attacker who copies their records: none is lost
-//! or hijacked, and no address gets more than three times what came from it.
+//! Clients that move again and again, over paths with losses and behind a NAT that forgets them, before an attacker who
+//! copies and forges their records: none is lost or hijacked, and no address gets more than three times what came from it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -27,11 +27,18 @@ fn clients_keep_their_associations_in_a_hundred_thousand_moves() {
 #[derive(Debug, Default)]
 struct Outcome {
     moves: u64,
+    /// Those of which the client knows nothing: the NAT's mapping expires, and another client may get the old one.
+    expired: u64,
+    inherited: u64,
+    /// Records that the attacker changed, and delivered from an address of a victim.
+    forged: u64,
     /// Records that the attacker delivered from an address of a victim: before the client's own copy, or long after it.
     overtaken: u64,
     replayed: u64,
     /// Associations whose client got no answer once its path lost nothing.
     lost: u64,
+    /// Victims that got anything of an association after its client's newest record.
+    hijacked: u64,
     /// Victims that got more than three times what came from their address.
     flooded: u64,
     most_to_a_victim: usize,
@@ -73,7 +80,11 @@ impl Outcome {
             for client in &clients {
                 if numbers.happens(20) {
                     self.moves += 1;
-                    self.move_client(&mut world.clients[*client], &mut ports, &mut numbers);
+                    if numbers.happens(30) {
+                        self.expire(&mut world.clients, *client, &mut ports, &mut numbers);
+                    } else {
+                        self.move_client(&mut world.clients[*client], &mut ports, &mut numbers);
+                    }
                 }
                 if numbers.happens(60) {
                     let datagram = world.client_sends(*client, b"question");
@@ -85,6 +96,14 @@ impl Outcome {
                             self.replayed += 1;
                             world.deliver(victims[numbers.below(victims.len())], datagram);
                         }
+                    } else if numbers.happens(10) {
+                        // Its connection ID, and another record.
+                        let mut forged = datagram;
+                        let last = forged.len() - 1;
+                        forged[last] ^= 1;
+                        victims.push(ports.victim());
+                        self.forged += 1;
+                        world.deliver(victims[victims.len() - 1], forged);
                     }
                 }
             }
@@ -92,6 +111,14 @@ impl Outcome {
         }
         world.pass(Duration::from_secs(20));
         world.arrivals = Box::new(|| vec![TRIP]);
+        let to_victims = |world: &World| -> Vec<usize> {
+            victims.iter().map(|victim| world.bytes[victim][1]).collect()
+        };
+        for client in &clients {
+            world.client_sends(*client, b"question");
+        }
+        world.pass(Duration::from_secs(20));
+        let early = to_victims(&world);
         for client in &clients {
             let before = world.clients[*client].received.len();
             // What waits for the answer to a challenge isn't repeated here.
@@ -101,6 +128,9 @@ impl Outcome {
             }
             self.lost += u64::from(world.clients[*client].received.len() == before);
         }
+        let late = to_victims(&world);
+        self.hijacked +=
+            early.iter().zip(late).filter(|(early, late)| *early < late).count() as u64;
         for victim in victims {
             let [from, to] = world.bytes[&victim];
             self.flooded += u64::from(to > 3 * from);
@@ -111,6 +141,25 @@ impl Outcome {
         self.paths_proved += paths_proved;
         self.paths_refuted += paths_refuted;
         assert!(world.failed.is_empty(), "{:?}", world.failed);
+    }
+
+    /// The NAT forgets a client, which goes on from another address, or from one that another client had.
+    fn expire(
+        &mut self,
+        clients: &mut [Client],
+        moved: usize,
+        ports: &mut Ports,
+        numbers: &mut Numbers,
+    ) {
+        self.expired += 1;
+        let before = std::mem::replace(&mut clients[moved].address, ports.client());
+        clients[moved].dropped_address = None;
+        let heir = numbers.below(clients.len());
+        if heir != moved && numbers.happens(30) {
+            self.inherited += 1;
+            clients[heir].address = before;
+            clients[heir].dropped_address = None;
+        }
     }
 
     /// A client gets another address; sometimes it still hears from the earlier one, or returns to it.
@@ -128,8 +177,9 @@ impl Outcome {
 
     #[track_caller]
     fn is_right(&self) {
-        assert_eq!((self.lost, self.flooded), (0, 0), "{self:#?}");
+        assert_eq!((self.lost, self.hijacked, self.flooded), (0, 0, 0), "{self:#?}");
         assert!(self.paths_proved > 0 && self.paths_refuted > 0, "{self:#?}");
+        assert!(self.expired > 0 && self.inherited > 0 && self.forged > 0, "{self:#?}");
     }
 }
 
