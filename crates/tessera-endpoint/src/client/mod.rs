@@ -187,6 +187,8 @@ impl ClientEndpoint {
         let next = self.others.swap_remove(at);
         let before = std::mem::replace(&mut self.current, next.path);
         self.end_silence();
+        // The server reads a challenge after Finished: what comes from elsewhere is late.
+        self.is_settled = true;
         if before.local == next.path.local {
             // The server has left its other socket: all paths lead to this one.
             self.others.iter_mut().for_each(|other| other.path.remote = next.path.remote);
@@ -240,15 +242,16 @@ impl ClientEndpoint {
 
     /// Appends the next datagram to send to `out`, and returns where to; `None` if there is none.
     pub fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
+        self.silence.begin(now.monotonic);
+        // Until Finished has come there, the server reads no challenge.
+        if self.association.transmit(now, out) {
+            return Some(self.current);
+        }
         if let Some((path, datagram)) = self.answers.pop_front() {
             out.extend_from_slice(&datagram);
             return Some(path);
         }
-        self.silence.begin(now.monotonic);
-        if let Some(path) = self.challenge(now, out) {
-            return Some(path);
-        }
-        self.association.transmit(now, out).then_some(self.current)
+        self.challenge(now, out)
     }
 
     /// Appends a challenge that is due.

@@ -1,6 +1,7 @@
 //! An endpoint before its clients, and before strangers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
+mod announcements;
 mod attacks;
 mod client_paths;
 mod fuzz;

@@ -95,39 +95,6 @@ fn a_record_at_an_own_socket_has_no_connection_id() {
     assert_eq!((*to, datagram[0] & 0x10), (own, 0));
 }
 
-/// The order that opens NATs.
-#[test]
-fn nothing_comes_from_an_announced_socket_before_the_client_has_sent_there() {
-    let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
-    world.connect(following(), true);
-    for _ in 0..60 {
-        world.pass(TRIP / 2);
-        let asked: Vec<_> = world.sent_up.iter().map(|(_, to, _)| *to).collect();
-        assert!(world.sent.iter().all(|(from, _, _)| *from == SHARED || asked.contains(from)));
-    }
-    assert!(world.echoes(0));
-}
-
-/// The client stays where it is answered, and comes when the other socket answers.
-#[test]
-fn a_client_uses_an_announced_socket_only_once_that_has_answered() {
-    let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
-    world.dead = world.sockets.clone();
-    let client = world.connect(following(), true);
-    world.pass(TRIP * 30);
-    for _ in 0..5 {
-        assert!(world.echoes(client), "at the shared socket");
-        assert_eq!(world.clients[client].endpoint.path().remote, SHARED);
-    }
-    world.dead.clear();
-    world.pass(Duration::from_secs(40));
-    assert!(world.echoes(client) && world.echoes(client));
-    assert_ne!(world.clients[client].endpoint.path().remote, SHARED);
-    // Its route at the shared one is gone: another client may have the address.
-    let (from, _, datagram) = world.sent_up.last().unwrap().clone();
-    assert_eq!(world.deliver(from, SHARED, datagram), Some(Route::Dropped));
-}
-
 /// A copy of a record at the shared socket, sent to each port: the newest record has come to the association's socket,
 /// but not from a client that knows it.
 #[test]
