@@ -38,6 +38,8 @@ pub struct ClientEndpoint {
     /// Answers to challenges, and records that lead the server to a path.
     answers: VecDeque<(Path, Vec<u8>)>,
     silence: Silence,
+    /// Where the server's flight came from; until an answer to a challenge shows where the server is.
+    flight_from: Vec<SocketAddr>,
     /// The server has acknowledged the end of the handshake, wherever that went.
     is_settled: bool,
     /// The server's own socket is in use, or was checked as often as it is.
@@ -63,6 +65,7 @@ impl ClientEndpoint {
             others: Vec::new(),
             answers: VecDeque::new(),
             silence: Silence::default(),
+            flight_from: Vec::new(),
             is_settled: false,
             has_followed: false,
             has_ended: false,
@@ -100,11 +103,14 @@ impl ClientEndpoint {
         self.has_ended |= read.is_err();
         let progress = read?;
         let newest = self.association.newest_record();
-        if newest > before {
-            self.note_record(path, !self.is_settled && newest.0 >= HANDSHAKE_EPOCH);
-        }
         let is_complete = self.association.facts().handshake_complete;
-        self.is_settled |= is_complete && self.association.is_acknowledged();
+        if !self.is_settled && is_complete && self.association.is_acknowledged() {
+            self.is_settled = true;
+            self.check_flight_paths(now);
+        }
+        if newest > before {
+            self.note_record(path, newest.0 >= HANDSHAKE_EPOCH);
+        }
         if let ReadEvent::Path(message) = progress.event {
             self.path_message(message, path, now);
         }
@@ -113,17 +119,42 @@ impl ClientEndpoint {
     }
 
     /// Notes a record that opened, and is newer than all before.
-    fn note_record(&mut self, path: Path, is_of_handshake: bool) {
-        if path == self.current {
-            return self.end_silence();
-        }
+    fn note_record(&mut self, path: Path, is_under_keys: bool) {
         // The server answers from a socket of its own before it could announce one: a record under keys shows that. One
-        // that was copied may come from elsewhere first: what went there isn't acknowledged, and the next one counts.
+        // that was copied may come from elsewhere first: what went there isn't acknowledged, and the next one counts. The
+        // acknowledgement leads nowhere: the server has what was sent where the client is.
         let is_here = path.local == self.current.local;
-        if is_of_handshake && is_here && self.may_be_server(path.remote) {
-            self.current = path;
-            self.others.iter_mut().for_each(|other| other.path.remote = path.remote);
+        if !self.is_settled && is_under_keys && is_here && self.may_be_server(path.remote) {
+            self.use_remote(path.remote);
+            self.flight_from.retain(|it| *it != path.remote);
+            self.flight_from.push(path.remote);
+            if self.flight_from.len() > MAX_FLIGHT_PATHS {
+                self.flight_from.remove(0);
+            }
         }
+        if path == self.current {
+            self.end_silence();
+        }
+    }
+
+    /// Goes to another address of the server, by whichever socket.
+    fn use_remote(&mut self, remote: SocketAddr) {
+        self.current.remote = remote;
+        self.others.iter_mut().for_each(|other| other.path.remote = remote);
+    }
+
+    /// Checks where the server is, if its flight came from several addresses: a copy may have led the client away after
+    /// the end of the handshake had gone to the server.
+    fn check_flight_paths(&mut self, now: Time) {
+        if !self.is_settled || self.flight_from.len() < 2 || !self.association.can_check_paths() {
+            return;
+        }
+        let timeout = self.association.path_timeout();
+        self.others.extend(self.flight_from.iter().map(|remote| {
+            let mut other = OtherPath::new(Path { remote: *remote, ..self.current });
+            other.check(CheckReason::Flight, now.monotonic, timeout);
+            other
+        }));
     }
 
     /// The path in use works: no other one need be found.
@@ -145,9 +176,11 @@ impl ClientEndpoint {
 
     /// Follows from where the client is now, unless it has followed already.
     fn follow_from_here(&mut self, now: Time) {
-        self.others.retain(|other| other.reason() != Some(CheckReason::Announced));
+        let is_here = |reason| matches!(reason, Some(CheckReason::Announced | CheckReason::Flight));
+        self.others.retain(|other| !is_here(other.reason()));
         self.has_followed = false;
         self.follow_announcement(now);
+        self.check_flight_paths(now);
     }
 
     /// Begins to check a path.
@@ -189,18 +222,19 @@ impl ClientEndpoint {
         self.end_silence();
         // The server reads a challenge after Finished: what comes from elsewhere is late.
         self.is_settled = true;
+        self.flight_from.clear();
         if before.local == next.path.local {
-            // The server has left its other socket: all paths lead to this one.
-            self.others.iter_mut().for_each(|other| other.path.remote = next.path.remote);
-            return self.lead_server();
-        }
-        self.association.use_next_connection_id();
-        match next.reason() {
-            Some(CheckReason::Replaces) => {
+            // The server is at no other address: all paths lead to this one.
+            self.others.retain(|other| other.path.local != before.local);
+            self.use_remote(next.path.remote);
+        } else {
+            self.association.use_next_connection_id();
+            if next.reason() == Some(CheckReason::Replaces) {
                 self.others.retain(|other| other.path.local != before.local);
                 self.others.push(OtherPath::left(before, now.monotonic));
+            } else {
+                self.others.push(OtherPath::new(before));
             }
-            _ => self.others.push(OtherPath::new(before)),
         }
         self.lead_server();
         self.follow_from_here(now);
@@ -353,6 +387,9 @@ impl ClientEndpoint {
 
 /// The epoch of records under the handshake's keys (RFC 9147 §6.1).
 const HANDSHAKE_EPOCH: u64 = 2;
+
+/// The most addresses from which a flight may come: an attacker's copies can have as many as the flight has records.
+const MAX_FLIGHT_PATHS: usize = 16;
 
 /// The most answers that wait to be sent.
 const MAX_ANSWERS: usize = 16;

@@ -29,6 +29,8 @@ struct Check {
 pub(super) enum CheckReason {
     /// The server has announced its address.
     Announced,
+    /// The server's flight, or a copy of it, came from there.
+    Flight,
     /// Its socket replaces the one in use.
     Replaces,
     /// The one in use may have failed.
@@ -109,7 +111,7 @@ impl OtherPath {
         match check.reason {
             // A spare one stays.
             CheckReason::FailsOver => self.check = None,
-            CheckReason::Announced | CheckReason::Replaces => {
+            CheckReason::Announced | CheckReason::Flight | CheckReason::Replaces => {
                 if check.repeats == MAX_REPEATS {
                     return false;
                 }

@@ -138,7 +138,7 @@ impl NatWorld {
         number
     }
 
-    fn send(&mut self, is_up: bool, path: Path, bytes: Vec<u8>) {
+    pub(crate) fn send(&mut self, is_up: bool, path: Path, bytes: Vec<u8>) {
         let (from, to) = match is_up {
             true => (self.nat.leaves(path.local.unwrap(), path.remote), path.remote),
             false => (path.local.unwrap_or(SHARED), path.remote),

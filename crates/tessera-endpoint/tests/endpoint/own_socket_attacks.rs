@@ -83,6 +83,37 @@ fn a_copy_of_a_flight_from_another_port_takes_no_client_away() {
     }
 }
 
+/// Copies of what follows Finished come from another port first: of the ACK, or of data that was sent before it.
+#[test]
+fn a_copy_of_the_last_ack_takes_no_client_away() {
+    for (options_of_client, has_data) in
+        [(following(), false), (following(), true), (stock(), false)]
+    {
+        let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
+        let client = world.connect(options_of_client, true);
+        while !world.clients[client].is_complete {
+            world.pass(TRIP / 2);
+        }
+        let other = SocketAddr::new(SHARED.ip(), 9);
+        world.copies_from = Some(other);
+        let (from, own, finished) = world.sent_up.last().unwrap().clone();
+        world.deliver(from, own, finished);
+        if has_data {
+            let mut out = Vec::new();
+            let path = world.endpoint.write(world.endpoint.ids()[0], b"data", &mut out).unwrap();
+            world.send(false, path, out);
+        }
+        while !world.clients[client].endpoint.association().is_acknowledged() {
+            world.pass(TRIP / 2);
+        }
+        world.copies_from = None;
+        let remote = world.clients[client].endpoint.path().remote;
+        assert_eq!(remote == other, has_data, "for a moment");
+        world.pass(TRIP * 3);
+        assert!(world.clients[client].endpoint.path().remote == own && world.echoes(client));
+    }
+}
+
 /// A scan of the ports, and a flood of one: no answer, no memory, no time of the association's.
 #[test]
 fn a_flood_at_own_sockets_gets_nothing_and_keeps_nothing() {
