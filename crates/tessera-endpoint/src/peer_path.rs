@@ -80,21 +80,27 @@ impl PeerPath {
         self.budget.send(bytes);
     }
 
-    /// Follows the peer, whose newest record came from another address; with a timeout, checks it.
+    /// Follows the peer, whose newest record came on another path; with a timeout, checks that. `may_be_left`: by its socket,
+    /// the peer may use it no more.
     pub(crate) fn follow(
         &mut self,
         path: Path,
         received: usize,
         now: Duration,
         check: Option<(ReturnRoutability, Duration)>,
+        may_be_left: bool,
     ) {
         let proved = match self.check.take() {
             Some(check) => Some(check.proved),
             None => self.budget.is_proved().then_some(self.current),
         };
         self.current = path;
-        // What is proved is that the peer receives what is sent to its address, from wherever.
-        if proved.is_some_and(|proved| proved.remote == path.remote) {
+        // What is proved is that the peer receives what is sent to its address, by any socket that it uses.
+        let is_proved = |proved: Path| match may_be_left && check.is_some() {
+            true => proved == path,
+            false => proved.remote == path.remote,
+        };
+        if proved.is_some_and(is_proved) {
             return self.prove();
         }
         self.budget = Budget::UNPROVED;

@@ -250,8 +250,9 @@ impl ClientEndpoint {
 
     /// RFC 9853 §5.4: answers on the path of the challenge; it is dropped if the client doesn't use it any more.
     fn answer_challenge(&mut self, cookie: PathCookie, path: Path) {
-        let is_used = path.local == self.current.local
-            || self.others.iter().any(|other| other.path.local == path.local);
+        let is_elsewhere = |other: &OtherPath| other.path.local != self.current.local;
+        let is_used = path == self.current
+            || self.others.iter().any(|other| other.path == path && is_elsewhere(other));
         let answer = match is_used {
             true => PathMessage::Response(cookie),
             false => PathMessage::Drop(cookie),

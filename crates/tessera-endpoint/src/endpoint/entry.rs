@@ -65,7 +65,7 @@ impl Entry {
         std::mem::replace(&mut self.seen, bytes) == bytes
     }
 
-    /// Returns where datagrams without a connection ID lead to it at the shared socket, unless it has left there.
+    /// Returns where datagrams without a connection ID lead to it at the shared socket.
     pub(super) fn shared_path(&self) -> Path {
         self.own.as_ref().map_or(self.peer.current(), |own| own.began)
     }
@@ -73,7 +73,7 @@ impl Entry {
     /// Returns whether the peer may be followed to this path: there, too, its records lead to the association.
     pub(super) fn is_led_to_from(&self, path: &Path) -> bool {
         match &self.own {
-            Some(own) => path.local == Some(own.local) || *path == own.began,
+            Some(own) => path.local == Some(own.local) || own.is_announced && *path == own.began,
             None => self.association.connection_id().is_some(),
         }
     }

@@ -168,7 +168,9 @@ impl Endpoint {
         let is_unproved = kind == NewAssociation::Unproved;
         let budget = if is_unproved { Budget::UNPROVED } else { Budget::Proved };
         let entry = Entry::new(association, self.first_path(path, own), budget);
-        let own = own.map(|local| OwnSocket::new(local, path, now.monotonic));
+        let own = own.map(|local| {
+            OwnSocket::new(local, path, self.announcement(local).is_some(), now.monotonic)
+        });
         self.unproved += usize::from(is_unproved);
         self.associations.insert(id, Entry { is_unproved, own, ..entry });
         // Of two handshakes from one address the client has given up the first.

@@ -17,9 +17,7 @@ use tessera::face::{HandshakeMessage, HelloPart, HelloReader};
 use tessera::handshake::{Checked, OpenQuestion, Question, ServerQuestion, Token};
 use tessera::resume::TicketKeys;
 use tessera::wire::ContentType;
-use tessera::{
-    Error, Event, Facts, PathMessage, Progress, ReadEvent, ServerAssociation, ServerConfig, Time,
-};
+use tessera::{Error, Event, Facts, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
 
 use associations::Associations;
 
@@ -195,16 +193,9 @@ impl Endpoint {
                 if let ReadEvent::Handshake(Event::HandshakeComplete) = progress.event {
                     self.complete(id);
                 }
-                let is_path_message = matches!(progress.event, ReadEvent::Path(_));
-                if is_newer {
-                    let is_challenge =
-                        matches!(progress.event, ReadEvent::Path(PathMessage::Challenge(_)));
-                    self.note_heard(id, &path, is_challenge);
-                    // The answer to a challenge moves nothing: it may come from an address that the peer has left.
-                    if !is_path_message {
-                        self.note_path(id, path, paid, now);
-                    }
-                    self.leave_shared_socket(id);
+                // The answer to a challenge moves nothing: it may come from an address that the peer has left.
+                if is_newer && !matches!(progress.event, ReadEvent::Path(_)) {
+                    self.note_path(id, path, paid, now);
                 }
                 match progress.event {
                     ReadEvent::Question(_) => self.keep_hello(id, datagram),

@@ -20,7 +20,8 @@ impl Endpoint {
         let check =
             check.then(|| (self.options.return_routability, entry.association.path_timeout()));
         let has_moved = entry.peer.current().remote != path.remote;
-        entry.peer.follow(path, received, now.monotonic, check);
+        let may_be_left = entry.own.as_ref().is_some_and(|own| path.local != Some(own.local));
+        entry.peer.follow(path, received, now.monotonic, check, may_be_left);
         if has_moved {
             // RFC 9147 §11: so that an observer of both paths can't link them by it.
             entry.association.use_next_connection_id();
@@ -61,7 +62,7 @@ impl Endpoint {
             return;
         }
         let outcome = entry.peer.answer(message, path, now.monotonic);
-        self.note_outcome(id, outcome);
+        self.note_outcome(outcome);
     }
 
     /// Appends a challenge to `out` if one is due; returns where to send it.
@@ -81,15 +82,14 @@ impl Endpoint {
     pub(super) fn expire_path(&mut self, id: AssociationId, now: Time) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         let outcome = entry.peer.expire(now.monotonic);
-        self.note_outcome(id, outcome);
+        self.note_outcome(outcome);
     }
 
-    fn note_outcome(&mut self, id: AssociationId, outcome: Option<CheckOutcome>) {
+    fn note_outcome(&mut self, outcome: Option<CheckOutcome>) {
         match outcome {
             Some(CheckOutcome::Proved) => self.counts.paths_proved += 1,
             Some(CheckOutcome::Refuted) => self.counts.paths_refuted += 1,
-            None => return,
+            None => (),
         }
-        self.leave_shared_socket(id);
     }
 }

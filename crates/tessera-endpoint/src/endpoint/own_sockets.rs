@@ -18,10 +18,8 @@ pub(super) struct OwnSocket {
     pub(super) local: SocketAddr,
     /// Where the handshake began, at the shared socket.
     pub(super) began: Path,
-    /// The client has shown that it knows the socket.
-    is_known: bool,
-    /// No datagram at the shared socket leads to the association any more.
-    has_left: bool,
+    /// The client uses the shared socket until this one has answered it.
+    pub(super) is_announced: bool,
     /// When the last record came that was newer than all before.
     pub(super) heard: Duration,
     /// The deadline of the association while it is idle.
@@ -29,9 +27,13 @@ pub(super) struct OwnSocket {
 }
 
 impl OwnSocket {
-    pub(super) fn new(local: SocketAddr, began: Path, now: Duration) -> Box<Self> {
-        let (is_known, has_left, deadline) = (false, false, None);
-        Box::new(Self { local, began, is_known, has_left, heard: now, deadline })
+    pub(super) fn new(
+        local: SocketAddr,
+        began: Path,
+        is_announced: bool,
+        now: Duration,
+    ) -> Box<Self> {
+        Box::new(Self { local, began, is_announced, heard: now, deadline: None })
     }
 }
 
@@ -113,34 +115,5 @@ impl Endpoint {
             true => Route::Association(AssociationId(id)),
             false => self.unknown(),
         })
-    }
-
-    /// Notes that a record that is newer than all before came on this path.
-    pub(super) fn note_heard(&mut self, id: AssociationId, path: &Path, is_challenge: bool) {
-        let is_ipc = self.sockets.as_ref().is_some_and(|it| it.options.policy == SocketPolicy::Ipc);
-        if let Some(entry) = self.associations.get_mut(id.0)
-            && let Some(own) = &mut entry.own
-            && path.local == Some(own.local)
-        {
-            // A client that follows an announcement checks the path first. Data, or the answer to a check of the
-            // server's, may be an attacker's copy of what the client has sent elsewhere.
-            own.is_known |= is_ipc || is_challenge;
-        }
-    }
-
-    /// Lets no datagram at the shared socket lead to an association any more once its client uses the association's own.
-    pub(super) fn leave_shared_socket(&mut self, id: AssociationId) {
-        let Some(entry) = self.associations.get_mut(id.0) else { return };
-        let has_way_back = entry.association.can_check_paths() && !entry.peer.is_proved();
-        if let Some(own) = &mut entry.own
-            && own.is_known
-            && !own.has_left
-            && !has_way_back
-            && entry.peer.current().local == Some(own.local)
-            && entry.association.facts().handshake_complete
-        {
-            own.has_left = true;
-            self.routes.leave(id.0, own.began);
-        }
     }
 }

@@ -62,6 +62,75 @@ fn a_copy_of_an_answer_at_an_own_socket_takes_the_shared_one_from_no_client() {
     assert!(world.echoes(client), "at the shared socket");
 }
 
+/// The client's check of the shared socket isn't its check of its own: it may look for another path to the former.
+#[test]
+fn a_copy_of_a_challenge_at_an_own_socket_takes_the_shared_one_from_no_client() {
+    let mut world = NatWorld::new(NatKind::PortRestricted, options(Some(SocketPolicy::Tcs)));
+    world.dead = world.sockets.clone();
+    let client = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client));
+    let own = world.endpoint.own_socket(world.newest()).unwrap();
+    let now = world.now();
+    world.sent_up.clear();
+    world.clients[client].endpoint.add_spare(Some(internal(client, 1)));
+    world.clients[client].endpoint.suspect_path(now);
+    world.pass(TRIP / 2);
+    world.write(client, b"copied");
+    let copied = world.sent_up.clone();
+    assert!(copied.len() >= 3, "two challenges and data");
+    world.dead.retain(|it| *it != own);
+    for (from, _, datagram) in copied {
+        world.deliver(from, own, datagram);
+    }
+    world.dead.push(own);
+    assert_eq!(world.endpoint.path(world.newest()).unwrap().local, Some(own));
+    world.pass(TRIP * 4);
+    for _ in 0..3 {
+        assert!(world.echoes(client), "at the shared socket");
+    }
+    let path = world.endpoint.path(world.newest()).unwrap();
+    assert_eq!((path.local, world.endpoint.counts().paths_proved), (None, 1));
+}
+
+/// The server asks at the shared socket whether the client has come back, and the client hasn't.
+#[test]
+fn a_copy_at_the_shared_socket_takes_no_client_from_its_own_for_long() {
+    for is_forgotten in [false, true] {
+        let (mut world, own) =
+            nat_connected(NatKind::PortRestricted, options(Some(SocketPolicy::Tcs)));
+        let id = world.newest();
+        let home = world.sent_up.last().unwrap().0;
+        let mut data = Vec::new();
+        world.clients[0].endpoint.write(b"copied", &mut data).unwrap();
+        world.deliver(home, SHARED, data);
+        assert_eq!(world.endpoint.path(id).unwrap().local, None);
+        if is_forgotten {
+            // No challenge reaches it.
+            world.nat.forget();
+        }
+        world.pass(if is_forgotten { Duration::from_secs(7) } else { TRIP * 3 });
+        assert_eq!(world.endpoint.path(id).unwrap().local, Some(own));
+        assert_eq!(world.endpoint.counts().paths_refuted, 1);
+        assert!(world.echoes(0));
+    }
+}
+
+/// An IPC server has answered from the own socket from the first on.
+#[test]
+fn nothing_at_the_shared_socket_moves_an_ipc_client() {
+    let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
+    let client = world.connect(stock(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client));
+    let before = world.endpoint.path(world.newest());
+    let mut data = Vec::new();
+    world.clients[client].endpoint.write(b"copied", &mut data).unwrap();
+    let home = world.sent_up.last().unwrap().0;
+    world.deliver(home, SHARED, data);
+    assert_eq!(world.endpoint.path(world.newest()), before);
+}
+
 /// An IPC client goes where records under handshake keys come from: a copy from another port of the server's address must
 /// not take it away for good.
 #[test]
