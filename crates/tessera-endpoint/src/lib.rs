@@ -39,8 +39,8 @@
 //!
 //! # Memory
 //!
-//! An association that was quiet for a minute or two is kept in less than a kibibyte until its next datagram, from four
-//! minutes after its handshake on: [`Endpoint::idle_len`]. Anyone who knows its connection ID can wake it, for two minutes.
+//! An association that was quiet for a minute or two is kept in less than a kibibyte until its next record that opens, from
+//! four minutes after its handshake on: [`Endpoint::idle_len`]. A record that doesn't open costs two derivations of keys.
 //!
 //! # Restarts
 //!

@@ -45,6 +45,21 @@ impl Associations {
         self.slots.get_mut(&id)?.wake(&mut self.idle)
     }
 
+    /// Looks at an association, which is idle afterwards if it was.
+    pub(super) fn look_at<T>(
+        &mut self,
+        id: u64,
+        now: Time,
+        look: impl FnOnce(&Entry) -> T,
+    ) -> Option<T> {
+        let was_idle = self.is_idle(id);
+        let seen = self.get_mut(id).map(|entry| look(entry));
+        if was_idle {
+            self.make_idle(id, now);
+        }
+        seen
+    }
+
     pub(super) fn remove(&mut self, id: u64) -> Option<Box<Entry>> {
         let mut slot = self.slots.remove(&id)?;
         slot.wake(&mut self.idle);

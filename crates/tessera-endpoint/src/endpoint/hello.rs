@@ -70,7 +70,7 @@ impl Endpoint {
             Ok(None)
                 if self.unproved < self.options.max_unproved
                     && self.routes.beginning(&path).is_none()
-                    && !self.shares_epochs(&path)
+                    && !self.shares_epochs(&path, now)
                     && self.may_go_without_socket(hello)
                     && offers_extension(hello, ExtensionType::PRE_SHARED_KEY) =>
             {
@@ -117,9 +117,10 @@ impl Endpoint {
 
     /// Returns whether an association without connection IDs at this path has changed its keys: its records may then look
     /// like those of a handshake, and belong to one that begins there.
-    fn shares_epochs(&mut self, path: &Path) -> bool {
-        let live = self.routes.live(path).and_then(|id| self.associations.get_mut(id));
-        live.is_some_and(|entry| entry.association.newest_record().0 > FIRST_APPLICATION_EPOCH)
+    fn shares_epochs(&mut self, path: &Path, now: Time) -> bool {
+        let Some(live) = self.routes.live(path) else { return false };
+        let newest = self.associations.look_at(live, now, |it| it.association.newest_record());
+        newest.is_some_and(|(epoch, _)| epoch > FIRST_APPLICATION_EPOCH)
     }
 
     pub(super) fn ask_for_cookie(

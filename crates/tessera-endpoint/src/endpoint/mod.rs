@@ -173,6 +173,7 @@ impl Endpoint {
         path: Path,
         datagram: &mut [u8],
     ) -> Result<Progress<ServerQuestion>, Error> {
+        let was_idle = self.associations.is_idle(id.0);
         let entry = self.associations.get_mut(id.0).ok_or(Error::Closed)?;
         let before = entry.association.newest_record();
         let dropped = entry.association.dropped();
@@ -197,13 +198,17 @@ impl Endpoint {
                 if is_newer && !matches!(progress.event, ReadEvent::Path(_)) {
                     self.note_path(id, path, paid, now);
                 }
+                let is_nothing = !is_newer && matches!(progress.event, ReadEvent::NeedInput);
                 match progress.event {
                     ReadEvent::Question(_) => self.keep_hello(id, datagram),
                     ReadEvent::ConnectionIdsRequested(count) => self.give_connection_ids(id, count),
                     ReadEvent::Path(message) => self.path_message(id, path, message, paid, now),
                     _ => (),
                 }
-                self.wake(id);
+                // Anyone can send what doesn't open.
+                if !(was_idle && is_nothing && self.associations.make_idle(id.0, now)) {
+                    self.wake(id);
+                }
             }
             Err(_) => self.failed(id, now, datagram),
         }
@@ -330,11 +335,7 @@ impl Endpoint {
     /// Returns what is known of an association, which is idle afterwards if it was; the default if it isn't there.
     #[must_use]
     pub fn facts(&mut self, id: AssociationId, now: Time) -> Facts {
-        let was_idle = self.associations.is_idle(id.0);
-        let facts = self.associations.get_mut(id.0).map(|entry| entry.association.facts().clone());
-        if was_idle {
-            self.associations.make_idle(id.0, now);
-        }
+        let facts = self.associations.look_at(id.0, now, |it| it.association.facts().clone());
         facts.unwrap_or_default()
     }
 

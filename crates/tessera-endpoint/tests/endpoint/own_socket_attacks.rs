@@ -216,6 +216,30 @@ fn a_flood_at_own_sockets_gets_nothing_and_keeps_nothing() {
     assert_eq!(world.endpoint.len(), 0, "what is forged doesn't keep it");
 }
 
+/// Nor does an address at the shared socket that another client may have by now.
+#[test]
+fn what_does_not_open_wakes_no_idle_association() {
+    for policy in [SocketPolicy::Tcs, SocketPolicy::Ipc] {
+        let (mut world, own) = nat_connected(NatKind::FullCone, options(Some(policy)));
+        let (home, _, newest) = world.sent_up.last().unwrap().clone();
+        let hello = world.sent_up[0].2.clone();
+        world.pass(Duration::from_secs(400));
+        let before = (1, world.endpoint.deadline());
+        assert_eq!((world.endpoint.idle_len(), before.1.is_some()), (1, true));
+        let mut forged = newest.clone();
+        *forged.last_mut().unwrap() ^= 1;
+        for datagram in [&hello[..], &forged, &newest, &[22; 40], &[21; 15], &[], &[0x3f; 60]] {
+            for (from, to) in [(home, own), (internal(7, 0), own), (home, SHARED)] {
+                world.deliver(from, to, datagram.to_vec());
+                let after = (world.endpoint.idle_len(), world.endpoint.deadline());
+                assert_eq!(after, before, "{policy:?}, {datagram:?}");
+            }
+        }
+        assert!(world.echoes(0));
+        assert_eq!(world.endpoint.idle_len(), 0);
+    }
+}
+
 /// Interfaces that come and go: no more sockets than the client has, and it goes on.
 #[test]
 fn interfaces_that_flap_leave_a_client_with_few_paths() {

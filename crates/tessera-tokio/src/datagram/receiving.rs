@@ -107,11 +107,13 @@ impl<S: DatagramHandshake> State<S> {
 
     /// Shows its user what has changed. One whose ClientHello is accepted gets a user.
     fn show(&mut self, id: Id<S>) {
-        let can_write = self.associations.with(id, |it| it.can_write()).unwrap_or(false);
         let address = self.associations.path(id).map(|path| path.remote);
         let Some(peer) = self.peers.get_mut(&id) else { return };
         peer.address = address.or(peer.address);
-        if !peer.is_open && (can_write || peer.is_complete) {
+        // An idle association isn't asked: that would wake it.
+        if !peer.is_open
+            && (peer.is_complete || self.associations.with(id, |it| it.can_write()) == Some(true))
+        {
             peer.is_open = true;
             peer.changed.notify_waiters();
             if let Some(arrivals) = &mut self.arrivals {
