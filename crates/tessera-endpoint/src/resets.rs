@@ -58,15 +58,15 @@ impl Resets {
     }
 
     /// Returns a number for a new association; `None` without randomness, or if it is taken.
-    pub(crate) fn begin(&mut self, random: &dyn Random) -> Option<AssociationNumber> {
+    pub(crate) fn draw(&self, random: &dyn Random) -> Option<AssociationNumber> {
         let mut number = [0; NUMBER_LEN];
         random.fill(&mut number).ok()?;
         let number = AssociationNumber(number);
-        self.live.insert(number).then_some(number)
+        (!self.live.contains(&number)).then_some(number)
     }
 
-    /// Notes that the association with this connection ID is here again.
-    pub(crate) fn restore(&mut self, id: &ConnectionId) {
+    /// Notes that the association with this connection ID is here.
+    pub(crate) fn add(&mut self, id: &ConnectionId) {
         if let Some(number) = self.number_of(id) {
             self.live.insert(number);
         }
@@ -201,13 +201,14 @@ mod tests {
         let hash = tessera_aws_lc::provider().sha256().expect("SHA-256");
         let mut resets = Resets::new(ResetKey::new(&[1; ResetKey::LEN]), hash);
         let random = Counter(1.into());
-        let number = resets.begin(&random).expect("a number");
+        let number = resets.draw(&random).expect("a number");
         let id = |nonce: u8| {
             let mut bytes = [nonce; 8];
             resets.make_id(number, &mut bytes);
             ConnectionId::new(&bytes).expect("short")
         };
         let (first, second) = (id(1), id(2));
+        resets.add(&first);
         assert_ne!(first.as_ref()[3..], second.as_ref()[3..], "they can't be linked");
         assert_eq!(resets.number_of(&first), resets.number_of(&second));
         let mut reset = |id| resets.reset(id, 60, Duration::ZERO, &random).is_some();
@@ -222,7 +223,7 @@ mod tests {
         let hash = tessera_aws_lc::provider().sha256().expect("SHA-256");
         let mut resets = Resets::new(ResetKey::new(&[1; ResetKey::LEN]), hash);
         let random = Counter(1.into());
-        let number = resets.begin(&random).expect("a number");
+        let number = resets.draw(&random).expect("a number");
         let mut reset = |nonce: u8| {
             let mut bytes = [nonce; 8];
             resets.make_id(number, &mut bytes);

@@ -92,7 +92,7 @@ impl Endpoint {
         for connection_id in &ids {
             self.routes.add_id(id, connection_id);
             if let Some(resets) = &mut self.resets {
-                resets.restore(connection_id);
+                resets.add(connection_id);
             }
         }
         let entry = Entry::restored(association, peer, source, [received, sent]);

@@ -165,6 +165,9 @@ impl Endpoint {
         let id = self.next_id;
         self.next_id += 1;
         self.routes.add_id(id, &own_id);
+        if let Some(resets) = &mut self.resets {
+            resets.add(&own_id);
+        }
         let replaced = self.routes.begin(id, path, random);
         let is_unproved = kind == NewAssociation::Unproved;
         let budget = if is_unproved { Budget::UNPROVED } else { Budget::Proved };
@@ -183,16 +186,16 @@ impl Endpoint {
 
     /// Starts an association with a connection ID, or with a socket that does without.
     fn start(
-        &mut self,
+        &self,
         now: Time,
         arrival: Arrival,
         own: Option<SocketAddr>,
     ) -> Option<(ServerAssociation, ConnectionId)> {
-        let (own_id, reset_token) = match (own, &mut self.resets) {
+        let (own_id, reset_token) = match (own, &self.resets) {
             (Some(_), _) => (ConnectionId::default(), None),
             (None, None) => (self.new_connection_id(None)?, None),
             (None, Some(resets)) => {
-                let number = resets.begin(self.random)?;
+                let number = resets.draw(self.random)?;
                 let token = resets.token(number);
                 (self.new_connection_id(Some(number))?, Some(token))
             }

@@ -13,6 +13,7 @@ mod nat;
 mod nat_world;
 mod own_socket_attacks;
 mod own_sockets;
+mod randomness;
 mod resets;
 mod restarts;
 mod return_routability;

@@ -1,0 +1,54 @@
+//! A server whose randomness fails for a while.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tessera::crypto::{Random, RandomFailed};
+use tessera_endpoint::EndpointOptions;
+use tessera_harness::{Mode, Scene};
+use tessera_null_provider::provider;
+
+use crate::resets::with_key;
+use crate::world::{TRIP, World};
+
+/// Has no connection IDs and cookies while it fails, and one number for all associations.
+#[derive(Default)]
+struct Faulty {
+    fails: AtomicBool,
+}
+
+impl Faulty {
+    fn fail(&self, fails: bool) {
+        self.fails.store(fails, Ordering::Relaxed);
+    }
+}
+
+impl Random for Faulty {
+    fn fill(&self, out: &mut [u8]) -> Result<(), RandomFailed> {
+        match out.len() {
+            5 => out.fill(7),
+            8 if self.fails.load(Ordering::Relaxed) => return Err(RandomFailed),
+            _ => return provider().random.fill(out),
+        }
+        Ok(())
+    }
+}
+
+fn faulty(options: EndpointOptions) -> (World, &'static Faulty) {
+    let random = Box::leak(Box::<Faulty>::default());
+    let mut scene = Scene::new(provider(), Mode::Full);
+    scene.server.provider.random = random;
+    (World::of(scene, options), random)
+}
+
+/// The number of an association that could not begin is free.
+#[test]
+fn a_client_gets_in_once_there_is_randomness_again() {
+    let (mut world, random) = faulty(with_key(1));
+    random.fail(true);
+    let client = world.connect(1000, None);
+    world.pass(TRIP * 6);
+    assert!(world.endpoint.is_empty() && world.endpoint.counts().refused_hellos > 0);
+    random.fail(false);
+    world.pass(TRIP * 200);
+    world.is_connected(client);
+}
