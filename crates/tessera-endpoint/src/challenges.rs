@@ -7,6 +7,8 @@ use tessera::PathCookie;
 /// Challenges on one path, one each round trip, and the time for their answers.
 pub(crate) struct Challenges {
     cookies: Vec<PathCookie>,
+    /// How many could not be sent.
+    skipped: usize,
     began: Duration,
     timeout: Duration,
 }
@@ -14,18 +16,24 @@ pub(crate) struct Challenges {
 impl Challenges {
     /// Begins, with three round trips for an answer.
     pub(crate) fn begin(now: Duration, timeout: Duration) -> Self {
-        Self { cookies: Vec::with_capacity(MAX_CHALLENGES), began: now, timeout }
+        Self { cookies: Vec::with_capacity(MAX_CHALLENGES), skipped: 0, began: now, timeout }
     }
 
     /// Begins again: earlier cookies are worth nothing.
     pub(crate) fn begin_again(&mut self, now: Duration) {
         self.cookies.clear();
+        self.skipped = 0;
         self.began = now;
     }
 
     /// Notes one that was sent.
     pub(crate) fn note(&mut self, cookie: PathCookie) {
         self.cookies.push(cookie);
+    }
+
+    /// Notes one that could not be sent: the next is due in its time.
+    pub(crate) fn skip(&mut self) {
+        self.skipped += 1;
     }
 
     /// Returns whether one of them had this cookie.
@@ -54,9 +62,9 @@ impl Challenges {
     }
 
     fn next_challenge(&self) -> Option<Duration> {
-        let sent = self.cookies.len();
-        let at = self.began + self.timeout * sent as u32 / MAX_CHALLENGES as u32;
-        (sent < MAX_CHALLENGES).then_some(at)
+        let earlier = self.cookies.len() + self.skipped;
+        let at = self.began + self.timeout * earlier as u32 / MAX_CHALLENGES as u32;
+        (earlier < MAX_CHALLENGES).then_some(at)
     }
 }
 

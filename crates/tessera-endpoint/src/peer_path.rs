@@ -131,6 +131,13 @@ impl PeerPath {
         }
     }
 
+    /// Notes a challenge that could not be sent.
+    pub(crate) fn skip_challenge(&mut self) {
+        if let Some(check) = &mut self.check {
+            check.challenges.skip();
+        }
+    }
+
     /// Handles an answer; one that answers no challenge, or comes from elsewhere, changes nothing.
     pub(crate) fn answer(
         &mut self,

@@ -1,6 +1,6 @@
 //! Clients that change their address, and the checks of where they are.
 
-use tessera::{PathMessage, Time};
+use tessera::{PathCookie, PathMessage, Time};
 
 use super::hello::MAX_ANSWERS;
 use super::{AssociationId, Endpoint};
@@ -70,9 +70,13 @@ impl Endpoint {
         let entry = self.associations.get_mut(id)?;
         let len = entry.path_message_len();
         let path = entry.peer.challenged(now.monotonic, len)?;
-        let mut cookie = [0; 8];
-        self.random.fill(&mut cookie).ok()?;
-        entry.association.write_path_message(PathMessage::Challenge(cookie), out).ok()?;
+        let mut cookie = PathCookie::default();
+        let is_sent = self.random.fill(&mut cookie).is_ok()
+            && entry.association.write_path_message(PathMessage::Challenge(cookie), out).is_ok();
+        if !is_sent {
+            entry.peer.skip_challenge();
+            return None;
+        }
         entry.peer.note_challenge(cookie, len);
         entry.sent += len as u64;
         Some(path)

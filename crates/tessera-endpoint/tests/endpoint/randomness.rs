@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tessera::crypto::{Random, RandomFailed};
-use tessera_endpoint::EndpointOptions;
+use tessera_endpoint::{EndpointOptions, Route};
 use tessera_harness::{Mode, Scene};
 use tessera_null_provider::provider;
 
 use crate::resets::with_key;
-use crate::world::{TRIP, World};
+use crate::world::{TRIP, World, address};
 
 /// Has no connection IDs and cookies while it fails, and one number for all associations.
 #[derive(Default)]
@@ -51,4 +51,28 @@ fn a_client_gets_in_once_there_is_randomness_again() {
     random.fail(false);
     world.pass(TRIP * 200);
     world.is_connected(client);
+}
+
+/// A timer that expires again and again takes the processor.
+#[test]
+fn a_challenge_that_can_not_be_sent_is_not_due_all_the_time() {
+    for is_closed in [false, true] {
+        let (mut world, random) = faulty(EndpointOptions::default());
+        let client = world.connect(1000, None);
+        world.pass(TRIP * 20);
+        world.is_connected(client);
+        world.clients[client].address = address(1001);
+        let route = world.client_writes(client, b"x");
+        let Route::Association(id) = route else { panic!("{route:?}") };
+        match is_closed {
+            true => _ = world.endpoint.with(id, |association| association.close()),
+            false => random.fail(true),
+        }
+        for _ in 0..100 {
+            world.pass(TRIP / 2);
+            let now = world.now().monotonic;
+            assert!(world.endpoint.deadline().is_none_or(|at| at > now), "closed: {is_closed}");
+        }
+        assert_eq!(world.endpoint.counts().paths_refuted, 1);
+    }
 }
