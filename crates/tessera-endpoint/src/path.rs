@@ -1,7 +1,7 @@
 //! Where datagrams come from and go to.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use tessera::face::{Reader, Writer};
 
@@ -97,10 +97,18 @@ impl SourceCounts {
 fn write_address(address: SocketAddr, out: &mut Vec<u8>) {
     write_ip(address.ip(), out);
     out.u16(address.port());
+    if let SocketAddr::V6(address) = address {
+        // A link-local address names a host on one interface alone (RFC 4007 §6).
+        out.u32(address.scope_id());
+    }
 }
 
 fn read_address(reader: &mut Reader<'_>) -> Option<SocketAddr> {
-    Some(SocketAddr::new(read_ip(reader)?, reader.u16().ok()?))
+    let (ip, port) = (read_ip(reader)?, reader.u16().ok()?);
+    Some(match ip {
+        IpAddr::V4(_) => SocketAddr::new(ip, port),
+        IpAddr::V6(ip) => SocketAddrV6::new(ip, port, 0, reader.u32().ok()?).into(),
+    })
 }
 
 fn write_ip(ip: IpAddr, out: &mut Vec<u8>) {

@@ -1,5 +1,6 @@
 //! Servers that restart, and hand their associations to the next process.
 
+use std::net::SocketAddrV6;
 use std::time::{Duration, Instant};
 
 use tessera::{AssociationOptions, Error};
@@ -211,6 +212,19 @@ fn associations_without_connection_ids_survive_by_address() {
     world.pass(TRIP * 20);
     world.is_connected(client);
     restart(&mut world);
+    world.is_connected(client);
+}
+
+/// Without the interface nothing can be sent to it.
+#[test]
+fn an_association_at_a_link_local_address_goes_on_at_its_interface() {
+    let mut world = World::new(Mode::Full, with_key(1));
+    let link_local = SocketAddrV6::new("fe80::1".parse().unwrap(), 1000, 0, 3).into();
+    let client = world.connect(1000, None);
+    world.clients[client].address = link_local;
+    world.pass(TRIP * 20);
+    restart(&mut world);
+    assert_eq!(world.endpoint.path(world.complete[0]).unwrap().remote, link_local);
     world.is_connected(client);
 }
 
