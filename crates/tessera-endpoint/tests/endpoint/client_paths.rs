@@ -9,7 +9,7 @@ use crate::nat_world::{NatWorld, following, internal, options};
 use crate::world::TRIP;
 
 /// Returns a world with a client that is connected.
-fn connected(options: EndpointOptions) -> NatWorld {
+pub(crate) fn connected(options: EndpointOptions) -> NatWorld {
     let mut world = NatWorld::new(NatKind::PortRestricted, options);
     let client = world.connect(following(), true);
     world.pass(TRIP * 30);

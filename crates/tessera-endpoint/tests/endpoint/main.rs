@@ -3,7 +3,9 @@
 
 mod announcements;
 mod attacks;
+mod client_checks;
 mod client_paths;
+mod client_sockets;
 mod fuzz;
 mod hellos;
 mod losses;

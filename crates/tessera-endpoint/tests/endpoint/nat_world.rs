@@ -1,7 +1,7 @@
 //! Clients behind a NAT, which follow their server, and an endpoint with sockets, in virtual time.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ struct Datagram {
 
 /// The shared socket.
 pub(crate) const SHARED: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 5684);
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5684);
 
 pub(crate) fn options(policy: Option<SocketPolicy>) -> EndpointOptions {
     EndpointOptions { own_sockets: policy.map(OwnSockets::new), ..EndpointOptions::default() }
@@ -309,6 +309,7 @@ impl NatWorld {
 }
 
 /// Returns a client's address behind the NAT.
-pub(crate) fn internal(number: usize, socket: u16) -> SocketAddr {
-    SocketAddr::from(([10, 0, 0, 1], (number as u16 + 1) * 100 + socket))
+pub(crate) const fn internal(number: usize, socket: u16) -> SocketAddr {
+    let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+    SocketAddr::new(ip, (number as u16 + 1) * 100 + socket)
 }
