@@ -146,7 +146,7 @@ impl Slot {
 
 impl Entry {
     fn take_idle(&mut self, now: Time) -> Option<IdleEntry> {
-        if self.is_ready || self.has_failed {
+        if self.is_ready {
             return None;
         }
         let Self { source, received, sent, deadline, .. } = *self;

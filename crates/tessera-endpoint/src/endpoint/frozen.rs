@@ -22,8 +22,7 @@ impl Endpoint {
         self.is_moving_out = true;
         self.resets = None;
         let entry = self.associations.get_mut(id.0)?;
-        let is_complete = entry.association.facts().handshake_complete;
-        if entry.has_failed || !is_complete || entry.own.is_some() {
+        if entry.own.is_some() {
             return None;
         }
         let foundation = match self.config.foundation(entry.association.facts()) {
@@ -70,7 +69,7 @@ impl Endpoint {
         }
         let idle = IdleAssociation::thaw(reader.rest(), &self.config.provider, now);
         let idle = idle.ok_or(ThawError::Unreadable)?;
-        let is_idle = !idle.has_deadline() && !peer.is_checked();
+        let is_checked = peer.is_checked();
         let association = idle.wake();
         let ids = association.connection_ids().to_vec();
         let fits = |id: &tessera::ConnectionId| {
@@ -97,7 +96,8 @@ impl Endpoint {
         }
         let entry = Entry::restored(association, peer, source, [received, sent]);
         self.associations.insert(id, entry);
-        if !is_idle || !self.associations.make_idle(id, now) {
+        // An idle one has no check.
+        if is_checked || !self.associations.make_idle(id, now) {
             self.wake(AssociationId(id));
         }
         Ok(AssociationId(id))

@@ -3,12 +3,15 @@
 use std::net::SocketAddrV6;
 use std::time::{Duration, Instant};
 
+use tessera::auth::PeerRejected;
+use tessera::wire::AlertDescription;
 use tessera::{AssociationOptions, Error};
 use tessera_endpoint::{
     Endpoint, EndpointOptions, FrozenAssociation, ReturnRoutability, Route, ThawError,
 };
 use tessera_harness::{Mode, Scene};
 
+use crate::nat_world::stock;
 use crate::resets::with_key;
 use crate::world::{TRIP, World, address, path};
 
@@ -103,13 +106,17 @@ fn a_record_from_before_the_restart_is_not_read_twice() {
 #[test]
 fn an_association_is_in_one_endpoint_alone() {
     let mut world = connected(with_key(1), 2);
+    world.connect_with(1002, None, stock());
+    world.pass(TRIP * 20);
     let ids = world.complete.clone();
     let mut former = restart(&mut world);
     let now = world.now();
-    let mut record = Vec::new();
-    world.clients[0].association.write(b"question", &mut record).unwrap();
-    // Nor does it reset what is in another.
-    assert_eq!(former.route(now, path(address(1000)), &record), Route::Dropped);
+    for (client, port) in [(0, 1000), (2, 1002)] {
+        let mut record = Vec::new();
+        world.clients[client].association.write(b"question", &mut record).unwrap();
+        // Nor does it reset what is in another.
+        assert_eq!(former.route(now, path(address(port)), &record), Route::Dropped);
+    }
     assert_eq!((former.counts().resets_sent, former.transmit(now, &mut Vec::new())), (0, None));
     for id in ids {
         assert_eq!(former.write(id, b"answer", &mut Vec::new()), Err(Error::Closed));
@@ -117,10 +124,76 @@ fn an_association_is_in_one_endpoint_alone() {
     }
     assert_eq!(former.deadline(), None);
     // It begins none either.
-    world.connect(1002, None);
+    world.connect(1003, None);
     let mut hello = Vec::new();
-    world.clients[2].association.transmit(now, &mut hello);
-    assert_eq!(former.route(now, path(address(1002)), &hello), Route::Dropped);
+    world.clients[3].association.transmit(now, &mut hello);
+    assert_eq!(former.route(now, path(address(1003)), &hello), Route::Dropped);
+}
+
+#[test]
+fn an_association_whose_handshake_is_under_way_stays_and_completes_it() {
+    let mut world = World::new(Mode::Full, with_key(1));
+    world.connect(1000, None);
+    while world.endpoint.is_empty() {
+        world.pass(TRIP / 2);
+    }
+    let (id, now) = (world.endpoint.ids()[0], world.now());
+    assert!(world.endpoint.freeze(id, now).is_none());
+    world.pass(TRIP * 20);
+    world.is_connected(0);
+}
+
+/// Its client is to learn why.
+#[test]
+fn an_association_that_has_failed_stays_until_its_alert_is_sent() {
+    let mut world = connected(with_key(1), 1);
+    world.pass(Duration::from_secs(300));
+    let id = world.complete[0];
+    let alert = AlertDescription::CERTIFICATE_REVOKED;
+    let reason = "it was revoked".to_owned();
+    let refused = PeerRejected { alert, reason };
+    world.clients[0].association.refuse(refused);
+    let (now, mut out) = (world.now(), Vec::new());
+    world.clients[0].association.transmit(now, &mut out);
+    assert!(world.endpoint.read(id, now, path(address(1000)), &mut out).is_err());
+    assert!(world.endpoint.freeze(id, now).is_none());
+}
+
+/// With its token one that a client has used up would end the association.
+#[test]
+fn no_reset_answers_a_former_connection_id_of_an_association_that_moved_in() {
+    for restarts in [false, true] {
+        let mut world = connected(with_key(1), 1);
+        let mut former = Vec::new();
+        world.clients[0].association.write(b"a record of usual length", &mut former).unwrap();
+        for _ in 0..3 {
+            world.clients[0].association.request_connection_ids(2).unwrap();
+            world.pass(TRIP * 20);
+            assert!(world.clients[0].association.use_next_connection_id());
+            world.is_connected(0);
+        }
+        if restarts {
+            restart(&mut world);
+        }
+        assert_eq!(world.deliver(address(4000), former), Route::Dropped, "{restarts}");
+        assert_eq!(world.endpoint.counts().resets_sent, 0);
+        world.is_connected(0);
+    }
+}
+
+/// Behind a NAT, or after another: one has a connection ID, and the other none.
+#[test]
+fn associations_that_share_an_address_move_together() {
+    let mut world = connected(with_key(1), 1);
+    world.connect_with(1000, None, stock());
+    world.pass(TRIP * 20);
+    world.complete.reverse();
+    restart(&mut world);
+    assert_eq!(world.endpoint.len(), 2);
+    // The newest at an address is the one to which the world delivers.
+    world.is_connected(1);
+    let Route::Association(id) = world.client_writes(0, b"question") else { panic!("lost") };
+    assert!(world.data[&id].ends_with(b"question"));
 }
 
 #[test]
@@ -175,12 +248,14 @@ fn the_clients_last_flight_is_acknowledged_by_the_next_process() {
 
 #[test]
 fn budgets_and_checks_of_unproved_addresses_survive() {
-    for enhanced in [false, true] {
+    // A moment after the handshake, and when associations may be idle.
+    for (enhanced, quiet) in [(false, 0), (true, 0), (false, 600)] {
         let mut kind = with_key(1);
         if enhanced {
             kind.return_routability = ReturnRoutability::Enhanced;
         }
         let mut world = connected(kind.clone(), 1);
+        world.pass(Duration::from_secs(quiet));
         // Nothing reaches the new address.
         world.loses = Box::new(|is_up, _| !is_up);
         world.clients[0].address = address(4000);

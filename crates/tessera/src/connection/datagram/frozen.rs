@@ -51,12 +51,6 @@ impl IdleAssociation {
         Some(Self { core, datagrams, own_id, awaits_ids, can_check_paths, warnings })
     }
 
-    /// Returns whether it should [wake](Self::wake) at once, since keys are to be dropped in time.
-    #[must_use]
-    pub fn has_deadline(&self) -> bool {
-        self.datagrams.awaits_last_flight()
-    }
-
     fn write(&self, now: Time, out: &mut Vec<u8>) {
         let Self { core, datagrams, own_id, awaits_ids, can_check_paths, warnings } = self;
         out.u8(VERSION);

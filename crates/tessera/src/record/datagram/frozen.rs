@@ -50,11 +50,6 @@ impl IdleDatagrams {
         self.late_flight = earlier.into_iter().find(is_derived).map(Box::new);
     }
 
-    /// Returns whether the client's last flight may come again.
-    pub(crate) fn awaits_last_flight(&self) -> bool {
-        self.late_flight.is_some()
-    }
-
     /// Appends all of it but the suite.
     pub(crate) fn write(&self, now: Duration, out: &mut Vec<u8>) {
         let Self {
