@@ -14,6 +14,8 @@ mod moves;
 mod nat;
 mod nat_world;
 mod own_socket_attacks;
+mod own_socket_pool;
+mod own_socket_routes;
 mod own_sockets;
 mod randomness;
 mod resets;
