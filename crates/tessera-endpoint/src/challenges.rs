@@ -70,3 +70,29 @@ impl Challenges {
 
 /// How many challenges an address gets.
 const MAX_CHALLENGES: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_gets_three_challenges_those_included_that_could_not_be_sent() {
+        let third = Duration::from_secs(1);
+        let begun = Duration::from_secs(7);
+        let mut challenges = Challenges::begin(begun, third * 3);
+        for turn in 0..3 {
+            let at = begun + third * turn;
+            assert_eq!(challenges.deadline(), at);
+            assert!(challenges.is_due(at));
+            match turn {
+                1 => challenges.skip(),
+                _ => challenges.note([turn as u8; 8]),
+            }
+            assert!(!challenges.is_due(at));
+        }
+        assert_eq!(challenges.deadline(), challenges.ends());
+        assert!(!challenges.is_due(challenges.ends()));
+        challenges.begin_again(begun);
+        assert!(challenges.is_due(begun) && !challenges.have(&[0; 8]));
+    }
+}

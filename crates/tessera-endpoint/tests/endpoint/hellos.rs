@@ -154,6 +154,7 @@ fn repeated_parts_fill_neither_a_small_pool_nor_a_large_one() {
         let is_kept = |_: &usize| world.deliver(address(1000), part.clone()) == Route::Handled;
         let kept = (0..1000).take_while(is_kept).count();
         assert!((most / 2..=most).contains(&kept), "{kept} of {most}");
+        assert_eq!(world.endpoint.counts().dropped_hellos, 1);
     }
 }
 

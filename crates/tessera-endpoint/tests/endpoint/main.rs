@@ -21,6 +21,7 @@ mod randomness;
 mod resets;
 mod restarts;
 mod return_routability;
+mod unproved;
 mod world;
 
 use std::net::SocketAddr;
@@ -30,7 +31,9 @@ use std::time::Duration;
 use tessera::handshake::Reply;
 use tessera::resume::{AcceptResumption, ExternalPsk, ResumptionJudge, ResumptionVerdict};
 use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
-use tessera::{AssociationOptions, ConnectionId, Destination, Error};
+use tessera::{
+    AssociationOptions, ConnectionId, ConnectionIdUsage, Destination, Error, PathMessage,
+};
 use tessera_endpoint::{EndpointOptions, Foreign, Route};
 use tessera_harness::{EARLY_DATA, Mode, Scene, to};
 
@@ -61,8 +64,19 @@ fn each_byte_of_an_association_is_counted_once() {
     let session = world.session();
     let client = world.connect(1000, session);
     world.pass(TRIP * 20);
+    // It moves, and is challenged; and challenges, too.
+    world.clients[client].address = address(1001);
+    world.client_writes(client, b"x");
+    let mut challenge = Vec::new();
+    let message = PathMessage::Challenge([7; 8]);
+    world.clients[client].association.write_path_message(message, &mut challenge).unwrap();
+    world.deliver(address(1001), challenge);
+    world.pass(TRIP * 2);
+    assert_eq!(world.endpoint.counts().paths_proved, 1);
     let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
-    assert_eq!(world.endpoint.bytes(id), Some(world.bytes[&address(1000)].map(|it| it as u64)));
+    let [before, after] = [1000, 1001].map(|port| world.bytes[&address(port)]);
+    let total = [0, 1].map(|way| (before[way] + after[way]) as u64);
+    assert_eq!(world.endpoint.bytes(id), Some(total));
 }
 
 /// Leaves every resumption for later.
@@ -199,6 +213,43 @@ fn an_association_ends_with_its_close_and_a_failed_handshake_in_time() {
     assert!(world.endpoint.is_empty());
     assert!(world.failed.contains(&Error::TimedOut), "{:?}", world.failed);
     assert_eq!(world.endpoint.deadline(), None);
+}
+
+/// RFC 9147 §11: who sees both paths can't link them by the client's connection ID either.
+#[test]
+fn a_client_that_moves_gets_records_under_its_next_connection_id() {
+    let mut world = World::new(Mode::Full, EndpointOptions::default());
+    let connection_id = ConnectionId::new(&[1; 4]);
+    let client = world.connect_with(
+        1000,
+        None,
+        AssociationOptions { connection_id, ..AssociationOptions::default() },
+    );
+    world.pass(TRIP * 20);
+    let next = ConnectionId::new(&[2; 4]).unwrap();
+    let association = &mut world.clients[client].association;
+    association.give_connection_ids(&[next], ConnectionIdUsage::Spare).unwrap();
+    world.pass(TRIP * 4);
+    for (port, expected) in [(1000, [1; 4]), (1001, [2; 4])] {
+        world.clients[client].address = address(port);
+        let Route::Association(id) = world.client_writes(client, b"x") else { panic!("lost") };
+        let mut out = Vec::new();
+        world.endpoint.write(id, b"answer", &mut out).unwrap();
+        assert_eq!(out[1..5], expected, "{port}");
+    }
+}
+
+/// Only an endpoint whose associations have sockets asks for a cookie here.
+#[test]
+fn a_client_without_connection_ids_resumes_without_a_cookie() {
+    let mut world = World::new(Mode::PskDhe, EndpointOptions::default());
+    let session = world.session();
+    let before = world.endpoint.counts().cookies_opened;
+    let without = AssociationOptions { connection_id: None, ..AssociationOptions::default() };
+    let client = world.connect_with(1000, session, without);
+    world.pass(TRIP * 20);
+    world.is_connected(client);
+    assert_eq!(world.endpoint.counts().cookies_opened, before);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A server whose randomness fails for a while.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tessera::crypto::{Random, RandomFailed};
 use tessera_endpoint::{EndpointOptions, Route};
@@ -53,13 +54,30 @@ fn a_client_gets_in_once_there_is_randomness_again() {
     world.is_connected(client);
 }
 
+/// The end of one would be the other's in what the endpoint may reset.
+#[test]
+fn no_two_associations_have_one_number() {
+    let (mut world, _) = faulty(with_key(1));
+    world.connect(1000, None);
+    world.pass(TRIP * 20);
+    world.is_connected(0);
+    world.connect(1001, None);
+    world.pass(TRIP * 20);
+    assert_eq!(world.endpoint.len(), 1);
+    let [id] = world.endpoint.ids()[..] else { panic!("one") };
+    world.endpoint.remove(id);
+    world.pass(TRIP * 200);
+    world.is_connected(1);
+}
+
 /// A timer that expires again and again takes the processor.
 #[test]
 fn a_challenge_that_can_not_be_sent_is_not_due_all_the_time() {
     for is_closed in [false, true] {
         let (mut world, random) = faulty(EndpointOptions::default());
         let client = world.connect(1000, None);
-        world.pass(TRIP * 20);
+        // Until it may be idle.
+        world.pass(Duration::from_secs(600));
         world.is_connected(client);
         world.clients[client].address = address(1001);
         let route = world.client_writes(client, b"x");

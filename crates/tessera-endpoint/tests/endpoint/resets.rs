@@ -47,6 +47,29 @@ fn a_client_learns_in_one_round_trip_that_its_server_has_restarted() {
     }
 }
 
+/// As when its owner has closed it, and the client still sends.
+#[test]
+fn a_client_learns_that_its_association_is_gone_from_a_server_that_goes_on() {
+    let (mut world, client) = connected(with_key(1));
+    let [id] = world.endpoint.ids()[..] else { panic!("one") };
+    world.endpoint.remove(id);
+    world.client_sends(client, b"question");
+    world.pass(TRIP * 2);
+    assert_eq!(world.clients[client].error, Some(Error::AssociationLost));
+}
+
+#[test]
+fn resets_that_are_not_sent_are_bounded() {
+    let mut world = World::new(Mode::Full, with_key(1));
+    for _ in 0..2 {
+        for port in 1..=1000 {
+            world.deliver(address(port), vec![0x3b; 60]);
+        }
+        world.elapsed += Duration::from_secs(1);
+    }
+    assert_eq!(world.endpoint.counts().resets_sent, 1024);
+}
+
 #[test]
 fn a_reset_of_another_instance_or_for_another_association_changes_nothing() {
     let (mut world, client) = connected(with_key(1));

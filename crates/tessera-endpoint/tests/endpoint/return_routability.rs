@@ -247,6 +247,19 @@ fn a_client_that_moves_during_a_check_is_checked_where_it_is_now() {
 }
 
 #[test]
+fn data_during_a_check_does_not_begin_it_again() {
+    let (mut world, client, _) = connected(|_| ());
+    world.clients[client].address = address(1001);
+    world.client_writes(client, b"x");
+    let (now, mut challenge) = (world.now(), Vec::new());
+    world.endpoint.transmit(now, &mut challenge).unwrap();
+    world.client_writes(client, b"x");
+    world.deliver_to_client(address(1001), challenge);
+    world.pass(TRIP);
+    assert_counts(&world, [1, 1, 0]);
+}
+
+#[test]
 fn a_server_answers_challenges_where_they_come_from() {
     let (mut world, client, _) = connected(|_| ());
     let mut datagram = Vec::new();
@@ -266,8 +279,10 @@ fn a_server_answers_challenges_where_they_come_from() {
 }
 
 /// Returns a client with the longest connection ID.
-fn with_long_id() -> (World, usize) {
-    let mut world = World::new(Mode::Full, EndpointOptions::default());
+fn with_long_id(change: EndpointOptionsChange) -> (World, usize) {
+    let mut options = EndpointOptions::default();
+    change(&mut options);
+    let mut world = World::new(Mode::Full, options);
     let connection_id = ConnectionId::new(&[7; 255]);
     let options = AssociationOptions { connection_id, ..AssociationOptions::default() };
     let client = world.connect_with(1000, None, options);
@@ -279,7 +294,7 @@ fn with_long_id() -> (World, usize) {
 /// It has the client's connection ID, which may be long.
 #[test]
 fn a_challenge_that_waits_for_more_from_the_client_is_not_due_all_the_time() {
-    let (mut world, client) = with_long_id();
+    let (mut world, client) = with_long_id(|_| ());
     world.clients[client].address = address(1001);
     world.client_sends(client, b"x");
     for _ in 0..100 {
@@ -294,10 +309,20 @@ fn a_challenge_that_waits_for_more_from_the_client_is_not_due_all_the_time() {
     assert_counts(&world, [2, 1, 1]);
 }
 
+#[test]
+fn a_challenge_to_the_address_that_was_proved_waits_for_nothing() {
+    let (mut world, client) = with_long_id(ENHANCED);
+    let before = world.bytes[&address(1000)][1];
+    world.clients[client].address = address(1001);
+    world.client_sends(client, b"x");
+    world.pass(TRIP * 2);
+    assert!(world.bytes[&address(1000)][1] > before);
+}
+
 /// A client chooses the length of its connection ID, and could have it sent to a victim.
 #[test]
 fn an_answer_of_more_than_three_times_its_challenge_goes_to_proved_addresses_only() {
-    let (mut world, client) = with_long_id();
+    let (mut world, client) = with_long_id(|_| ());
     for (port, is_answered) in [(1001, false), (1000, true)] {
         let mut datagram = Vec::new();
         let challenge = PathMessage::Challenge([7; 8]);
