@@ -125,7 +125,9 @@ impl ClientEndpoint {
         // acknowledgement leads nowhere: the server has what was sent where the client is.
         let is_here = path.local == self.current.local;
         if !self.is_settled && is_under_keys && is_here && self.may_be_server(path.remote) {
-            self.use_remote(path.remote);
+            if path != self.current {
+                self.use_remote(path.remote);
+            }
             self.flight_from.retain(|it| *it != path.remote);
             self.flight_from.push(path.remote);
             if self.flight_from.len() > MAX_FLIGHT_PATHS {
