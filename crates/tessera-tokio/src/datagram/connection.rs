@@ -183,6 +183,12 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
         live.unwrap_or_else(|| state.peers.get_mut(&self.id).map_or([0; 2], |peer| peer.bytes))
     }
 
+    /// Returns the epoch and sequence number of the newest record that opened: unlike bytes, only the peer can make it
+    /// grow. `None` once the connection has ended.
+    pub fn newest_record(&self) -> Option<(u64, u64)> {
+        self.with(|association| association.newest_record())
+    }
+
     /// Returns how many bytes of handshake messages were sent again.
     pub fn resent(&self) -> u64 {
         self.with(|association| association.resent()).unwrap_or(0)
