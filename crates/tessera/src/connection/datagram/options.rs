@@ -19,7 +19,8 @@ pub struct AssociationOptions {
     /// At a server with connection IDs: what the client gets to recognize a reset by
     /// ([`ResetToken::write_reset`]). Default: none.
     pub reset_token: Option<ResetToken>,
-    /// Whether this side agrees on return routability checks (RFC 9853), if there are connection IDs. Default: yes.
+    /// Whether this side agrees on return routability checks (RFC 9853), if there are connection IDs. Without them an
+    /// address to which a client moves is never proved, and gets three times what comes from there. Default: yes.
     pub checks_paths: bool,
     /// At a server with connection IDs, empty ones included: the socket that it has for this association alone, which it
     /// announces to a client that follows. Default: none.
