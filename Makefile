@@ -109,7 +109,8 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## soak               increments that must count once, a hundred times as often as in the tests
 ## datagram-soak      100,000 handshakes and 100,000 moves over paths that lose, double and reorder datagrams, behind NATs
 ##                    that forget, with copied and forged records, in virtual time
-## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep: a hundred times the tests' seeds
+## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep, and for frozen associations, resets
+##                    and messages of return routability checks: a hundred times the tests' seeds
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              what a handshake costs, compared with rustls; needs valgrind; see bench/README.md

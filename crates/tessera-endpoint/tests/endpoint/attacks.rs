@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tessera::{AssociationOptions, ConnectionId, PathMessage};
 use tessera_endpoint::{
-    EndpointOptions, FrozenAssociation, ReturnRoutability, Route, SocketPolicy, ThawError,
+    AssociationId, EndpointOptions, FrozenAssociation, ReturnRoutability, Route, SocketPolicy,
+    ThawError,
 };
 use tessera_harness::{Mode, Numbers};
 
@@ -201,34 +202,38 @@ fn fuzz_associations_of_damaged_bytes_panic_in_no_use() {
             bit => changed[at / 9] ^= 1 << bit,
         }
         world.restart(with_key(1));
-        let Ok(id) = world.endpoint.thaw(FrozenAssociation::new(changed.into()), now) else {
-            continue;
-        };
+        let changed = FrozenAssociation::new(changed.into());
+        let Ok(id) = world.endpoint.thaw(changed, now) else { continue };
         thawed += 1;
-        let mut later = now;
-        for record in &records {
-            let from = path(address(4001));
-            let _ = world.endpoint.route(later, from, record);
-            let _ = world.endpoint.read(id, later, from, &mut record.clone());
-            let mut out = Vec::new();
-            let _ = world.endpoint.write(id, b"answer", &mut out);
-            for _ in 0..20 {
-                assert!(out.len() <= 65_535, "{} bytes at {at}", out.len());
-                out.clear();
-                if world.endpoint.transmit(later, &mut out).is_none() {
-                    break;
-                }
-            }
-            assert!(out.capacity() < 200_000, "{} bytes at {at}", out.capacity());
-            later.monotonic += Duration::from_secs(300);
-            let _ = world.endpoint.deadline();
-            let _ = world.endpoint.handle_timeouts(later);
-        }
-        let _ = world.endpoint.facts(id, later);
-        let _ = world.endpoint.freeze(id, later);
-        world.endpoint.remove(id);
+        use_in_every_way(&mut world, id, &records);
     }
     assert!(thawed > 100);
+}
+
+/// Reads, writes, waits and freezes, and removes what is left.
+pub(crate) fn use_in_every_way(world: &mut World, id: AssociationId, records: &[Vec<u8>]) {
+    let mut later = world.now();
+    for record in records {
+        let from = path(address(4001));
+        let _ = world.endpoint.route(later, from, record);
+        let _ = world.endpoint.read(id, later, from, &mut record.clone());
+        let mut out = Vec::new();
+        let _ = world.endpoint.write(id, b"answer", &mut out);
+        for _ in 0..20 {
+            assert!(out.len() <= 65_535, "{} bytes", out.len());
+            out.clear();
+            if world.endpoint.transmit(later, &mut out).is_none() {
+                break;
+            }
+        }
+        assert!(out.capacity() < 200_000, "{} bytes", out.capacity());
+        later.monotonic += Duration::from_secs(300);
+        let _ = world.endpoint.deadline();
+        let _ = world.endpoint.handle_timeouts(later);
+    }
+    let _ = world.endpoint.facts(id, later);
+    let _ = world.endpoint.freeze(id, later);
+    world.endpoint.remove(id);
 }
 
 /// A client that an attacker owns, in a victim's name: each kind of answer, all at once.

@@ -9,7 +9,7 @@ use tessera_harness::{Mode, Scene, change, each_seed, garbage};
 
 use crate::world::{TRIP, World, address, path};
 
-fn world(options: EndpointOptions) -> World {
+pub(crate) fn world(options: EndpointOptions) -> World {
     let mut scene = Scene::new(tessera_aws_lc::provider(), Mode::Full);
     // A hybrid share needs two datagrams.
     scene.client.groups = vec![NamedGroup::X25519];

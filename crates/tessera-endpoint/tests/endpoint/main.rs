@@ -7,6 +7,7 @@ mod client_checks;
 mod client_paths;
 mod client_sockets;
 mod fuzz;
+mod fuzz_moves;
 mod hellos;
 mod losses;
 mod many_moves;
