@@ -51,10 +51,10 @@ impl ClientEndpoint {
         if self.current.local != local {
             return true;
         }
-        match self.others.first().map(|other| other.path.local) {
-            Some(next) => self.use_local(next, now),
-            None => return false,
-        }
+        // One that was left goes with its network.
+        let next = self.others.iter().min_by_key(|other| other.is_left());
+        let Some(next) = next.map(|other| other.path.local) else { return false };
+        self.use_local(next, now);
         true
     }
 

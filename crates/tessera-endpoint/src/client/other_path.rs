@@ -47,6 +47,10 @@ impl OtherPath {
         Self { leaves_at: Some(now + LAST_ARRIVALS), ..Self::new(path) }
     }
 
+    pub(super) fn is_left(&self) -> bool {
+        self.leaves_at.is_some()
+    }
+
     /// Begins to check it, unless that is under way.
     pub(super) fn check(&mut self, reason: CheckReason, now: Duration, timeout: Duration) {
         if reason != CheckReason::FailsOver {

@@ -166,6 +166,25 @@ fn a_socket_that_is_gone_is_replaced_at_once_by_a_spare_one() {
     assert!(!world.clients[0].endpoint.remove_local(Some(second), now), "none is left");
 }
 
+#[test]
+fn a_socket_that_was_just_left_is_the_last_to_replace_one_that_is_gone() {
+    let mut world = connected(options(None));
+    let [first, second, third] = [0, 1, 2].map(|socket| internal(0, socket));
+    let now = world.now();
+    world.clients[0].endpoint.replace_local(Some(second), now);
+    world.pass(TRIP * 3);
+    assert_eq!(world.clients[0].endpoint.path().local, Some(second));
+    assert!(world.clients[0].endpoint.uses_local(Some(first)), "for a second");
+    world.clients[0].endpoint.add_spare(Some(third));
+    let now = world.now();
+    for (gone, next) in [(second, third), (third, first)] {
+        assert!(world.clients[0].endpoint.remove_local(Some(gone), now));
+        assert_eq!(world.clients[0].endpoint.path().local, Some(next));
+    }
+    world.pass(Duration::from_secs(2));
+    assert!(world.echoes(0), "one that is used isn't left");
+}
+
 /// An interface that comes and goes ten times a second.
 #[test]
 fn a_socket_that_changes_again_and_again_costs_few_datagrams() {
