@@ -1,6 +1,7 @@
 //! Whether a cell of a journal is one that its run can have finished, or one of a report.
 
 use super::report::{Cell, CellName, Sample, Scenario};
+use super::scenario::Change;
 use crate::experiment::limits::{CheckResult, within};
 
 /// Returns the name of a complete cell of this grid.
@@ -44,8 +45,9 @@ fn can_be(sample: &Sample, scenario: &Scenario) -> bool {
     let times = sample.recoveries.iter().map(|it| it.all_us);
     let parts = sample.recoveries.iter().all(|it| {
         it.detection_us.checked_add(it.keys_us).is_some_and(|sum| sum <= it.all_us + 2)
-            // A record may have been under way to a server that restarted.
-            && it.from_record_us <= it.all_us + (scenario.delay_ms * 1e3) as u64 + 2
+            // A record may have been under way to a server that restarted, or sent while there was none.
+            && (it.from_record_us <= it.all_us + 2 || scenario.change == Change::Restart)
+            && it.from_record_us <= LONGEST_US
     });
     let is_time = |us: u64| us <= LONGEST_US;
     let each = [sample.time_us, sample.setup.handshake_us].into_iter().chain(times);

@@ -106,7 +106,7 @@ pub(crate) struct Recovery {
     pub(crate) detection_us: u64,
     /// Of that, the handshake.
     pub(crate) keys_us: u64,
-    /// From the first record over the usable path, or to the server that restarted, to the acknowledgement.
+    /// From the first record over the usable path, or that missed a server that restarted, to the acknowledgement.
     pub(crate) from_record_us: u64,
     /// How many datagrams without data were sent meanwhile, and how long the longest was.
     pub(crate) others: u32,
@@ -181,8 +181,8 @@ impl Recording {
 
     /// Returns how the client went on; `None` if it didn't within the run.
     fn recovery(&self, hand_over: &HandOver) -> Option<Recovery> {
-        let [usable, reaching] =
-            [hand_over.usable, hand_over.reaching].map(|moment| moment.as_nanos() as u64);
+        let [usable, first_sent] =
+            [hand_over.usable, hand_over.first_sent].map(|moment| moment.as_nanos() as u64);
         let after = || self.events.iter().filter(|it| it.at() >= usable);
         // The first acknowledgement of a message that was sent over the new path.
         let mut sent = Vec::new();
@@ -203,9 +203,9 @@ impl Recording {
             Some((begin, end)) => (begin.max(usable), end.saturating_sub(begin.max(usable))),
             None => (last_sent.next_back()?, 0),
         };
-        let first_datagram = self.within(reaching, ack).find(|it| it.is_to_server);
+        let first_datagram = self.within(first_sent, ack).find(|it| it.is_to_server);
         let first = first_datagram.map(|it| it.at.as_nanos() as u64).or_else(|| {
-            self.events.iter().filter(|it| it.at() >= reaching).find_map(|it| match it {
+            self.events.iter().filter(|it| it.at() >= first_sent).find_map(|it| match it {
                 ClientEvent::Sent { at, .. } | ClientEvent::HandshakeBegin { at } => Some(*at),
                 _ => None,
             })

@@ -144,11 +144,11 @@ impl Scenario {
 
     /// Returns a hand-over of these moments.
     pub(super) fn hand_over(&self, at: Duration, usable: Duration) -> HandOver {
-        let under_way = match self.change {
-            Change::Restart => self.round_trip() / 2,
-            Change::NewAddress | Change::SameAddress | Change::Rebinding => Duration::ZERO,
+        let first_sent = match self.change {
+            Change::Restart => at.saturating_sub(self.round_trip() / 2),
+            Change::NewAddress | Change::SameAddress | Change::Rebinding => usable,
         };
-        HandOver { at, usable, reaching: usable.saturating_sub(under_way) }
+        HandOver { at, usable, first_sent }
     }
 
     /// Describes it.
@@ -283,8 +283,8 @@ pub(super) struct HandOver {
     pub(super) at: Duration,
     /// From when on a path carries datagrams again.
     pub(super) usable: Duration,
-    /// From when on what the client sends arrives after that: earlier, if it was under way to a server that restarted.
-    pub(super) reaching: Duration,
+    /// From when on what the client sends counts: if a server restarts, what is under way misses it.
+    pub(super) first_sent: Duration,
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ fn other_stacks_are_compared_by_what_they_need() {
     }
     let targets = table(&Inputs { report: report(vec![lost, moved]) }, "targets");
     let openssl = targets.texts(
-        "openssl-full, over sockets, a server that restarted, 30 ms: from the first record that reaches it to the first \
+        "openssl-full, over sockets, a server that restarted, 30 ms: from the first record that misses it to the first \
          acknowledgement, median, but for its time-out",
     );
     assert_eq!(openssl, ["4.000 RTT", "at least 3.950 RTT", "yes"]);
