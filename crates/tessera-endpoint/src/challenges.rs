@@ -26,14 +26,10 @@ impl Challenges {
         self.began = now;
     }
 
-    /// Notes one that was sent.
-    pub(crate) fn note(&mut self, cookie: PathCookie) {
-        self.cookies.push(cookie);
-    }
-
-    /// Notes one that could not be sent: the next is due in its time.
-    pub(crate) fn skip(&mut self) {
-        self.skipped += 1;
+    /// Notes one that was sent; `None`: it could not be, and the next is due in its time.
+    pub(crate) fn note(&mut self, sent: Option<PathCookie>) {
+        self.skipped += usize::from(sent.is_none());
+        self.cookies.extend(sent);
     }
 
     /// Returns whether one of them had this cookie.
@@ -84,10 +80,7 @@ mod tests {
             let at = begun + third * turn;
             assert_eq!(challenges.deadline(), at);
             assert!(challenges.is_due(at));
-            match turn {
-                1 => challenges.skip(),
-                _ => challenges.note([turn as u8; 8]),
-            }
+            challenges.note((turn != 1).then_some([turn as u8; 8]));
             assert!(!challenges.is_due(at));
         }
         assert_eq!(challenges.deadline(), challenges.ends());

@@ -125,7 +125,7 @@ impl PeerPath {
     /// Notes a challenge that was sent.
     pub(crate) fn note_challenge(&mut self, cookie: PathCookie, len: usize) {
         let Some(check) = &mut self.check else { return };
-        check.challenges.note(cookie);
+        check.challenges.note(Some(cookie));
         if check.challenged == self.current {
             self.budget.send(len);
         }
@@ -134,7 +134,7 @@ impl PeerPath {
     /// Notes a challenge that could not be sent.
     pub(crate) fn skip_challenge(&mut self) {
         if let Some(check) = &mut self.check {
-            check.challenges.skip();
+            check.challenges.note(None);
         }
     }
 

@@ -296,22 +296,29 @@ impl ClientEndpoint {
         if self.has_ended {
             return None;
         }
-        let mut cookie = PathCookie::default();
         if self.silence.challenge_is_due(now.monotonic) {
-            self.random.fill(&mut cookie).ok()?;
-            self.association.write_path_message(PathMessage::Challenge(cookie), out).ok()?;
-            self.silence.note_challenge(cookie);
-            return Some(self.current);
+            let sent = self.write_challenge(self.current, out);
+            self.silence.note_challenge(sent);
+            return sent.map(|_| self.current);
         }
-        let due = self.others.iter_mut().find(|other| other.challenge_is_due(now.monotonic))?;
+        let is_due = |other: &OtherPath| other.challenge_is_due(now.monotonic);
+        let due = self.others.iter().position(is_due)?;
+        let path = self.others[due].path;
+        let sent = self.write_challenge(path, out);
+        self.others[due].note_challenge(sent);
+        sent.map(|_| path)
+    }
+
+    /// Returns the cookie; `None` if the challenge can't be sent.
+    fn write_challenge(&mut self, path: Path, out: &mut Vec<u8>) -> Option<PathCookie> {
+        let mut cookie = PathCookie::default();
         self.random.fill(&mut cookie).ok()?;
         let challenge = PathMessage::Challenge(cookie);
-        match due.path.local == self.current.local {
+        match path.local == self.current.local {
             true => self.association.write_path_message(challenge, out).ok()?,
             false => self.association.write_path_message_under_next_id(challenge, out).ok()?,
         }
-        due.note_challenge(cookie);
-        Some(due.path)
+        Some(cookie)
     }
 
     /// Returns when [`handle_timeout`](Self::handle_timeout) must be called even if nothing arrived, on the monotonic

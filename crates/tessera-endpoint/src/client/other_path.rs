@@ -79,9 +79,9 @@ impl OtherPath {
         check.is_some_and(|check| check.challenges.is_due(now))
     }
 
-    pub(super) fn note_challenge(&mut self, cookie: PathCookie) {
+    pub(super) fn note_challenge(&mut self, sent: Option<PathCookie>) {
         if let Some(check) = &mut self.check {
-            check.challenges.note(cookie);
+            check.challenges.note(sent);
         }
     }
 

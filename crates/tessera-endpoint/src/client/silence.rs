@@ -62,9 +62,9 @@ impl Silence {
         self.check.as_ref().is_some_and(|check| check.is_due(now))
     }
 
-    pub(super) fn note_challenge(&mut self, cookie: PathCookie) {
+    pub(super) fn note_challenge(&mut self, sent: Option<PathCookie>) {
         if let Some(check) = &mut self.check {
-            check.note(cookie);
+            check.note(sent);
         }
     }
 

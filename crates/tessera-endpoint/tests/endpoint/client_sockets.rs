@@ -68,6 +68,18 @@ fn pass_without_haste(world: &mut NatWorld, time: Duration) {
 }
 
 #[test]
+fn a_client_that_has_closed_waits_for_its_challenges_time() {
+    let mut world = NatWorld::new(NatKind::PortRestricted, tcs());
+    world.dead = world.sockets.clone();
+    world.connect(following(), true);
+    while !world.clients[0].is_complete {
+        world.pass(TRIP / 2);
+    }
+    with(&mut world, |client, _| client.association_mut().close());
+    pass_without_haste(&mut world, TRIP * 40);
+}
+
+#[test]
 fn an_announced_socket_is_asked_three_times_however_much_comes_meanwhile() {
     let mut world = NatWorld::new(NatKind::PortRestricted, tcs());
     world.dead = world.sockets.clone();
