@@ -69,11 +69,6 @@ impl ServeOptions {
                 "--socket-ports is for sockets of associations: add --sockets tcs or ipc",
             );
         }
-        if self.socket_ports.is_some() && self.forward_dtls12.is_some() {
-            return wrong(
-                "--socket-ports doesn't work with --forward-dtls12: leave one of them out",
-            );
-        }
         let targets = [self.forward, self.forward_dtls12].into_iter().flatten();
         if targets.into_iter().any(|target| is_listening_at(self.listen, target)) {
             return wrong(

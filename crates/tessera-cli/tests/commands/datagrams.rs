@@ -44,7 +44,7 @@ fn both_send_no_datagram_longer_than_max_datagram() {
 }
 
 /// Forwards a client's datagrams to the server and back, and measures the longest of the client and of the server.
-fn measure_datagrams(server: &str) -> (String, [Arc<AtomicUsize>; 2]) {
+pub(crate) fn measure_datagrams(server: &str) -> (String, [Arc<AtomicUsize>; 2]) {
     let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
     let (here, there) = (bind(), bind());
     there.connect(server).unwrap();

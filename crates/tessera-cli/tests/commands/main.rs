@@ -22,6 +22,7 @@ mod manual;
 mod openssl;
 #[cfg(feature = "orchestrator")]
 mod orchestrator;
+mod own_sockets;
 mod program;
 mod readers;
 mod refusals;

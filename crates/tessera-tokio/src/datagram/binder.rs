@@ -83,3 +83,26 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// How many addresses are tried that may be in use.
 const MAX_DRAWS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_drawn_out_of_all_of_the_prefix_and_not_from_outside() {
+        let random = tessera_aws_lc::provider().random;
+        for bits in [0, 1, 64, 100, 127, 128] {
+            let prefix = AddressPrefix::new("2001:db8:1:2::".parse().unwrap(), bits).unwrap();
+            let binder = Binder::new(SocketAddresses::Prefix(prefix, 5684), random);
+            let drawn: HashSet<_> = (0..200).map(|_| binder.draw().unwrap()).collect();
+            assert!(drawn.iter().all(|it| prefix.contains(it.ip()) && it.port() == 5684));
+            let expected = 1_u64.checked_shl(128 - u32::from(bits)).unwrap_or(u64::MAX).min(200);
+            assert_eq!(drawn.len() as u64, expected, "of 2^{}", 128 - bits);
+        }
+        let prefix = AddressPrefix::new(IpAddr::from([192, 0, 2, 1]), 32).unwrap();
+        let binder = Binder::new(SocketAddresses::Prefix(prefix, 5684), random);
+        assert_eq!(binder.draw().unwrap(), SocketAddr::from(([192, 0, 2, 1], 5684)));
+    }
+}

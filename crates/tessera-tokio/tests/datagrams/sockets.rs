@@ -1,10 +1,10 @@
 //! Connections with sockets of their own, at the server and at the client.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::{AssociationOptions, ConnectionId};
+use tessera::{AddressPrefix, AssociationOptions, ConnectionId};
 use tessera_tokio::{
     ClientDatagramConnection, DatagramConnector, DatagramListener, EndpointOptions, OwnSockets,
     ServerDatagramConnection, SocketAddresses, SocketPolicy,
@@ -20,14 +20,17 @@ const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Returns a world whose associations have sockets, at these ports.
 async fn world(policy: SocketPolicy, ports: std::ops::RangeInclusive<u16>) -> World {
+    let addresses = SocketAddresses::Ports(LOOPBACK, ports);
+    world_at(LOOPBACK, OwnSockets::new(policy), addresses).await
+}
+
+async fn world_at(ip: IpAddr, own_sockets: OwnSockets, addresses: SocketAddresses) -> World {
     let ends = ends();
     let mut world = World::new(&ends).await;
     let cookies = Arc::new(RotatingRing::new(&tessera_aws_lc::provider()));
-    let own_sockets = Some(OwnSockets::new(policy));
-    let options = EndpointOptions { own_sockets, ..EndpointOptions::default() };
-    let socket = UdpSocket::bind((LOOPBACK, 0)).await.unwrap();
+    let options = EndpointOptions { own_sockets: Some(own_sockets), ..EndpointOptions::default() };
+    let socket = UdpSocket::bind((ip, 0)).await.unwrap();
     world.address = socket.local_addr().unwrap();
-    let addresses = SocketAddresses::Ports(LOOPBACK, ports);
     world.listener =
         DatagramListener::with_own_sockets(socket, &world.acceptor, cookies, options, addresses);
     // Without sessions: a client that resumes has no cookie, and no socket.
@@ -104,6 +107,20 @@ async fn without_connection_ids_a_client_survives_a_move_too() {
     assert_eq!(client.spare_connection_ids(), 0);
     soon(client.rebind(any_socket().await)).await.unwrap();
     soon(exchange(&client, &server)).await;
+}
+
+/// The prefix has one address, which a client can't know without the announcement's.
+#[tokio::test]
+async fn a_connection_goes_on_at_an_address_out_of_a_prefix() {
+    let prefix = AddressPrefix::new(Ipv6Addr::LOCALHOST.into(), 128).unwrap();
+    for policy in [SocketPolicy::Tcs, SocketPolicy::Ipc] {
+        let own_sockets = OwnSockets { announces_ip: true, ..OwnSockets::new(policy) };
+        let addresses = SocketAddresses::Prefix(prefix, 0);
+        let world = world_at(Ipv6Addr::LOCALHOST.into(), own_sockets, addresses).await;
+        let (client, server) = soon(world.connect()).await;
+        let own = at_own_socket(&world, &client, &server).await;
+        assert_eq!(own.ip(), Ipv6Addr::LOCALHOST);
+    }
 }
 
 #[tokio::test]
