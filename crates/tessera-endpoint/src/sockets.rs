@@ -55,7 +55,8 @@ pub enum SocketPolicy {
 pub(crate) struct SocketPool {
     pub(crate) options: OwnSockets,
     places: HashMap<SocketAddr, SocketPlace>,
-    spare: Vec<SocketAddr>,
+    /// Those that wait for an association.
+    waiting: Vec<SocketAddr>,
     /// Those that the owner has yet to close.
     released: Vec<SocketAddr>,
     per_source: SourceCounts,
@@ -65,7 +66,7 @@ pub(crate) struct SocketPool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketPlace {
     /// The next association.
-    Spare,
+    Waiting,
     Of(u64),
     /// Nothing any more.
     Released,
@@ -76,7 +77,7 @@ impl SocketPool {
         Self {
             options,
             places: HashMap::new(),
-            spare: Vec::new(),
+            waiting: Vec::new(),
             released: Vec::new(),
             per_source: SourceCounts::default(),
         }
@@ -85,21 +86,21 @@ impl SocketPool {
     /// Returns how many more are wanted: enough for the clients that begin at once.
     pub(crate) fn wanted(&self) -> usize {
         let left = self.options.max.saturating_sub(self.used());
-        MAX_SPARE.min(left).saturating_sub(self.spare.len())
+        MAX_WAITING.min(left).saturating_sub(self.waiting.len())
     }
 
     /// Returns how many associations have one.
     fn used(&self) -> usize {
-        self.places.len() - self.spare.len() - self.released.len()
+        self.places.len() - self.waiting.len() - self.released.len()
     }
 
-    /// Adds a spare one; returns false for one that can't be announced, or is there already.
+    /// Adds one that waits; returns false for one that can't be announced, or is there already.
     pub(crate) fn add(&mut self, local: SocketAddr) -> bool {
         if local.port() == 0 || self.places.contains_key(&local) {
             return false;
         }
-        self.places.insert(local, SocketPlace::Spare);
-        self.spare.push(local);
+        self.places.insert(local, SocketPlace::Waiting);
+        self.waiting.push(local);
         true
     }
 
@@ -108,7 +109,7 @@ impl SocketPool {
         self.places.get(&local).copied()
     }
 
-    /// Gives an association any spare one; `None` if there is none, or a limit is reached.
+    /// Gives an association any that waits; `None` if there is none, or a limit is reached.
     pub(crate) fn take(
         &mut self,
         id: u64,
@@ -117,13 +118,13 @@ impl SocketPool {
     ) -> Option<SocketAddr> {
         let is_full = self.used() >= self.options.max
             || self.per_source.of(source) >= self.options.max_per_source;
-        if is_full || self.spare.is_empty() {
+        if is_full || self.waiting.is_empty() {
             return None;
         }
         let mut draw = [0; 8];
         random.fill(&mut draw).ok()?;
-        let index = (u64::from_be_bytes(draw) % self.spare.len() as u64) as usize;
-        let local = self.spare.swap_remove(index);
+        let index = (u64::from_be_bytes(draw) % self.waiting.len() as u64) as usize;
+        let local = self.waiting.swap_remove(index);
         self.places.insert(local, SocketPlace::Of(id));
         self.per_source.add(source);
         Some(local)
@@ -146,4 +147,4 @@ impl SocketPool {
 }
 
 /// How many sockets wait for clients.
-const MAX_SPARE: usize = 16;
+const MAX_WAITING: usize = 16;

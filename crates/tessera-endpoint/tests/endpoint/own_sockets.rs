@@ -161,14 +161,14 @@ fn a_victim_s_address_gets_three_times_what_came_from_it() {
 #[test]
 fn what_does_not_open_gets_no_answer_at_an_own_socket() {
     let (mut world, own) = connected(FullCone, options(Some(Tcs)));
-    let spare = *world.sockets.iter().find(|it| **it != own).unwrap();
+    let waiting = *world.sockets.iter().find(|it| **it != own).unwrap();
     let hello = world.sent_up[0].2.clone();
     let mut forged = world.sent_up.last().unwrap().2.clone();
     *forged.last_mut().unwrap() ^= 1;
     world.pass(Duration::from_secs(10));
     world.sent.clear();
     let before = world.endpoint.counts();
-    for to in [own, spare] {
+    for to in [own, waiting] {
         for datagram in [&hello[..], &forged, &[0, 1, 0, 0], &[], &[0x3f; 60], &[0x2f; 60]] {
             let is_read = to == own && datagram.first().is_some_and(|it| it & 0xe0 == 0x20);
             let route = world.deliver(internal(7, 0), to, datagram.to_vec());
@@ -186,14 +186,14 @@ fn what_does_not_open_gets_no_answer_at_an_own_socket() {
 fn a_client_has_a_socket_only_once_its_address_is_proved() {
     for policy in [Ipc, Tcs] {
         let mut world = NatWorld::new(FullCone, options(Some(policy)));
-        let spare = world.sockets.clone();
+        let waiting = world.sockets.clone();
         world.connect(following(), true);
         world.pass(TRIP);
         assert_eq!(world.endpoint.counts().cookies_sent, 1);
         assert_eq!(world.endpoint.len(), 0);
-        assert_eq!(world.sockets, spare, "{policy:?}: the same are spare");
+        assert_eq!(world.sockets, waiting, "{policy:?}: the same wait");
         world.pass(TRIP * 30);
-        assert_eq!(world.sockets.len(), spare.len() + 1);
+        assert_eq!(world.sockets.len(), waiting.len() + 1);
     }
 }
 
@@ -293,8 +293,8 @@ fn without_ports_associations_share_the_socket_and_are_counted() {
     for policy in [Ipc, Tcs] {
         let mut world = NatWorld::new(PortRestricted, options(Some(policy)));
         world.sockets_left = 0;
-        let spare = world.sockets.len();
-        let clients: Vec<_> = (0..spare + 4).map(|_| world.connect(following(), true)).collect();
+        let waiting = world.sockets.len();
+        let clients: Vec<_> = (0..waiting + 4).map(|_| world.connect(following(), true)).collect();
         world.pass(TRIP * 60);
         let share = world.endpoint.counts().without_socket;
         assert_eq!(share, 4, "{policy:?}");
@@ -303,7 +303,7 @@ fn without_ports_associations_share_the_socket_and_are_counted() {
                 assert!(world.echoes(client), "{client}");
             }
             world.nat.forget();
-            assert!(world.echoes(spare + 3), "one that shares has a connection ID");
+            assert!(world.echoes(waiting + 3), "one that shares has a connection ID");
         }
     }
 }
