@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tessera::handshake::{ClientHandshake, ServerHandshake};
 use tessera::{Association, Error, Facts, Time};
@@ -142,6 +142,11 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
     /// Returns when it began: at a server, with the ClientHello that began an association.
     pub fn started(&self) -> Instant {
         self.started
+    }
+
+    /// Returns how long the handshake took; `None` until it is complete, and if an earlier process made it.
+    pub fn handshake_time(&self) -> Option<Duration> {
+        self.peer(|peer| peer.handshake_time)
     }
 
     /// Returns the generation of the configuration that it began with: see

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tessera::{Error, Facts};
 use tokio::sync::Notify;
@@ -33,6 +33,8 @@ pub(super) struct Peer<S: AsyncHandshake> {
     pub(super) is_open: bool,
     pub(super) has_user: bool,
     pub(super) is_complete: bool,
+    /// How long the handshake took, unless an earlier process made it.
+    pub(super) handshake_time: Option<Duration>,
     /// It sends nothing more.
     pub(super) has_closed: bool,
     pub(super) failed: Option<Failure>,
@@ -80,6 +82,7 @@ impl<S: AsyncHandshake> Peer<S> {
             is_open: false,
             has_user: false,
             is_complete: false,
+            handshake_time: None,
             has_closed: false,
             failed: None,
             facts: Facts::default(),

@@ -172,6 +172,7 @@ impl<S: DatagramHandshake> State<S> {
                 {
                     peer.begun.complete(&peer.facts);
                     peer.is_complete = true;
+                    peer.handshake_time = Some(peer.started.elapsed());
                 }
             }
             Event::NewSession(session) => peer.session_writer.put(session),

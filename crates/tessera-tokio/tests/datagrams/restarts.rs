@@ -53,6 +53,7 @@ async fn connections_go_on_at_the_next_listener() {
     assert_eq!(refused, []);
     let server = soon(listener.accept()).await.unwrap();
     assert!(server.is_handshake_complete() && server.peer_addr().is_some());
+    assert_eq!(server.handshake_time(), None, "another process made it");
     assert!(server.bytes()[0] >= bytes[0] && server.bytes()[1] >= bytes[1]);
     soon(exchange(&client, &server)).await;
     server.update_keys(true).unwrap();
@@ -64,6 +65,7 @@ async fn connections_go_on_at_the_next_listener() {
     let connecting = connector.connect(address, destination());
     let (client, server) = soon(async { tokio::join!(connecting, accepting) }).await;
     soon(exchange(&client.unwrap(), &server)).await;
+    assert!(server.handshake_time().is_some_and(|time| time <= server.started().elapsed()));
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! A client over UDP, from its first datagram to its end.
 
-use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,12 +25,9 @@ pub(super) async fn serve(
 ) {
     let started = connection.started();
     let counts = DatagramCounts::default();
-    // An earlier process may have made it.
-    let is_ours = !connection.is_handshake_complete();
-    let mut handshake = None;
     let work = async {
         // Early data is answered at once.
-        if is_ours && connection.facts().early_data != EarlyDataStatus::Accepted {
+        if connection.facts().early_data != EarlyDataStatus::Accepted {
             connection.handshake().await?;
         }
         let carried = async {
@@ -49,17 +45,7 @@ pub(super) async fn serve(
             _ = ending.changed() => Ok(DatagramEnd::Closed),
         }
     };
-    let note_handshake = async {
-        if connection.handshake().await.is_ok() && is_ours {
-            handshake = Some(started.elapsed());
-        }
-        pending().await
-    };
-    let result = tokio::select! {
-        biased;
-        () = note_handshake => Ok(DatagramEnd::Closed),
-        result = work => result,
-    };
+    let result = work.await;
     connection.close().await;
     let result = match result {
         Err(_) if connection.has_moved_out() => Ok(DatagramEnd::Closed),
@@ -70,7 +56,7 @@ pub(super) async fn serve(
     let socket = SocketFacts {
         datagrams_dropped: forward.map(|_| counts.dropped()),
         error: result.err().map(|error| error.to_string()),
-        ..socket_facts(&connection, started, handshake)
+        ..socket_facts(&connection, started, connection.handshake_time())
     };
     report.print(&ConnectionFacts::new(&connection.facts(), socket));
 }
