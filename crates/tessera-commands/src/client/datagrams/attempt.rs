@@ -12,6 +12,18 @@ use super::early_datagrams::EarlyDatagrams;
 /// How long to wait after a connection has failed before the next.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
+/// When a server last lost a connection.
+#[derive(Default)]
+pub(super) struct LastLoss(Option<Instant>);
+
+impl LastLoss {
+    /// Notes a loss; returns whether to connect again: twice in a moment is the server's trouble.
+    pub(super) fn is_alone(&mut self) -> bool {
+        let earlier = self.0.replace(Instant::now());
+        earlier.is_none_or(|at| at.elapsed() > PAUSE)
+    }
+}
+
 /// A connection as far as it has come.
 #[derive(Default)]
 pub(super) struct Attempt {

@@ -16,7 +16,7 @@ use tessera_tokio::DatagramConnector;
 use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
-use super::attempt::{Attempt, PAUSE};
+use super::attempt::{Attempt, LastLoss, PAUSE};
 use super::early_datagrams::EarlyDatagrams;
 use super::network::Network;
 use super::newest::{LOST, NewestKept};
@@ -86,7 +86,7 @@ impl Carrier {
     /// Serves a program to its end.
     async fn serve(self: Arc<Self>, mut source: Source<UdpSocket>, mut ending: Ending) {
         let mut again = None;
-        let mut lost_at: Option<Instant> = None;
+        let mut last_loss = LastLoss::default();
         loop {
             let (end, facts) = self.connect(&mut source, &mut ending, again).await;
             if let CarryEnd::Closed = end {
@@ -96,9 +96,7 @@ impl Carrier {
             }
             self.report.print(&facts);
             match end {
-                // Twice in a moment is the server's trouble.
-                CarryEnd::Lost(newest) if lost_at.is_none_or(|at| at.elapsed() > PAUSE) => {
-                    lost_at = Some(Instant::now());
+                CarryEnd::Lost(newest) if last_loss.is_alone() => {
                     self.report.line(&format_args!("{}: {LOST}", source.address()));
                     again = newest;
                 }

@@ -21,7 +21,7 @@ use tessera_proxy::datagrams::DatagramSide;
 use tessera_tokio::{ClientDatagramConnection, Connector, DatagramConnector, MemorySessionStore};
 use tokio::time::timeout;
 
-use self::attempt::{Attempt, PAUSE};
+use self::attempt::{Attempt, LastLoss};
 use self::early_datagrams::EarlyDatagrams;
 use self::network::Network;
 use self::newest::{LOST, NewestKept};
@@ -120,7 +120,7 @@ impl Carrier<'_> {
         let mut left = self.rest(early_data)?.to_vec();
         let mut standard = (Input::open()?, Output::open()?);
         let network = Network::watch();
-        let mut lost_at: Option<Instant> = None;
+        let mut last_loss = LastLoss::default();
         loop {
             let Attempt { connection: Some(connection), handshake, .. } = &self.attempt else {
                 return Ok(());
@@ -132,10 +132,8 @@ impl Carrier<'_> {
             let carrying = carry(&kept, self.options, &first, &mut standard);
             let carried = following(connection, network.as_ref(), carrying).await;
             let Err(error) = carried else { return Ok(()) };
-            // Twice in a moment is the server's trouble.
-            let is_first = lost_at.is_none_or(|at| at.elapsed() > PAUSE);
-            let Some(again) = kept.after(&error).filter(|_| is_first) else { return Err(error) };
-            lost_at = Some(Instant::now());
+            let again = kept.after(&error).filter(|_| last_loss.is_alone());
+            let Some(again) = again else { return Err(error) };
             let socket = SocketFacts {
                 error: Some(error.to_string()),
                 ..socket_facts(connection, connection.started(), *handshake)
