@@ -17,8 +17,8 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct LastLoss(Option<Instant>);
 
 impl LastLoss {
-    /// Notes a loss; returns whether to connect again: twice in a moment is the server's trouble.
-    pub(super) fn is_alone(&mut self) -> bool {
+    /// Notes a loss; returns whether to connect again: two within [`PAUSE`] are the server's trouble.
+    pub(super) fn note(&mut self) -> bool {
         let earlier = self.0.replace(Instant::now());
         earlier.is_none_or(|at| at.elapsed() > PAUSE)
     }

@@ -96,7 +96,7 @@ impl Carrier {
             }
             self.report.print(&facts);
             match end {
-                CarryEnd::Lost(newest) if last_loss.is_alone() => {
+                CarryEnd::Lost(newest) if last_loss.note() => {
                     self.report.line(&format_args!("{}: {LOST}", source.address()));
                     again = newest;
                 }

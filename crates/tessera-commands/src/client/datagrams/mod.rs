@@ -132,7 +132,7 @@ impl Carrier<'_> {
             let carrying = carry(&kept, self.options, &first, &mut standard);
             let carried = following(connection, network.as_ref(), carrying).await;
             let Err(error) = carried else { return Ok(()) };
-            let again = kept.after(&error).filter(|_| last_loss.is_alone());
+            let again = kept.after(&error).filter(|_| last_loss.note());
             let Some(again) = again else { return Err(error) };
             let socket = SocketFacts {
                 error: Some(error.to_string()),
