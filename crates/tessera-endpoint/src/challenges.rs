@@ -26,7 +26,7 @@ impl Challenges {
         self.began = now;
     }
 
-    /// Notes one that was sent; `None`: it could not be, and the next is due in its time.
+    /// Notes one that was sent; `None`: it could not be, and isn't due again before the next.
     pub(crate) fn note(&mut self, sent: Option<PathCookie>) {
         self.skipped += usize::from(sent.is_none());
         self.cookies.extend(sent);

@@ -80,8 +80,8 @@ impl PeerPath {
         self.budget.send(bytes);
     }
 
-    /// Follows the peer, whose newest record came on another path; with a timeout, checks that. `may_be_left`: by its socket,
-    /// the peer may use it no more.
+    /// Follows the peer, whose newest record came on another path; with a timeout, checks that path. `may_be_left`: the peer
+    /// may no longer use the socket there, so that its address alone proves nothing.
     pub(crate) fn follow(
         &mut self,
         path: Path,

@@ -51,7 +51,7 @@ impl ClientEndpoint {
         if self.current.local != local {
             return true;
         }
-        // One that was left goes with its network.
+        // One that was left is the last choice: its network is about to go.
         let next = self.others.iter().min_by_key(|other| other.is_left());
         let Some(next) = next.map(|other| other.path.local) else { return false };
         self.use_local(next, now);

@@ -38,7 +38,8 @@ pub struct ClientEndpoint {
     /// Answers to challenges, and records that lead the server to a path.
     answers: VecDeque<(Path, Vec<u8>)>,
     silence: Silence,
-    /// Where the server's flight came from; until an answer to a challenge shows where the server is.
+    /// The addresses from which the server's flight came, the latest last, until an answer to a challenge shows where the
+    /// server is.
     flight_from: Vec<SocketAddr>,
     /// The server has acknowledged the end of the handshake, wherever that went.
     is_settled: bool,
@@ -121,8 +122,8 @@ impl ClientEndpoint {
     /// Notes a record that opened, and is newer than all before.
     fn note_record(&mut self, path: Path, is_under_keys: bool) {
         // The server answers from a socket of its own before it could announce one: a record under keys shows that. One
-        // that was copied may come from elsewhere first: what went there isn't acknowledged, and the next one counts. The
-        // acknowledgement leads nowhere: the server has what was sent where the client is.
+        // that was copied may come from elsewhere first: what is sent there isn't acknowledged, and the next one counts. The
+        // acknowledgement leads nowhere: the server has got what this client sent to the address in use.
         let is_here = path.local == self.current.local;
         if !self.is_settled && is_under_keys && is_here && self.may_be_server(path.remote) {
             if path != self.current {
@@ -145,8 +146,8 @@ impl ClientEndpoint {
         self.others.iter_mut().for_each(|other| other.path.remote = remote);
     }
 
-    /// Checks where the server is, if its flight came from several addresses: a copy may have led the client away after
-    /// the end of the handshake had gone to the server.
+    /// Checks where the server is if its flight came from several addresses: a copy may have led the client away after its
+    /// Finished had gone to the server.
     fn check_flight_paths(&mut self, now: Time) {
         if !self.is_settled || self.flight_from.len() < 2 || !self.association.can_check_paths() {
             return;
@@ -222,7 +223,7 @@ impl ClientEndpoint {
         let next = self.others.swap_remove(at);
         let before = std::mem::replace(&mut self.current, next.path);
         self.end_silence();
-        // The server reads a challenge after Finished: what comes from elsewhere is late.
+        // A server that answers a challenge has read Finished: a record of its flight that still comes is late.
         self.is_settled = true;
         self.flight_from.clear();
         if before.local == next.path.local {
@@ -280,7 +281,7 @@ impl ClientEndpoint {
     /// Appends the next datagram to send to `out`, and returns where to; `None` if there is none.
     pub fn transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Path> {
         self.silence.begin(now.monotonic);
-        // Until Finished has come there, the server reads no challenge.
+        // Flights go first: until Finished has arrived, the server reads no challenge.
         if self.association.transmit(now, out) {
             return Some(self.current);
         }
@@ -398,7 +399,7 @@ impl ClientEndpoint {
 /// The epoch of records under the handshake's keys (RFC 9147 §6.1).
 const HANDSHAKE_EPOCH: u64 = 2;
 
-/// The most addresses from which a flight may come: an attacker's copies can have as many as the flight has records.
+/// How many addresses of a flight are kept: an attacker's copies can come from as many as it has records.
 const MAX_FLIGHT_PATHS: usize = 16;
 
 /// The most answers that wait to be sent.

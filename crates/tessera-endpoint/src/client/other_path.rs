@@ -29,7 +29,7 @@ struct Check {
 pub(super) enum CheckReason {
     /// The server has announced its address.
     Announced,
-    /// The server's flight, or a copy of it, came from there.
+    /// A record of the server's flight, or a copy of one, came from there.
     Flight,
     /// Its socket replaces the one in use.
     Replaces,

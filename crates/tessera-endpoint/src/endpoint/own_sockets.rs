@@ -18,7 +18,7 @@ pub(super) struct OwnSocket {
     pub(super) local: SocketAddr,
     /// Where the handshake began, at the shared socket.
     pub(super) began: Path,
-    /// The client uses the shared socket until this one has answered it.
+    /// The client learns of it by an announcement (TCS), and uses the shared socket until this one has answered.
     pub(super) is_announced: bool,
     /// When the last record came that was newer than all before.
     pub(super) heard: Duration,

@@ -21,7 +21,7 @@ pub(crate) fn nat_connected(kind: NatKind, options: EndpointOptions) -> (NatWorl
     (world, own)
 }
 
-/// The client's answer to a check of the server's isn't its check of the socket.
+/// The client's answer to a check of the server's doesn't mean that it uses its own socket.
 #[test]
 fn a_copy_of_an_answer_at_an_own_socket_takes_the_shared_one_from_no_client() {
     let kind = EndpointOptions {
@@ -62,7 +62,7 @@ fn a_copy_of_an_answer_at_an_own_socket_takes_the_shared_one_from_no_client() {
     assert!(world.echoes(client), "at the shared socket");
 }
 
-/// The client's check of the shared socket isn't its check of its own: it may look for another path to the former.
+/// A challenge of the client's may be one of the shared socket, to which it looks for another path.
 #[test]
 fn a_copy_of_a_challenge_at_an_own_socket_takes_the_shared_one_from_no_client() {
     let mut world = NatWorld::new(NatKind::PortRestricted, options(Some(SocketPolicy::Tcs)));

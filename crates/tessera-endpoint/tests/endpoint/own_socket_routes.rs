@@ -1,4 +1,4 @@
-//! Which datagrams lead to an association with a socket of its own: how long those at the shared one do.
+//! Which datagrams lead to an association with a socket of its own, and which of those move it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn copy_data(world: &mut NatWorld, from: SocketAddr, own: SocketAddr) {
     assert_eq!(world.endpoint.path(world.newest()).unwrap().local, Some(own));
 }
 
-/// It shows that the client is there, not that it knows the own one.
+/// It shows that the client is there, not that it has left for its own.
 #[test]
 fn a_challenge_at_the_shared_socket_takes_that_from_no_client() {
     let mut world = announced_in_vain();

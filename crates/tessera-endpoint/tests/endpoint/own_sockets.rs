@@ -95,8 +95,8 @@ fn a_record_at_an_own_socket_has_no_connection_id() {
     assert_eq!((*to, datagram[0] & 0x10), (own, 0));
 }
 
-/// A copy of a record at the shared socket, sent to each port: the newest record has come to the association's socket,
-/// but not from a client that knows it.
+/// A copy of a record at the shared socket, sent to each port: the newest record has come to the association's socket, but
+/// its client isn't there.
 #[test]
 fn a_copy_at_an_own_socket_takes_the_shared_one_from_no_client() {
     let mut world = NatWorld::new(PortRestricted, options(Some(Tcs)));
