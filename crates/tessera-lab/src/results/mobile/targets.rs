@@ -27,8 +27,8 @@ enum Limit {
 /// The table.
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(
-        "Times are of the worst hand-over of all runs, unless `median` is there, in round trips of the link. Rows of other \
-         stacks are what ours are compared with.",
+        "Times are of the worst hand-over of all runs, or the median where the row reads so, in round trips of the link. Rows \
+         of other stacks are what ours are compared with.",
         "what | measured | to reach | reached",
     );
     for Target { what, measured, limit, unit } in targets(inputs) {
