@@ -131,7 +131,9 @@ impl Endpoint {
             let deadline = match [own, peer].into_iter().flatten().min() {
                 Some(at) => at,
                 // No record renews it: when it is due, the association shows whether it was quiet.
-                None => entry.deadline.filter(|at| *at > now).unwrap_or(now + QUIET),
+                None => {
+                    entry.deadline.filter(|at| *at > now).unwrap_or(now + QUIET).min(now + QUIET)
+                }
             };
             let deadline = expiry.map_or(deadline, |expiry| deadline.min(expiry));
             self.timers.set(id, entry.deadline, Some(deadline));

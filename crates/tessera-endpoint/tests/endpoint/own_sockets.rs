@@ -271,6 +271,16 @@ fn an_association_with_a_socket_ends_when_its_client_is_silent() {
 
 /// It wakes the association for a moment.
 #[test]
+fn an_association_with_a_socket_that_woke_is_idle_again_soon() {
+    let (mut world, _) = connected(FullCone, options(Some(Tcs)));
+    world.pass(Duration::from_secs(400));
+    assert_eq!(world.endpoint.idle_len(), 1);
+    assert!(world.echoes(0));
+    world.pass(Duration::from_secs(200));
+    assert_eq!(world.endpoint.idle_len(), 1);
+}
+
+#[test]
 fn a_look_at_an_idle_association_with_a_socket_lets_its_end_come() {
     let timeout = Duration::from_secs(1800);
     let mut options = options(Some(Tcs));
