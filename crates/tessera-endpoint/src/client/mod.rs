@@ -7,6 +7,7 @@
 //!        └── a spare one: once three round trips bring no answer on the path in use
 //! ```
 
+mod flight;
 mod local_sockets;
 mod other_path;
 mod silence;
@@ -110,54 +111,13 @@ impl ClientEndpoint {
             self.check_flight_paths(now);
         }
         if newest > before {
-            self.note_record(path, newest.0 >= HANDSHAKE_EPOCH);
+            self.note_record(path, newest.0 >= HANDSHAKE_EPOCH, now);
         }
         if let ReadEvent::Path(message) = progress.event {
             self.path_message(message, path, now);
         }
         self.follow_announcement(now);
         Ok(progress)
-    }
-
-    /// Notes a record that opened, and is newer than all before.
-    fn note_record(&mut self, path: Path, is_under_keys: bool) {
-        // The server answers from a socket of its own before it could announce one: a record under keys shows that. One
-        // that was copied may come from elsewhere first: what is sent there isn't acknowledged, and the next one counts. The
-        // acknowledgement leads nowhere: the server has got what this client sent to the address in use.
-        let is_here = path.local == self.current.local;
-        if !self.is_settled && is_under_keys && is_here && self.may_be_server(path.remote) {
-            if path != self.current {
-                self.use_remote(path.remote);
-            }
-            self.flight_from.retain(|it| *it != path.remote);
-            self.flight_from.push(path.remote);
-            if self.flight_from.len() > MAX_FLIGHT_PATHS {
-                self.flight_from.remove(0);
-            }
-        }
-        if path == self.current {
-            self.end_silence();
-        }
-    }
-
-    /// Goes to another address of the server, by whichever socket.
-    fn use_remote(&mut self, remote: SocketAddr) {
-        self.current.remote = remote;
-        self.others.iter_mut().for_each(|other| other.path.remote = remote);
-    }
-
-    /// Checks where the server is if its flight came from several addresses: a copy may have led the client away after its
-    /// Finished had gone to the server.
-    fn check_flight_paths(&mut self, now: Time) {
-        if !self.is_settled || self.flight_from.len() < 2 || !self.association.can_check_paths() {
-            return;
-        }
-        let timeout = self.association.path_timeout();
-        self.others.extend(self.flight_from.iter().map(|remote| {
-            let mut other = OtherPath::new(Path { remote: *remote, ..self.current });
-            other.check(CheckReason::Flight, now.monotonic, timeout);
-            other
-        }));
     }
 
     /// The path in use works: no other one need be found.
@@ -253,10 +213,7 @@ impl ClientEndpoint {
 
     /// RFC 9853 §5.4: answers on the path of the challenge; it is dropped if the client doesn't use it any more.
     fn answer_challenge(&mut self, cookie: PathCookie, path: Path) {
-        let is_elsewhere = |other: &OtherPath| other.path.local != self.current.local;
-        let is_used = path == self.current
-            || self.others.iter().any(|other| other.path == path && is_elsewhere(other));
-        let answer = match is_used {
+        let answer = match path == self.current {
             true => PathMessage::Response(cookie),
             false => PathMessage::Drop(cookie),
         };
@@ -398,9 +355,6 @@ impl ClientEndpoint {
 
 /// The epoch of records under the handshake's keys (RFC 9147 §6.1).
 const HANDSHAKE_EPOCH: u64 = 2;
-
-/// How many addresses of a flight are kept: an attacker's copies can come from as many as it has records.
-const MAX_FLIGHT_PATHS: usize = 16;
 
 /// The most answers that wait to be sent.
 const MAX_ANSWERS: usize = 16;

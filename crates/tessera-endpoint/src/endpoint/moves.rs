@@ -40,6 +40,12 @@ impl Endpoint {
     ) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         if let PathMessage::Challenge(cookie) = message {
+            // An IPC server is at its own socket: an answer at the shared one would keep a client there that a copy has led
+            // there.
+            if entry.own.as_ref().is_some_and(|it| !it.is_announced && path.local != Some(it.local))
+            {
+                return;
+            }
             let mut budget = Budget::UNPROVED;
             budget.receive(received);
             if entry.peer.current() == path {

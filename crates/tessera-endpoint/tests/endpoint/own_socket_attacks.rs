@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tessera::Error;
+use tessera::{Error, PathMessage};
 use tessera_endpoint::{EndpointOptions, Path, ReturnRoutability, Route, SocketPolicy};
 use tessera_harness::Numbers;
 
@@ -131,6 +131,25 @@ fn nothing_at_the_shared_socket_moves_an_ipc_client() {
     assert_eq!(world.endpoint.path(world.newest()), before);
 }
 
+/// A client that a copy has led there would stay, and be lost at its next address.
+#[test]
+fn an_ipc_server_answers_no_challenge_at_the_shared_socket() {
+    let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
+    let client = world.connect(following(), true);
+    world.pass(TRIP * 30);
+    assert!(world.echoes(client));
+    let (home, own, _) = world.sent_up.last().unwrap().clone();
+    for (to, answers) in [(own, 1), (SHARED, 0)] {
+        let mut challenge = Vec::new();
+        let association = world.clients[client].endpoint.association_mut();
+        association.write_path_message(PathMessage::Challenge([7; 8]), &mut challenge).unwrap();
+        world.deliver(home, to, challenge);
+        let now = world.now();
+        let sent = std::iter::from_fn(|| world.endpoint.transmit(now, &mut Vec::new()));
+        assert_eq!(sent.count(), answers, "at {to}");
+    }
+}
+
 /// An IPC client goes where records under handshake keys come from: a copy from another port of the server's address must
 /// not take it away for good.
 #[test]
@@ -181,6 +200,53 @@ fn a_copy_of_the_last_ack_takes_no_client_away() {
         world.pass(TRIP * 3);
         assert!(world.clients[client].endpoint.path().remote == own && world.echoes(client));
     }
+}
+
+/// Copies of all that comes before the last ACK have one address, and lead to one path.
+#[test]
+fn copies_of_all_but_the_last_ack_take_no_client_away() {
+    for other in [SocketAddr::new(SHARED.ip(), 9), SHARED] {
+        let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
+        let client = world.connect(following(), true);
+        world.copies_from = Some(other);
+        while !world.clients[client].is_complete {
+            world.pass(TRIP / 2);
+        }
+        world.copies_from = None;
+        assert_eq!(world.clients[client].endpoint.path().remote, other, "the copies came first");
+        let own = world.endpoint.path(world.endpoint.ids()[0]).and_then(|path| path.local).unwrap();
+        let (from, _, finished) = world.sent_up.last().unwrap().clone();
+        world.deliver(from, own, finished);
+        world.pass(TRIP * 8);
+        assert_eq!(world.clients[client].endpoint.path().remote, own, "copies from {other}");
+        assert!(world.echoes(client));
+    }
+}
+
+/// A client that was led away while the end of its handshake was acknowledged, and the attacker is gone.
+#[test]
+fn a_later_record_finds_an_ipc_client_that_was_led_away() {
+    let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
+    let client = world.connect(following(), true);
+    let other = SocketAddr::new(SHARED.ip(), 9);
+    world.copies_from = Some(other);
+    while !world.clients[client].is_complete {
+        world.pass(TRIP / 2);
+    }
+    let id = world.endpoint.ids()[0];
+    let own = world.endpoint.path(id).and_then(|path| path.local).unwrap();
+    let (from, _, finished) = world.sent_up.last().unwrap().clone();
+    world.deliver(from, own, finished);
+    while !world.clients[client].endpoint.association().is_acknowledged() {
+        world.pass(TRIP / 2);
+    }
+    world.copies_from = None;
+    assert_eq!(world.clients[client].endpoint.path().remote, other);
+    let mut data = Vec::new();
+    let path = world.endpoint.write(id, b"data", &mut data).unwrap();
+    world.send(false, path, data);
+    world.pass(TRIP * 4);
+    assert!(world.clients[client].endpoint.path().remote == own && world.echoes(client));
 }
 
 /// A scan of the ports, and a flood of one: no answer, no memory, no time of the association's.
