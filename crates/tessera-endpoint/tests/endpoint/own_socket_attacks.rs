@@ -7,6 +7,7 @@ use tessera::{Error, PathMessage};
 use tessera_endpoint::{EndpointOptions, Path, ReturnRoutability, Route, SocketPolicy};
 use tessera_harness::Numbers;
 
+use crate::client_sockets::announced_in_vain;
 use crate::nat::NatKind;
 use crate::nat_world::{NatWorld, SHARED, following, internal, options, stock};
 use crate::world::TRIP;
@@ -65,11 +66,7 @@ fn a_copy_of_an_answer_at_an_own_socket_takes_the_shared_one_from_no_client() {
 /// A challenge of the client's may be one of the shared socket, to which it looks for another path.
 #[test]
 fn a_copy_of_a_challenge_at_an_own_socket_takes_the_shared_one_from_no_client() {
-    let mut world = NatWorld::new(NatKind::PortRestricted, options(Some(SocketPolicy::Tcs)));
-    world.dead = world.sockets.clone();
-    let client = world.connect(following(), true);
-    world.pass(TRIP * 30);
-    assert!(world.echoes(client));
+    let (mut world, client) = (announced_in_vain(), 0);
     let own = world.endpoint.own_socket(world.newest()).unwrap();
     let now = world.now();
     world.sent_up.clear();
@@ -134,14 +131,11 @@ fn nothing_at_the_shared_socket_moves_an_ipc_client() {
 /// A client that a copy has led there would stay, and be lost at its next address.
 #[test]
 fn an_ipc_server_answers_no_challenge_at_the_shared_socket() {
-    let mut world = NatWorld::new(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
-    let client = world.connect(following(), true);
-    world.pass(TRIP * 30);
-    assert!(world.echoes(client));
-    let (home, own, _) = world.sent_up.last().unwrap().clone();
+    let (mut world, own) = nat_connected(NatKind::FullCone, options(Some(SocketPolicy::Ipc)));
+    let home = world.sent_up.last().unwrap().0;
     for (to, answers) in [(own, 1), (SHARED, 0)] {
         let mut challenge = Vec::new();
-        let association = world.clients[client].endpoint.association_mut();
+        let association = world.clients[0].endpoint.association_mut();
         association.write_path_message(PathMessage::Challenge([7; 8]), &mut challenge).unwrap();
         world.deliver(home, to, challenge);
         let now = world.now();
