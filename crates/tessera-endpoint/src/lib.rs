@@ -67,7 +67,7 @@ mod timers;
 
 pub use client::ClientEndpoint;
 pub use counts::EndpointCounts;
-pub use endpoint::{AssociationId, Endpoint, Route};
+pub use endpoint::{AssociationId, EndedAssociation, Endpoint, Route};
 pub use foreign::Foreign;
 pub use frozen_association::{FrozenAssociation, ThawError};
 pub use options::{EndpointOptions, ReturnRoutability};

@@ -2,6 +2,7 @@
 
 mod associations;
 mod connection_ids;
+mod ended;
 mod entry;
 mod frozen;
 mod hello;
@@ -17,9 +18,12 @@ use tessera::face::{HandshakeMessage, HelloPart, HelloReader};
 use tessera::handshake::{Checked, OpenQuestion, Question, ServerQuestion, Token};
 use tessera::resume::TicketKeys;
 use tessera::wire::ContentType;
-use tessera::{Error, Event, Facts, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
+use tessera::{Error, Event, Progress, ReadEvent, ServerAssociation, ServerConfig, Time};
+
+pub use ended::EndedAssociation;
 
 use associations::Associations;
+use entry::Entry;
 
 use crate::cookies::Cookies;
 use crate::counts::EndpointCounts;
@@ -81,7 +85,7 @@ pub struct Endpoint {
     /// Datagrams of no association.
     answers: VecDeque<(Path, Vec<u8>)>,
     /// Those that ended otherwise than in a call about them, until the owner learns it.
-    ended: Vec<(AssociationId, Error)>,
+    ended: Vec<EndedAssociation>,
     counts: EndpointCounts,
 }
 
@@ -233,26 +237,27 @@ impl Endpoint {
 
     /// Removes an association whose client has begun again.
     fn replace(&mut self, id: AssociationId) {
-        self.remove(id);
-        self.ended.push((id, Error::Truncated));
+        self.end(id, Error::Truncated);
     }
 
-    /// Ends an association after an error: its alert goes to proved addresses only. A client whose first ClientHello
-    /// failed is asked for a cookie, with which it gets the alert.
+    /// Removes an association, which its owner learns with the next timeouts.
+    fn end(&mut self, id: AssociationId, error: Error) {
+        let entry = self.take(id);
+        self.ended.extend(entry.map(|entry| EndedAssociation::new(id, &entry, error)));
+    }
+
+    /// Ends an association after an error: its alert goes to proved addresses only, and then it is removed. A client whose
+    /// first ClientHello failed is asked for a cookie, with which it gets the alert.
     fn failed(&mut self, id: AssociationId, now: Time, datagram: &[u8]) {
         let Some(entry) = self.associations.get_mut(id.0) else { return };
         let path = entry.peer.current();
         entry.has_failed = true;
-        let was_complete = entry.association.facts().handshake_complete;
-        if entry.peer.is_proved() {
+        // One that was complete and has moved was more than a hello.
+        if entry.peer.is_proved() || entry.association.facts().handshake_complete {
             self.wake(id);
             return;
         }
         self.remove(id);
-        // One that has moved was more than a hello.
-        if was_complete {
-            return;
-        }
         if let HelloPart::Whole { message, .. } = HelloReader::default().read(datagram)
             && let Some(hello) = HandshakeMessage::split_from(&message)
             && let Some(unix) = now.unix
@@ -332,16 +337,23 @@ impl Endpoint {
         self.associations.bytes(id.0)
     }
 
-    /// Returns what is known of an association, which is idle afterwards if it was; the default if it isn't there.
-    #[must_use]
-    pub fn facts(&mut self, id: AssociationId, now: Time) -> Facts {
-        let facts = self.associations.look_at(id.0, now, |it| it.association.facts().clone());
-        facts.unwrap_or_default()
+    /// Looks at an association, which is idle afterwards if it was.
+    pub fn look_at<R>(
+        &mut self,
+        id: AssociationId,
+        now: Time,
+        look: impl FnOnce(&ServerAssociation) -> R,
+    ) -> Option<R> {
+        self.associations.look_at(id.0, now, |entry| look(&entry.association))
     }
 
     /// Forgets an association, without a word to its peer.
     pub fn remove(&mut self, id: AssociationId) {
-        let Some(entry) = self.associations.remove(id.0) else { return };
+        self.take(id);
+    }
+
+    fn take(&mut self, id: AssociationId) -> Option<Box<Entry>> {
+        let entry = self.associations.remove(id.0)?;
         self.routes.remove(id.0, entry.shared_path(), entry.source);
         if let Some((sockets, own)) = self.sockets.as_mut().zip(entry.own.as_ref()) {
             sockets.release(own.local, entry.source);
@@ -354,6 +366,7 @@ impl Endpoint {
         }
         self.timers.set(id.0, entry.deadline, None);
         self.unproved -= usize::from(entry.is_unproved);
+        Some(entry)
     }
 
     /// Returns all associations.

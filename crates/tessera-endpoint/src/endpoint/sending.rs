@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera::{AssociationOptions, Error, Time};
 
-use super::{AssociationId, Endpoint};
+use super::{AssociationId, EndedAssociation, Endpoint};
 use crate::path::Path;
 
 impl Endpoint {
@@ -44,7 +44,11 @@ impl Endpoint {
             }
             if let Some(entry) = self.associations.get_mut(id) {
                 let start = out.len();
-                let left = entry.peer.room(self.options.waits_for_path_response);
+                // An unproved address gets no alert.
+                let left = match entry.has_failed && !entry.peer.is_proved() {
+                    true => 0,
+                    false => entry.peer.room(self.options.waits_for_path_response),
+                };
                 // With less it gets nothing more.
                 let is_allowed = left >= AssociationOptions::SHORTEST_DATAGRAM;
                 if is_allowed && entry.association.transmit_within(left, now, out) {
@@ -74,21 +78,18 @@ impl Endpoint {
 
     /// Does what is due; returns the associations that ended, among them those whose client has begun again
     /// ([`Error::Truncated`]). Then [`transmit`](Self::transmit).
-    pub fn handle_timeouts(&mut self, now: Time) -> Vec<(AssociationId, Error)> {
-        let mut ended = std::mem::take(&mut self.ended);
+    pub fn handle_timeouts(&mut self, now: Time) -> Vec<EndedAssociation> {
         while let Some(id) = self.timers.pop_due(now.monotonic) {
             let Some(entry) = self.associations.get_mut(id) else { continue };
             entry.deadline = None;
             // An ACK that is due has no timer of the association's own.
             if let Err(error) = entry.association.handle_timeout(now) {
-                self.remove(AssociationId(id));
-                ended.push((AssociationId(id), error));
+                self.end(AssociationId(id), error);
                 continue;
             }
             self.expire_path(AssociationId(id), now);
             if self.expiry(id).is_some_and(|at| at <= now.monotonic) {
-                self.remove(AssociationId(id));
-                ended.push((AssociationId(id), Error::TimedOut));
+                self.end(AssociationId(id), Error::TimedOut);
                 continue;
             }
             let Some(entry) = self.associations.get_mut(id) else { continue };
@@ -103,7 +104,7 @@ impl Endpoint {
                 self.timers.set(id, None, Some(expiry));
             }
         }
-        ended
+        std::mem::take(&mut self.ended)
     }
 
     /// Lets an association send, and renews its timer when it has.

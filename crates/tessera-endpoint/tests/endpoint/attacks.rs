@@ -231,7 +231,7 @@ pub(crate) fn use_in_every_way(world: &mut World, id: AssociationId, records: &[
         let _ = world.endpoint.deadline();
         let _ = world.endpoint.handle_timeouts(later);
     }
-    let _ = world.endpoint.facts(id, later);
+    let _ = world.endpoint.look_at(id, later, |it| it.facts().clone());
     let _ = world.endpoint.freeze(id, later);
     world.endpoint.remove(id);
 }

@@ -178,7 +178,7 @@ impl NatWorld {
             }
             if self.endpoint.deadline().is_some_and(|due| due <= now.monotonic) {
                 let ended = self.endpoint.handle_timeouts(now);
-                self.ended.extend(ended);
+                self.ended.extend(ended.into_iter().map(|it| (it.id, it.error)));
             }
             let mut out = Vec::new();
             while let Some(path) = self.endpoint.transmit(now, &mut out) {

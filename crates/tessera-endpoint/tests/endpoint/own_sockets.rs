@@ -291,7 +291,8 @@ fn a_look_at_an_idle_association_with_a_socket_lets_its_end_come() {
     assert_eq!(world.endpoint.idle_len(), 1);
     let now = world.now();
     let deadline = world.endpoint.deadline();
-    assert!(world.endpoint.facts(id, now).handshake_complete);
+    let is_complete = world.endpoint.look_at(id, now, |it| it.facts().handshake_complete);
+    assert_eq!(is_complete, Some(true));
     assert_eq!((world.endpoint.idle_len(), world.endpoint.deadline()), (1, deadline));
     world.pass(timeout);
     assert_eq!(world.ended, [(id, Error::TimedOut)]);

@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 
+use tessera::auth::PeerRejected;
+use tessera::wire::AlertDescription;
 use tessera::{AssociationOptions, Error, PathMessage};
 use tessera_endpoint::{AssociationId, EndpointOptions, Path, Route};
 use tessera_harness::Mode;
 
-use crate::world::{TRIP, World, address};
+use crate::world::{TRIP, World, address, path};
 
 fn connected(options: AssociationOptions) -> (World, AssociationId) {
     let mut world = World::new(Mode::Full, EndpointOptions::default());
@@ -66,6 +68,26 @@ fn answers_to_challenges_count_in_what_an_unproved_address_gets() {
     }
     let from = world.bytes[&address(4000)][0];
     assert!(to <= 3 * from, "{to} for {from}");
+}
+
+/// What is known of it is there until then.
+#[test]
+fn an_unproved_address_gets_no_alert_of_a_complete_association_which_then_ends() {
+    let (mut world, id) = connected(AssociationOptions::default());
+    world.clients[0].address = address(4000);
+    let _ = world.client_writes(0, &[7; 1000]);
+    let (now, to) = (world.now(), path(address(4000)));
+    sent(&mut world);
+    let reason = "it was revoked".to_owned();
+    let refused = PeerRejected { alert: AlertDescription::CERTIFICATE_REVOKED, reason };
+    world.endpoint.with(id, |it| it.refuse(refused));
+    let mut record = Vec::new();
+    world.clients[0].association.write(b"more", &mut record).unwrap();
+    assert!(world.endpoint.read(id, now, to, &mut record).is_err());
+    let is_complete = world.endpoint.look_at(id, now, |it| it.facts().handshake_complete);
+    assert_eq!(is_complete, Some(true));
+    assert_eq!(sent(&mut world), (0, 0));
+    assert!(world.endpoint.is_empty());
 }
 
 #[test]

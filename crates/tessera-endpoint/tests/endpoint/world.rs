@@ -241,7 +241,7 @@ impl World {
             }
             if self.endpoint.deadline().is_some_and(|due| due <= now.monotonic) {
                 let ended = self.endpoint.handle_timeouts(now);
-                self.failed.extend(ended.into_iter().map(|(_, error)| error));
+                self.failed.extend(ended.into_iter().map(|it| it.error));
             }
             let mut datagram = Vec::new();
             while let Some(to) = self.endpoint.transmit(now, &mut datagram) {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tessera::handshake::{Checked, ServerHandshake, ServerQuestion};
 use tessera::{Association, Error, Progress, ServerConfig, Time};
-use tessera_endpoint::{AssociationId, Endpoint, Foreign, Path, Route};
+use tessera_endpoint::{AssociationId, EndedAssociation, Endpoint, Foreign, Path, Route};
 
 use super::failures::RefusedBy;
+use super::peer::Known;
 use crate::async_handshake::{AnswerCallback, AsyncHandshake, Face};
 
 /// A handshake over datagrams: [`ClientHandshake`](tessera::handshake::ClientHandshake) or [`ServerHandshake`].
@@ -63,12 +64,20 @@ pub trait Associations<S: AsyncHandshake>: Send + 'static {
     /// Returns when [`handle_timeouts`](Self::handle_timeouts) is due.
     fn deadline(&self) -> Option<Duration>;
 
-    /// Does what is due; returns the associations that ended.
-    fn handle_timeouts(&mut self, now: Time) -> Vec<(Self::Id, Error)>;
+    /// Does what is due; returns the associations that ended, and what was known of those that are no longer here.
+    fn handle_timeouts(&mut self, now: Time) -> Vec<(Self::Id, Error, Option<Known>)>;
 
     /// Accesses an association, if it is still there.
     fn with<R>(&mut self, id: Self::Id, change: impl FnOnce(&mut Association<S>) -> R)
     -> Option<R>;
+
+    /// Looks at an association, which is idle afterwards if it was.
+    fn look_at<R>(
+        &mut self,
+        id: Self::Id,
+        now: Time,
+        look: impl FnOnce(&Association<S>) -> R,
+    ) -> Option<R>;
 
     /// Returns where the peer is, and which socket leads there.
     fn path(&self, id: Self::Id) -> Option<Path>;
@@ -149,8 +158,12 @@ impl Associations<ServerHandshake> for Endpoint {
         Self::deadline(self)
     }
 
-    fn handle_timeouts(&mut self, now: Time) -> Vec<(AssociationId, Error)> {
-        Self::handle_timeouts(self, now)
+    fn handle_timeouts(&mut self, now: Time) -> Vec<(AssociationId, Error, Option<Known>)> {
+        let known = |it: EndedAssociation| {
+            let EndedAssociation { id, error, facts, bytes, .. } = it;
+            (id, error, Some(Known { facts, bytes }))
+        };
+        Self::handle_timeouts(self, now).into_iter().map(known).collect()
     }
 
     fn with<R>(
@@ -159,6 +172,15 @@ impl Associations<ServerHandshake> for Endpoint {
         change: impl FnOnce(&mut Association<ServerHandshake>) -> R,
     ) -> Option<R> {
         Self::with(self, id, change)
+    }
+
+    fn look_at<R>(
+        &mut self,
+        id: AssociationId,
+        now: Time,
+        look: impl FnOnce(&Association<ServerHandshake>) -> R,
+    ) -> Option<R> {
+        Self::look_at(self, id, now, look)
     }
 
     fn path(&self, id: AssociationId) -> Option<Path> {

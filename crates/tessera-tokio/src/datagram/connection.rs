@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::associations::{Associations, DatagramHandshake};
 use super::hub::{Hub, Id, State};
 use super::inbox::ReceivedDatagram;
-use super::peer::Peer;
+use super::peer::{Known, Peer};
 use super::sending::SendStep;
 use super::socket::Socket;
 use super::waiting::wait_for;
@@ -109,7 +109,7 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
             None => Some(Err(wrap(Error::Closed))),
             Some(peer) => match (look(peer), &peer.failed) {
                 (Some(result), _) => Some(Ok(result)),
-                (None, failed) => failed.as_ref().map(|failure| Err(failure.to_io())),
+                (None, failed) => failed.as_ref().map(|it| Err(it.failure.to_io())),
             },
         })
         .await
@@ -125,7 +125,7 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
 
     /// Returns the most data in one datagram, in bytes.
     pub fn max_data(&self) -> usize {
-        self.with(|association| association.max_data()).unwrap_or(0)
+        self.look_at(|association| association.max_data()).unwrap_or(0)
     }
 
     /// Returns whether the handshake is complete.
@@ -135,8 +135,8 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
 
     /// Returns what is known of the connection: protocol, peer, suite, outcome of early data.
     pub fn facts(&self) -> Facts {
-        let live = self.with(|association| association.facts().clone());
-        live.unwrap_or_else(|| self.peer(|peer| peer.facts.clone()))
+        let live = self.look_at(|association| association.facts().clone());
+        live.or_else(|| self.known(|it| it.facts.clone())).unwrap_or_default()
     }
 
     /// Returns when it began: at a server, with the ClientHello that began an association.
@@ -183,20 +183,19 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
 
     /// Returns how many bytes were received, and how many sent, handshake and records included.
     pub fn bytes(&self) -> [u64; 2] {
-        let mut state = self.hub.lock();
-        let live = state.associations.bytes(self.id);
-        live.unwrap_or_else(|| state.peers.get_mut(&self.id).map_or([0; 2], |peer| peer.bytes))
+        let live = self.hub.lock().associations.bytes(self.id);
+        live.or_else(|| self.known(|it| it.bytes)).unwrap_or_default()
     }
 
     /// Returns the epoch and sequence number of the newest record that opened: unlike bytes, only the peer can make it
     /// grow. `None` once the connection has ended.
     pub fn newest_record(&self) -> Option<(u64, u64)> {
-        self.with(|association| association.newest_record())
+        self.look_at(|association| association.newest_record())
     }
 
     /// Returns how many bytes of handshake messages were sent again.
     pub fn resent(&self) -> u64 {
-        self.with(|association| association.resent()).unwrap_or(0)
+        self.look_at(|association| association.resent()).unwrap_or(0)
     }
 
     /// Exports keying material (RFC 8446 §7.5) once the handshake is complete.
@@ -236,9 +235,20 @@ impl<S: DatagramHandshake> DatagramConnection<S> {
         self.hub.lock().associations.with(self.id, change)
     }
 
+    fn look_at<R>(&self, look: impl FnOnce(&Association<S>) -> R) -> Option<R> {
+        let mut state = self.hub.lock();
+        let now = state.now();
+        state.associations.look_at(self.id, now, look)
+    }
+
+    /// Looks at what was known when the connection failed.
+    fn known<R>(&self, look: impl FnOnce(&Known) -> R) -> Option<R> {
+        self.peer(|peer| peer.failed.as_ref().map(|failed| look(&failed.known)))
+    }
+
     /// Looks at the peer, which is there as long as the connection is.
     pub(super) fn peer<R: Default>(&self, look: impl FnOnce(&Peer<S>) -> R) -> R {
-        self.hub.lock().peers.get(&self.id).map(look).unwrap_or_default()
+        self.hub.lock().peers.get(&self.id).map(|peer| look(peer)).unwrap_or_default()
     }
 }
 
@@ -265,7 +275,7 @@ impl ClientDatagramConnection {
     /// Returns how many connection IDs the server has given for moves to come: without one, an observer of the earlier
     /// address and the next can link them.
     pub fn spare_connection_ids(&self) -> usize {
-        self.with(|association| association.spare_connection_ids()).unwrap_or(0)
+        self.look_at(|association| association.spare_connection_ids()).unwrap_or(0)
     }
 
     /// Continues over another socket: after the network has changed, or to leave it. A server with connection IDs, or with

@@ -128,7 +128,7 @@ impl DatagramConnector {
         let mut peer = Peer::new(begun, session_writer, state.room.clone());
         peer.is_open = true;
         state.is_held = true;
-        state.peers.insert((), peer);
+        state.peers.insert((), Box::new(peer));
         let connection = DatagramConnection::new(&hub, &mut state, ());
         drop(state);
         tokio::spawn(Driver::new(hub.clone()));

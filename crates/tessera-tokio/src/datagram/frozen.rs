@@ -9,13 +9,14 @@ use tessera_endpoint::{Endpoint, FrozenAssociation, ThawError};
 use super::associations::Associations;
 use super::connection::ServerDatagramConnection;
 use super::hub::{Hub, State};
-use super::peer::{Failure, Peer};
+use super::peer::{FailedAssociation, Failure, Peer};
 use crate::sessions::SessionWriter;
 
 impl ServerDatagramConnection {
     /// Returns whether it has failed because it [has moved out](crate::DatagramListener::freeze).
     pub fn has_moved_out(&self) -> bool {
-        self.peer(|peer| matches!(peer.failed, Some(Failure::MovedOut)))
+        let is_moved = |it: &FailedAssociation| matches!(it.failure, Failure::MovedOut);
+        self.peer(|peer| peer.failed.as_deref().is_some_and(is_moved))
     }
 }
 
@@ -27,16 +28,15 @@ impl State<ServerHandshake> {
         let mut frozen = Vec::new();
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for id in ids {
+            let known = self.known(id);
             let Some(peer) = self.peers.get(&id) else { continue };
-            if peer.failed.is_some() || peer.begun.is_withdrawn(&peer.facts) {
+            if peer.failed.is_some() || peer.begun.is_withdrawn(&known.facts) {
                 continue;
             }
-            let bytes = Associations::bytes(&self.associations, id);
             let Some(association) = self.associations.freeze(id, now) else { continue };
             frozen.push(association);
             if let Some(peer) = self.peers.get_mut(&id) {
-                peer.bytes = bytes.unwrap_or_default();
-                peer.fail(Failure::MovedOut);
+                peer.fail(Failure::MovedOut, known);
                 if !peer.has_user {
                     self.peers.remove(&id);
                     if let Some(arrivals) = &mut self.arrivals {
@@ -62,13 +62,12 @@ pub(super) fn thaw(
         match Endpoint::thaw(&mut state.associations, association, now) {
             Ok(id) => {
                 let (_, mut begun) = state.config.begin();
-                let facts = state.associations.facts(id, now);
-                begun.complete(&facts);
+                state.associations.look_at(id, now, |it| begun.complete(it.facts()));
                 let room = state.room.clone();
                 let mut peer = Peer::new(begun, SessionWriter::default(), room);
                 peer.address = Associations::path(&state.associations, id).map(|path| path.remote);
-                (peer.is_open, peer.is_complete, peer.facts) = (true, true, facts);
-                state.peers.insert(id, peer);
+                (peer.is_open, peer.is_complete) = (true, true);
+                state.peers.insert(id, Box::new(peer));
                 arrivals.push_back(id);
             }
             Err(why) => refused.push(why),

@@ -37,7 +37,8 @@ pub(super) type Id<S> = <<S as DatagramHandshake>::Associations as Associations<
 pub(super) struct State<S: DatagramHandshake> {
     pub(super) hub: Weak<Hub<S>>,
     pub(super) associations: S::Associations,
-    pub(super) peers: HashMap<Id<S>, Peer<S>>,
+    /// Boxed: up to half of the table is empty.
+    pub(super) peers: HashMap<Id<S>, Box<Peer<S>>>,
     pub(super) config: Current<S::Config>,
     /// The generation of the configuration with which associations begin.
     pub(super) generation: u64,

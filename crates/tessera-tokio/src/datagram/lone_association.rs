@@ -8,6 +8,7 @@ use tessera::{Association, ClientConfig, Error, Progress, ReadEvent, Time};
 use tessera_endpoint::{ClientEndpoint, Path};
 
 use super::associations::{Associations, DatagramHandshake, Owner};
+use super::peer::Known;
 use crate::async_handshake::{AnswerCallback, Face};
 
 /// A client's association.
@@ -131,12 +132,12 @@ impl Associations<ClientHandshake> for LoneAssociation {
         self.endpoint.deadline()
     }
 
-    fn handle_timeouts(&mut self, now: Time) -> Vec<((), Error)> {
+    fn handle_timeouts(&mut self, now: Time) -> Vec<((), Error, Option<Known>)> {
         if self.deadline().is_none_or(|deadline| deadline > now.monotonic) {
             return Vec::new();
         }
         let result = self.endpoint.handle_timeout(now);
-        result.err().map(|error| ((), error)).into_iter().collect()
+        result.err().map(|error| ((), error, None)).into_iter().collect()
     }
 
     fn with<R>(
@@ -145,6 +146,15 @@ impl Associations<ClientHandshake> for LoneAssociation {
         change: impl FnOnce(&mut Association<ClientHandshake>) -> R,
     ) -> Option<R> {
         Some(change(self.endpoint.association_mut()))
+    }
+
+    fn look_at<R>(
+        &mut self,
+        (): (),
+        _: Time,
+        look: impl FnOnce(&Association<ClientHandshake>) -> R,
+    ) -> Option<R> {
+        Some(look(self.endpoint.association()))
     }
 
     fn path(&self, (): ()) -> Option<Path> {

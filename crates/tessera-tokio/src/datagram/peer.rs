@@ -37,10 +37,20 @@ pub(super) struct Peer<S: AsyncHandshake> {
     pub(super) handshake_time: Option<Duration>,
     /// It sends nothing more.
     pub(super) has_closed: bool,
-    pub(super) failed: Option<Failure>,
-    /// What was known when the handshake was complete, or failed.
+    pub(super) failed: Option<Box<FailedAssociation>>,
+}
+
+/// Why an association failed, and what was known of it, since the endpoint has forgotten it.
+pub(super) struct FailedAssociation {
+    pub(super) failure: Failure,
+    pub(super) known: Known,
+}
+
+/// What is known of an association.
+#[derive(Default)]
+pub struct Known {
     pub(super) facts: Facts,
-    /// Bytes received and sent until it ended.
+    /// How many bytes were received, and how many sent.
     pub(super) bytes: [u64; 2],
 }
 
@@ -85,14 +95,12 @@ impl<S: AsyncHandshake> Peer<S> {
             handshake_time: None,
             has_closed: false,
             failed: None,
-            facts: Facts::default(),
-            bytes: [0; 2],
         }
     }
 
     /// Keeps why it failed; what was received before may still be read.
-    pub(super) fn fail(&mut self, failure: Failure) {
-        self.failed.get_or_insert(failure);
+    pub(super) fn fail(&mut self, failure: Failure, known: Known) {
+        self.failed.get_or_insert_with(|| Box::new(FailedAssociation { failure, known }));
         self.drop_question();
         self.changed.notify_waiters();
     }

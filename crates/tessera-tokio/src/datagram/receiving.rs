@@ -9,7 +9,7 @@ use tessera_endpoint::Path;
 use super::associations::{Associations, DatagramHandshake, Owner};
 use super::hub::{Id, State};
 use super::inbox::{ForeignDatagram, ReceivedDatagram, wipe};
-use super::peer::{Failure, Peer};
+use super::peer::{Failure, Known, Peer};
 use super::socket::is_of_network;
 use crate::async_handshake::AnswerCallback;
 use crate::current::withdrawn;
@@ -59,7 +59,7 @@ impl<S: DatagramHandshake> State<S> {
         if is_accepted {
             let mut peer = Peer::new(begun, SessionWriter::default(), self.room.clone());
             peer.address = Some(from);
-            self.peers.insert(id, peer);
+            self.peers.insert(id, Box::new(peer));
         }
         is_accepted
     }
@@ -164,13 +164,11 @@ impl<S: DatagramHandshake> State<S> {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         match event {
             Event::HandshakeComplete => {
-                let facts = self.associations.with(id, |it| it.facts().clone());
-                peer.facts = facts.unwrap_or_default();
                 // This very step may have accepted the peer.
                 if !self.check_withdrawn(id)
                     && let Some(peer) = self.peers.get_mut(&id)
                 {
-                    peer.begun.complete(&peer.facts);
+                    self.associations.with(id, |it| peer.begun.complete(it.facts()));
                     peer.is_complete = true;
                     peer.handshake_time = Some(peer.started.elapsed());
                 }
@@ -199,8 +197,21 @@ impl<S: DatagramHandshake> State<S> {
         true
     }
 
-    /// Keeps a failure for the user of a connection, or for the listener.
     fn fail(&mut self, id: Id<S>, failure: Failure) {
+        let known = self.known(id);
+        self.keep_failure(id, failure, known);
+    }
+
+    /// Returns what is known of an association; nothing if it isn't there.
+    pub(super) fn known(&mut self, id: Id<S>) -> Known {
+        let now = self.now();
+        let facts = self.associations.look_at(id, now, |it| it.facts().clone());
+        let bytes = self.associations.bytes(id);
+        Known { facts: facts.unwrap_or_default(), bytes: bytes.unwrap_or_default() }
+    }
+
+    /// Keeps a failure for the user of a connection, or for the listener.
+    fn keep_failure(&mut self, id: Id<S>, failure: Failure, known: Known) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         if !peer.has_user {
             let address = self.associations.path(id).map(|path| path.remote).or(peer.address);
@@ -217,13 +228,7 @@ impl<S: DatagramHandshake> State<S> {
             self.associations.remove(id);
             return;
         }
-        if let Some(facts) = self.associations.with(id, |it| it.facts().clone()) {
-            peer.facts = facts;
-        }
-        if let Some(bytes) = self.associations.bytes(id) {
-            peer.bytes = bytes;
-        }
-        peer.fail(failure);
+        peer.fail(failure, known);
     }
 
     /// Notes an error of the socket. On a client's it may be the network's report that nothing listens at the server's
@@ -251,8 +256,9 @@ impl<S: DatagramHandshake> State<S> {
     /// Does what is due.
     pub(super) fn handle_timeouts(&mut self) {
         let now = self.now();
-        for (id, error) in self.associations.handle_timeouts(now) {
-            self.fail(id, Failure::Engine(error));
+        for (id, error, known) in self.associations.handle_timeouts(now) {
+            let known = known.unwrap_or_else(|| self.known(id));
+            self.keep_failure(id, Failure::Engine(error), known);
         }
         self.exchange_sockets();
     }

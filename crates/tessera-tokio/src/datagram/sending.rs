@@ -79,8 +79,8 @@ impl<S: DatagramHandshake> State<S> {
         let Some(peer) = self.peers.get(&id) else {
             return Err(Failure::Engine(Error::Closed).to_io());
         };
-        if let Some(failure) = &peer.failed {
-            return Err(failure.to_io());
+        if let Some(failed) = &peer.failed {
+            return Err(failed.failure.to_io());
         }
         if !peer.is_complete && !self.has_early_data(id) {
             return Ok(None);

@@ -71,8 +71,8 @@ async fn a_client_continues_over_another_socket_and_under_another_connection_id(
     assert_eq!(names.len(), 6, "one for each address");
 }
 
-#[tokio::test]
-async fn without_connection_ids_a_client_that_moves_is_lost() {
+/// Makes a server whose clients get no connection IDs.
+async fn without_ids() -> World {
     let mut world = World::new(&ends()).await;
     let options = EndpointOptions { connection_id_len: 0, ..EndpointOptions::default() };
     let cookies = Arc::new(tessera_vault::RotatingRing::new(&tessera_aws_lc::provider()));
@@ -80,6 +80,12 @@ async fn without_connection_ids_a_client_that_moves_is_lost() {
     world.listener =
         DatagramListener::bind(local, &world.acceptor, cookies, options).await.unwrap();
     world.address = world.listener.local_addr().unwrap();
+    world
+}
+
+#[tokio::test]
+async fn without_connection_ids_a_client_that_moves_is_lost() {
+    let world = without_ids().await;
     let (client, _server) = soon(world.connect()).await;
     client.rebind(UdpSocket::bind("127.0.0.1:0").await.unwrap()).await.unwrap();
     soon(client.send(b"question")).await.unwrap();
@@ -89,4 +95,18 @@ async fn without_connection_ids_a_client_that_moves_is_lost() {
         }
     })
     .await;
+}
+
+/// Two clients behind a relay have one address: the second takes the place of the first.
+#[tokio::test]
+async fn what_was_known_of_a_connection_stays_when_its_client_begins_again() {
+    let world = without_ids().await;
+    let relay = Relay::new(world.address, |_, _, _| false).await;
+    let (client, server) = soon(world.connect_to(relay.address)).await;
+    soon(exchange(&client, &server)).await;
+    let (bytes, address) = (server.bytes(), server.peer_addr());
+    let _again = soon(world.connect_to(relay.address)).await;
+    assert!(soon(server.recv()).await.is_err());
+    assert_eq!((server.bytes(), server.peer_addr()), (bytes, address));
+    assert!(server.facts().handshake_complete);
 }

@@ -34,7 +34,8 @@ pub(super) async fn serve(
             match forward {
                 Some(target) => {
                     let socket = socket_to(target).await?;
-                    pump(&connection, &socket, idle, &counts).await
+                    // Boxed: an echo needs no memory for it.
+                    Box::pin(pump(&connection, &socket, idle, &counts)).await
                 }
                 None => echo(&connection, idle).await,
             }

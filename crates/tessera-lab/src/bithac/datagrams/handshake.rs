@@ -167,9 +167,9 @@ impl Ends<'_> {
                 self.client.handle_timeout(now)?;
             }
             if self.endpoint.deadline().is_some_and(|due| due <= now.monotonic)
-                && let Some((_, error)) = self.endpoint.handle_timeouts(now).pop()
+                && let Some(ended) = self.endpoint.handle_timeouts(now).pop()
             {
-                return Err(error.into());
+                return Err(ended.error.into());
             }
         }
     }
