@@ -10,6 +10,7 @@ use std::time::Duration;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;
 use tessera_bench::ServedProgram;
+use tessera_bench::usage::resident;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,7 +34,7 @@ async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box
     let before = resident(server.id())?;
     let idle = idle::connections(&server, count).await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let each = resident(server.id())?.saturating_sub(before) / count;
+    let each = resident(server.id())?.saturating_sub(before) / count as u64;
     println!("{count} idle connections: {each} bytes of resident memory each (limit 16,384)");
 
     let calm = load(program, &server)?;
@@ -49,7 +50,7 @@ async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box
         );
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    let after = resident(server.id())?.saturating_sub(before) / count;
+    let after = resident(server.id())?.saturating_sub(before) / count as u64;
     println!("after the floods: {after} bytes for each idle connection");
 
     let mut idle = idle;
@@ -87,12 +88,4 @@ fn load(program: &str, server: &ServedProgram) -> Result<Latency, Box<dyn Error>
     }
     let micros = |name: &str| told[name].as_u64().ok_or("no latency");
     Ok(Latency { median: micros("median_micros")?, p99: micros("p99_micros")? })
-}
-
-/// Returns the resident memory of a process, in bytes.
-fn resident(id: u32) -> Result<usize, Box<dyn Error>> {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-    let kilobytes: usize = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kilobytes * 1024)
 }
