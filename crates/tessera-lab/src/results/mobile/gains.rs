@@ -2,7 +2,7 @@
 
 use super::input::{Inputs, OfPaper};
 use crate::mobile::grid::DELAYS_MS;
-use crate::mobile::report::{Part, Through};
+use crate::mobile::report::{Cell as Measured, Part, Through};
 use crate::mobile::{Arm, Detection};
 use crate::numbers::fixed;
 use crate::table::{Cell, Name, Table};
@@ -86,6 +86,13 @@ pub(super) fn arms(inputs: &Inputs, through: Through) -> Vec<Arm> {
 /// Returns how much less time an arm takes than another that connects again after this many time-outs, in percent.
 pub(super) fn gain(inputs: &Inputs, of: &OfPaper, than: Arm, timeouts: u32) -> Option<f64> {
     let than = OfPaper { timeouts, ..OfPaper::once(of.through, than, of.delay_ms) };
-    let seconds = |of: &OfPaper| Some(inputs.of_paper(of)?.time_s()?.value);
-    Some(100.0 * (1.0 - seconds(of)? / seconds(&than)?))
+    Some(100.0 * (1.0 - share(inputs, of, &than)?))
+}
+
+/// Returns the time of all acknowledgements of one, as a share of another's; `None` unless both have the same number of
+/// acknowledgements, and as many hand-overs.
+pub(super) fn share(inputs: &Inputs, of: &OfPaper, than: &OfPaper) -> Option<f64> {
+    let [of, than] = [inputs.of_paper(of)?, inputs.of_paper(than)?];
+    let run = |cell: &Measured| (cell.name.acks, cell.name.scenario.period_ms);
+    (run(of) == run(than)).then_some(of.time_s()?.value / than.time_s()?.value)
 }

@@ -5,7 +5,7 @@ use super::{TABLES, all};
 use crate::mobile::report::{Cell, Part, Through};
 use crate::mobile::samples::{by_event, cell, report};
 use crate::mobile::{Arm, Change};
-use crate::table::Table;
+use crate::table::{Row, Table};
 
 fn twice(mut cell: Cell) -> Cell {
     cell.name.scenario.timeouts = 2;
@@ -40,6 +40,20 @@ fn gains_are_those_of_medians_over_both_readings_of_the_baseline() {
     assert_eq!(two[1], "25.00");
     let paper = table(&inputs(), "gains").texts("the paper's TCS");
     assert_eq!([&paper[1], &paper[3], &paper[5]], ["8.35", "13.63", "15.22"]);
+}
+
+#[test]
+fn runs_of_different_lengths_are_not_compared() {
+    let changes: [fn(&mut Cell); 2] =
+        [|it| it.name.acks = 60, |it| it.name.scenario.period_ms = 3_000];
+    for change in changes {
+        let mut inputs = inputs();
+        let short = inputs.report.cells.last_mut().expect("a cell");
+        change(short);
+        let gains = table(&inputs, "gains");
+        let is_of_events = |row: &Row| row.names[0].words().contains("link events");
+        assert!(!gains.rows.iter().any(is_of_events));
+    }
 }
 
 #[test]
