@@ -64,6 +64,11 @@ fn the_tables_of_edge_proxies_are_those_of_the_reports() {
     tables_are_those_of_the_reports("edge");
 }
 
+#[test]
+fn the_tables_of_clients_that_move_are_those_of_the_reports() {
+    tables_are_those_of_the_reports("mobile");
+}
+
 /// A file that was made again is the committed one.
 fn are_alike(made: &Path, kept: &Path) {
     let of = kept.file_name().expect("a name").display();
