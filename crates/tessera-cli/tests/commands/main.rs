@@ -11,6 +11,7 @@ mod datagrams;
 mod document;
 #[cfg(feature = "edge")]
 mod edge;
+mod emulated;
 mod facts;
 mod fast_open;
 mod forwarding;
@@ -19,6 +20,7 @@ mod hostile;
 mod http;
 mod load;
 mod manual;
+mod moving;
 mod openssl;
 #[cfg(feature = "orchestrator")]
 mod orchestrator;
