@@ -19,6 +19,8 @@ pub(super) struct Interfaces {
     /// Each with its interface.
     sockets: Vec<(usize, IpAddr)>,
     current: SocketId,
+    /// The first of the present association.
+    first: SocketId,
 }
 
 struct Interface {
@@ -32,7 +34,7 @@ impl Interfaces {
         let interfaces: Vec<_> =
             addresses.iter().map(|address| Interface { address: *address, is_up: true }).collect();
         let sockets = interfaces.first().map(|first| (0, first.address)).into_iter().collect();
-        Self { interfaces, sockets, current: SocketId(0) }
+        Self { interfaces, sockets, current: SocketId(0), first: SocketId(0) }
     }
 
     pub(super) fn address(&self, socket: SocketId) -> Option<IpAddr> {
@@ -60,8 +62,19 @@ impl Interfaces {
         }
     }
 
+    /// Opens a socket for another association, which leaves the present ones to what still comes for the one before.
+    pub(super) fn begin(&mut self) -> SocketId {
+        self.first = self.open();
+        self.first
+    }
+
+    /// Returns whether a socket is of the present association.
+    pub(super) fn has(&self, socket: SocketId) -> bool {
+        socket.0 >= self.first.0
+    }
+
     /// Opens another socket where the next datagram leaves.
-    pub(super) fn open(&mut self) -> SocketId {
+    fn open(&mut self) -> SocketId {
         let place = self.route();
         self.sockets.push(place);
         self.current = SocketId(self.sockets.len() - 1);
@@ -75,8 +88,8 @@ impl Interfaces {
         if self.sockets.get(self.current.0) == Some(&place) {
             return None;
         }
-        // The newest there: older ones are of earlier handshakes.
         let known = self.sockets.iter().rposition(|it| *it == place);
+        let known = known.filter(|index| self.has(SocketId(*index)));
         match known {
             Some(index) => self.current = SocketId(index),
             None => _ = self.open(),

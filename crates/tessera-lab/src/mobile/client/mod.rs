@@ -206,7 +206,7 @@ impl MobileClient {
 
     /// Begins an association, from a socket of its own.
     fn connect(&mut self, now: Time) -> Result<(), Error> {
-        let socket = self.interfaces.open();
+        let socket = self.interfaces.begin();
         let path = Path { remote: self.server, local: self.interfaces.name(socket) };
         let session = self.sessions.pop_front();
         self.endpoint = begin(&self.config, &self.settings, session, path, now)?;
@@ -297,7 +297,7 @@ impl MobileClient {
         datagram: &mut [u8],
         now: Time,
     ) -> Result<(), Error> {
-        if !self.endpoint.is_from_server(from) {
+        if !self.interfaces.has(socket) || !self.endpoint.is_from_server(from) {
             return Ok(());
         }
         let path = Path { remote: from, local: self.interfaces.name(socket) };

@@ -166,3 +166,16 @@ fn ipc_dies_behind_a_nat_that_filters_ports_and_tcs_does_not() {
         }
     }
 }
+
+/// A server that missed the end of a handshake sends its flight again, to a socket that the client has left for another
+/// handshake.
+#[test]
+fn what_still_comes_to_the_socket_of_an_earlier_association_ends_nothing() {
+    let scenario = Scenario { loss: 0.05, ..Scenario::of_paper(30.0) };
+    let pki = Pki::new().unwrap();
+    let stage = Stage::new(Arm::ZeroRttFs, &scenario, &pki).unwrap();
+    for seed in [1, 15, 26] {
+        let sample = stage.run(600, seed).unwrap().sample();
+        assert_eq!((sample.acks, sample.failure), (600, None), "{seed}");
+    }
+}
