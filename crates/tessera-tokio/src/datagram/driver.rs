@@ -59,6 +59,7 @@ impl<S: DatagramHandshake> Future for Driver<S> {
         loop {
             let has_more = this.receive(cx);
             let mut state = this.hub.lock();
+            let served = state.sockets.first_name;
             state.disarm();
             state.handle_timeouts();
             state.flush();
@@ -67,7 +68,12 @@ impl<S: DatagramHandshake> Future for Driver<S> {
             }
             let alarm = state.arm(cx.waker());
             let blocked = state.blocked_socket();
+            let is_served = state.sockets.first_name == served;
             drop(state);
+            // Another socket has taken the place of the first one, and doesn't wake this task yet.
+            if !is_served {
+                continue;
+            }
             if let Some(socket) = blocked
                 && socket.poll_writable(cx).is_ready()
             {
