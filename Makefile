@@ -87,8 +87,10 @@ check:
 unit:
 	scripts/unit-tests
 	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
+	$(CARGO) test --package tessera-rustcrypto --all-features --locked
+	$(CARGO) test --package tessera-rustcrypto --no-default-features --features x25519,chacha20poly1305 --locked
 
-## bare-metal         build the engine and the cache, which are no_std, for a Cortex-M33
+## bare-metal         build what is no_std for a Cortex-M33
 bare-metal:
 	scripts/build-bare-metal
 

@@ -23,7 +23,7 @@
 //!
 //! | in the configuration | what it is | made by |
 //! |---|---|---|
-//! | [`Provider`](crypto::Provider) | the cryptography | `tessera-aws-lc` |
+//! | [`Provider`](crypto::Provider) | the cryptography | `tessera-aws-lc`, on devices `tessera-rustcrypto` |
 //! | [`PeerVerifier`](auth::PeerVerifier) | judges the peer's certificate | `tessera-webpki` |
 //! | [`Credential`](auth::Credential) | this side's certificate and key | its owner |
 //! | [`TicketKeys`](resume::TicketKeys) | seals and opens tickets (servers) | `tessera-vault`, `tessera-etcd` |

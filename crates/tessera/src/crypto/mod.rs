@@ -1,7 +1,7 @@
 //! The interface to cryptography: what a provider must implement.
 //!
 //! The engine contains no primitives. A [`Provider`] is a value made of static trait
-//! objects; `tessera-aws-lc` is the one for servers and desktops.
+//! objects; `tessera-aws-lc` is the one for servers and desktops, `tessera-rustcrypto` the one for devices.
 
 mod aead;
 mod agreement;

@@ -1,0 +1,141 @@
+//! Tessera's cryptography on the [RustCrypto](https://github.com/RustCrypto) crates and curve25519-dalek: the provider
+//! for devices without an operating system.
+//!
+//! [`provider`] returns everything that the engine needs. The device's owner supplies the random bytes, as a type:
+//!
+//! ```
+//! use tessera::crypto::{Provider, RandomFailed};
+//! use tessera_rustcrypto::RandomSource;
+//!
+//! /// The generator of the board.
+//! struct Board;
+//!
+//! impl RandomSource for Board {
+//!     fn fill(out: &mut [u8]) -> Result<(), RandomFailed> {
+//!         # let _ = out;
+//!         // Reads the peripheral; fails if its self-test does.
+//!         Err(RandomFailed)
+//!     }
+//! }
+//!
+//! static PROVIDER: Provider = tessera_rustcrypto::provider::<Board>();
+//! # assert!(!PROVIDER.suites.is_empty());
+//! ```
+//!
+//! # Features
+//!
+//! An image links what its features name, and nothing else:
+//!
+//! | feature | brings | default |
+//! |---|---|---|
+//! | `chacha20poly1305` | TLS_CHACHA20_POLY1305_SHA256 | yes |
+//! | `aes-gcm` | TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 | yes |
+//! | `x25519` | key agreement by X25519 | yes |
+//! | `p256` | key agreement by secp256r1 | yes |
+//! | `ml-kem` | key agreement by X25519MLKEM768 and ML-KEM-768; enables `x25519` | yes |
+//! | `ecdsa` | `SigningKey` and the verification of signatures with P-256 | yes |
+//! | `ml-dsa` | the verification of signatures with ML-DSA-44, which takes some 60 KB of stack | no |
+//!
+//! With `ecdsa` or `ml-dsa`, `HANDSHAKE_ALGORITHMS` and `CHAIN_ALGORITHMS` are the lists that
+//! `tessera_webpki::Algorithms` takes.
+//!
+//! There are no one-time keys: a device opens connections with forward-secret early data, but doesn't accept them.
+//!
+//! # What is wiped
+//!
+//! Private keys, secrets, keyed ciphers and hashes wipe themselves when dropped. Some crates leave copies on the
+//! stack: scalars of X25519 and points of both curves, the polynomials of ML-KEM's secret vector and message, Poly1305's
+//! one-time key, AES's round keys while they are computed. The engine overwrites those: it wipes the
+//! stack after each step down to the provider's `stack_depth`.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+#[cfg(not(any(feature = "chacha20poly1305", feature = "aes-gcm")))]
+compile_error!("a suite is needed: enable `chacha20poly1305`, `aes-gcm` or both");
+#[cfg(not(any(feature = "x25519", feature = "p256")))]
+compile_error!("a key agreement is needed: enable `x25519`, `p256` or `ml-kem`");
+
+mod aead;
+#[cfg(feature = "aes-gcm")]
+mod aes;
+#[cfg(feature = "chacha20poly1305")]
+mod chacha;
+#[cfg(feature = "ecdsa")]
+mod ecdsa;
+mod hash;
+#[cfg(feature = "ml-dsa")]
+mod ml_dsa;
+#[cfg(feature = "ml-kem")]
+mod ml_kem;
+#[cfg(feature = "p256")]
+mod p256;
+#[cfg(any(feature = "p256", feature = "ecdsa"))]
+mod point;
+mod random;
+#[cfg(feature = "ecdsa")]
+mod sign;
+mod stack_depth;
+#[cfg(any(feature = "ecdsa", feature = "ml-dsa"))]
+mod verify;
+#[cfg(feature = "x25519")]
+mod x25519;
+
+#[cfg(feature = "ml-kem")]
+use tessera::crypto::Hybrid;
+use tessera::crypto::{KeyAgreement, Provider, Random, Suite};
+#[cfg(feature = "ml-kem")]
+use tessera::wire::NamedGroup;
+
+use random::Drawn;
+use stack_depth::STACK_DEPTH;
+
+pub use random::RandomSource;
+#[cfg(feature = "ecdsa")]
+pub use sign::{KeyRejected, SigningKey};
+#[cfg(any(feature = "ecdsa", feature = "ml-dsa"))]
+pub use verify::{CHAIN_ALGORITHMS, HANDSHAKE_ALGORITHMS};
+
+/// Returns the provider: the suites and groups of the enabled features, the preferred ones first. ChaCha20-Poly1305 comes
+/// before AES, whose constant-time code takes five times as long without instructions for it.
+pub const fn provider<R: RandomSource>() -> Provider {
+    Provider {
+        suites: SUITES,
+        groups: Of::<R>::GROUPS,
+        one_time_keys: &[],
+        random: Of::<R>::RANDOM,
+        stack_depth: STACK_DEPTH,
+    }
+}
+
+static SUITES: &[&Suite] = &[
+    #[cfg(feature = "chacha20poly1305")]
+    &chacha::CHACHA20_POLY1305_SHA256,
+    #[cfg(feature = "aes-gcm")]
+    &aes::AES_128_GCM_SHA256,
+    #[cfg(feature = "aes-gcm")]
+    &aes::AES_256_GCM_SHA384,
+];
+
+/// What draws from one source.
+struct Of<R>(R);
+
+impl<R: RandomSource> Of<R> {
+    const RANDOM: &'static dyn Random = &Drawn::<R>::NEW;
+
+    const GROUPS: &'static [&'static dyn KeyAgreement] = &[
+        #[cfg(feature = "ml-kem")]
+        &Hybrid {
+            group: NamedGroup::X25519MLKEM768,
+            first: &ml_kem::MlKem768::<R>::NEW,
+            second: &x25519::X25519::<R>::NEW,
+        },
+        #[cfg(feature = "x25519")]
+        &x25519::X25519::<R>::NEW,
+        #[cfg(feature = "p256")]
+        &p256::P256::<R>::NEW,
+        #[cfg(feature = "ml-kem")]
+        &ml_kem::MlKem768::<R>::NEW,
+    ];
+}
