@@ -45,7 +45,7 @@ RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tesser
 	-- --include-ignored
 RUN_mutants = scripts/mutants
 
-.PHONY: all help test setup check unit bare-metal program evidence results tls12 edge-peers edge-gap deb \
+.PHONY: all help test setup check unit bare-metal firmware program evidence results tls12 edge-peers edge-gap deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
 
 ## all                build the program
@@ -58,7 +58,7 @@ help:
 
 ## test               everything that a change must pass, and how long each part took
 test:
-	+scripts/test-parts setup check unit bare-metal
+	+scripts/test-parts setup check unit bare-metal firmware
 
 ## setup              install from Debian what the tests need: peers, libraries, a bare-metal target
 setup:
@@ -72,6 +72,7 @@ check:
 	scripts/words
 	scripts/deny
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path firmware/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	scripts/docs
 	formal/run --check
@@ -93,6 +94,10 @@ unit:
 ## bare-metal         build what is no_std for a Cortex-M33
 bare-metal:
 	scripts/build-bare-metal
+
+## firmware           connect on an emulated Cortex-M33, and print what it takes
+firmware:
+	scripts/firmware --connections 200
 
 ## evidence           run and record all parts below, each also alone as evidence-PART; see docs/evidence
 evidence:

@@ -1,0 +1,127 @@
+//! The ends of each image, by its features.
+
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use tessera::auth::PeerVerifier;
+use tessera::resume::ExternalPsk;
+use tessera::wire::{CipherSuite, NamedGroup};
+use tessera::{ClientConfig, Destination, Error, ServerConfig, Time};
+
+use crate::random::PROVIDER;
+
+/// The most that a record holds, in bytes (RFC 8449).
+pub const RECORD: u16 = 2048;
+
+pub const SERVER_NAME: &str = "server.example";
+
+const GROUP: NamedGroup =
+    if cfg!(feature = "hybrid") { NamedGroup::X25519MLKEM768 } else { NamedGroup::X25519 };
+
+/// The time of every connection: in 2027.
+pub const NOW: Time =
+    Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
+
+pub fn client() -> ClientConfig {
+    let mut config = ClientConfig::new(PROVIDER, verifier());
+    config.suites = vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256];
+    config.groups = vec![GROUP];
+    config.record_size_limit = Some(RECORD);
+    config.policy.resumption = false;
+    config
+}
+
+pub fn destination() -> Destination {
+    Destination { server_name: SERVER_NAME.into(), external_psks: psks(), ..Destination::default() }
+}
+
+#[cfg(not(feature = "p256"))]
+mod by_psk {
+    use super::*;
+    use alloc::string::String;
+    use tessera::auth::{PeerAcceptance, PeerRejected, VerifierPolicy, VerifyPeer};
+    use tessera::handshake::Reply;
+    use tessera::wire::{AlertDescription, SignatureScheme};
+
+    pub(super) fn psks() -> Vec<ExternalPsk> {
+        vec![ExternalPsk::new(
+            b"device".to_vec(),
+            vec![7; 32].into(),
+            CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+        )]
+    }
+
+    pub(super) fn verifier() -> Arc<dyn PeerVerifier> {
+        Arc::new(NoCertificates)
+    }
+
+    /// Refuses every certificate: the peer is known by its PSK.
+    struct NoCertificates;
+
+    impl PeerVerifier for NoCertificates {
+        fn schemes(&self) -> &[SignatureScheme] {
+            &[SignatureScheme::ECDSA_SECP256R1_SHA256]
+        }
+
+        fn policy(&self) -> VerifierPolicy {
+            VerifierPolicy::new("firmware: no certificates")
+        }
+
+        fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+            let alert = AlertDescription::BAD_CERTIFICATE;
+            Reply::Now(Err(PeerRejected { alert, reason: String::new() }))
+        }
+    }
+
+    pub fn server() -> Result<ServerConfig, Error> {
+        let mut config = ServerConfig::new(PROVIDER, Vec::new());
+        config.external_psks = psks();
+        config.record_size_limit = Some(RECORD);
+        Ok(config)
+    }
+}
+
+#[cfg(feature = "p256")]
+mod by_chain {
+    use super::*;
+    use tessera::auth::{Credential, PrivateKey};
+    use tessera_rustcrypto::{CHAIN_ALGORITHMS, HANDSHAKE_ALGORITHMS, SigningKey};
+    use tessera_webpki::{Algorithms, WebPkiVerifier};
+
+    pub(super) fn psks() -> Vec<ExternalPsk> {
+        Vec::new()
+    }
+
+    pub(super) fn verifier() -> Arc<dyn PeerVerifier> {
+        let algorithms = Algorithms {
+            handshake: HANDSHAKE_ALGORITHMS,
+            chain: CHAIN_ALGORITHMS,
+            chain_schemes: &[],
+        };
+        let root = include_bytes!("../pki/root.der");
+        Arc::new(WebPkiVerifier::with_algorithms(&[root], algorithms).expect("the root is good"))
+    }
+
+    pub fn server() -> Result<ServerConfig, Error> {
+        let chain =
+            [&include_bytes!("../pki/server.der")[..], include_bytes!("../pki/between.der")];
+        let key = SigningKey::from_pkcs8(include_bytes!("../pki/server.key.der"))
+            .map_err(|_| Error::Configuration("the key is good"))?;
+        let key = PrivateKey::Signs(Arc::new(key));
+        let credential = Credential::new(chain.map(<[u8]>::to_vec).to_vec(), key);
+        let mut config = ServerConfig::new(PROVIDER, vec![credential]);
+        config.record_size_limit = Some(RECORD);
+        Ok(config)
+    }
+}
+
+#[cfg(feature = "p256")]
+pub use by_chain::server;
+#[cfg(feature = "p256")]
+use by_chain::{psks, verifier};
+#[cfg(not(feature = "p256"))]
+pub use by_psk::server;
+#[cfg(not(feature = "p256"))]
+use by_psk::{psks, verifier};

@@ -1,0 +1,70 @@
+//! Instructions and stack of a step.
+
+use core::arch::asm;
+use core::ptr::{read_volatile, write_volatile};
+
+use crate::board::{instructions, ticks};
+
+/// How much of the stack is painted, in bytes.
+const PAINTED: usize = 160 * 1024;
+
+const PAINT: u32 = 0xa7a7_a7a7;
+
+/// What steps took.
+#[derive(Default)]
+pub struct Cost {
+    /// Whether steps are measured: to paint takes as long as half a handshake.
+    pub is_measured: bool,
+    pub instructions: u64,
+    /// The deepest stack, in bytes.
+    pub stack: usize,
+}
+
+impl Cost {
+    /// Runs a step and adds what it takes.
+    pub fn add<R>(&mut self, step: impl FnOnce() -> R) -> R {
+        if !self.is_measured {
+            return call(step);
+        }
+        let top = stack_pointer();
+        // Below the frames of the calls that paint and scan.
+        let (low, high) = (top - PAINTED, top - 64);
+        paint(low, high);
+        let from = ticks();
+        let result = call(step);
+        self.instructions += instructions(from, ticks());
+        self.stack = self.stack.max(top - first_changed(low, high));
+        result
+    }
+}
+
+/// Inlined, its frame would be part of the caller's.
+#[inline(never)]
+fn call<R>(step: impl FnOnce() -> R) -> R {
+    step()
+}
+
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let top: usize;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, sp", out(reg) top, options(nomem, nostack, preserves_flags)) };
+    top
+}
+
+#[inline(always)]
+fn paint(low: usize, high: usize) {
+    for at in (low..high).step_by(4) {
+        // SAFETY: unused stack, far above what lies in memory below it.
+        unsafe { write_volatile(at as *mut u32, PAINT) };
+    }
+}
+
+#[inline(always)]
+fn first_changed(low: usize, high: usize) -> usize {
+    // SAFETY: as above.
+    (low..high)
+        .step_by(4)
+        .find(|at| unsafe { read_volatile(*at as *const u32) } != PAINT)
+        .unwrap_or(high)
+}
