@@ -240,6 +240,25 @@ fn coap_passes_in_both_directions_with_its_blocks() {
     }
 }
 
+/// Its datagram and its close_notify arrive together.
+#[test]
+fn a_client_that_sends_once_and_closes_gets_the_answer_of_the_target() {
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let server = Server::start(&["--udp", "--forward", &target.local_addr().unwrap().to_string()]);
+    let answering = std::thread::spawn(move || {
+        let mut buffer = [0; 100];
+        let (len, from) = target.recv_from(&mut buffer).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        target.send_to(&buffer[..len], from).unwrap();
+    });
+    let output = server.connect(&["--udp", "--fingerprint", &server.fingerprint], "hello\n");
+    answering.join().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(output.stdout, b"hello\n");
+    let fact = server.next();
+    assert_eq!((&fact["error"], &fact["datagrams_dropped"]), (&Value::Null, &0.into()), "{fact}");
+}
+
 #[test]
 fn options_of_forwarding_that_contradict_others_are_refused() {
     let listen = ["connect", "127.0.0.1:1", "--listen", "0"];

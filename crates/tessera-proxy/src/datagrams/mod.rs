@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 pub use side::{Datagram, DatagramSide};
 pub use sources::{Arrival, Ending, SharedSocket, Source, SourceLimits, Sources};
@@ -84,6 +84,29 @@ pub async fn pump(
     }
 }
 
+/// Carries to `a`, whose peer has closed and may still read, what `b` still answers: until `b` has sent as many datagrams as it
+/// got in the [`pump`], at most for a second.
+///
+/// # Errors
+/// A side fails.
+pub async fn carry_answers(
+    a: &impl DatagramSide,
+    b: &impl DatagramSide,
+    counts: &DatagramCounts,
+) -> io::Result<()> {
+    let answers = async {
+        while counts.b_to_a() < counts.a_to_b()
+            && let Some(datagram) = b.recv().await?
+        {
+            let is_sent = a.send(&datagram).await?;
+            let count = if is_sent { &counts.b_to_a } else { &counts.dropped };
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    timeout(LAST_ANSWERS, answers).await.unwrap_or(Ok(()))
+}
+
 async fn carry(
     from: &impl DatagramSide,
     to: &impl DatagramSide,
@@ -118,3 +141,6 @@ impl Activity {
         }
     }
 }
+
+/// How long answers are waited for whose client has closed.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);

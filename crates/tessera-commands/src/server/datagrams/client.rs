@@ -8,8 +8,9 @@ use std::time::Duration;
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
-use tessera_proxy::datagrams::{DatagramCounts, DatagramEnd, Ending, pump};
+use tessera_proxy::datagrams::{DatagramCounts, DatagramEnd, Ending, carry_answers, pump};
 use tessera_tokio::{ServerDatagramConnection, TimedOut};
+use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
 use super::target::socket_to;
@@ -35,7 +36,7 @@ pub(super) async fn serve(
                 Some(target) => {
                     let socket = socket_to(target).await?;
                     // Boxed: an echo needs no memory for it.
-                    Box::pin(pump(&connection, &socket, idle, &counts)).await
+                    Box::pin(carry(&connection, &socket, idle, &counts)).await
                 }
                 None => echo(&connection, idle).await,
             }
@@ -60,6 +61,20 @@ pub(super) async fn serve(
         ..socket_facts(&connection, started, connection.handshake_time())
     };
     report.print(&ConnectionFacts::new(&connection.facts(), socket));
+}
+
+/// Carries datagrams between a client and the target; a client that sends one and closes gets its answer.
+async fn carry(
+    connection: &ServerDatagramConnection,
+    target: &UdpSocket,
+    idle: Duration,
+    counts: &DatagramCounts,
+) -> io::Result<DatagramEnd> {
+    let ended = pump(connection, target, idle, counts).await?;
+    if ended == DatagramEnd::Closed {
+        carry_answers(connection, target, counts).await?;
+    }
+    Ok(ended)
 }
 
 /// Sends datagrams back.
