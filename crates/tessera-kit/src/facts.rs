@@ -193,7 +193,8 @@ impl std::fmt::Display for ConnectionFacts {
             write!(f, "{address}: ")?;
         }
         let Some(suite) = &self.suite else {
-            return f.write_str(self.error.as_deref().unwrap_or("nothing happened"));
+            return f
+                .write_str(self.error.as_deref().unwrap_or("ended before the handshake began"));
         };
         write!(f, "{}, {suite}", self.beginning())?;
         if self.early_data != "not-offered" {

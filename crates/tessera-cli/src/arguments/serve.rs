@@ -34,6 +34,7 @@ Examples:
   tessera serve --udp --psk-file psks.txt               DTLS 1.3 over UDP
   tessera serve --udp --psk-file psks.txt --listen 0.0.0.0:5684 --forward 5683
                                                         in front of a CoAP server, or any other over UDP
+  tessera serve --udp --sockets tcs --listen 0.0.0.0:5684    a socket for each association
   tessera serve --udp --listen 0.0.0.0:5684 --forward 5683 --forward-dtls12 15684
                                                         clients of DTLS 1.2 go on to their server
 

@@ -52,7 +52,7 @@ pub(crate) fn ports(text: &str) -> Result<RangeInclusive<u16>, &'static str> {
         let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
         (first > 0 && first <= last).then_some(first..=last)
     });
-    range.ok_or("two ports, such as 50000-59999")
+    range.ok_or("two ports, the lower one first, such as 50000-59999")
 }
 
 /// Parses how many tickets a handshake issues.

@@ -46,7 +46,8 @@ const NO_ANSWER: &str = "nothing answered: check host and port, and whether TLS 
 
 /// For a handshake over UDP that began, and did not end.
 const DATAGRAMS_LOST: &str = "datagrams are lost, or too long for the path: try --max-datagram 548, here and at the \
-                              server";
+                              server; one with --sockets ipc needs --follow-server here, and no port-restricted or \
+                              symmetric NAT between the two";
 
 /// Explains why TCP could not reach the server.
 pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {

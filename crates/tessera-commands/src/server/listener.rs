@@ -86,13 +86,13 @@ async fn serve_with(
     let caching = certificates.clone().map(|it| tokio::spawn(it.keep()));
     let served = match socket {
         ServerSocket::Tcp(listener) => {
-            let limits = limits(options, files());
+            let limits = limits(options, files(), &report)?;
             let server = Server::new(listener, acceptor, limits);
             run(server, options, asked, &report).await;
             Ok(())
         }
         ServerSocket::Udp(socket) => {
-            let limits = limits(options, files_of_each(options));
+            let limits = limits(options, files_for_datagrams(options), &report)?;
             datagrams::serve(socket, &acceptor, options, limits, stores, asked, &report).await
         }
     };
@@ -133,16 +133,31 @@ fn files() -> usize {
     usize::try_from(open_files::raise()).unwrap_or(usize::MAX).saturating_sub(64)
 }
 
-/// Returns how many files there are for connections over UDP, and how many for clients of DTLS 1.2: what is forwarded
-/// needs one for each, and so does a connection with a socket of its own.
-fn files_of_each(options: &ServeOptions) -> usize {
+/// Returns how many files there are for each of: connections over UDP that are forwarded, clients of DTLS 1.2, and
+/// connections with a socket of their own.
+pub(super) fn files_of_each(options: &ServeOptions) -> usize {
     let forwards = [options.forward, options.forward_dtls12].into_iter().flatten().count();
     files().checked_div(forwards + usize::from(options.sockets.is_some())).unwrap_or(usize::MAX)
 }
 
+/// Returns how many connections over UDP there may be for want of files: those without a socket of their own share one.
+fn files_for_datagrams(options: &ServeOptions) -> usize {
+    match (options.forward, options.forward_dtls12) {
+        (None, None) => usize::MAX,
+        _ => files_of_each(options),
+    }
+}
+
 /// Returns the library's limits, adapted to the options and to the files that may be open.
-fn limits(options: &ServeOptions, files: usize) -> Limits {
+fn limits(options: &ServeOptions, files: usize, report: &Report) -> Result<Limits, ProgramError> {
     let most = options.max_connections.min(files);
+    if most < options.max_connections {
+        let limited = format!("at most {most} connections: no more files may be open (ulimit -n)");
+        if most == 0 {
+            return Err(ProgramError::Failed(limited));
+        }
+        report.line(&limited);
+    }
     let mut limits = Limits::for_connections(most);
     if let Some(count) = options.max_connections_per_address {
         // Never more than the total, which a low limit of open files may have reduced; and a larger share of
@@ -153,7 +168,7 @@ fn limits(options: &ServeOptions, files: usize) -> Limits {
     limits.idle = options.idle_timeout;
     limits.write = options.write_timeout;
     limits.drain = GOODBYES;
-    limits
+    Ok(limits)
 }
 
 /// How many Fast Open clients may have an incomplete TCP handshake. Further ones begin without Fast Open.

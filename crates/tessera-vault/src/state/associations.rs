@@ -80,7 +80,7 @@ fn read_file(file: File, handover: Handover<'_>) -> io::Result<Result<Associatio
     Ok(read.map(|()| associations).ok_or(StateProblem::Damaged))
 }
 
-const NAME: &str = "associations";
+pub(super) const NAME: &str = "associations";
 
 /// The length of a length.
 const LEN: usize = 4;

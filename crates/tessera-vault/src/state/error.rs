@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::associations;
 use crate::keys::RingError;
 
 /// Why a state can't be opened or written.
@@ -111,7 +112,8 @@ impl fmt::Display for StateError {
             file => self.directory.join(file),
         };
         write!(f, "{}: {}", path.display(), self.problem)?;
-        if self.is_of_content() {
+        // Without its associations a state works: their clients connect again.
+        if self.is_of_content() && self.file != associations::NAME {
             write!(f, "; {}", Self::how_to_start_afresh(&self.directory))?;
         }
         Ok(())

@@ -201,8 +201,8 @@ Examples:
   tessera lab dtls --json dtls.json --report dtls.html  all in virtual time, and a page for a browser")]
     Dtls(DtlsArguments),
 
-    /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, of bithac, or of
-    /// edge.
+    /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, of bithac, of
+    /// edge, or of dtls.
     ///
     /// A paper's numbers are shown next to those of the reports. Without an output file, all tables go to standard
     /// output, as Markdown.

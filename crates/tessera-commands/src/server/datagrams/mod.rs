@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::listener::files_of_each;
 use super::stores::Stores;
 use crate::options::ServeOptions;
 
@@ -42,7 +43,7 @@ pub(super) async fn serve(
         ..EndpointOptions::default()
     };
     endpoint.own_sockets = options.sockets.map(|policy| OwnSockets {
-        max: limits.connections,
+        max: limits.connections.min(files_of_each(options)),
         max_per_source: limits.connections_per_address,
         idle_timeout: options.idle_timeout,
         ..OwnSockets::new(policy)
@@ -55,7 +56,9 @@ pub(super) async fn serve(
     let cookies = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
     let cookies = Arc::new(cookies);
     let frozen = stores.take_associations().unwrap_or_else(|error| {
-        report.line(&format_args!("{error}: the clients of the server before connect again"));
+        report.line(&format_args!(
+            "{error}: ignored; the clients of the server before connect again"
+        ));
         Vec::new()
     });
     let found = frozen.len();

@@ -10,10 +10,10 @@ use tokio::time::{sleep, timeout};
 /// Reports what became of the previous server's connections.
 pub(super) fn report_thawed(found: usize, refused: &[ThawError], report: &Report) {
     if found > 0 {
-        report.line(&format_args!(
-            "{} connections of the previous server go on",
-            found - refused.len()
-        ));
+        report.line(&match found - refused.len() {
+            1 => "a connection of the previous server goes on".to_owned(),
+            count => format!("{count} connections of the previous server go on"),
+        });
     }
     if let Some(why) = refused.first() {
         report.line(&format_args!("{} don't; the first one: {why}", refused.len()));
