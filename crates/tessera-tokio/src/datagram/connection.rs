@@ -281,6 +281,10 @@ impl ClientDatagramConnection {
     /// Continues over another socket: after the network has changed, or to leave it. A server with connection IDs, or with
     /// a socket for this connection alone, follows with the next record that it gets. The association goes on under another
     /// connection ID, if the server has given one.
+    ///
+    /// # Errors
+    /// The connection has failed, or the socket can't reach the server: it is of the other address family, say. The present
+    /// socket is then still used.
     pub async fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
         self.change_socket(socket, |endpoint, local, now| endpoint.use_local(local, now)).await
     }
@@ -288,6 +292,9 @@ impl ClientDatagramConnection {
     /// As [`rebind`](Self::rebind), but leaves the present socket only when the server has answered on the other one: no
     /// datagram is lost to a network that doesn't work yet. It stays if there is no answer for two minutes. A server that
     /// checks no paths can't answer before: the other socket is used at once.
+    ///
+    /// # Errors
+    /// As [`rebind`](Self::rebind).
     pub async fn move_to(&self, socket: UdpSocket) -> io::Result<()> {
         self.change_socket(socket, |endpoint, local, now| endpoint.replace_local(local, now)).await
     }
@@ -303,6 +310,9 @@ impl ClientDatagramConnection {
         io: UdpSocket,
         change: impl FnOnce(&mut ClientEndpoint, Option<SocketAddr>, Time),
     ) -> io::Result<()> {
+        if let Some(error) = self.peer(|peer| peer.failed.as_ref().map(|it| it.failure.to_io())) {
+            return Err(error);
+        }
         let Some(remote) = self.peer_addr() else { return Err(wrap(Error::Closed)) };
         let follows = self.hub.lock().associations.follows();
         let socket = Socket::of_client(io, remote, follows).await?;
