@@ -89,7 +89,8 @@ pub(crate) fn summary(report: &Report) -> [String; 2] {
     });
     let rest = share.map(|share| {
         format!(
-            "In the paper's run {} of that time is its time-out, from a usable path on.",
+            "All of this is with {DELAY_MS} ms one way, in virtual time. In the paper's run, where the client waits for a \
+             time-out, {} of the time from a usable path to the acknowledgement is that wait.",
             percent(share)
         )
     });
@@ -108,7 +109,7 @@ fn introduction(report: &Report) -> String {
         ("Revision", report.revision.clone().unwrap_or_else(|| "unknown".to_owned())),
     ];
     format!(
-        "<p>A client sends one message after the other, and changes its network every 10 seconds.</p>\n{}",
+        "<p>A client sends one message after the other, and changes its network: in the paper's run every 10 seconds.</p>\n{}",
         description_list(&facts)
     )
 }

@@ -7,7 +7,7 @@ use crate::table::{Cell as Entry, Name, Row, Table, cells};
 
 /// Returns the table of a part, without rows.
 pub(super) fn table(part: Part, through: Through) -> Table {
-    let columns = "arm:14 | scenario:44 || runs:4 | failed:6 | acks, s:12 | path to ack, ms:12 | detection, ms:10 | \
+    let columns = "arm:14 | scenario:80 || runs:4 | failed:6 | acks, s:12 | path to ack, ms:12 | detection, ms:10 | \
                    keys, ms:8 | drain, ms:8 | lost:5 | datagrams:- | bytes:- | set-up, ms:8 | set-up, datagrams:9 | \
                    set-up, bytes:6 | client's sockets:- | client CPU, ms:- | server CPU, ms:-";
     Table::new(format!("{}, {}", part.title(), through.words()), columns)
@@ -18,6 +18,8 @@ pub(super) fn row(cell: &Cell) -> Row {
     let failed = cell.failed();
     let recovery = |value: fn(&Recovery) -> u64| cell.recovery_ms(value);
     let whole = |value: fn(&Sample) -> u64| cell.median(value).map(|it| fixed(it.value, 0));
+    // They are known once the first hand-over begins.
+    let counted = |value| whole(value).filter(|it| it != "0");
     Row::new(
         name(&cell.name),
         cells![
@@ -32,8 +34,8 @@ pub(super) fn row(cell: &Cell) -> Row {
             whole(|it| it.traffic.datagrams),
             whole(|it| it.traffic.bytes),
             cell.median(|it| it.setup.handshake_us).map(|it| it.divided_by(1e3)),
-            whole(|it| it.setup.datagrams),
-            whole(|it| it.setup.bytes),
+            counted(|it| it.setup.datagrams),
+            counted(|it| it.setup.bytes),
             whole(|it| it.client_sockets.into()),
             cell.median(|it| it.client_cpu_us).map(|it| it.divided_by(1e3)),
             cell.median(|it| it.server_cpu_us).map(|it| it.divided_by(1e3)),

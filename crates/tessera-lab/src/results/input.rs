@@ -35,7 +35,8 @@ impl Inputs {
         let lacks = |what: &str| {
             let directory = directory.display();
             LabError::Options(format!(
-                "{directory} {what}; name the directory with roaming.json, load.json and traffic.json"
+                "{directory} {what}; name the directory with roaming.json, load.json and traffic.json, or another paper \
+                 with --of"
             ))
         };
         if !directory.is_dir() {

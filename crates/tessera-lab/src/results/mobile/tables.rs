@@ -10,7 +10,7 @@ use crate::table::{Cell as Entry, Name, Row, Table, cells};
 pub(super) fn setting(inputs: &Inputs) -> Option<Table> {
     let report = &inputs.report;
     let mut table = Table::with_note(
-        "What was recorded. Every number on this page is made of its samples.",
+        "What was recorded. Every measurement on this page is made of its samples.",
         "report | machine | revision | cells | runs",
     );
     let runs = report.cells.iter().map(|cell| cell.samples.len()).sum::<usize>();
