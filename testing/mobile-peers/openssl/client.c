@@ -37,6 +37,9 @@ static enum {
 /* The message that has no ack yet. */
 static uint32_t message;
 static int is_sent, is_repeated;
+/* A timer may be this late without moving the messages after it. */
+#define LATE (20 * MILLISECOND)
+
 static uint64_t sent_at, next_at, timeout_at, progress_at, smoothed_rtt;
 static unsigned timeouts_in_row;
 
@@ -169,7 +172,7 @@ static void send_message(void) {
     const uint32_t number = htonl(message);
     memcpy(content, &number, sizeof number);
     if (is_sent) is_repeated = 1;
-    else next_at = at + options->pace;
+    else next_at = (at - next_at <= LATE ? next_at : at) + options->pace;
     is_sent = 1;
     sent_at = at;
     timeout_at = at + timeout();

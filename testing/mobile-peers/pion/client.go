@@ -239,6 +239,9 @@ func (c *client) recover() {
 	}
 }
 
+// A timer may be this late without moving the messages after it.
+const late = 20 * time.Millisecond
+
 func (c *client) sendMessage() {
 	content := make([]byte, messageLength)
 	binary.BigEndian.PutUint32(content, c.message)
@@ -246,7 +249,10 @@ func (c *client) sendMessage() {
 	if c.isSent {
 		c.isRepeated = true
 	} else {
-		c.nextAt = at.Add(c.options.pace)
+		if at.Sub(c.nextAt) > late {
+			c.nextAt = at
+		}
+		c.nextAt = c.nextAt.Add(c.options.pace)
 	}
 	c.isSent, c.sentAt, c.timeoutAt = true, at, at.Add(c.timeout())
 	report("sent", now(), `,"message":%d`, c.message)

@@ -5,7 +5,7 @@ use tessera_link::NatKind;
 use super::arm::{Arm, Stack};
 use super::client::Detection;
 use super::report::{CellName, Part, Through};
-use super::scenario::{Change, Scenario};
+use super::scenario::{Change, Scenario, TIMEOUT};
 
 /// The delays of the paper's Table I, one way, in milliseconds.
 pub(crate) const DELAYS_MS: [f64; 3] = [5.0, 30.0, 100.0];
@@ -19,8 +19,11 @@ const ACKS: u32 = 600;
 /// Those of cells over sockets in which a factor differs: they wait, and there are many.
 const FEW_ACKS: u32 = 60;
 
-/// How long the path is usable before it goes again where there are fewer than the paper's, so that they meet hand-overs.
+/// How long the path is usable, at least, before it goes again where there are fewer than the paper's: they meet hand-overs.
 const FEW_ACKS_USABLE_MS: u32 = 2_500;
+
+/// The same in round trips, with a time-out: long enough for each arm to connect again.
+const FEW_ACKS_USABLE_TRIPS: u32 = 8;
 
 /// The selection of cells.
 #[derive(Clone, Copy)]
@@ -56,10 +59,16 @@ fn cell(
     let is_long = part == Part::Paper || through == Through::Virtual;
     let acks = asked.acks.unwrap_or(if is_long { ACKS } else { FEW_ACKS });
     let period_ms = match acks < ACKS {
-        true => scenario.outage_ms + FEW_ACKS_USABLE_MS,
+        true => scenario.outage_ms + usable_ms(&scenario),
         false => scenario.period_ms,
     };
     CellName { part, through, arm, acks, scenario: Scenario { period_ms, ..scenario } }
+}
+
+/// Returns how long the path is usable before it goes again, where acknowledgements are few.
+fn usable_ms(scenario: &Scenario) -> u32 {
+    let long = scenario.round_trip() * FEW_ACKS_USABLE_TRIPS + TIMEOUT * 2;
+    FEW_ACKS_USABLE_MS.max(long.as_millis() as u32)
 }
 
 /// Whether an arm has this scenario. An association with a socket of its own has no resets, and a server that restarts has
@@ -97,9 +106,10 @@ fn scenarios(part: Part) -> Vec<Scenario> {
         Part::Change => of_paper
             .flat_map(|of_paper| {
                 let of = |change| Scenario { change, ..of_paper.clone() };
-                let rebinding =
-                    Scenario { nat: Some(NatKind::PortRestricted), ..of(Change::Rebinding) };
-                [of(Change::SameAddress), rebinding, of(Change::Restart)]
+                let behind = |nat| Scenario { nat: Some(nat), ..of(Change::Rebinding) };
+                // Behind the second one IPC has no association.
+                let rebinding = [NatKind::FullCone, NatKind::PortRestricted].map(behind);
+                [of(Change::SameAddress)].into_iter().chain(rebinding).chain([of(Change::Restart)])
             })
             .collect(),
         Part::Delay => vec![Scenario::of_paper(250.0)],
@@ -146,7 +156,8 @@ mod tests {
         for part in Part::ALL.into_iter().filter(|part| *part != Part::Paper) {
             for cell in of(part, Through::Sockets) {
                 let first = cell.scenario.schedule(super::super::LONGEST, 1).hand_overs[0];
-                assert!(first.at < super::super::scenario::PACE * cell.acks, "{}", cell.key());
+                let between = cell.scenario.round_trip().max(super::super::scenario::PACE);
+                assert!(first.at < between * cell.acks, "{}", cell.key());
             }
         }
     }

@@ -138,7 +138,7 @@ impl Recording {
             failure: self.failure.clone(),
             time_us: time.map_or(0, |(first, last)| (last.at() - first.at()) / 1000),
             setup: self.setup(),
-            recoveries: self.hand_overs.iter().filter_map(|it| self.recovery(it)).collect(),
+            recoveries: self.hand_overs().filter_map(|it| self.recovery(it)).collect(),
             traffic: self.traffic,
             client_cpu_us: us(self.cpu[0]),
             server_cpu_us: us(self.cpu[1]),
@@ -147,15 +147,25 @@ impl Recording {
         }
     }
 
+    /// Returns the hand-overs of an association: those after the first handshake.
+    fn hand_overs(&self) -> impl Iterator<Item = &HandOver> {
+        let first = self.first_handshake_end().unwrap_or(u64::MAX);
+        self.hand_overs.iter().filter(move |it| it.at.as_nanos() as u64 >= first)
+    }
+
+    fn first_handshake_end(&self) -> Option<u64> {
+        self.events.iter().find_map(|it| match it {
+            ClientEvent::HandshakeEnd { at } => Some(*at),
+            _ => None,
+        })
+    }
+
     fn setup(&self) -> Setup {
         let begin = self.events.iter().find_map(|it| match it {
             ClientEvent::HandshakeBegin { at } => Some(*at),
             _ => None,
         });
-        let end = self.events.iter().find_map(|it| match it {
-            ClientEvent::HandshakeEnd { at } => Some(*at),
-            _ => None,
-        });
+        let end = self.first_handshake_end();
         let (datagrams, bytes) = match &self.datagrams {
             Datagrams::Each(all) => {
                 let until = self.hand_overs.first().map_or(Duration::MAX, |it| it.at);

@@ -95,15 +95,11 @@ impl Scenario {
         Task { acks, pace: PACE, timeout: TIMEOUT, detection: self.detection }
     }
 
-    /// Returns what happens within a time. The first period is longer by less than a pace, which the seed draws: so that
-    /// hand-overs don't meet the same moment of a message in each run.
+    /// Returns what happens within a time. Each hand-over is later by less than the time from a message to the next, which the
+    /// seed draws: periods are multiples of the pace, and all hand-overs would meet the same moment of a message.
     pub(super) fn schedule(&self, within: Duration, seed: u64) -> Schedule {
-        let draw = Xoshiro256PlusPlus::seed_from_u64(seed).next_u64();
-        let longer = Duration::from_nanos(draw % PACE.as_nanos() as u64);
-        self.schedule_after(within, longer)
-    }
-
-    fn schedule_after(&self, within: Duration, longer: Duration) -> Schedule {
+        let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let between = self.round_trip().max(PACE).as_nanos() as u64;
         let mut schedule = Schedule::default();
         let [period, outage] =
             [self.period_ms, self.outage_ms].map(|ms| Duration::from_millis(ms.into()));
@@ -111,7 +107,8 @@ impl Scenario {
             // The paper interleaves two interfaces.
             let offset = period * u32::from(interface) / u32::from(self.interfaces);
             for number in 1.. {
-                let at = period * number + offset + longer;
+                let later = Duration::from_nanos(draws.next_u64() % between);
+                let at = period * number + offset + later;
                 if at > within {
                     break;
                 }
@@ -296,7 +293,7 @@ mod tests {
     #[test]
     fn two_interfaces_are_down_in_turns() {
         let two = Scenario { interfaces: 2, ..Scenario::of_paper(5.0) };
-        let schedule = two.schedule_after(SECOND * 26, Duration::ZERO);
+        let schedule = two.schedule(SECOND * 26, 7);
         let downs = schedule.steps.iter().filter_map(|(at, step)| match step {
             Step::Down(index) => Some((at.as_secs(), *index)),
             _ => None,
@@ -304,5 +301,26 @@ mod tests {
         assert_eq!(downs.collect::<Vec<_>>(), [(10, 0), (15, 1), (20, 0), (25, 1)]);
         let usable = schedule.hand_overs.iter().map(|it| it.usable.as_secs()).collect::<Vec<_>>();
         assert_eq!(usable, [10, 20]);
+    }
+
+    #[test]
+    fn hand_overs_meet_other_moments_of_a_message() {
+        for delay_ms in [5.0, 100.0] {
+            let scenario = Scenario::of_paper(delay_ms);
+            let between = scenario.round_trip().max(PACE).as_nanos();
+            let phases = |seed| -> Vec<_> {
+                let schedule = scenario.schedule(SECOND * 1000, seed);
+                schedule
+                    .hand_overs
+                    .iter()
+                    .map(|it| it.at.as_nanos() % between * 4 / between)
+                    .collect()
+            };
+            for quarter in 0..4 {
+                let met = phases(7).into_iter().filter(|it| *it == quarter).count();
+                assert!((10..40).contains(&met), "{delay_ms} ms: {met} of 99 in a quarter");
+            }
+            assert_ne!(phases(7), phases(8));
+        }
     }
 }

@@ -16,6 +16,9 @@ use crate::interfaces::Interfaces;
 use crate::{configs, report};
 
 /// Nothing that the lab does lasts longer.
+/// A timer may be this late without moving the messages after it.
+const LATE: Duration = Duration::from_millis(20);
+
 const PATIENCE: Duration = Duration::from_secs(60);
 const LEAST_RTT_TIMEOUT: Duration = Duration::from_millis(20);
 const MESSAGE_LENGTH: usize = 64;
@@ -201,7 +204,10 @@ impl<'a> Application<'a> {
         if self.is_sent {
             self.is_repeated = true;
         } else {
-            self.next_at = self.sent_at + self.client.options.pace;
+            if self.sent_at.saturating_duration_since(self.next_at) > LATE {
+                self.next_at = self.sent_at;
+            }
+            self.next_at += self.client.options.pace;
         }
         self.is_sent = true;
         self.client.follow_route()?;

@@ -36,8 +36,8 @@ pub(super) struct Application {
     task: Task,
     /// The number of the message that is next, or under way.
     number: u32,
-    /// When the newest message was first sent, and last.
-    first_sent: Option<Duration>,
+    /// When the newest message was due, and last sent.
+    was_due: Option<Duration>,
     last_sent: Duration,
     is_under_way: bool,
     was_sent_again: bool,
@@ -49,7 +49,7 @@ impl Application {
         Self {
             task,
             number: 0,
-            first_sent: None,
+            was_due: None,
             last_sent: Duration::ZERO,
             is_under_way: false,
             was_sent_again: false,
@@ -73,7 +73,7 @@ impl Application {
     /// Returns when the next message may be sent.
     pub(super) fn due(&self) -> Option<Duration> {
         let waits = self.is_under_way || self.is_done();
-        (!waits).then(|| self.first_sent.map_or(Duration::ZERO, |sent| sent + self.task.pace))
+        (!waits).then(|| self.was_due.map_or(Duration::ZERO, |due| due + self.task.pace))
     }
 
     /// Returns when the message under way is given up.
@@ -90,8 +90,10 @@ impl Application {
     /// Returns the message that is sent now, and its number.
     pub(super) fn send(&mut self, now: Duration) -> (u32, [u8; MESSAGE_LEN]) {
         self.was_sent_again = self.is_under_way;
-        if !self.is_under_way {
-            self.first_sent = Some(now);
+        if let Some(due) = self.due() {
+            // What a timer is late doesn't add up.
+            let is_late = self.was_due.is_none() || now.saturating_sub(due) > LATE;
+            self.was_due = Some(if is_late { now } else { due });
         }
         self.is_under_way = true;
         self.last_sent = now;
@@ -117,6 +119,9 @@ impl Application {
         Some(number)
     }
 }
+
+/// A timer may be this late without moving the messages after it.
+const LATE: Duration = Duration::from_millis(20);
 
 /// The shortest time-out of three round trips.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(20);
@@ -155,6 +160,17 @@ mod tests {
         application.send(MS * 1010);
         assert_eq!(acknowledge(&mut application, 1, MS * 1020), Some(1));
         assert!(application.is_done() && application.due().is_none());
+    }
+
+    #[test]
+    fn a_late_timer_does_not_move_the_messages_after_it_and_a_late_acknowledgement_does() {
+        let mut application = application(Detection::Timeout);
+        application.task.acks = 4;
+        for (number, (sent, next)) in [(5, 105), (110, 205), (230, 330)].into_iter().enumerate() {
+            application.send(MS * sent);
+            acknowledge(&mut application, number as u32, MS * (sent + 1));
+            assert_eq!(application.due(), Some(MS * next));
+        }
     }
 
     #[test]
