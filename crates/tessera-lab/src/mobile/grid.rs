@@ -71,13 +71,12 @@ fn usable_ms(scenario: &Scenario) -> u32 {
     FEW_ACKS_USABLE_MS.max(long.as_millis() as u32)
 }
 
-/// Whether an arm has this scenario. An association with a socket of its own has no resets, and a server that restarts has
-/// lost its port. One whose association doesn't survive has one interface, and it alone counts
-/// time-outs; virtual time is for ours. A server of ours that restarts keeps its keys in virtual time alone.
+/// Whether an arm has this scenario. An association of ours with a socket of its own has no resets, and a server that restarts
+/// has lost its port. One whose association doesn't survive has one interface, and it alone counts time-outs; virtual time is for
+/// ours.
 fn can_be(arm: Arm, through: Through, scenario: &Scenario) -> bool {
     let is_ours = arm.stack() == Stack::Ours;
-    let can_restart = scenario.change != Change::Restart
-        || is_ours == (through == Through::Virtual) && !arm.has_own_socket();
+    let can_restart = scenario.change != Change::Restart || !(is_ours && arm.has_own_socket());
     let fits = match arm.survives() {
         true => scenario.timeouts == 1,
         false => scenario.interfaces == 1,

@@ -191,6 +191,11 @@ impl Change {
         }
     }
 
+    /// Returns the one for which programs are configured; all but a restart are alike to them.
+    pub(super) fn of_programs(restarts: bool) -> Self {
+        if restarts { Self::Restart } else { Self::NewAddress }
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::NewAddress => "another address",

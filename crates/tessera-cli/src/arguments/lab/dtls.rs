@@ -129,6 +129,8 @@ pub(crate) struct DtlsServer {
     certificate: PathBuf,
     #[arg(long)]
     key: PathBuf,
+    #[arg(long)]
+    restarts: bool,
 }
 
 /// The options of the client.
@@ -152,6 +154,8 @@ pub(crate) struct DtlsClient {
     timeouts: u32,
     #[arg(long, value_parser = detection)]
     detection: Detection,
+    #[arg(long)]
+    restarts: bool,
 }
 
 fn detection(name: &str) -> Result<Detection, String> {
@@ -160,8 +164,8 @@ fn detection(name: &str) -> Result<Detection, String> {
 
 impl From<DtlsServer> for ServerOptions {
     fn from(arguments: DtlsServer) -> Self {
-        let DtlsServer { arm, listen: address, certificate, key } = arguments;
-        Self { arm, address, certificate, key }
+        let DtlsServer { arm, listen: address, certificate, key, restarts } = arguments;
+        Self { arm, address, certificate, key, restarts }
     }
 }
 
@@ -177,6 +181,7 @@ impl From<DtlsClient> for ClientOptions {
             timeout_ms,
             timeouts,
             detection,
+            restarts,
         } = arguments;
         let [pace, timeout] = [pace_ms, timeout_ms].map(Duration::from_millis);
         Self {
@@ -189,6 +194,7 @@ impl From<DtlsClient> for ClientOptions {
             timeout,
             timeouts,
             detection,
+            restarts,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::files::pem_file;
-use super::lines::{ClientLine, InterfaceLine, LastLine, write};
+use super::lines::{ClientLine, LastLine, StepLine, write};
 use super::sockets::{Input, Sockets, any_port};
 use crate::clock;
 use crate::endpoint::Result;
@@ -37,6 +37,8 @@ pub struct ClientOptions {
     pub timeouts: u32,
     /// How it notices that its path has gone.
     pub detection: Detection,
+    /// Whether its server restarts.
+    pub restarts: bool,
 }
 
 /// Runs it.
@@ -59,7 +61,7 @@ fn run_to_end(options: &ClientOptions) -> Result<u64> {
     let ClientOptions { arm, acks, pace, timeout, detection, timeouts, .. } = *options;
     let root = pem_file(&options.ca)?;
     let identity = Identity { root, certificate: Vec::new(), private_key: Vec::new() };
-    let config = configuration::client(arm, Change::NewAddress, &identity)?;
+    let config = configuration::client(arm, Change::of_programs(options.restarts), &identity)?;
     let settings = ClientSettings {
         task: Task { acks, pace, timeout, detection },
         options: configuration::association(arm),
@@ -88,12 +90,13 @@ fn run_to_end(options: &ClientOptions) -> Result<u64> {
             Some(Input::Datagram { socket, from, mut bytes }) => {
                 client.receive(SocketId(socket), from, &mut bytes, now)?;
             }
-            Some(Input::Interface(InterfaceLine::Down { interface })) => {
+            Some(Input::Step(StepLine::Down { interface })) => {
                 client.interface_down(interface, now)?;
             }
-            Some(Input::Interface(InterfaceLine::Up { interface, address })) => {
+            Some(Input::Step(StepLine::Up { interface, address })) => {
                 client.interface_up(interface, address, now)?;
             }
+            Some(Input::Step(StepLine::Restart)) => (),
             Some(Input::End) => return Ok(nanoseconds(now.monotonic)),
             None => client.handle_timeout(now)?,
         }

@@ -25,12 +25,20 @@ pub(in crate::mobile) enum LastLine {
     Failed { at: u64, why: String },
 }
 
-/// A line that a client reads: what became of one of its interfaces.
+/// A line that a program reads: what happens to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub(in crate::mobile) enum InterfaceLine {
-    Down { interface: usize },
-    Up { interface: usize, address: IpAddr },
+pub(in crate::mobile) enum StepLine {
+    /// An interface of the client's.
+    Down {
+        interface: usize,
+    },
+    Up {
+        interface: usize,
+        address: IpAddr,
+    },
+    /// A server of ours loses its associations, and keeps its keys.
+    Restart,
 }
 
 /// A line that a server writes.
@@ -64,13 +72,13 @@ mod tests {
         );
         let end = r#"{"event":"end","at":9,"cpu_us":3,"datagrams_sent":1,"bytes_sent":2}"#;
         assert_eq!(read(end), ClientLine::Last(LastLine::End { at: 9, cpu_us: 3 }));
-        let line = InterfaceLine::Up { interface: 0, address: [10, 77, 0, 5].into() };
+        let line = StepLine::Up { interface: 0, address: [10, 77, 0, 5].into() };
         assert_eq!(
             serde_json::to_string(&line).unwrap(),
             r#"{"state":"up","interface":0,"address":"10.77.0.5"}"#
         );
         let line = r#"{"interface":1,"state":"down"}"#;
-        let down = InterfaceLine::Down { interface: 1 };
-        assert_eq!(serde_json::from_str::<InterfaceLine>(line).unwrap(), down);
+        let down = StepLine::Down { interface: 1 };
+        assert_eq!(serde_json::from_str::<StepLine>(line).unwrap(), down);
     }
 }

@@ -8,7 +8,7 @@ mod server;
 mod sockets;
 
 pub use self::client::{ClientOptions, run as run_client};
-pub(super) use self::lines::{ClientLine, InterfaceLine, LastLine, ServerLine};
+pub(super) use self::lines::{ClientLine, LastLine, ServerLine, StepLine};
 pub use self::server::{ServerOptions, run as run_server};
 
 /// The arguments with which the lab starts its program again as one of the ends, followed by those of all such programs.

@@ -9,7 +9,7 @@ use tessera_endpoint::Path;
 use tessera_vault::RotatingRing;
 
 use super::files::pem_file;
-use super::lines::{ServerLine, write};
+use super::lines::{ServerLine, StepLine, write};
 use super::sockets::{Input, Sockets, any_port};
 use crate::clock;
 use crate::mobile::server::MobileServer;
@@ -27,6 +27,8 @@ pub struct ServerOptions {
     pub certificate: PathBuf,
     /// That of its private key (PKCS#8).
     pub key: PathBuf,
+    /// Whether it restarts: its clients then come back with forward-secret early data.
+    pub restarts: bool,
 }
 
 /// Runs it until standard input ends.
@@ -37,7 +39,7 @@ pub fn run(options: &ServerOptions) -> io::Result<()> {
     let ServerOptions { arm, address, .. } = *options;
     let [certificate, private_key] = [pem_file(&options.certificate)?, pem_file(&options.key)?];
     let identity = Identity { root: certificate.clone(), certificate, private_key };
-    let config = configuration::server(arm, Change::NewAddress, &identity);
+    let config = configuration::server(arm, Change::of_programs(options.restarts), &identity);
     let config = config.map_err(|error| io::Error::other(error.to_string()))?;
     let cookies = Arc::new(RotatingRing::new(&tessera_aws_lc::provider()));
     let mut server = MobileServer::new(config, cookies, configuration::endpoint(arm));
@@ -69,7 +71,8 @@ pub fn run(options: &ServerOptions) -> io::Result<()> {
                 let local = socket.checked_sub(WELCOME + 1).and_then(|index| own.get(index));
                 server.receive(bytes, Path { remote: from, local: local.copied() }, now);
             }
-            Some(Input::Interface(_)) => (),
+            Some(Input::Step(StepLine::Restart)) => server.restart(),
+            Some(Input::Step(_)) => (),
             Some(Input::End) => break,
             None => server.handle_timeouts(now),
         }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use super::lines::InterfaceLine;
+use super::lines::StepLine;
 use crate::clock;
 
 /// What a program waits for.
@@ -19,7 +19,7 @@ pub(super) enum Input {
         from: SocketAddr,
         bytes: Vec<u8>,
     },
-    Interface(InterfaceLine),
+    Step(StepLine),
     /// Standard input has ended.
     End,
 }
@@ -40,7 +40,7 @@ impl Sockets {
             for line in io::stdin().lock().lines().map_while(Result::ok) {
                 // What isn't known is for later programs.
                 if let Ok(line) = serde_json::from_str(&line) {
-                    let _ = lines.send(Input::Interface(line));
+                    let _ = lines.send(Input::Step(line));
                 }
             }
             let _ = lines.send(Input::End);

@@ -14,7 +14,7 @@ use super::LONGEST;
 use super::arm::{Arm, Stack};
 use super::client::{ClientEvent, nanoseconds};
 use super::measure::{Counts, Datagrams, Direction, Recording, Traffic};
-use super::program::{ARGUMENTS, ClientLine, InterfaceLine, LastLine, ServerLine};
+use super::program::{ARGUMENTS, ClientLine, LastLine, ServerLine, StepLine};
 use super::report::CellName;
 use super::scenario::{Change, HandOver, PACE, Step, TIMEOUT};
 use crate::clock;
@@ -74,7 +74,7 @@ impl Programs {
             let parameters = LinkParameters { seed, ..parameters.clone() };
             interfaces.push(link.add_client_address(&parameters)?);
         }
-        let mut server = self.server(name.arm, &link)?;
+        let mut server = self.server(name, &link)?;
         let ServerLine::Listening { address } = server.hear_within(PATIENCE)? else {
             return Err("the server ended at once".into());
         };
@@ -96,12 +96,13 @@ impl Programs {
         stage.run(self, seed)
     }
 
-    fn server(&self, arm: Arm, link: &Link) -> Result<Process> {
-        let mut command = self.command(arm)?;
+    fn server(&self, name: &CellName, link: &Link) -> Result<Process> {
+        let (arm, mut command) = (name.arm, self.command(name.arm)?);
         let address = SocketAddr::new(link.addresses().server, PORT);
         command.args(["server", "--arm", arm.name(), "--listen", &address.to_string()]);
         command.arg("--certificate").arg(self.files.certificate());
         command.arg("--key").arg(self.files.key());
+        command.args(restarts(name));
         Ok(Process::start_command("server", command, link, End::Server)?)
     }
 
@@ -126,6 +127,7 @@ impl Programs {
             command.args([option, &number.to_string()]);
         }
         command.args(["--detection", name.scenario.detection.name()]);
+        command.args(restarts(name));
         Ok(Process::start_command("client", command, link, End::Client)?)
     }
 
@@ -146,6 +148,12 @@ impl Programs {
             }
         }
     }
+}
+
+/// Returns an option for both programs of ours.
+fn restarts(name: &CellName) -> Option<&'static str> {
+    let is_ours = name.arm.stack() == Stack::Ours;
+    (is_ours && name.scenario.change == Change::Restart).then_some("--restarts")
 }
 
 impl Stage<'_> {
@@ -240,7 +248,7 @@ impl Stage<'_> {
         match step {
             Step::Down(interface) => {
                 self.link.set_down(self.interfaces[interface], true)?;
-                self.client.tell(&InterfaceLine::Down { interface })?;
+                self.client.tell(&StepLine::Down { interface })?;
             }
             Step::Up(interface) => {
                 let before = self.interfaces[interface];
@@ -257,15 +265,18 @@ impl Stage<'_> {
                     before
                 };
                 self.interfaces[interface] = address;
-                self.client.tell(&InterfaceLine::Up { interface, address })?;
+                self.client.tell(&StepLine::Up { interface, address })?;
             }
             Step::Rebind => {
                 self.interfaces.iter().try_for_each(|address| self.link.rebind(*address))?;
             }
             Step::Restart => {
+                if self.name.arm.stack() == Stack::Ours {
+                    return Ok(self.server.tell(&StepLine::Restart)?);
+                }
                 // The one before is killed when it is replaced, and its port is free then.
                 self.server.kill();
-                self.server = programs.server(self.name.arm, &self.link)?;
+                self.server = programs.server(self.name, &self.link)?;
                 self.server.hear_within::<ServerLine>(PATIENCE)?;
             }
         }
