@@ -9,12 +9,13 @@ use tessera_kit::credential::fingerprint;
 use tessera_kit::live::LiveConfig;
 use tessera_kit::report::Report;
 use tessera_kit::state::StateContents;
-use tessera_kit::{ProgramError, open_files, signals};
+use tessera_kit::{ProgramError, signals};
 use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
 
 use super::certificates::Certificates;
 use super::config::{ConfiguredServer, configure, configure_again};
+use super::files::{files, files_for_datagrams};
 use super::refusals::Refusals;
 use super::socket::ServerSocket;
 use super::stores::Stores;
@@ -126,26 +127,6 @@ async fn run(
         .await;
     telling.abort();
     refusals.tell_news();
-}
-
-/// Returns how many files there are for connections. Some are reserved for other uses.
-fn files() -> usize {
-    usize::try_from(open_files::raise()).unwrap_or(usize::MAX).saturating_sub(64)
-}
-
-/// Returns how many files there are for each of: connections over UDP that are forwarded, clients of DTLS 1.2, and
-/// connections with a socket of their own.
-pub(super) fn files_of_each(options: &ServeOptions) -> usize {
-    let forwards = [options.forward, options.forward_dtls12].into_iter().flatten().count();
-    files().checked_div(forwards + usize::from(options.sockets.is_some())).unwrap_or(usize::MAX)
-}
-
-/// Returns how many connections over UDP there may be for want of files: those without a socket of their own share one.
-fn files_for_datagrams(options: &ServeOptions) -> usize {
-    match (options.forward, options.forward_dtls12) {
-        (None, None) => usize::MAX,
-        _ => files_of_each(options),
-    }
 }
 
 /// Returns the library's limits, adapted to the options and to the files that may be open.

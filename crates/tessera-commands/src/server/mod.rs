@@ -6,6 +6,7 @@ mod config;
 mod connection;
 mod datagrams;
 mod echo;
+mod files;
 mod http;
 mod listener;
 mod page;

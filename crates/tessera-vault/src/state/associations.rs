@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use zeroize::Zeroizing;
 
-use super::error::{StateError, StateProblem};
+use super::error::{ASSOCIATIONS as NAME, StateError, StateProblem};
 use super::sealed_file::check_version;
 use crate::directory::OwnedDirectory;
 use crate::memory::chunks::{ChunkWriter, ChunkedFile, Handover, MAX_RECORD, read_chunks};
@@ -79,8 +79,6 @@ fn read_file(file: File, handover: Handover<'_>) -> io::Result<Result<Associatio
     });
     Ok(read.map(|()| associations).ok_or(StateProblem::Damaged))
 }
-
-pub(super) const NAME: &str = "associations";
 
 /// The length of a length.
 const LEN: usize = 4;

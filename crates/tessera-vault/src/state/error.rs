@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::associations;
 use crate::keys::RingError;
 
 /// Why a state can't be opened or written.
@@ -113,7 +112,7 @@ impl fmt::Display for StateError {
         };
         write!(f, "{}: {}", path.display(), self.problem)?;
         // Without its associations a state works: their clients connect again.
-        if self.is_of_content() && self.file != associations::NAME {
+        if self.is_of_content() && self.file != ASSOCIATIONS {
             write!(f, "; {}", Self::how_to_start_afresh(&self.directory))?;
         }
         Ok(())
@@ -121,6 +120,9 @@ impl fmt::Display for StateError {
 }
 
 impl std::error::Error for StateError {}
+
+/// The file of associations.
+pub(super) const ASSOCIATIONS: &str = "associations";
 
 impl fmt::Display for StateProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::listener::files_of_each;
+use super::files::files_of_each;
 use super::stores::Stores;
 use crate::options::ServeOptions;
 
