@@ -97,7 +97,8 @@ bare-metal:
 
 ## firmware           connect on an emulated Cortex-M33, and print what it takes
 firmware:
-	scripts/firmware --connections 200
+	scripts/firmware --connections 200 --images psk
+	scripts/firmware --connections 5 --images p256 hybrid ml-dsa
 
 ## evidence           run and record all parts below, each also alone as evidence-PART; see docs/evidence
 evidence:
