@@ -132,12 +132,12 @@ async fn run(
 /// Returns the library's limits, adapted to the options and to the files that may be open.
 fn limits(options: &ServeOptions, files: usize, report: &Report) -> Result<Limits, ProgramError> {
     let most = options.max_connections.min(files);
-    if most < options.max_connections {
-        let limited = format!("at most {most} connections: no more files may be open (ulimit -n)");
-        if most == 0 {
-            return Err(ProgramError::Failed(limited));
-        }
-        report.line(&limited);
+    let limited = || format!("at most {most} connections: no more files may be open (ulimit -n)");
+    if most == 0 {
+        return Err(ProgramError::Failed(limited()));
+    }
+    if most < options.max_connections.min(FEW) {
+        report.line(&limited());
     }
     let mut limits = Limits::for_connections(most);
     if let Some(count) = options.max_connections_per_address {
@@ -151,6 +151,9 @@ fn limits(options: &ServeOptions, files: usize, report: &Report) -> Result<Limit
     limits.drain = GOODBYES;
     Ok(limits)
 }
+
+/// Fewer connections than this, for want of files, are worth a line.
+const FEW: usize = 500;
 
 /// How many Fast Open clients may have an incomplete TCP handshake. Further ones begin without Fast Open.
 const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
