@@ -5,6 +5,7 @@ use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use tessera::crypto::{
     Aead, AeadAlgorithm, HeaderKey, MASK_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
 };
+use zeroize::Zeroizing;
 
 /// One of the AEAD algorithms.
 pub(crate) struct Algorithm {
@@ -36,16 +37,21 @@ impl AeadAlgorithm for Algorithm {
     }
 
     fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey> {
-        let key = HeaderProtectionKey::new(self.header, key);
-        Box::new(MaskKey(key.expect("the key is exactly `key_len` bytes long")))
+        Box::new(MaskKey { algorithm: self.header, key: Zeroizing::new(Box::from(key)) })
     }
 }
 
-struct MaskKey(HeaderProtectionKey);
+/// The key itself: its schedules, of both directions, take 504 bytes, and an association has two.
+struct MaskKey {
+    algorithm: &'static quic::Algorithm,
+    key: Zeroizing<Box<[u8]>>,
+}
 
 impl HeaderKey for MaskKey {
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
-        self.0.new_mask(sample).expect("every sample here has 16 bytes")
+        HeaderProtectionKey::new(self.algorithm, &self.key)
+            .and_then(|key| key.new_mask(sample))
+            .expect("the key is exactly `key_len` bytes long, and every sample has 16")
     }
 }
 
