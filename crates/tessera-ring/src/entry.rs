@@ -91,8 +91,8 @@ pub(crate) fn copy(key: &TicketKey) -> Box<TicketKey> {
 /// Runs a step that handles keys, and wipes the copies that it leaves on the stack.
 pub(crate) fn wiped<T>(provider: &Provider, step: impl FnOnce() -> T) -> T {
     let done = call(step);
-    // Twice what derivations need: for this crate's own frames.
-    wipe_stack_below(provider.stack_depth.derivation * 2);
+    // Deeper than derivations need: for this crate's own frames.
+    wipe_stack_below(provider.stack_depth.agreement);
     done
 }
 

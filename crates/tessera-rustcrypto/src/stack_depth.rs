@@ -1,20 +1,22 @@
 //! How deep the cryptography reaches into the stack.
 
-use tessera::crypto::StackDepth;
+use tessera::crypto::{Depth, StackDepth};
 
 /// Measured by `firmware/` on a Cortex-M33, at opt-level s: up to 7,564 bytes below the call with X25519, 9,212 with
 /// signing, 43,656 with ML-KEM. Processors of 64 bits have twice as large frames, and vectors.
-pub(crate) const STACK_DEPTH: StackDepth =
-    StackDepth { derivation: 8 * KIB * WORDS, agreement: AGREEMENT * KIB * WORDS };
+pub(crate) const STACK_DEPTH: StackDepth = StackDepth {
+    derivation: Depth::of::<{ DERIVATION * WORDS }>(),
+    agreement: Depth::of::<{ AGREEMENT * WORDS }>(),
+};
 
-const KIB: usize = 1024;
+const DERIVATION: usize = 7_680;
 
 const WORDS: usize = size_of::<usize>() / 4;
 
 const AGREEMENT: usize = if cfg!(feature = "ml-kem") {
-    48
+    44_032
 } else if cfg!(any(feature = "p256", feature = "ecdsa")) {
-    12
+    9_472
 } else {
-    8
+    DERIVATION
 };

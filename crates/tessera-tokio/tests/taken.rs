@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use common::{EarlyDataReport, SERVER_NAME, connect, destination, finish, forward_secret, settled};
 use tessera::Destination;
-use tessera::crypto::StackDepth;
+use tessera::crypto::{Depth, StackDepth};
 use tessera_harness::Mark;
 use tessera_tokio::{MemorySessionStore, SessionStore};
 use tokio::io::{AsyncReadExt, duplex};
 
 /// Unoptimised builds use more stack than release builds.
-const DEPTH: StackDepth = StackDepth { derivation: 256 * 1024, agreement: 256 * 1024 };
+const DEEP: Depth = Depth::of::<{ 256 * 1024 }>();
+const DEPTH: StackDepth = StackDepth { derivation: DEEP, agreement: DEEP };
 
 #[tokio::test]
 async fn neither_end_keeps_what_a_taken_ticket_was_made_of() {

@@ -112,12 +112,17 @@ impl core::error::Error for PeerRejected {}
 
 /// Returns an error of the configuration unless its requirement `holds`.
 pub(crate) fn require(holds: bool, what: &'static str) -> Result<(), Error> {
-    if holds { Ok(()) } else { Err(Error::Configuration(what)) }
+    if holds { Ok(()) } else { Err(configuration(what)) }
+}
+
+/// Returns the error for a mistake of this side's owner.
+pub(crate) const fn configuration(what: &'static str) -> Error {
+    Error::Configuration(if cfg!(feature = "reasons") { what } else { "" })
 }
 
 /// Returns the error for a peer's mistake, answered by `alert`.
 pub(crate) const fn protocol(alert: AlertDescription, reason: &'static str) -> Error {
-    Error::Protocol { alert, reason }
+    Error::Protocol { alert, reason: if cfg!(feature = "reasons") { reason } else { "" } }
 }
 
 pub(crate) const fn decode_error(reason: &'static str) -> Error {

@@ -147,6 +147,7 @@ pub mod face;
 pub mod handshake;
 mod key_log;
 mod limits;
+mod linked;
 mod padding;
 mod question;
 mod record;

@@ -14,7 +14,7 @@ use crate::auth::{
     PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use crate::crypto::{
-    Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, HeaderKey, KeyAgreement,
+    Aead, AeadAlgorithm, AgreementError, Depth, Digest, Ephemeral, Hash, HeaderKey, KeyAgreement,
     MASK_LEN, Nonce, OpenFailed, Provider, Random, RandomFailed, RunningHash, SAMPLE_LEN,
     SharedSecret, Signer, SigningError, StackDepth, Suite, TAG_LEN,
 };
@@ -252,7 +252,7 @@ impl Recorder {
             facts: &mut facts,
             events: &mut events,
             scratch: &mut scratch,
-            stack: StackReach { of: StackDepth::NOTHING_IS_WIPED, reached: 0 },
+            stack: StackReach { of: StackDepth::NOTHING_IS_WIPED, reached: Depth::of::<0>() },
         });
         self.facts = facts;
         done

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tessera::crypto::{Provider, wipe_stack_below};
+use tessera::crypto::{Depth, Provider, wipe_stack_below};
 use tessera::resume::ClientSession;
 use tracing::warn;
 use zeroize::Zeroizing;
@@ -50,7 +50,7 @@ pub struct FileSessionStore {
     per_server: usize,
     wrapping: Option<Wrapping>,
     /// How many bytes of stack are wiped after a session was read or written.
-    stack_depth: usize,
+    stack_depth: Depth,
 }
 
 impl FileSessionStore {
@@ -361,4 +361,4 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 const MAX_LEN: u64 = 160 * 1024 + OVERHEAD;
 
 /// Generous bound on the stack used to read and write files, in bytes; a provider may go deeper.
-const STACK_DEPTH: usize = 16 * 1024;
+const STACK_DEPTH: Depth = Depth::of::<{ 16 * 1024 }>();

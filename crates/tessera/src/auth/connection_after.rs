@@ -7,6 +7,7 @@ use core::mem;
 use super::after_handshake::{AfterHandshake, NextTicket};
 use super::certificate_codec::check_extensions;
 use crate::error::Error;
+use crate::linked::Certificates;
 use crate::wire::{AlertDescription, ExtensionType, Extensions, Writer, write_extension};
 
 /// What remains of the codecs; a connection without any allocates nothing.
@@ -20,14 +21,14 @@ pub(crate) struct RemainingCodecs {
 }
 
 /// What remains of a codec, with the type of its first extension of the ClientHello.
-type Remaining = (Option<ExtensionType>, Box<dyn AfterHandshake>);
+pub(super) type Remaining = (Option<ExtensionType>, Box<dyn AfterHandshake>, Certificates);
 
 impl RemainingCodecs {
-    /// Adds what remains of a codec, with the type of its first extension of the ClientHello.
-    pub(super) fn add(&mut self, typ: Option<ExtensionType>, codec: Box<dyn AfterHandshake>) {
+    /// Adds what remains of a codec.
+    pub(super) fn add(&mut self, codec: Remaining) {
         match self.first {
-            None => self.first = Some((typ, codec)),
-            Some(_) => self.others.push((typ, codec)),
+            None => self.first = Some(codec),
+            Some(_) => self.others.push(codec),
         }
     }
 
@@ -42,7 +43,7 @@ impl RemainingCodecs {
         next: &NextTicket,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let made = self.codecs().filter_map(|(_, codec)| codec.ticket_extension(next));
+        let made = self.codecs().filter_map(|(_, codec, _)| codec.ticket_extension(next));
         let made: Vec<_> = made.collect();
         check_extensions(made.iter(), &[])?;
         for extension in made {
@@ -54,7 +55,7 @@ impl RemainingCodecs {
     /// Hands the extensions of a received ticket to the codecs.
     pub(crate) fn ticket(&mut self, extensions: Extensions<'_>) {
         self.accepted();
-        for (own, codec) in self.codecs() {
+        for (own, codec, _) in self.codecs() {
             let body = extensions.iter().find(|(typ, _)| Some(*typ) == *own);
             if let Some((_, body)) = body {
                 codec.ticket(body);
@@ -68,7 +69,7 @@ impl RemainingCodecs {
             return;
         }
         self.accepted = true;
-        let goes_on = |(_, codec): &mut Remaining| codec.accepted();
+        let goes_on = |(_, codec, _): &mut Remaining| codec.accepted();
         self.first = self.first.take().and_then(|mut first| goes_on(&mut first).then_some(first));
         self.others.retain_mut(goes_on);
         self.others.shrink_to_fit();
@@ -77,7 +78,7 @@ impl RemainingCodecs {
     /// Reports that the server ended the connection with this fatal alert.
     pub(crate) fn refused(&mut self, alert: AlertDescription) {
         let Self { first, others, accepted } = mem::take(self);
-        for (_, mut codec) in first.into_iter().chain(others).filter(|_| !accepted) {
+        for (_, mut codec, _) in first.into_iter().chain(others).filter(|_| !accepted) {
             codec.refused(alert);
         }
     }

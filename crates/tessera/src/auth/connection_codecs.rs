@@ -17,6 +17,7 @@ use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol, require};
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
+use crate::linked::Certificates;
 use crate::time::Time;
 use crate::wire::{
     AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateType,
@@ -26,7 +27,7 @@ use crate::wire::{
 
 /// The codecs of a connection; one without any allocates nothing.
 #[derive(Default)]
-pub(crate) struct ConnectionCodecs(Option<Box<Codecs>>);
+pub(crate) struct ConnectionCodecs(Option<(Box<Codecs>, Certificates)>);
 
 struct Codecs {
     /// Most connections have no other.
@@ -62,6 +63,7 @@ impl ConnectionCodecs {
         factories: &[Arc<dyn CertificateCodecFactory>],
         peer: PeerInfo<'_>,
     ) -> Result<Self, Error> {
+        let Ok(linked) = Certificates::linked() else { return Ok(Self(None)) };
         let mut first = None;
         let mut others = Vec::new();
         for factory in factories {
@@ -83,7 +85,7 @@ impl ConnectionCodecs {
         let (received, accepted) = (None, None);
         let codecs = Box::new(Codecs { first, others, peer_offers, received, accepted });
         check_offers(&codecs, message)?;
-        Ok(Self(Some(codecs)))
+        Ok(Self(Some((codecs, linked))))
     }
 
     /// Returns a server's answers to these extensions of the ClientHello. No answer may have the type of one
@@ -105,7 +107,7 @@ impl ConnectionCodecs {
         message: HandshakeType,
         extensions: PeerExtensions<'_>,
     ) -> Result<(), Error> {
-        let Some(it) = &mut self.0 else { return Ok(()) };
+        let Some((it, _)) = &mut self.0 else { return Ok(()) };
         it.peer_offers = extensions.algorithms().collect();
         for Codec { codec, .. } in it.iter_mut() {
             codec.received(message, extensions)?;
@@ -148,7 +150,7 @@ impl ConnectionCodecs {
 
     /// Encodes the body of this side's Certificate with the first codec that returns a result.
     pub(crate) fn encode(&mut self, body: &[u8]) -> Option<EncodedCertificate> {
-        let Codecs { first, others, peer_offers, .. } = &mut **self.0.as_mut()?;
+        let Codecs { first, others, peer_offers, .. } = &mut *self.0.as_mut()?.0;
         once(first).chain(others).find_map(|codec| {
             let made = codec.codec.encode(body, peer_offers)?;
             // Don't send what the peer didn't offer, or what doesn't fit the message.
@@ -194,7 +196,7 @@ impl ConnectionCodecs {
         typ: CertificateType,
         contents: impl FnOnce() -> CertificateContents,
     ) {
-        if let Some(it) = &mut self.0 {
+        if let Some((it, _)) = &mut self.0 {
             it.received = Some(PeerCertificate::new(typ, contents()));
         }
     }
@@ -206,7 +208,7 @@ impl ConnectionCodecs {
         &mut self,
         read: Result<Certificate, Error>,
     ) -> Result<Certificate, Error> {
-        let Some(it) = self.0.as_mut().filter(|_| read.is_err()) else { return read };
+        let Some((it, _)) = self.0.as_mut().filter(|_| read.is_err()) else { return read };
         let Some(codec) = it.iter_mut().find(|codec| codec.conceals) else { return read };
         codec.is_wrong = true;
         it.received.as_ref().map(without_extensions).ok_or(GONE)
@@ -238,7 +240,7 @@ impl ConnectionCodecs {
         peer: &PeerIdentity,
         chain_hash: Option<[u8; 32]>,
     ) -> Result<(), Error> {
-        let Some(it) = &mut self.0 else { return Ok(()) };
+        let Some((it, _)) = &mut self.0 else { return Ok(()) };
         if it.iter().any(|codec| codec.is_wrong) {
             return Err(decrypt_error("the peer's proof doesn't match the chain that it named"));
         }
@@ -258,7 +260,7 @@ impl ConnectionCodecs {
         now: Time,
         derive: &dyn Fn(&[u8], &mut [u8]),
     ) -> ([Option<&'static str>; 2], RemainingCodecs) {
-        let Some(it) = self.0 else { return Default::default() };
+        let Some((it, linked)) = self.0 else { return Default::default() };
         let Codecs { first, others, accepted, .. } = *it;
         let end = HandshakeEnd::new(accepted.as_ref(), identity, now, derive);
         let (mut own, mut peer, mut remaining) = (None, None, RemainingCodecs::default());
@@ -267,18 +269,18 @@ impl ConnectionCodecs {
             let CodecOutcome { own_missed, peer_missed, after } = codec.ended(&end);
             (own, peer) = (own.or(own_missed), peer.or(peer_missed));
             if let Some(after) = after {
-                remaining.add(typ, after);
+                remaining.add((typ, after, linked));
             }
         }
         ([own, peer], remaining)
     }
 
     pub(super) fn codecs_mut(&mut self) -> impl Iterator<Item = &mut Codec> {
-        self.0.iter_mut().flat_map(|it| it.iter_mut())
+        self.0.iter_mut().flat_map(|(it, _)| it.iter_mut())
     }
 
     fn codecs(&self) -> impl Iterator<Item = &Codec> + Clone {
-        self.0.iter().flat_map(|it| it.iter())
+        self.0.iter().flat_map(|(it, _)| it.iter())
     }
 
     /// Returns what this side can decode, in order of preference.

@@ -29,7 +29,7 @@ pub use secret::{Secret, SharedSecret};
 pub(crate) use secret::{SecretBlock, for_one_call};
 pub use secret_bytes::SecretBytes;
 pub use signature::{Signer, SigningError};
-pub use stack::{StackDepth, wipe_stack_below};
+pub use stack::{Depth, StackDepth, wipe_stack_below};
 pub use suite::Suite;
 
 use subtle::ConstantTimeEq;

@@ -3,54 +3,64 @@
 //! Secrets in boxes are wiped in place. A primitive's locals, spilled registers and moved arguments remain in
 //! dead frames; the engine overwrites those before it returns.
 
+use core::fmt;
 use core::hint::black_box;
 
-/// How deep a call of the engine reaches into the stack below its caller, in bytes, the provider's
-/// operations included. After handling secrets, the engine overwrites this much with zeros before it
-/// returns.
+/// How deep a call of the engine reaches into the stack below its caller, the provider's operations included. After
+/// handling secrets, the engine overwrites this much with zeros before it returns.
 ///
-/// Each depth is rounded up to one that has code (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128 or 256 KiB);
-/// more than 256 KiB are not wiped. A thread that drives connections needs that much free stack. A depth
-/// larger than needed costs time; a smaller one leaves copies of secrets behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A thread that drives connections needs that much free stack. A depth larger than needed costs time, and on a device
+/// overwrites what lies below the stack; a smaller one leaves copies of secrets behind.
+#[derive(Debug, Clone, Copy)]
 pub struct StackDepth {
     /// For steps that only derive keys, seal and open.
-    pub derivation: usize,
+    pub derivation: Depth,
     /// For steps that also agree on keys or sign.
-    pub agreement: usize,
+    pub agreement: Depth,
 }
 
 impl StackDepth {
     /// Wipes nothing: for providers that protect nothing.
-    pub const NOTHING_IS_WIPED: Self = Self { derivation: 0, agreement: 0 };
+    pub const NOTHING_IS_WIPED: Self =
+        Self { derivation: Depth::of::<0>(), agreement: Depth::of::<0>() };
 }
 
-/// Overwrites `depth` bytes of the stack below the caller's frame with zeros, rounded up as
-/// [`StackDepth`] describes.
+/// A length of stack, with the code that overwrites just this length.
+#[derive(Clone, Copy)]
+pub struct Depth {
+    bytes: usize,
+    zero: fn(),
+}
+
+impl Depth {
+    /// Returns the depth of this many bytes.
+    pub const fn of<const BYTES: usize>() -> Self {
+        Self { bytes: BYTES, zero: if BYTES == 0 { nothing } else { zero::<BYTES> } }
+    }
+
+    /// Returns the deeper one.
+    pub const fn max(self, other: Self) -> Self {
+        if self.bytes < other.bytes { other } else { self }
+    }
+}
+
+impl fmt::Debug for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.bytes)
+    }
+}
+
+/// Overwrites as much of the stack below the caller's frame with zeros.
 ///
 /// Call it from the frame that called the code that handled secrets, so that both start at the same
 /// place, up to the few words of its own call. The engine calls it itself; other callers handle secrets outside
 /// the engine, such as stores of sessions. The code to wipe after must have its own frame: `#[inline(never)]`.
 #[inline(always)]
-pub fn wipe_stack_below(depth: usize) {
-    match depth.div_ceil(KIB) {
-        0 => (),
-        1 => zero::<KIB>(),
-        2 => zero::<{ 2 * KIB }>(),
-        3..=4 => zero::<{ 4 * KIB }>(),
-        5..=8 => zero::<{ 8 * KIB }>(),
-        9..=12 => zero::<{ 12 * KIB }>(),
-        13..=16 => zero::<{ 16 * KIB }>(),
-        17..=24 => zero::<{ 24 * KIB }>(),
-        25..=32 => zero::<{ 32 * KIB }>(),
-        33..=48 => zero::<{ 48 * KIB }>(),
-        49..=64 => zero::<{ 64 * KIB }>(),
-        65..=128 => zero::<{ 128 * KIB }>(),
-        _ => zero::<{ 256 * KIB }>(),
-    }
+pub fn wipe_stack_below(depth: Depth) {
+    (depth.zero)();
 }
 
-const KIB: usize = 1024;
+fn nothing() {}
 
 /// Zeroes one frame: several frames would leave gaps between them.
 #[inline(never)]
@@ -71,12 +81,18 @@ mod tests {
 
     #[test]
     fn a_wiped_stack_shows_nothing_of_what_a_call_left_there() {
-        for depth in [16 * KIB, 24 * KIB, 40 * KIB, 256 * KIB] {
-            leave(depth / 2);
-            assert!(marks_below(depth) > depth / 8, "what is looked for can be found");
-            leave(depth / 2);
+        let depths = [
+            Depth::of::<{ 13 * KIB }>(),
+            Depth::of::<{ 16 * KIB + 8 }>(),
+            Depth::of::<{ 40 * KIB }>(),
+            Depth::of::<{ 256 * KIB }>(),
+        ];
+        for depth in depths {
+            leave(depth.bytes / 2);
+            assert!(marks_below(depth.bytes) > depth.bytes / 8, "what is looked for can be found");
+            leave(depth.bytes / 2);
             wipe_stack_below(depth);
-            assert_eq!(marks_below(depth), 0, "{depth}");
+            assert_eq!(marks_below(depth.bytes), 0, "{depth:?}");
         }
     }
 
@@ -103,4 +119,5 @@ mod tests {
     }
 
     const MARK: u8 = 0xa7;
+    const KIB: usize = 1024;
 }

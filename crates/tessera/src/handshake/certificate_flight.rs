@@ -14,6 +14,7 @@ use crate::auth::{
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
+use crate::linked::Certificates;
 use crate::question::Reply;
 use crate::role::Role;
 use crate::schedule::Transcript;
@@ -32,6 +33,7 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     ctx: &mut Context<'_>,
     then: Next<P, K>,
 ) -> Result<P::State, Error> {
+    Certificates::linked()?;
     let Handover { own, transcript, codecs, .. } = &mut handover;
     let credential = &own.config().common().credentials[credential];
     let mut encoded_with = None;
@@ -101,6 +103,7 @@ fn send_certificate_verify(
 pub(super) fn read_certificate<P: Part>(
     mut handover: Box<Handover<P, P::Secrets>>,
     typ: CertificateType,
+    linked: Certificates,
     message: HandshakeMessage<'_>,
     ctx: &mut Context<'_>,
 ) -> Result<ReadCertificateVerify<P>, Error> {
@@ -112,7 +115,7 @@ pub(super) fn read_certificate<P: Part>(
         ctx.facts.peer_certificate = Some(transfer);
     }
     transcript.add(message.bytes);
-    Ok(ReadCertificateVerify { handover, certificate })
+    Ok(ReadCertificateVerify { handover, certificate, linked })
 }
 
 /// The verifier existed when the peer was asked.
@@ -122,6 +125,7 @@ const NO_VERIFIER: Error = Error::Internal("a certificate without a verifier");
 pub struct ReadCertificateVerify<P: Part> {
     pub(super) handover: Box<Handover<P, P::Secrets>>,
     pub(super) certificate: Certificate,
+    linked: Certificates,
 }
 
 impl<P: Part> ReadCertificateVerify<P> {
@@ -131,7 +135,8 @@ impl<P: Part> ReadCertificateVerify<P> {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<P::State, Error> {
-        let Self { mut handover, certificate } = *self;
+        self.linked.is_here();
+        let Self { mut handover, certificate, .. } = *self;
         let Handover { own, transcript, codecs, .. } = &mut *handover;
         let reader = message.reader_for(HandshakeType::CERTIFICATE_VERIFY)?;
         let CertificateVerify { scheme, signature } = CertificateVerify::read(reader)?;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::below::{Below, Direction, Epoch};
 use super::event::Event;
 use super::facts::Facts;
-use crate::crypto::{StackDepth, Suite};
+use crate::crypto::{Depth, StackDepth, Suite};
 use crate::error::Error;
 use crate::key_log::KeyLog;
 use crate::limits::FIRST_MESSAGES;
@@ -30,10 +30,10 @@ pub struct Context<'c> {
     pub(crate) stack: StackReach,
 }
 
-/// How deep in the stack a step handles secrets, in bytes.
+/// How deep in the stack a step handles secrets.
 pub(crate) struct StackReach {
     pub(crate) of: StackDepth,
-    pub(crate) reached: usize,
+    pub(crate) reached: Depth,
 }
 
 /// Continues with the answer to a `Q`.

@@ -14,7 +14,7 @@ use super::event::Event;
 use super::facts::Facts;
 use super::server::{Arrival, ServerConfig, ServerQuestion, ServerState};
 use super::state::State;
-use crate::crypto::{StackDepth, wipe_stack_below};
+use crate::crypto::{Depth, StackDepth, wipe_stack_below};
 use crate::error::{Error, unexpected_message};
 use crate::question::{OpenQuestion, Question, Token};
 use crate::role::Role;
@@ -167,7 +167,7 @@ impl<H: Handshake> Core<H> {
             HandshakeType::FINISHED if H::ROLE == Role::Server => agreement,
             HandshakeType::NEW_SESSION_TICKET => derivation,
             // The context notes when keys are installed or something is signed.
-            _ => 0,
+            _ => Depth::of::<0>(),
         };
         self.step(reached, now, below, |state, ctx| state.receive(message, ctx))
     }
@@ -336,7 +336,7 @@ impl<H: Handshake> Core<H> {
     /// Runs one step of the handshake, and wipes the stack afterwards.
     fn step(
         &mut self,
-        reached: usize,
+        reached: Depth,
         now: Time,
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
@@ -350,11 +350,11 @@ impl<H: Handshake> Core<H> {
     #[inline(never)]
     fn unwiped_step(
         &mut self,
-        reached: usize,
+        reached: Depth,
         now: Time,
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
-    ) -> (Result<(), Error>, usize) {
+    ) -> (Result<(), Error>, Depth) {
         let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
         let stack = StackReach { of: self.stack_depth, reached };
         let mut ctx = Context { now, profile, below, read_epoch, facts, events, scratch, stack };

@@ -68,10 +68,18 @@ impl Writer for Vec<u8> {
 /// The checked configuration bounds everything written here, so a length that doesn't fit its prefix
 /// is a bug in this crate, not something that a peer can cause.
 fn prefixed<const N: usize>(out: &mut Vec<u8>, contents: impl FnOnce(&mut Vec<u8>)) {
-    let start = out.len();
     out.extend_from_slice(&[0; N]);
+    let start = out.len();
     contents(out);
-    let len = (out.len() - start - N) as u64;
-    debug_assert!(len < 1 << (8 * N), "a vector is longer than its length prefix can express");
-    out[start..start + N].copy_from_slice(&len.to_be_bytes()[8 - N..]);
+    write_len(out, start, N);
+}
+
+/// Writes the length of what comes after `start` into the bytes before it. Not generic, so that it is linked once.
+fn write_len(out: &mut [u8], start: usize, width: usize) {
+    let mut len = out.len() - start;
+    for byte in out[start - width..start].iter_mut().rev() {
+        *byte = len as u8;
+        len >>= 8;
+    }
+    debug_assert_eq!(len, 0, "a vector is longer than its length prefix can express");
 }

@@ -220,7 +220,7 @@ mod stack {
     use std::sync::Arc;
 
     use tessera::KeyLog;
-    use tessera::crypto::StackDepth;
+    use tessera::crypto::{Depth, StackDepth};
     use tessera_harness::Mark;
 
     use super::*;
@@ -262,7 +262,8 @@ mod stack {
         let found = marks(Face::Stream, Mode::FsDhe, StackDepth::NOTHING_IS_WIPED);
         assert!(found.iter().sum::<usize>() > 0, "what is looked for can be found");
         // Builds without optimisation reach deeper than release builds.
-        let wiped = StackDepth { derivation: 256 * 1024, agreement: 256 * 1024 };
+        const DEEP: Depth = Depth::of::<{ 256 * 1024 }>();
+        let wiped = StackDepth { derivation: DEEP, agreement: DEEP };
         for (face, mode) in [(Face::Stream, Mode::FsDhe), (Face::Messages(&STREAM), Mode::Mutual)] {
             assert_eq!(marks(face, mode, wiped), [0; 3], "{face:?} {mode:?}");
         }

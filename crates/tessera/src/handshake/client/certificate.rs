@@ -9,6 +9,7 @@ use crate::error::{Error, decode_error};
 use crate::handshake::certificate_flight::read_certificate;
 use crate::handshake::context::Context;
 use crate::handshake::handover::Handover;
+use crate::linked::Certificates;
 use crate::role::Role;
 use crate::schedule::HandshakeSecret;
 use crate::wire::{CertificateRequest, HandshakeMessage, HandshakeType, Reader};
@@ -17,6 +18,7 @@ use crate::wire::{CertificateRequest, HandshakeMessage, HandshakeType, Reader};
 pub struct ReadCertificate {
     pub(super) handover: Box<Handover<ClientPart, HandshakeSecret>>,
     pub(super) types: AgreedTypes,
+    pub(super) linked: Certificates,
 }
 
 impl ReadCertificate {
@@ -34,6 +36,7 @@ impl ReadCertificate {
             let credentials = &own.offer.config.credentials;
             let allowed = |own: &Credential| own.certificate_type == self.types.client;
             own.certificate_request = Some(CertificateAnswer {
+                linked: self.linked,
                 credential: choose_credential(credentials, Role::Client, criteria, allowed),
                 entry_extensions: criteria.entry_extensions,
             });
@@ -43,7 +46,7 @@ impl ReadCertificate {
             transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }
-        let read = read_certificate(self.handover, self.types.server, message, ctx)?;
+        let read = read_certificate(self.handover, self.types.server, self.linked, message, ctx)?;
         if read.certificate.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));

@@ -11,6 +11,7 @@ use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::lineage::{Lineage, TicketTerms};
+use crate::linked::Sessions;
 use crate::resume::{ClientSession, Companion, FsClientTicket, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket};
@@ -43,6 +44,9 @@ impl Connected {
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         self.application.count_post_handshake()?;
+        if Sessions::linked().is_none() {
+            return Ok(());
+        }
         let reader = message.reader_for(HandshakeType::NEW_SESSION_TICKET)?;
         let is_forward_secret = self.config.policy.early_data.forward_secret.is_some();
         let message = NewSessionTicket::read(reader, is_forward_secret)?;

@@ -15,6 +15,7 @@ use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
+use crate::linked::{Certificates, Sessions};
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::{HandshakeSecret, Transcript};
 use crate::wire::{
@@ -86,7 +87,7 @@ impl ReadEncryptedExtensions {
         {
             return Err(illegal_parameter("a count of more early data than was sent"));
         }
-        let session = self.offer.session.as_ref().map(|session| &session.state);
+        let session = self.offer.session.as_ref().map(|(session, _)| &session.state);
         let resumes = matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
         self.lineage.inherit(session.filter(|_| resumes), self.group, self.one_time_key);
         ctx.facts.note_lineage(&self.lineage);
@@ -105,7 +106,10 @@ impl ReadEncryptedExtensions {
         let handover = Box::new(handover);
         Ok(match psk {
             Some(_) => handover.into(),
-            None => ClientState::ReadCertificate(ReadCertificate { handover, types }),
+            None => {
+                let linked = Certificates::linked()?;
+                ClientState::ReadCertificate(ReadCertificate { handover, types, linked })
+            }
         })
     }
 
@@ -113,6 +117,9 @@ impl ReadEncryptedExtensions {
     /// answer doesn't know.
     fn read_receipts(&self, bytes: &[u8]) -> Result<SettledFlights, Error> {
         let asked = &self.offer.ask_receipts;
+        if Sessions::linked().is_none() {
+            return Ok(SettledFlights::default());
+        }
         if !bytes.is_empty() && bytes.len() != asked.len() {
             return Err(illegal_parameter("not one receipt for every flight"));
         }
@@ -136,7 +143,7 @@ impl ReadEncryptedExtensions {
         if extensions.early_data {
             // RFC 8446 §4.2.10: only with the first identity, its suite and its protocol, and never
             // after a HelloRetryRequest.
-            let session = self.offer.session.as_ref().map(|session| &session.state);
+            let session = self.offer.session.as_ref().map(|(session, _)| &session.state);
             let as_before = session.is_some_and(|session| {
                 session.suite == self.suite.id && session.protocol == self.lineage.protocol
             });

@@ -54,7 +54,8 @@ impl ReadFinished {
         }
         match last.own.certificate_request.take() {
             None => send_finished(last, ctx),
-            Some(CertificateAnswer { credential: Some(credential), entry_extensions }) => {
+            Some(CertificateAnswer { credential: Some(credential), entry_extensions, linked }) => {
+                linked.is_here();
                 send_certificate(last, credential, entry_extensions, ctx, send_finished)
             }
             Some(CertificateAnswer { credential: None, .. }) => {

@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::IpAddr;
 
+use super::client_hello::is_address;
 use super::config::{ClientConfig, Destination};
 use crate::auth::{ConnectionCodecs, PeerInfo, ServerInfo, VerifierDigest};
 use crate::carrier::Carrier;
@@ -13,6 +13,7 @@ use crate::error::{Error, require};
 use crate::handshake::config::Checked;
 use crate::handshake::context::{SecretLog, same_hash};
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
+use crate::linked::Sessions;
 use crate::resume::{
     Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionAuthentication,
     SessionState, answer_one_time_key, psk_for_flight,
@@ -50,9 +51,9 @@ pub(crate) struct Offer {
     pub(super) offers_modes: bool,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
-    pub(crate) session: Option<ClientSession>,
+    pub(crate) session: Option<(ClientSession, Sessions)>,
     /// How much early data may go with the first identity; `None` if early data isn't offered.
-    pub(crate) early_data: Option<u32>,
+    pub(crate) early_data: Option<(u32, Sessions)>,
     /// The suite of the early data that the first ClientHello announced.
     pub(super) early_suite: Option<CipherSuite>,
     pub(crate) cookie: Option<Vec<u8>>,
@@ -132,13 +133,14 @@ impl Offer {
         require(server_name.len() <= 255, "server_name: at most 255 bytes")?;
         let is_name = server_name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
         require(
-            is_name || server_name.parse::<IpAddr>().is_ok(),
+            is_name || is_address(&server_name),
             "server_name: a DNS name in ASCII or an IP address, without a port",
         )?;
         let identities_len = external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
         let fit = identities_len <= MAX_PLAINTEXT;
         require(fit, "external_psks: identities of at most 16 KiB in all")?;
-        let are_few = ask_receipts.len() <= MAX_RECEIPTS;
+        let are_few =
+            ask_receipts.len() <= if Sessions::linked().is_some() { MAX_RECEIPTS } else { 0 };
         require(are_few, "ask_receipts: at most eight flights at a time")?;
         OpaqueExtension::check_all(&extensions)?;
         let to = ServerInfo {
@@ -159,7 +161,7 @@ impl Offer {
             ask_receipts,
             extensions,
             flight: None,
-            session: session.filter(|session| {
+            session: session.zip(Sessions::linked()).filter(|(session, _)| {
                 let state = &session.state;
                 is_usable(&config, session, &server_name, profile.carrier, now)
                     && is_authenticated(&config, state, &external_psks)
@@ -185,7 +187,8 @@ impl Offer {
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;
         offer.offers_psks = !offer.psks.is_empty();
-        offer.offers_modes = offer.config.policy.resumption || offer.offers_psks;
+        let resumes = offer.config.policy.resumption && Sessions::linked().is_some();
+        offer.offers_modes = resumes || offer.offers_psks;
         offer.early_suite = offer.early_data.and(offer.psks.first()).map(|psk| psk.suite.id);
         let asks = offer.early_data.is_some() && profile.counts_early_records;
         offer.small.counts_early_records = asks.then_some(CountEarlyRecords);
@@ -214,7 +217,10 @@ impl Offer {
     /// Adds the forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
     /// the proof that lets the server take the key).
     fn add_session_psks(&mut self, now: Time) -> Result<(), Error> {
-        let (Some(session), Some(unix)) = (&mut self.session, now.unix) else { return Ok(()) };
+        let (Some((session, linked)), Some(unix)) = (&mut self.session, now.unix) else {
+            return Ok(());
+        };
+        let linked = *linked;
         let Some(suite) = self.config.suite(session.state.suite) else { return Ok(()) };
         let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
 
@@ -241,19 +247,19 @@ impl Offer {
                 let kind = PskKind::ForwardSecret;
                 self.psks.push(OfferedPsk::new(kind, suite, kdf, psk.expose(), identity));
                 let size = ticket.max_early_data_size;
-                self.early_data = Some(size).filter(|size| *size > 0 && keeps_protocol);
+                self.early_data = (size > 0 && keeps_protocol).then_some((size, linked));
                 self.flight = self.early_data.map(|_| ticket.handle);
                 self.one_time_kind = Some(ticket.kind);
             }
         }
-        let Some(session) = &mut self.session else { return Ok(()) };
+        let Some((session, _)) = &mut self.session else { return Ok(()) };
         let replayable = self.config.policy.early_data.replayable_without_forward_secrecy;
         if self.psks.is_empty()
             && replayable
             && keeps_protocol
             && session.state.max_early_data_size > 0
         {
-            self.early_data = Some(session.state.max_early_data_size);
+            self.early_data = Some((session.state.max_early_data_size, linked));
         }
         let (kind, identity) = (PskKind::Resumption, session.ticket.clone());
         let psk = OfferedPsk::new(kind, suite, kdf, session.state.psk.expose(), identity);
@@ -298,7 +304,7 @@ impl Offer {
     /// Adds a share for the group that worked last time. For an unknown server adds a classical share to a
     /// post-quantum one, so that no server needs a HelloRetryRequest; over datagrams the classical share alone.
     fn add_shares(&mut self) -> Result<(), Error> {
-        let known = self.session.as_ref().and_then(|session| session.group);
+        let known = self.session.as_ref().and_then(|(session, _)| session.group);
         let groups: Vec<_> = match known.and_then(|group| self.config.group(group)) {
             Some(known) => alloc::vec![known],
             None => {

@@ -10,6 +10,7 @@ use super::questions::ClientQuestion;
 use crate::handshake::config::Checked;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::handover::Part;
+use crate::linked::Certificates;
 use crate::resume::SettledFlights;
 use crate::role::Role;
 use crate::schedule::HandshakeSecret;
@@ -35,6 +36,7 @@ pub(super) struct CertificateAnswer {
     pub(super) credential: Option<(usize, SignatureScheme)>,
     /// What the server wants with the certificates.
     pub(super) entry_extensions: EntryExtensions,
+    pub(super) linked: Certificates,
 }
 
 impl Part for ClientPart {

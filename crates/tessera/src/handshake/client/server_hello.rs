@@ -50,7 +50,7 @@ impl ClientState {
         offer.write(&mut hello, None);
         ctx.below.send(Epoch::Initial, &hello);
         ctx.facts.server_name = Some(offer.server_name.clone()).filter(|name| !name.is_empty());
-        if let Some(limit) = offer.early_data
+        if let Some((limit, _)) = offer.early_data
             && let Some(psk) = offer.psks.first()
         {
             ctx.facts.early_data = EarlyDataStatus::Offered;

@@ -8,6 +8,7 @@ use crate::error::{Error, protocol};
 use crate::handshake::certificate_flight::read_certificate;
 use crate::handshake::context::Context;
 use crate::handshake::handover::Handover;
+use crate::linked::Certificates;
 use crate::schedule::MasterSecret;
 use crate::wire::{AlertDescription, CertificateType, HandshakeMessage};
 
@@ -16,6 +17,7 @@ pub struct ReadCertificate {
     pub(super) handover: Box<Handover<ServerPart, MasterSecret>>,
     /// The requested type.
     pub(super) typ: CertificateType,
+    pub(super) linked: Certificates,
 }
 
 impl ReadCertificate {
@@ -24,7 +26,7 @@ impl ReadCertificate {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let read = read_certificate(self.handover, self.typ, message, ctx)?;
+        let read = read_certificate(self.handover, self.typ, self.linked, message, ctx)?;
         if !read.certificate.is_empty() {
             return Ok(ServerState::ReadCertificateVerify(Box::new(read)));
         }

@@ -6,6 +6,7 @@ use super::questions::ServerQuestion;
 use super::ticket_plan::TicketPlan;
 use crate::handshake::config::Checked;
 use crate::handshake::handover::Part;
+use crate::linked::Certificates;
 use crate::role::Role;
 use crate::schedule::MasterSecret;
 use crate::wire::CertificateType;
@@ -24,7 +25,7 @@ pub struct ServerPart {
 pub(super) enum ExpectedInput {
     EarlyData,
     /// Of the requested type.
-    Certificate(CertificateType),
+    Certificate(CertificateType, Certificates),
     Finished,
 }
 

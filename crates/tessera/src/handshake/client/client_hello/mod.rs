@@ -4,7 +4,6 @@
 mod tests;
 
 use alloc::vec::Vec;
-use core::net::IpAddr;
 
 use super::offer::Offer;
 use crate::auth::types_of;
@@ -66,7 +65,7 @@ impl Offer {
 
     /// Returns whether the name is sent. RFC 6066 §3: literal addresses are not host names.
     fn sends_server_name(&self) -> bool {
-        !self.server_name.is_empty() && self.server_name.parse::<IpAddr>().is_err()
+        !self.server_name.is_empty() && !is_address(&self.server_name)
     }
 
     /// Returns the form of an offer with a single ClientHello.
@@ -236,6 +235,17 @@ impl Offer {
             transcript.add(binders);
         }
     }
+}
+
+/// Returns whether a server is named by its address: no top-level domain consists of digits, and an IPv6 address has at
+/// least two colons. A whole parser of addresses would be large for a device.
+pub(super) fn is_address(server_name: &str) -> bool {
+    let colons = server_name.bytes().filter(|byte| *byte == b':').count();
+    let is_part = |byte: u8| match colons {
+        0 => byte.is_ascii_digit() || byte == b'.',
+        _ => byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'),
+    };
+    colons != 1 && !server_name.is_empty() && server_name.bytes().all(is_part)
 }
 
 /// Removes the `omitted` extensions from those written since `start`.

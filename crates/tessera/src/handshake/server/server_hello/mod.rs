@@ -27,6 +27,7 @@ use crate::handshake::finished::Finished;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::handshake_secret;
+use crate::linked::Certificates;
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
 use crate::schedule::{EarlySecret, HandshakeSecret, Transcript};
 use crate::wire::{
@@ -328,7 +329,7 @@ fn send_certificates(
 ) -> Result<ServerState, Error> {
     let Authentication { credential, scheme, entry_extensions, client_type } = *chosen;
     if let Some(typ) = client_type {
-        flight.own.receiving = ExpectedInput::Certificate(typ);
+        flight.own.receiving = ExpectedInput::Certificate(typ, Certificates::linked()?);
     }
     if let Some(request) = request {
         ctx.send(Epoch::Handshake, &mut flight.transcript, |out| out.bytes(&request));
@@ -345,8 +346,8 @@ fn send_finished(
     let handover = Box::new(flight.after_first(Finished::Out, ctx)?);
     Ok(match handover.own.receiving {
         ExpectedInput::EarlyData => ServerState::ReadEndOfEarlyData(ReadEndOfEarlyData(handover)),
-        ExpectedInput::Certificate(typ) => {
-            ServerState::ReadCertificate(ReadCertificate { handover, typ })
+        ExpectedInput::Certificate(typ, linked) => {
+            ServerState::ReadCertificate(ReadCertificate { handover, typ, linked })
         }
         ExpectedInput::Finished => handover.into(),
     })
