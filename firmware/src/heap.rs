@@ -1,4 +1,4 @@
-//! The allocator: one heap for each end, so that both are measured in one guest.
+//! The allocator of both ends in one guest: a heap for each, so that each is measured.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
@@ -42,7 +42,6 @@ unsafe impl Sync for Heaps {}
 
 const EMPTY: SideHeap = SideHeap { heap: Heap::empty(), peak: 0, allocations: 0 };
 
-#[global_allocator]
 static HEAPS: Heaps =
     Heaps { sides: UnsafeCell::new([EMPTY; 2]), current: UnsafeCell::new(Side::Client) };
 
@@ -88,11 +87,14 @@ pub fn largest_free(side: Side) -> usize {
     0
 }
 
+/// Allocates in the heap of the end that runs.
+pub struct EachEnd;
+
 /// SAFETY: each heap is one of linked_list_allocator's, and one thread uses them.
-unsafe impl GlobalAlloc for Heaps {
+unsafe impl GlobalAlloc for EachEnd {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: one thread.
-        let side = unsafe { &mut (*self.sides.get())[*self.current.get() as usize] };
+        let side = unsafe { &mut (*HEAPS.sides.get())[*HEAPS.current.get() as usize] };
         let Ok(block) = side.heap.allocate_first_fit(layout) else { return core::ptr::null_mut() };
         side.peak = side.peak.max(side.heap.used());
         side.allocations += 1;
@@ -102,7 +104,7 @@ unsafe impl GlobalAlloc for Heaps {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: one thread; the block came from the heap in whose memory it is.
         unsafe {
-            let [client, server] = &mut *self.sides.get();
+            let [client, server] = &mut *HEAPS.sides.get();
             let side = if block < client.heap.top() && block >= client.heap.bottom() {
                 client
             } else {

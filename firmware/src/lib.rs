@@ -9,4 +9,5 @@ pub mod connection;
 pub mod ends;
 pub mod heap;
 pub mod measure;
+pub mod one_heap;
 pub mod random;

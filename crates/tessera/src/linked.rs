@@ -3,33 +3,38 @@
 //! A state or a value that only a feature leads to holds its witness. A build without the feature has no value of that
 //! type, so the compiler drops the code that begins with one.
 
-use crate::error::Error;
+use crate::error::{Error, handshake_failure};
 
-/// The witness of the feature `sessions`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sessions(#[cfg(not(feature = "sessions"))] core::convert::Infallible);
+/// Declares the witness of a feature.
+macro_rules! witness {
+    ($name:ident, $feature:literal) => {
+        #[doc = concat!("The witness of the feature `", $feature, "`.")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) struct $name(#[cfg(not(feature = $feature))] core::convert::Infallible);
 
-impl Sessions {
-    /// Returns the witness, or nothing in builds without the feature.
-    pub(crate) fn linked() -> Option<Self> {
-        #[cfg(feature = "sessions")]
-        return Some(Self());
-        #[cfg(not(feature = "sessions"))]
-        None
-    }
+        impl $name {
+            /// Returns the witness, or nothing in builds without the feature.
+            pub(crate) const fn linked() -> Option<Self> {
+                #[cfg(feature = $feature)]
+                return Some(Self());
+                #[cfg(not(feature = $feature))]
+                None
+            }
+        }
+    };
 }
 
-/// The witness of the feature `certificates`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Certificates(#[cfg(not(feature = "certificates"))] core::convert::Infallible);
+witness!(Certificates, "certificates");
+witness!(Sessions, "sessions");
+witness!(Grease, "grease");
 
 impl Certificates {
-    /// Returns the witness, or an error in builds without the feature.
-    pub(crate) fn linked() -> Result<Self, Error> {
-        #[cfg(feature = "certificates")]
-        return Ok(Self());
-        #[cfg(not(feature = "certificates"))]
-        Err(crate::error::handshake_failure("certificates, which this build leaves out"))
+    /// Returns the witness where the peers have agreed on certificates.
+    ///
+    /// # Errors
+    /// Fails the handshake in builds without the feature.
+    pub(crate) fn agreed() -> Result<Self, Error> {
+        Self::linked().ok_or(handshake_failure("certificates, which this build leaves out"))
     }
 
     /// Does nothing; without the feature, what comes after isn't linked.

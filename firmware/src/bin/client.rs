@@ -9,11 +9,15 @@ use cortex_m_rt::entry;
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
 use tessera::{ClientConnection, Error, Output};
 use tessera_firmware::connection::{Input, Progress, read};
-use tessera_firmware::{board, ends, heap};
+use tessera_firmware::one_heap::OneHeap;
+use tessera_firmware::{board, ends};
+
+#[global_allocator]
+static HEAP: OneHeap = OneHeap::new();
 
 #[entry]
 fn main() -> ! {
-    heap::start();
+    HEAP.start();
     board::start_uart();
     loop {
         exit(if run().is_ok() { EXIT_SUCCESS } else { EXIT_FAILURE });

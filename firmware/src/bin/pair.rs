@@ -14,12 +14,15 @@ use tessera::{
     ClientConfig, ClientConnection, Connection, Error, Output, ServerConfig, ServerConnection,
 };
 use tessera_firmware::connection::{Input, Progress, read};
-use tessera_firmware::heap::{self, Side};
+use tessera_firmware::heap::{self, EachEnd, Side};
 use tessera_firmware::measure::Cost;
 use tessera_firmware::{board, ends};
 
 /// How often the ends connect: set by `scripts/firmware`.
 const CONNECTIONS: Option<&str> = option_env!("FIRMWARE_CONNECTIONS");
+
+#[global_allocator]
+static HEAP: EachEnd = EachEnd;
 
 #[entry]
 fn main() -> ! {

@@ -63,7 +63,7 @@ impl ConnectionCodecs {
         factories: &[Arc<dyn CertificateCodecFactory>],
         peer: PeerInfo<'_>,
     ) -> Result<Self, Error> {
-        let Ok(linked) = Certificates::linked() else { return Ok(Self(None)) };
+        let Some(linked) = Certificates::linked() else { return Ok(Self(None)) };
         let mut first = None;
         let mut others = Vec::new();
         for factory in factories {
@@ -118,6 +118,7 @@ impl ConnectionCodecs {
     /// Returns whether a client sends this extension for its codecs.
     pub(crate) fn have(&self, typ: ExtensionType) -> bool {
         match typ {
+            _ if self.0.is_none() => false,
             ExtensionType::COMPRESS_CERTIFICATE => self.offer_any(),
             _ => self.in_hello().any(|it| it.typ == typ),
         }
@@ -125,16 +126,22 @@ impl ConnectionCodecs {
 
     /// Returns the total length of the codecs' own extensions of a ClientHello, in bytes.
     pub(crate) fn extensions_len(&self) -> usize {
-        self.in_hello().map(|it| 4 + it.contents.len()).sum()
+        match self.0 {
+            None => 0,
+            Some(_) => self.in_hello().map(|it| 4 + it.contents.len()).sum(),
+        }
     }
 
     /// Returns whether a peer may send a CompressedCertificate.
     pub(super) fn offer_any(&self) -> bool {
-        self.offers().next().is_some()
+        self.0.is_some() && self.offers().next().is_some()
     }
 
     /// Appends the extensions that the codecs send in a ClientHello or a CertificateRequest.
     pub(super) fn write_extensions(&self, message: HandshakeType, out: &mut Vec<u8>) {
+        if self.0.is_none() {
+            return;
+        }
         if self.offer_any() {
             write_compression_algorithms(out, self.offers());
         }

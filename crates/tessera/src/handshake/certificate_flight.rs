@@ -33,7 +33,7 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     ctx: &mut Context<'_>,
     then: Next<P, K>,
 ) -> Result<P::State, Error> {
-    Certificates::linked()?;
+    Certificates::agreed()?;
     let Handover { own, transcript, codecs, .. } = &mut handover;
     let credential = &own.config().common().credentials[credential];
     let mut encoded_with = None;

@@ -13,5 +13,5 @@ pub(super) fn draw_grease(
     }
     let mut drawn = [0; Grease::LEN];
     random.fill(&mut drawn)?;
-    Ok(Some(Grease::new(drawn)))
+    Ok(Grease::new(drawn))
 }

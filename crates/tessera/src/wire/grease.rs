@@ -8,19 +8,20 @@ use super::code_points::{
 };
 use super::extensions::write_extension;
 use super::writer::Writer;
+use crate::linked;
 
 /// The GREASE values of one hello and its repetition, or of one message: random, and
 /// stable across calls (RFC 8701 §7).
 #[derive(Clone, Copy)]
-pub struct Grease([u8; Self::LEN]);
+pub struct Grease([u8; Self::LEN], linked::Grease);
 
 impl Grease {
     /// How many random bytes determine the values.
     pub const LEN: usize = 8;
 
-    /// Creates the values for these random bytes.
-    pub fn new(drawn: [u8; Self::LEN]) -> Self {
-        Self(drawn)
+    /// Creates the values for these random bytes, in builds that have them.
+    pub fn new(drawn: [u8; Self::LEN]) -> Option<Self> {
+        linked::Grease::linked().map(|linked| Self(drawn, linked))
     }
 
     /// Returns a cipher suite.
@@ -98,7 +99,7 @@ mod tests {
     fn every_grease_value_is_reserved_for_grease() {
         const MODES: [u8; 8] = [0x0b, 0x2a, 0x49, 0x68, 0x87, 0xa6, 0xc5, 0xe4];
         for drawn in 0..=255 {
-            let grease = Grease([drawn; 8]);
+            let grease = Grease::new([drawn; 8]).expect("it is linked");
             for value in [
                 grease.cipher_suite().0,
                 grease.group().0,
@@ -124,7 +125,7 @@ mod tests {
     fn the_two_grease_extensions_always_differ() {
         for first in 0..=255 {
             for second in 0..=255 {
-                let grease = Grease([0, 0, 0, 0, 0, 0, first, second]);
+                let grease = Grease::new([0, 0, 0, 0, 0, 0, first, second]).expect("it is linked");
                 assert_ne!(grease.empty_extension(), grease.full_extension());
             }
         }

@@ -107,7 +107,7 @@ impl ReadEncryptedExtensions {
         Ok(match psk {
             Some(_) => handover.into(),
             None => {
-                let linked = Certificates::linked()?;
+                let linked = Certificates::agreed()?;
                 ClientState::ReadCertificate(ReadCertificate { handover, types, linked })
             }
         })

@@ -108,7 +108,11 @@ impl Drawn {
         random.copy_from_slice(&drawn[..32]);
         session_id.copy_from_slice(&drawn[32..64]);
         grease.copy_from_slice(&drawn[64..]);
-        Ok(Self { random, session_id, grease: config.grease.then(|| Grease::new(grease)) })
+        Ok(Self {
+            random,
+            session_id,
+            grease: config.grease.then(|| Grease::new(grease)).flatten(),
+        })
     }
 }
 
@@ -279,7 +283,8 @@ impl Offer {
                 "external_psks: an identity has 1 to 8,192 bytes, and a secret is not empty",
             )?;
             let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
-            let (kind, digest) = (psk.kind(), Some(psk.digest(&self.config.provider)));
+            let digest = Sessions::linked().map(|_| psk.digest(&self.config.provider));
+            let kind = psk.kind();
             let psk = OfferedPsk::new(kind, suite, kdf, &psk.secret, psk.identity);
             self.psks.push(OfferedPsk { digest, ..psk });
         }

@@ -329,7 +329,7 @@ fn send_certificates(
 ) -> Result<ServerState, Error> {
     let Authentication { credential, scheme, entry_extensions, client_type } = *chosen;
     if let Some(typ) = client_type {
-        flight.own.receiving = ExpectedInput::Certificate(typ, Certificates::linked()?);
+        flight.own.receiving = ExpectedInput::Certificate(typ, Certificates::agreed()?);
     }
     if let Some(request) = request {
         ctx.send(Epoch::Handshake, &mut flight.transcript, |out| out.bytes(&request));
