@@ -58,6 +58,12 @@ pub fn start() {
     }
 }
 
+/// Returns where the memory of both heaps begins and ends.
+pub fn memory() -> (usize, usize) {
+    let start = &raw const MEMORY as usize;
+    (start, start + 2 * LEN)
+}
+
 /// What follows allocates in this side's heap.
 pub fn switch_to(side: Side) {
     // SAFETY: one thread.

@@ -11,3 +11,4 @@ pub mod heap;
 pub mod measure;
 pub mod one_heap;
 pub mod random;
+pub mod search;

@@ -6,7 +6,7 @@ use core::ptr::{read_volatile, write_volatile};
 use crate::board::{instructions, ticks};
 
 /// How much of the stack is painted, in bytes.
-const PAINTED: usize = 160 * 1024;
+pub const PAINTED: usize = 160 * 1024;
 
 const PAINT: u32 = 0xa7a7_a7a7;
 
@@ -45,7 +45,7 @@ fn call<R>(step: impl FnOnce() -> R) -> R {
 }
 
 #[inline(always)]
-fn stack_pointer() -> usize {
+pub fn stack_pointer() -> usize {
     let top: usize;
     // SAFETY: reads a register.
     unsafe { asm!("mov {}, sp", out(reg) top, options(nomem, nostack, preserves_flags)) };

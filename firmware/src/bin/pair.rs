@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+use alloc::sync::Arc;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
@@ -15,7 +16,8 @@ use tessera::{
 };
 use tessera_firmware::connection::{Input, Progress, read};
 use tessera_firmware::heap::{self, EachEnd, Side};
-use tessera_firmware::measure::Cost;
+use tessera_firmware::measure::{Cost, PAINTED, stack_pointer};
+use tessera_firmware::search::{self, Recorder};
 use tessera_firmware::{board, ends};
 
 /// How often the ends connect: set by `scripts/firmware`.
@@ -45,7 +47,7 @@ fn run() -> Result<(), Error> {
     let before = [Side::Client, Side::Server].map(heap::usage);
     let free = [Side::Client, Side::Server].map(heap::largest_free);
 
-    let first = connect(&client, &server, true)?;
+    let first = connect(&client, &server, true, || ())?;
     let peaks = [Side::Client, Side::Server].map(|side| heap::usage(side).peak);
     for (at, name) in ["client", "server"].into_iter().enumerate() {
         let usage = heap::usage([Side::Client, Side::Server][at]);
@@ -63,7 +65,7 @@ fn run() -> Result<(), Error> {
 
     let connections = CONNECTIONS.and_then(|count| count.parse().ok()).unwrap_or(20);
     for _ in 1..connections {
-        connect(&client, &server, false)?;
+        connect(&client, &server, false, || ())?;
     }
     for (at, side) in [Side::Client, Side::Server].into_iter().enumerate() {
         let usage = heap::usage(side);
@@ -76,7 +78,40 @@ fn run() -> Result<(), Error> {
         }
     }
     hprintln!("connections {}", connections);
-    Ok(())
+    search()
+}
+
+/// Connects once more, with key logs, and searches for the secrets: while the connection lasts they are in the heaps and
+/// not on the stack, and after it nowhere.
+#[inline(never)]
+fn search() -> Result<(), Error> {
+    heap::switch_to(Side::Client);
+    let mut client = ends::client();
+    client.key_log = Some(Arc::new(Recorder));
+    let client = client.checked()?;
+    heap::switch_to(Side::Server);
+    let mut server = ends::server()?;
+    server.key_log = Some(Arc::new(Recorder));
+    let server = server.checked()?;
+    let found = || {
+        let (low, high) = heap::memory();
+        let top = stack_pointer();
+        [search::found(low, high), search::found(top - PAINTED, top)]
+    };
+    let mut during = [0; 2];
+    connect(&client, &server, false, || {
+        let [heap, stack] = found();
+        during = [heap, during[1] + stack];
+    })?;
+    let after = found();
+    let ([heap, stack], [heap_after, stack_after]) = (during, after);
+    hprintln!("halves of secrets {}", search::recorded());
+    hprintln!("in heaps {} on the stack {}", heap, stack);
+    hprintln!("after the end {} and {}", heap_after, stack_after);
+    match (during, after) {
+        ([live, 0], [0, 0]) if live > 0 => Ok(()),
+        _ => Err(Error::Configuration("secrets remain, or can't be found")),
+    }
 }
 
 /// One end, and what it took.
@@ -149,6 +184,7 @@ fn connect(
     client: &Checked<ClientConfig>,
     server: &Checked<ServerConfig>,
     is_measured: bool,
+    mut after_a_step: impl FnMut(),
 ) -> Result<[Taken; 2], Error> {
     let taken = || Taken { cost: Cost { is_measured, ..Cost::default() }, sent: 0 };
     let mut client = start_client(client, taken())?;
@@ -161,7 +197,9 @@ fn connect(
         progress: Progress::default(),
         taken: taken(),
     };
-    while server.take_from(&mut client)? | client.take_from(&mut server)? {}
+    while server.take_from(&mut client)? | client.take_from(&mut server)? {
+        after_a_step();
+    }
     if !client.progress.is_complete || !server.progress.is_complete {
         return Err(Error::Configuration("the handshake is not complete"));
     }
