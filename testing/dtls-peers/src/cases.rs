@@ -21,7 +21,16 @@ pub enum Case {
     EarlyData,
     KeyUpdates,
     ConnectionIds,
-    Move,
+    /// Our client changes its address.
+    Rebinding,
+    /// A NAT changes the client's.
+    NatRebinding,
+    /// A NAT changes the client's, and the client its connection ID with it.
+    Renaming,
+    /// An old record from elsewhere moves no one.
+    OldRecord,
+    /// What our server sends to an address that wasn't proved.
+    Budget,
 }
 
 /// The longest datagrams, where they are small.
@@ -40,7 +49,11 @@ impl Case {
                 Self::EarlyData,
                 Self::KeyUpdates,
                 Self::ConnectionIds,
-                Self::Move,
+                Self::Rebinding,
+                Self::NatRebinding,
+                Self::Renaming,
+                Self::OldRecord,
+                Self::Budget,
             ]);
         all.filter(|case| case.is_for(peer, is_server)).collect()
     }
@@ -56,7 +69,12 @@ impl Case {
             Self::EarlyData => peer.has_early_data,
             Self::KeyUpdates => peer.updates_keys,
             Self::ConnectionIds => peer.has_connection_ids,
-            Self::Move => peer.has_connection_ids && (!is_server || peer.follows),
+            Self::Rebinding => is_server && peer.follows,
+            Self::NatRebinding | Self::OldRecord => {
+                peer.has_connection_ids && (!is_server || peer.follows)
+            }
+            Self::Renaming => peer.renames && !is_server,
+            Self::Budget => peer.has_connection_ids && !is_server,
             Self::Full | Self::SmallDatagrams | Self::Lost { .. } => true,
         }
     }
@@ -78,7 +96,11 @@ impl Case {
             Self::EarlyData => "0-RTT".into(),
             Self::KeyUpdates => "key updates by both".into(),
             Self::ConnectionIds => "connection IDs both ways".into(),
-            Self::Move => "a client that moves".into(),
+            Self::Rebinding => "a client that rebinds, to three addresses".into(),
+            Self::NatRebinding => "a NAT that gives three other ports".into(),
+            Self::Renaming => "other ports, under other connection IDs".into(),
+            Self::OldRecord => "an old record from elsewhere".into(),
+            Self::Budget => "three times what came from a new address".into(),
         }
     }
 }

@@ -7,6 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Seen {
     /// The length of the longest.
     pub longest: [usize; 2],
+    /// How many bytes passed in all.
+    pub bytes: [usize; 2],
+    /// The client's newest datagram that passed.
+    pub newest_of_client: Vec<u8>,
     /// Whether there was a record with a connection ID.
     pub connection_id: [bool; 2],
     /// Whether there were records of an epoch, by its last two bits.
@@ -19,6 +23,16 @@ pub struct Observer {
     seen: Arc<Mutex<Seen>>,
     /// The datagram to lose: whether it is the client's, and its number from 1.
     loses: Arc<Mutex<Option<(bool, usize)>>>,
+    holds: Arc<Mutex<Hold>>,
+}
+
+/// A datagram of the client that is kept back.
+#[derive(Default)]
+enum Hold {
+    #[default]
+    Nothing,
+    Next,
+    Held(Vec<u8>),
 }
 
 impl Observer {
@@ -39,7 +53,32 @@ impl Observer {
             seen.epochs[side][usize::from(first & 3)] = true;
         }
         let mut loses = self.loses.lock().unwrap_or_else(PoisonError::into_inner);
-        loses.take_if(|lost| *lost == (is_clients, number)).is_some()
+        if loses.take_if(|lost| *lost == (is_clients, number)).is_some() {
+            return true;
+        }
+        let mut holds = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_clients && matches!(*holds, Hold::Next) {
+            *holds = Hold::Held(datagram.to_vec());
+            return true;
+        }
+        seen.bytes[side] += datagram.len();
+        if is_clients {
+            seen.newest_of_client = datagram.to_vec();
+        }
+        false
+    }
+
+    /// Keeps the client's next datagram back.
+    pub fn holds_next_of_client(&self) {
+        *self.holds.lock().unwrap_or_else(PoisonError::into_inner) = Hold::Next;
+    }
+
+    /// Returns the datagram that was kept back.
+    pub fn held(&self) -> Option<Vec<u8>> {
+        match std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner)) {
+            Hold::Held(datagram) => Some(datagram),
+            Hold::Nothing | Hold::Next => None,
+        }
     }
 
     /// Loses nothing more: data is sent once. Returns whether the datagram was lost.

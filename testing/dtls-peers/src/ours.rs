@@ -81,7 +81,15 @@ pub fn connector(case: Case, pki: &Pki) -> Result<DatagramConnector, String> {
 }
 
 pub fn has_connection_ids(case: Case) -> bool {
-    matches!(case, Case::ConnectionIds | Case::Move)
+    matches!(
+        case,
+        Case::ConnectionIds
+            | Case::Rebinding
+            | Case::NatRebinding
+            | Case::Renaming
+            | Case::OldRecord
+            | Case::Budget
+    )
 }
 
 /// Does the same with either.

@@ -92,6 +92,7 @@ impl Associations<ClientHandshake> for LoneAssociation {
         self.note_used_ids(spare);
         if let Ok(progress) = &read {
             self.received += progress.consumed as u64;
+            // Others may not know the messages of RFC 9147 §9, and close: so wolfSSL did until 2026 (wolfSSL #6367).
             if matches!(progress.event, ReadEvent::NeedInput)
                 && self.endpoint.association().can_check_paths()
             {

@@ -11,7 +11,7 @@ pub struct Relay {
     pub address: SocketAddr,
     /// The side of the server, which may be replaced.
     outside: Arc<Mutex<Arc<UdpSocket>>>,
-    server: SocketAddr,
+    pub server: SocketAddr,
     task: JoinHandle<()>,
 }
 

@@ -77,6 +77,11 @@ pub trait Peer: Sized {
         Err("has no key updates".into())
     }
 
+    /// Asks for a connection ID, and addresses the other side with it from now on; returns it in hexadecimal digits.
+    fn rename(&mut self) -> Result<String> {
+        Err("asks for no connection IDs".into())
+    }
+
     fn close(&mut self) -> Result<()>;
 
     /// Waits a moment for a datagram or a timer, between two commands, and keeps the data that came.
@@ -145,6 +150,7 @@ fn obey<P: Peer>() -> Result<()> {
                 None => json!({"closed": true}),
             }),
             "update" => peer.update().map(|()| json!({})),
+            "rename" => peer.rename().map(|to_peer| json!({"to_peer": to_peer})),
             "close" => peer.close().map(|()| json!({})),
             _ => Err("no such command".into()),
         };

@@ -228,6 +228,14 @@ impl Peer for PureCrypto {
         self.connection()?.request_key_update().map_err(shown)
     }
 
+    fn rename(&mut self) -> Result<String> {
+        self.connection()?.request_connection_ids(1).map_err(shown)?;
+        self.until(|connection| (connection.spare_connection_ids() > 0).then_some(()))?;
+        let connection = self.connection()?;
+        connection.use_spare_connection_id().map_err(shown)?;
+        connection.peer_connection_id().map(hex).ok_or_else(|| "no connection ID".into())
+    }
+
     fn close(&mut self) -> Result<()> {
         self.connection()?.close().map_err(shown)?;
         self.until(|connection| (!connection.handshake_flight_pending()).then_some(()))?;

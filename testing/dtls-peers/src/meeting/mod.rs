@@ -1,5 +1,8 @@
 //! One case: both ends, and what they do.
 
+mod moves;
+
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -129,15 +132,12 @@ impl Meeting<'_> {
             }
             Case::KeyUpdates => self.update_keys(&connection, &observer).await?,
             Case::ConnectionIds => self.check_ids(&theirs, &observer)?,
-            Case::Move => {
-                let address = relay.change_port().await;
-                self.converse(&connection).await?;
-                if matches!(connection, Connection::Server(_))
-                    && connection.peer_addr() != Some(address)
-                {
-                    return Err("our server did not follow".into());
-                }
+            Case::Rebinding => observed = self.rebind(&connection).await?,
+            Case::NatRebinding | Case::Renaming => {
+                self.change_ports(&connection, &relay).await?;
             }
+            Case::OldRecord => observed = self.old_record(&connection, &observer, &relay).await?,
+            Case::Budget => observed = self.budget(&connection, &observer, &relay).await?,
             _ => (),
         }
         self.close(&connection).await?;
@@ -160,9 +160,12 @@ impl Meeting<'_> {
         let sees = move |is_up, number, datagram: &[u8]| observer.sees(is_up, number, datagram);
         let (ended, relay) = match &self.ours {
             Ours::Client(connector) => {
-                let relay = Relay::new(([127, 0, 0, 1], self.stranger.port).into(), sees).await;
+                let server = SocketAddr::from(([127, 0, 0, 1], self.stranger.port));
+                let relay = Relay::new(server, sees).await;
+                // A client that moves itself is seen by its server.
+                let to_server = if self.case == Case::Rebinding { server } else { relay.address };
                 let ours = async {
-                    let started = connector.start(relay.address, to(None)).await;
+                    let started = connector.start(to_server, to(None)).await;
                     let connection = started.map_err(|error| format!("ours starts: {error}"))?;
                     if !early.is_empty() {
                         let written = connection.write_early(early.as_bytes());
