@@ -117,3 +117,15 @@ fn other_stacks_need_their_programs_and_sockets() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("other stacks run over sockets alone"), "{stderr}");
 }
+
+#[test]
+fn a_run_in_which_nothing_could_be_measured_fails_and_its_report_has_the_reason() {
+    let options = ["--through", "sockets", "--parts", "paper", "--arms", "cid", "--json", "-"];
+    let output = dtls(&[&options[..], &["--link", "loopback"]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("no cell could be measured: over a loopback interface"), "{stderr}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let reason = report["not_run"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("no address changes"), "{reason}");
+}

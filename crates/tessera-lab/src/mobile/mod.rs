@@ -83,7 +83,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 ///
 /// # Errors
 ///
-/// [`LabError::Options`] before anything is measured; the others when it can't go on.
+/// [`LabError::Options`] before anything is measured; the others when it can't go on, or after the report if no cell could
+/// be measured.
 pub fn run(options: &Options) -> Result<(), LabError> {
     let Options { common, parts, through, arms, acks, .. } = options;
     check_resumable(common, options.resume.as_deref())?;
@@ -132,7 +133,13 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let Experiment { screen, report, .. } = experiment;
     screen.line(&terminal::legend(table::LEGEND))?;
     screen.finish();
-    experiment::write(common, &report, SAMPLES, Some(page::render))
+    experiment::write(common, &report, SAMPLES, Some(page::render))?;
+    match report.not_run.first() {
+        Some(SkippedCell { reason, .. }) if report.cells.is_empty() => {
+            Err(LabError::Connection(format!("no cell could be measured: {reason}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Options {

@@ -89,7 +89,9 @@ Examples:
                                                     a fail-over of 1,000 connections
   tessera lab load --users 1,10,100 --rtt 33ms      how it grows, nearer
   tessera lab load --resume cells.jsonl --json load.json
-                                                    goes on where an earlier run stopped")]
+                                                    goes on where an earlier run stopped
+
+Exit codes: 0 at least one cell was measured, 1 none could be, or something failed, 2 the options are invalid.")]
     Load(LoadArguments),
 
     /// Measures each way of reconnecting between two mobile networks: a paper's evaluation, on real links.
@@ -108,7 +110,9 @@ Examples:
                                                     post-quantum keys, on links that lose packets
   tessera lab roaming --sample 3 --repetitions 20   three cells of the grid
   tessera lab roaming --resume cells.jsonl --json roaming.json --report roaming.html
-                                                    everything, in hours; goes on where it stopped")]
+                                                    everything, in hours; goes on where it stopped
+
+Exit codes: 0 at least one cell was measured, 1 none could be, or something failed, 2 the options are invalid.")]
     Roaming(RoamingArguments),
 
     /// Measures what sizes and times of TLS records reveal to an observer on the path, with and without padding.
@@ -198,7 +202,9 @@ Examples:
                                                         two arms, and how they notice
   tessera lab dtls --through sockets --parts paper --arms openssl-full,openssl-tcs,cid-rrc --peers programs
                                                         three arms over sockets; half an hour
-  tessera lab dtls --json dtls.json --report dtls.html  all in virtual time, and a page for a browser")]
+  tessera lab dtls --json dtls.json --report dtls.html  all in virtual time, and a page for a browser
+
+Exit codes: 0 at least one cell was measured, 1 none could be, or something failed, 2 the options are invalid.")]
     Dtls(DtlsArguments),
 
     /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, of bithac, of
