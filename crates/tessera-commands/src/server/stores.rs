@@ -65,7 +65,8 @@ impl Stores {
             source: options.state_key.as_ref(),
             witness: witness.map(|path| SettingFile { setting: "--state-witness", path }),
         };
-        let OpenedState { state, found } = state::open(directory, key, state_options)?;
+        let OpenedState { state, found } =
+            state::open(SettingFile { setting: "--state", path: directory }, key, state_options)?;
         let (ring, vault, state) = (state.ring(), state.vault(), Some(Arc::new(state)));
         // An old copy would bring them back, with nonces that were used since.
         let moving_out = found.refuses_old_copies().then(Arc::default);

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use tessera_vault::{ServerState, StateError, StateKey, StateOptions, Witness};
+use tessera_vault::{ServerState, StateError, StateKey, StateOptions, StateProblem, Witness};
 
 use self::contents::OldCopies;
 pub use self::contents::StateContents;
@@ -58,7 +58,7 @@ pub struct StateKeySetting<'a> {
 /// Returns an error if its key or its witness is unavailable, or the state can't be opened with them. Nothing
 /// was changed then.
 pub fn open(
-    directory: &Path,
+    directory: SettingFile<'_>,
     key: StateKeySetting<'_>,
     options: StateOptions,
 ) -> Result<OpenedState, ProgramError> {
@@ -88,14 +88,15 @@ pub fn check(
 }
 
 fn open_with_key(
-    directory: &Path,
+    at: SettingFile<'_>,
     setting: StateKeySetting<'_>,
     source: &KeySource,
     options: StateOptions,
 ) -> Result<OpenedState, ProgramError> {
+    let directory = at.path;
     let key = StateKey::new(source.read(setting.setting, "state", directory)?);
     let witness = setting.witness.map(|file| witness::open(file, directory)).transpose()?;
-    let opened = open_state(directory, &[key], options, Way::AsItIs(witness))?;
+    let opened = open_state(at, &[key], options, Way::AsItIs(witness))?;
     // The key may have been the program's own before, and no longer is.
     opened.unless_failed(match fs::remove_file(directory.join(NOTE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -107,10 +108,11 @@ fn open_with_key(
 
 /// Opens with a key that this program makes at each start, and that is lost with the power.
 fn open_with_own_key(
-    directory: &Path,
+    at: SettingFile<'_>,
     setting: &str,
     options: StateOptions,
 ) -> Result<OpenedState, ProgramError> {
+    let directory = at.path;
     let home = KeyHome::open(directory, setting)?;
     let mut keys = home.keys()?;
     let way = match keys.len() {
@@ -125,7 +127,7 @@ fn open_with_own_key(
         keys.insert(0, new_key()?);
         home.keep(&keys)?;
     }
-    let opened = open_state(directory, &keys, options, way);
+    let opened = open_state(at, &keys, options, way);
     if opened.is_err() && are_new {
         home.forget();
     }
@@ -173,11 +175,12 @@ fn key_is_gone(directory: &Path, setting: &str, home: &KeyHome) -> Result<Way, P
 }
 
 fn open_state(
-    directory: &Path,
+    at: SettingFile<'_>,
     keys: &[StateKey],
     options: StateOptions,
     way: Way,
 ) -> Result<OpenedState, ProgramError> {
+    let directory = at.path;
     let provider = tessera_aws_lc::provider();
     let (is_afresh, old_copies) = match &way {
         Way::AsItIs(None) => (false, OldCopies::Unnoticed),
@@ -194,10 +197,24 @@ fn open_state(
         }
         Way::Afresh => ServerState::open_afresh(directory, keys, &provider, options, unix()),
     };
-    let state = state.map_err(|error| ProgramError::settings(error.to_string()))?;
+    let state = state.map_err(|error| unopened(at, &error))?;
     let before = (!is_afresh).then(|| state.previous_life());
     let found = StateContents::new(directory, before, old_copies);
     Ok(OpenedState { state, found })
+}
+
+/// Names the setting where another directory would do.
+fn unopened(SettingFile { setting, .. }: SettingFile<'_>, error: &StateError) -> ProgramError {
+    let remedy = match error.problem() {
+        StateProblem::Io(io) if io.kind() == io::ErrorKind::NotFound => {
+            format!(", or check the path after {setting}")
+        }
+        StateProblem::Io(_) | StateProblem::HoldsOtherFiles => {
+            format!("; check the path after {setting}")
+        }
+        _ => String::new(),
+    };
+    ProgramError::settings(format!("{error}{remedy}"))
 }
 
 fn new_key() -> Result<StateKey, ProgramError> {

@@ -89,7 +89,8 @@ impl Stores {
                         .map(|path| SettingFile { setting: witness, path }),
                 };
                 let options = StateOptions { limits: Limits::new(CAPACITY), rotation: ROTATION };
-                Some(state::open(directory, key, options)?)
+                let setting = &format!("[{}] state", section.name);
+                Some(state::open(SettingFile { setting, path: directory }, key, options)?)
             }
         };
         let (state, found) = match state {

@@ -289,3 +289,18 @@ fn a_state_on_a_full_or_read_only_file_system_is_refused() {
     let place = Place::new();
     tells(&refuses(&mut mounted(&place, "777,rw")), &["others can write", "chmod go-w"]);
 }
+
+#[test]
+fn a_state_whose_path_leads_nowhere_is_refused_with_the_option_that_has_it() {
+    let place = Place::new();
+    let refused = |path: &str| {
+        let mut serve = tessera();
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--state", path]);
+        refuses(serve.env(RUNTIME_DIRECTORY, place.runtime.as_path()))
+    };
+    let nowhere = place.files.path("nowhere/state");
+    let expected = "its directory does not exist; create it, or check the path after --state";
+    tells(&refused(&nowhere), &[&nowhere, expected]);
+    let file = place.files.write("file", "");
+    tells(&refused(&file), &["a directory is needed; check the path after --state"]);
+}
