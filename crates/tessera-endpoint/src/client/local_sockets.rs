@@ -12,8 +12,12 @@ impl ClientEndpoint {
     /// Adds a socket to go on with when three round trips bring no answer to what was sent by the one in use.
     pub fn add_spare(&mut self, local: Option<SocketAddr>) {
         let path = Path { local, ..self.current };
-        if path != self.current && !self.others.iter().any(|other| other.path.local == local) {
-            self.others.push(OtherPath::new(path));
+        if path.local == self.current.local {
+            return;
+        }
+        match self.others.iter_mut().find(|other| other.path.local == local) {
+            Some(other) => other.keep(),
+            None => self.others.push(OtherPath::spare(path)),
         }
     }
 
@@ -23,7 +27,7 @@ impl ClientEndpoint {
     pub fn replace_local(&mut self, local: Option<SocketAddr>, now: Time) {
         let path = Path { local, ..self.current };
         // The latest call counts.
-        self.others.retain(|other| other.reason() != Some(CheckReason::Replaces));
+        self.others.retain_mut(OtherPath::end_replacing);
         match self.association.can_check_paths() {
             true => self.check(path, CheckReason::Replaces, now),
             false => self.use_local(local, now),

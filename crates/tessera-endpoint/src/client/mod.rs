@@ -196,7 +196,7 @@ impl ClientEndpoint {
                 self.others.retain(|other| other.path.local != before.local);
                 self.others.push(OtherPath::left(before, now.monotonic));
             } else {
-                self.others.push(OtherPath::new(before));
+                self.others.push(OtherPath::spare(before));
             }
         }
         self.lead_server();

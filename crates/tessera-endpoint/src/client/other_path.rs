@@ -13,6 +13,8 @@ pub(super) struct OtherPath {
     check: Option<Check>,
     /// It was used, and is kept until then for what is still under way.
     leaves_at: Option<Duration>,
+    /// It is kept to fail over to, whatever becomes of its checks.
+    is_spare: bool,
 }
 
 struct Check {
@@ -39,7 +41,12 @@ pub(super) enum CheckReason {
 
 impl OtherPath {
     pub(super) fn new(path: Path) -> Self {
-        Self { path, check: None, leaves_at: None }
+        Self { path, check: None, leaves_at: None, is_spare: false }
+    }
+
+    /// A path to fail over to.
+    pub(super) fn spare(path: Path) -> Self {
+        Self { is_spare: true, ..Self::new(path) }
     }
 
     /// A path that is left.
@@ -49,6 +56,17 @@ impl OtherPath {
 
     pub(super) fn is_left(&self) -> bool {
         self.leaves_at.is_some()
+    }
+
+    /// Keeps it to fail over to.
+    pub(super) fn keep(&mut self) {
+        (self.is_spare, self.leaves_at) = (true, None);
+    }
+
+    /// It replaces the one in use no more; returns whether it is kept.
+    pub(super) fn end_replacing(&mut self) -> bool {
+        let replaces = self.check.take_if(|check| check.reason == CheckReason::Replaces);
+        replaces.is_none() || self.is_spare
     }
 
     /// Begins to check it, unless that is under way.
@@ -117,7 +135,8 @@ impl OtherPath {
             CheckReason::FailsOver => self.check = None,
             CheckReason::Announced | CheckReason::Flight | CheckReason::Replaces => {
                 if check.repeats == MAX_REPEATS {
-                    return false;
+                    self.check = None;
+                    return self.is_spare;
                 }
                 check.pauses_until = Some(now + FIRST_PAUSE * 2_u32.pow(check.repeats));
                 check.repeats += 1;

@@ -331,6 +331,37 @@ fn a_socket_that_is_to_replace_another_does_though_that_was_suspected() {
     assert_eq!(local(&world), Some(SECOND));
 }
 
+#[test]
+fn a_spare_socket_stays_one_though_it_replaces_none() {
+    let mut world = connected(options(None));
+    world.clients[0].endpoint.add_spare(Some(SECOND));
+    world.dead = vec![SECOND, THIRD];
+    for next in [SECOND, THIRD, SECOND] {
+        with(&mut world, |client, now| client.replace_local(Some(next), now));
+        world.pass(TRIP * 4);
+    }
+    assert!(uses(&world, SECOND), "it is a spare one");
+    assert!(!uses(&world, THIRD), "another replaces it");
+    // Nor is it given up with its checks.
+    world.pass(Duration::from_secs(200));
+    assert!(uses(&world, SECOND));
+    world.dead = vec![FIRST];
+    with(&mut world, |client, now| client.suspect_path(now));
+    world.pass(TRIP * 4);
+    assert_eq!(local(&world), Some(SECOND));
+}
+
+#[test]
+fn a_socket_that_is_left_can_be_kept_as_a_spare_one() {
+    let mut world = connected(options(None));
+    with(&mut world, |client, now| client.replace_local(Some(SECOND), now));
+    world.pass(TRIP * 4);
+    assert_eq!(local(&world), Some(SECOND));
+    world.clients[0].endpoint.add_spare(Some(FIRST));
+    world.pass(Duration::from_secs(5));
+    assert!(uses(&world, FIRST));
+}
+
 /// As after the machine was suspended.
 #[test]
 fn a_check_that_pauses_asks_nothing_though_its_timers_were_late() {
