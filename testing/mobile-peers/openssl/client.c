@@ -37,6 +37,7 @@ static enum {
 /* The message that has no ack yet. */
 static uint32_t message;
 static int is_sent, is_repeated;
+static int was_open;
 /* A timer may be this late without moving the messages after it. */
 #define LATE (20 * MILLISECOND)
 
@@ -81,7 +82,8 @@ int run_client(const struct options *given) {
         for (int i = 0; i < 2; i++)
             if (polled[1 + i].revents && sources[i].socket == polled[1 + i].fd) receive_all(polled[1 + i].fd);
         at = now();
-        if (at >= progress_at + PATIENCE) fail("no progress for 60 s");
+        if (at >= progress_at + PATIENCE)
+            fail(state != OPEN && !was_open ? "no handshake within a minute" : "no progress for 60 s");
         if (state == IN_HANDSHAKE) repeat_flight();
         else if (state == OPEN && !is_sent && at >= next_at) send_message();
         else if ((state == WITHOUT_ADDRESS || is_sent) && at >= timeout_at) time_out();
@@ -137,6 +139,7 @@ static void repeat_flight(void) {
 /* The association can carry messages. */
 static void open_association(void) {
     state = OPEN;
+    was_open = 1;
     timeouts_in_row = 0;
     progress_at = now();
     report("{\"event\":\"handshake_end\",\"at\":%lu,\"kind\":\"%s\"}", (unsigned long)now(),
@@ -156,7 +159,8 @@ static void time_out(void) {
     }
     report("{\"event\":\"timeout\",\"at\":%lu}", (unsigned long)now());
     timeouts_in_row++;
-    if (survives() || timeouts_in_row < options->timeouts) send_message();
+    int goes_on = survives() && !options->restarts;
+    if (goes_on || timeouts_in_row < options->timeouts) send_message();
     else begin_handshake();
 }
 

@@ -9,7 +9,7 @@
 static const char USAGE[] =
     "usage: openssl-peer server --arm ARM --listen IP:PORT --certificate PEM --key PEM\n"
     "       openssl-peer client --arm ARM --connect IP:PORT --ca PEM --sources IP[,IP] --acks N --pace-ms N\n"
-    "                           --timeout-ms N --timeouts {1,2} --detection {timeout,rtt3,event}\n"
+    "                           --timeout-ms N --timeouts {1,2} --detection {timeout,rtt3,event} [--restarts 1]\n"
     "ARM: openssl-full, openssl-session-id, openssl-ticket, openssl-ipc, openssl-tcs\n";
 
 static const char *const ARMS[] = {
@@ -71,6 +71,7 @@ static void parse_option(struct options *options, const char *option, char *valu
     else if (!server && strcmp(option, "--timeouts") == 0) options->timeouts = (unsigned)number(option, value, 2);
     else if (!server && strcmp(option, "--detection") == 0)
         options->detection = (enum detection)one_of(DETECTIONS, option, value);
+    else if (!server && strcmp(option, "--restarts") == 0) options->restarts = (unsigned)number(option, value, 1);
     else refuse(option, "no such option");
 }
 

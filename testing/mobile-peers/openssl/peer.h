@@ -35,6 +35,8 @@ struct options {
     uint64_t pace, timeout;
     unsigned timeouts;
     enum detection detection;
+    /* The server restarts: an association that goes on otherwise is lost. */
+    unsigned restarts;
 };
 
 int run_client(const struct options *options);

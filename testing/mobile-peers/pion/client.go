@@ -25,16 +25,21 @@ type client struct {
 	interfaces  *interfaces
 	roots       *x509.CertPool
 	association *dtls.Conn
+	// isObsolete: whether the association is one that was given up, or the last, at the end.
+	isObsolete *atomic.Bool
 	// startOver ends a handshake under way.
 	startOver  func()
 	handshakes chan handshakeResult
 	acks       chan uint32
-	isEnding   atomic.Bool
 	// refusal is why the server's certificate isn't accepted: pion may report the server's alert instead.
 	refusal     atomic.Pointer[error]
 	message     uint32
 	isSent      bool
 	isRepeated  bool
+	// timeouts is how many there were in a row.
+	timeouts uint
+	// wasOpen: there was an association.
+	wasOpen bool
 	sentAt      time.Time
 	nextAt      time.Time
 	timeoutAt   time.Time
@@ -73,7 +78,7 @@ func runClient(options clientOptions) {
 	for uint(c.message) < options.acks && c.step(input) {
 	}
 	if c.association != nil {
-		c.isEnding.Store(true)
+		c.isObsolete.Store(true)
 		_ = c.association.Close()
 	}
 	report("end", now(), `,"cpu_us":%d,"datagrams_sent":%d,"datagrams_received":%d,"bytes_sent":%d,"bytes_received":%d`,
@@ -110,15 +115,31 @@ func (c *client) step(input <-chan []byte) bool {
 	case <-timer.C:
 		switch {
 		case time.Since(c.progressAt) >= patience:
+			if !c.wasOpen {
+				fail(errors.New("no handshake within a minute"))
+			}
 			fail(errors.New("no progress for 60 s"))
 		case c.association != nil && c.isSent:
 			report("timeout", now(), "")
-			c.sendMessage()
+			c.timeouts++
+			if c.options.restarts && c.timeouts >= c.options.timeouts {
+				c.connectAgain()
+			} else {
+				c.sendMessage()
+			}
 		case c.association != nil:
 			c.sendMessage()
 		}
 	}
 	return true
+}
+
+// connectAgain gives up the association, which the server has lost.
+func (c *client) connectAgain() {
+	c.isObsolete.Store(true)
+	go c.association.Close()
+	c.association = nil
+	c.beginHandshake()
 }
 
 // beginHandshake does a handshake from a new socket. If the address changes meanwhile, it starts over.
@@ -188,17 +209,21 @@ func (c *client) endHandshake(result handshakeResult) {
 	if result.err != nil {
 		fail(result.err)
 	}
-	c.association = result.association
+	c.association, c.isObsolete = result.association, new(atomic.Bool)
+	c.timeouts, c.wasOpen = 0, true
 	c.progressAt = time.Now()
 	report("handshake_end", now(), `,"kind":"full"`)
-	go c.readAcks()
+	go c.readAcks(c.association, c.isObsolete)
+	if c.isSent {
+		c.sendMessage()
+	}
 }
 
-func (c *client) readAcks() {
+func (c *client) readAcks(association *dtls.Conn, isObsolete *atomic.Bool) {
 	content := make([]byte, 2048)
 	for {
-		length, err := c.association.Read(content)
-		if c.isEnding.Load() {
+		length, err := association.Read(content)
+		if isObsolete.Load() {
 			return
 		}
 		if err != nil {
@@ -226,6 +251,7 @@ func (c *client) readAck(number uint32) {
 		c.smoothedRTT = (7*c.smoothedRTT + rtt) / 8
 	}
 	c.message++
+	c.timeouts = 0
 	c.isSent, c.isRepeated = false, false
 }
 

@@ -25,7 +25,10 @@ type clientOptions struct {
 	acks      uint
 	pace      time.Duration
 	timeout   time.Duration
+	timeouts  uint
 	detection string
+	// restarts: the server does, and the association is lost.
+	restarts bool
 }
 
 func main() {
@@ -43,7 +46,8 @@ func main() {
 	acks := flags.Uint("acks", 0, "how many messages it sends")
 	pace := flags.Uint("pace-ms", 0, "how far apart it sends them")
 	timeout := flags.Uint("timeout-ms", 0, "how long an ack may take")
-	flags.Uint("timeouts", 1, "for arms whose association is lost")
+	timeouts := flags.Uint("timeouts", 1, "how many time-outs in a row lose an association")
+	restarts := flags.Uint("restarts", 0, "1: the server restarts, and loses its associations")
 	detection := flags.String("detection", "", "timeout, rtt3 or event")
 	_ = flags.Parse(os.Args[2:])
 	if *arm != "pion-cid" || flags.NArg() > 0 {
@@ -55,6 +59,7 @@ func main() {
 	case "client":
 		options := clientOptions{
 			server: address("--connect", *connect), ca: *ca, acks: *acks, detection: *detection,
+			timeouts: *timeouts, restarts: *restarts > 0,
 			pace: time.Duration(*pace) * time.Millisecond, timeout: time.Duration(*timeout) * time.Millisecond,
 		}
 		for _, source := range strings.Split(*sources, ",") {

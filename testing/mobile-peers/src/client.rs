@@ -25,6 +25,8 @@ pub struct ClientOptions {
     pub timeouts: u64,
     /// `timeout`, `rtt3` or `event`.
     pub detection: &'static str,
+    /// Its server restarts.
+    pub restarts: bool,
 }
 
 impl Default for ClientOptions {
@@ -37,6 +39,7 @@ impl Default for ClientOptions {
             timeout_ms: 15_000,
             timeouts: 1,
             detection: "event",
+            restarts: false,
         }
     }
 }
@@ -45,7 +48,8 @@ impl Client {
     /// Starts one, with a message each 10 ms.
     #[track_caller]
     pub fn start(program: &Program, arm: Arm, server: SocketAddr, options: ClientOptions) -> Self {
-        Self(program.start(&[
+        let restarts: &[&str] = if options.restarts { &["--restarts", "1"] } else { &[] };
+        let arguments = [
             "client",
             "--arm",
             arm.name,
@@ -65,7 +69,8 @@ impl Client {
             &options.timeouts.to_string(),
             "--detection",
             options.detection,
-        ]))
+        ];
+        Self(program.start(&[&arguments, restarts].concat()))
     }
 
     /// Waits for the ack of this message.
@@ -86,6 +91,19 @@ impl Client {
             let is_there = events.addresses().last() == Some(&ip);
             let is_acked = events.names()[socket..].contains(&"ack");
             (is_there && is_acked).then_some(())
+        });
+        self
+    }
+
+    /// Waits for an ack after this handshake, or a later one.
+    #[track_caller]
+    pub fn has_ack_after_handshake(&self, number: usize) -> &Self {
+        self.0.wait_for(&format!("to have an ack after handshake {number}"), PATIENCE, || {
+            let events = self.events();
+            let names = events.names();
+            let mut ends = names.iter().enumerate().filter(|(_, name)| **name == "handshake_end");
+            let (at, _) = ends.nth(number - 1)?;
+            names[at..].contains(&"ack").then_some(())
         });
         self
     }

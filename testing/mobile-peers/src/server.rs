@@ -26,13 +26,27 @@ impl Server {
     /// Starts one on the loopback interface.
     #[track_caller]
     pub fn start(program: &Program, arm: Arm) -> Self {
+        Self::start_at(program, arm, ([127, 0, 0, 1], 0).into())
+    }
+
+    /// Kills it, and starts another at its address.
+    #[track_caller]
+    pub fn restart(mut self, program: &Program, arm: Arm) -> Self {
+        let address = self.address;
+        self.process.kill();
+        drop(self);
+        Self::start_at(program, arm, address)
+    }
+
+    #[track_caller]
+    fn start_at(program: &Program, arm: Arm, listen: SocketAddr) -> Self {
         let (certificate, key) = (program.file("certificate.pem"), program.file("key.pem"));
         let process = program.start(&[
             "server",
             "--arm",
             arm.name,
             "--listen",
-            "127.0.0.1:0",
+            &listen.to_string(),
             "--certificate",
             &certificate,
             "--key",

@@ -23,6 +23,9 @@ pub struct ClientOptions {
     pub acks: u32,
     pub pace: Duration,
     pub timeout: Duration,
+    pub timeouts: u32,
+    /// The server does, and the connection is lost.
+    pub restarts: bool,
     pub detection: Detection,
 }
 
@@ -51,14 +54,14 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Role, String
             key: options.text("--key")?,
         }),
         "client" => {
-            // For arms whose association is lost.
-            let _: u32 = options.parsed("--timeouts")?;
             let sources = options.text("--sources")?;
             let sources: Result<Vec<_>, _> = sources.split(',').map(str::parse).collect();
             Role::Client(ClientOptions {
                 server: options.parsed("--connect")?,
                 ca: options.text("--ca")?,
                 sources: sources.map_err(|error| format!("--sources: {error}"))?,
+                timeouts: options.parsed("--timeouts")?,
+                restarts: options.0.remove("--restarts").is_some_and(|value| value == "1"),
                 acks: options.parsed("--acks")?,
                 pace: Duration::from_millis(options.parsed("--pace-ms")?),
                 timeout: Duration::from_millis(options.parsed("--timeout-ms")?),

@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quinn::{ClientConfig, Connection, Endpoint};
+use quinn::{ClientConfig, Connection, ConnectionError, Endpoint, UdpStats};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::mpsc;
@@ -34,9 +34,10 @@ pub async fn run(options: ClientOptions) -> Result<(), Failure> {
         report::event("end", json!({ "cpu_us": report::cpu_us() }));
         std::process::exit(0);
     };
-    let result = Application::new(&mut client, &connection).run(&mut input).await;
-    let stats = connection.stats();
-    connection.close(0_u32.into(), b"");
+    let mut application = Application::new(&mut client, connection);
+    let result = application.run(&mut input).await;
+    application.close();
+    let Application { sent, received, .. } = application;
     if let Some(endpoint) = &client.endpoint {
         // Until the close is sent.
         let _ = tokio::time::timeout(Duration::from_millis(100), endpoint.wait_idle()).await;
@@ -46,10 +47,10 @@ pub async fn run(options: ClientOptions) -> Result<(), Failure> {
         "end",
         json!({
             "cpu_us": report::cpu_us(),
-            "datagrams_sent": stats.udp_tx.datagrams,
-            "datagrams_received": stats.udp_rx.datagrams,
-            "bytes_sent": stats.udp_tx.bytes,
-            "bytes_received": stats.udp_rx.bytes,
+            "datagrams_sent": sent.datagrams,
+            "datagrams_received": received.datagrams,
+            "bytes_sent": sent.bytes,
+            "bytes_received": received.bytes,
         }),
     );
     // A read of standard input can't be cancelled.
@@ -92,7 +93,7 @@ impl Client {
             tokio::pin!(handshake);
             loop {
                 if began.elapsed() > PATIENCE {
-                    return Err("no progress for 60 s".into());
+                    return Err("no handshake within a minute".into());
                 }
                 tokio::select! {
                     connection = &mut handshake => {
@@ -143,8 +144,12 @@ fn endpoint(socket: UdpSocket) -> Result<Endpoint, Failure> {
 /// Stop-and-wait over the connection's datagrams.
 struct Application<'a> {
     client: &'a mut Client,
-    connection: &'a Connection,
+    connection: Connection,
+    /// What connections that are closed have sent and received.
+    sent: Total,
+    received: Total,
     message: u32,
+    timeouts_in_row: u32,
     is_sent: bool,
     is_repeated: bool,
     sent_at: Instant,
@@ -153,13 +158,29 @@ struct Application<'a> {
     smoothed_rtt: Option<Duration>,
 }
 
+#[derive(Default)]
+struct Total {
+    datagrams: u64,
+    bytes: u64,
+}
+
+impl Total {
+    fn add(&mut self, stats: &UdpStats) {
+        self.datagrams += stats.datagrams;
+        self.bytes += stats.bytes;
+    }
+}
+
 impl<'a> Application<'a> {
-    fn new(client: &'a mut Client, connection: &'a Connection) -> Self {
+    fn new(client: &'a mut Client, connection: Connection) -> Self {
         let now = Instant::now();
         Self {
             client,
             connection,
+            sent: Total::default(),
+            received: Total::default(),
             message: 0,
+            timeouts_in_row: 0,
             is_sent: false,
             is_repeated: false,
             sent_at: now,
@@ -169,12 +190,39 @@ impl<'a> Application<'a> {
         }
     }
 
-    async fn run(mut self, input: &mut Input) -> Result<(), Failure> {
+    fn close(&mut self) {
+        let stats = self.connection.stats();
+        self.sent.add(&stats.udp_tx);
+        self.received.add(&stats.udp_rx);
+        self.connection.close(0_u32.into(), b"");
+    }
+
+    /// Gives up the connection, which the server has lost; returns whether there is another.
+    async fn connect_again(&mut self, input: &mut Input) -> Result<bool, Failure> {
+        self.close();
+        let Some(connection) = self.client.connect(input).await? else { return Ok(false) };
+        self.connection = connection;
+        self.timeouts_in_row = 0;
+        self.progress_at = Instant::now();
+        if self.is_sent {
+            self.send()?;
+        }
+        Ok(true)
+    }
+
+    async fn run(&mut self, input: &mut Input) -> Result<(), Failure> {
         while self.message < self.client.options.acks {
             let limit = self.progress_at + PATIENCE;
             let due = if self.is_sent { self.sent_at + self.timeout() } else { self.next_at };
             tokio::select! {
-                ack = self.connection.read_datagram() => self.read_ack(&ack?),
+                ack = self.connection.read_datagram() => match ack {
+                    Err(ConnectionError::Reset) => {
+                        if !self.connect_again(input).await? {
+                            break;
+                        }
+                    }
+                    ack => self.read_ack(&ack?),
+                },
                 line = input.line() => {
                     let Some(line) = line else { break };
                     let is_way_new = self.client.interfaces.change(&line)?;
@@ -189,6 +237,14 @@ impl<'a> Application<'a> {
                     }
                     if self.is_sent {
                         report::event("timeout", json!({}));
+                        self.timeouts_in_row += 1;
+                        let options = &self.client.options;
+                        if options.restarts && self.timeouts_in_row >= options.timeouts {
+                            if !self.connect_again(input).await? {
+                                break;
+                            }
+                            continue;
+                        }
                     }
                     self.send()?;
                 }
@@ -229,6 +285,7 @@ impl<'a> Application<'a> {
                 Some(self.smoothed_rtt.map_or(rtt, |before| (7 * before + rtt) / 8));
         }
         self.message += 1;
+        self.timeouts_in_row = 0;
         self.is_sent = false;
         self.is_repeated = false;
     }

@@ -5,7 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, ServerConfig, TransportConfig};
+use quinn::{
+    ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig,
+    TransportConfig,
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::{digest, hmac};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
 use rustls::crypto::ring::default_provider;
@@ -28,6 +33,37 @@ pub fn server(certificate: &str, key: &str) -> Result<ServerConfig> {
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     config.transport_config(Arc::new(transport()?));
     Ok(config)
+}
+
+/// A server that has restarted informs its clients, with the reset key of the one before.
+pub fn endpoint(key: &str) -> Result<EndpointConfig> {
+    let secret = digest::digest(&digest::SHA256, &std::fs::read(key)?);
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_ref());
+    let mut config = EndpointConfig::new(Arc::new(key));
+    config.cid_generator(|| Box::new(RandomIds(SystemRandom::new())));
+    Ok(config)
+}
+
+/// quinn's own take those of an earlier process for forgeries, and send no reset.
+struct RandomIds(SystemRandom);
+
+const ID_LEN: usize = 8;
+
+impl ConnectionIdGenerator for RandomIds {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut id = [0; ID_LEN];
+        // Without randomness there was no handshake.
+        let _ = self.0.fill(&mut id);
+        ConnectionId::new(&id)
+    }
+
+    fn cid_len(&self) -> usize {
+        ID_LEN
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
 }
 
 pub fn client(ca: &str) -> Result<ClientConfig> {

@@ -29,7 +29,8 @@ async fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report::failed(&*error);
-            ExitCode::FAILURE
+            // A read of standard input can't be cancelled.
+            std::process::exit(1);
         }
     }
 }

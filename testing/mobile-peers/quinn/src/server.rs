@@ -1,6 +1,7 @@
 //! The server: one socket for all connections.
 
 use std::error::Error;
+use std::net::UdpSocket;
 
 use quinn::{Endpoint, Incoming};
 use serde_json::json;
@@ -14,7 +15,9 @@ const ACK_LENGTH: usize = 4;
 
 pub async fn run(options: &ServerOptions) -> Result<(), Box<dyn Error>> {
     let config = configs::server(&options.certificate, &options.key)?;
-    let endpoint = Endpoint::server(config, options.listen)?;
+    let socket = UdpSocket::bind(options.listen)?;
+    let runtime = quinn::default_runtime().ok_or("tokio runs")?;
+    let endpoint = Endpoint::new(configs::endpoint(&options.key)?, Some(config), socket, runtime)?;
     let mut terminated = signal(SignalKind::terminate())?;
     report::line(&json!({ "event": "listening", "address": endpoint.local_addr()?.to_string() }));
     let accepting = tokio::spawn(async move {

@@ -20,7 +20,9 @@ final class Client {
         InetSocketAddress server;
         String ca, detection;
         List<InetAddress> sources;
-        long acks, paceMs, timeoutMs;
+        long acks, paceMs, timeoutMs, timeouts;
+        /** The server does, and the association is lost. */
+        boolean restarts;
     }
 
     private static final long MILLISECOND = 1_000_000;
@@ -41,8 +43,8 @@ final class Client {
     private DTLSConnector connector;
     /** Which handshake is under way: what earlier ones report is of no interest. */
     private int attempt;
-    private boolean isOpen, isSent, isRepeated, isEnding;
-    private int message;
+    private boolean isOpen, wasOpen, isSent, isRepeated, isEnding;
+    private int message, timeoutsInRow;
     private long sentAt, nextAt, progressAt = Report.now(), smoothedRtt;
 
     Client(Options options) {
@@ -78,9 +80,17 @@ final class Client {
             task.run();
             return;
         }
-        if (Report.now() >= progressAt + PATIENCE) throw new IOException("no progress for 60 s");
+        if (Report.now() >= progressAt + PATIENCE)
+            throw new Stuck(wasOpen ? "no progress for 60 s" : "no handshake within a minute");
         if (!isOpen || Report.now() < due) return;
-        if (isSent) Report.event("timeout", "");
+        if (isSent) {
+            Report.event("timeout", "");
+            if (options.restarts && ++timeoutsInRow >= options.timeouts) {
+                isOpen = false;
+                beginHandshake();
+                return;
+            }
+        }
         sendMessage();
     }
 
@@ -108,7 +118,8 @@ final class Client {
             public void onContextEstablished(EndpointContext context) {
                 tasks.add(() -> {
                     if (isOpen || current != attempt) return;
-                    isOpen = true;
+                    isOpen = wasOpen = true;
+                    timeoutsInRow = 0;
                     progressAt = Report.now();
                     Report.event("handshake_end", ",\"kind\":\"full\"");
                     noteSent();
@@ -153,6 +164,7 @@ final class Client {
         long rtt = progressAt - sentAt;
         if (!isRepeated) smoothedRtt = smoothedRtt == 0 ? rtt : (7 * smoothedRtt + rtt) / 8;
         message++;
+        timeoutsInRow = 0;
         isSent = false;
         isRepeated = false;
     }
@@ -179,6 +191,18 @@ final class Client {
     private long timeout() {
         if (!options.detection.equals("rtt3") || smoothedRtt == 0) return options.timeoutMs * MILLISECOND;
         return Math.max(3 * smoothedRtt, LEAST_RTT_TIMEOUT);
+    }
+
+    /** A client that doesn't go on; its reason is reported as it is. */
+    private static final class Stuck extends IOException {
+        Stuck(String why) {
+            super(why);
+        }
+
+        @Override
+        public String toString() {
+            return getMessage();
+        }
     }
 
     private static final class RoamingConnector extends DTLSConnector {

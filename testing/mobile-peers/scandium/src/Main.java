@@ -46,8 +46,8 @@ public final class Main {
             client.paceMs = number(options, "--pace-ms");
             client.timeoutMs = number(options, "--timeout-ms");
             client.detection = text(options, "--detection");
-            // For arms whose association is lost.
-            number(options, "--timeouts");
+            client.timeouts = number(options, "--timeouts");
+            client.restarts = options.containsKey("--restarts") && number(options, "--restarts") > 0;
             if (!List.of("timeout", "rtt3", "event").contains(client.detection))
                 throw new IllegalArgumentException("--detection: " + client.detection);
             runnable = () -> new Client(client).run();

@@ -17,6 +17,8 @@ fn passes(name: &str, arm: Arm) {
     moves::a_client_waits_for_its_timeouts(&program, arm);
     moves::a_client_has_two_interfaces(&program, arm);
     moves::a_client_dies(&program, arm);
+    // quinn's sends a stateless reset (RFC 9000 §10.3).
+    moves::a_server_restarts(&program, arm, arm == Arm::QUINN);
     moves::a_client_is_stopped_or_refuses(&program, arm);
     if arm != Arm::QUINN {
         moves::a_clienthello_is_lost(&program, arm);

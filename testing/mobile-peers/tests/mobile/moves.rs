@@ -48,6 +48,27 @@ pub fn a_client_waits_for_its_timeouts(program: &Program, arm: Arm) {
     }
 }
 
+/// A client whose server has restarted connects again after its time-outs, though its association goes on otherwise. With
+/// `is_told`, the new server informs it before them.
+#[track_caller]
+pub fn a_server_restarts(program: &Program, arm: Arm, is_told: bool) {
+    let server = Server::start(program, arm);
+    let options = ClientOptions {
+        timeout_ms: if is_told { 15_000 } else { 300 },
+        detection: "timeout",
+        restarts: true,
+        ..ClientOptions::default()
+    };
+    let client = Client::start(program, arm, server.address(), options);
+    client.has_ack(4);
+    let server = server.restart(program, arm);
+    client.has_ack_after_handshake(2);
+    let events = client.stop();
+    let acks = events.acks();
+    assert!(acks.iter().copied().eq(0..acks.len() as u64), "{arm:?}: {acks:?}");
+    server.end();
+}
+
 /// A client with two interfaces uses the first that is up.
 #[track_caller]
 pub fn a_client_has_two_interfaces(program: &Program, arm: Arm) {

@@ -29,6 +29,14 @@ fn a_client_without_news_waits_for_its_timeouts() {
 }
 
 #[test]
+fn a_client_whose_server_restarts_connects_again() {
+    let program = program();
+    for arm in Arm::OPENSSL {
+        moves::a_server_restarts(&program, arm, false);
+    }
+}
+
+#[test]
 fn a_client_with_two_interfaces_uses_the_first_that_is_up() {
     let program = program();
     for arm in Arm::OPENSSL {

@@ -102,7 +102,9 @@ impl Programs {
         command.args(["server", "--arm", arm.name(), "--listen", &address.to_string()]);
         command.arg("--certificate").arg(self.files.certificate());
         command.arg("--key").arg(self.files.key());
-        command.args(restarts(name));
+        if name.arm.stack() == Stack::Ours && restarts(name) {
+            command.arg("--restarts");
+        }
         Ok(Process::start_command("server", command, link, End::Server)?)
     }
 
@@ -127,7 +129,11 @@ impl Programs {
             command.args([option, &number.to_string()]);
         }
         command.args(["--detection", name.scenario.detection.name()]);
-        command.args(restarts(name));
+        if restarts(name) {
+            command.arg("--restarts");
+            // The options of others have values.
+            command.args((name.arm.stack() != Stack::Ours).then_some("1"));
+        }
         Ok(Process::start_command("client", command, link, End::Client)?)
     }
 
@@ -150,10 +156,9 @@ impl Programs {
     }
 }
 
-/// Returns an option for both programs of ours.
-fn restarts(name: &CellName) -> Option<&'static str> {
-    let is_ours = name.arm.stack() == Stack::Ours;
-    (is_ours && name.scenario.change == Change::Restart).then_some("--restarts")
+/// Returns whether the server restarts: both programs of ours know it, and the clients of others.
+fn restarts(name: &CellName) -> bool {
+    name.scenario.change == Change::Restart
 }
 
 impl Stage<'_> {
