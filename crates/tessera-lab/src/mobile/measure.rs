@@ -30,7 +30,11 @@ pub(super) enum Datagrams {
     /// All of them, in the order in which they were sent.
     Each(Vec<DatagramNote>),
     /// What was counted when only messages went to and fro any more, and at the first hand-over.
-    Counted(Option<(Counts, Counts)>),
+    Counted {
+        counts: Option<(Counts, Counts)>,
+        /// Whether the transport acknowledges messages, in datagrams of its own.
+        are_acknowledged: bool,
+    },
 }
 
 /// What was counted in each direction, to the server first.
@@ -173,8 +177,13 @@ impl Recording {
                 let bytes = others.clone().map(|it| it.len as u64 + HEADERS).sum();
                 (others.count() as u64, bytes)
             }
-            Datagrams::Counted(Some((early, all))) => without_data(early, all),
-            Datagrams::Counted(None) => (0, 0),
+            Datagrams::Counted { counts: Some((early, all)), are_acknowledged: false } => {
+                without_data(early, all)
+            }
+            Datagrams::Counted { counts: Some((early, all)), are_acknowledged: true } => {
+                without_messages(early, all)
+            }
+            Datagrams::Counted { counts: None, .. } => (0, 0),
         };
         let handshake_us = begin.zip(end).map_or(0, |(begin, end)| (end - begin) / 1000);
         Setup { handshake_us, datagrams, bytes }
@@ -184,7 +193,7 @@ impl Recording {
     fn within(&self, from: u64, until: u64) -> impl Iterator<Item = &DatagramNote> {
         let each = match &self.datagrams {
             Datagrams::Each(each) => &each[..],
-            Datagrams::Counted(_) => &[],
+            Datagrams::Counted { .. } => &[],
         };
         each.iter().filter(move |it| (from..until).contains(&(it.at.as_nanos() as u64)))
     }
@@ -258,10 +267,42 @@ fn without_data(early: &Counts, end: &Counts) -> (u64, u64) {
     (datagrams, bytes)
 }
 
+/// Returns the datagrams that were counted early, and their bytes, without messages and what the transport sends for them:
+/// as much for each as in the meantime, in the mean.
+fn without_messages(early: &Counts, end: &Counts) -> (u64, u64) {
+    let (mut datagrams, mut bytes) = (0, 0);
+    for (early, end) in early.0.iter().zip(&end.0) {
+        let messages = end.data.saturating_sub(early.data).max(1);
+        let of_messages = |meantime: u64| meantime * early.data / messages;
+        datagrams += early.datagrams.saturating_sub(of_messages(end.datagrams - early.datagrams));
+        bytes += early.bytes.saturating_sub(of_messages(end.bytes - early.bytes));
+    }
+    (datagrams, bytes)
+}
+
 impl AddAssign for Traffic {
     fn add_assign(&mut self, other: Self) {
         self.datagrams += other.datagrams;
         self.bytes += other.bytes;
         self.lost += other.lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(each: [u64; 3]) -> Counts {
+        let [datagrams, bytes, data] = each;
+        Counts([Direction { datagrams, bytes, data }; 2])
+    }
+
+    /// Six datagrams of 1,000 bytes set it up; then a message has 100 bytes, and every other one a datagram of 40 more.
+    #[test]
+    fn acknowledgements_of_the_transport_are_no_part_of_the_set_up() {
+        let early = counts([6 + 4 + 2, 6_000 + 4 * 100 + 2 * 40, 4]);
+        let end = counts([6 + 20 + 10, 6_000 + 20 * 100 + 10 * 40, 20]);
+        assert_eq!(without_messages(&early, &end), (12, 12_000));
+        assert_eq!(without_data(&early, &end).0, 2 * (6 + 10), "they would be");
     }
 }

@@ -387,6 +387,17 @@ fn to(session: Option<ClientSession>) -> Destination {
     Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
 }
 
+/// Returns why a client can't go on, in the words of all programs.
+pub(super) fn reason(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.downcast_ref() {
+        Some(Error::TimedOut) => NO_HANDSHAKE.to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The first handshake is not complete in time.
+pub(super) const NO_HANDSHAKE: &str = "no handshake within a minute";
+
 /// Returns a moment as events have it.
 pub(crate) fn nanoseconds(moment: Duration) -> u64 {
     moment.as_nanos() as u64

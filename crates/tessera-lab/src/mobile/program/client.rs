@@ -11,7 +11,7 @@ use super::sockets::{Input, Sockets, any_port};
 use crate::clock;
 use crate::endpoint::Result;
 use crate::mobile::client::{
-    ClientEvent, ClientSettings, MobileClient, SocketId, Task, nanoseconds,
+    ClientEvent, ClientSettings, MobileClient, SocketId, Task, nanoseconds, reason,
 };
 use crate::mobile::{Arm, Change, Detection, configuration};
 use crate::pki::Identity;
@@ -50,7 +50,7 @@ pub fn run(options: &ClientOptions) -> io::Result<()> {
     let last = match run_to_end(options) {
         Ok(at) => LastLine::End { at, cpu_us: cpu_us()? },
         Err(error) => {
-            LastLine::Failed { at: nanoseconds(clock::monotonic()?), why: error.to_string() }
+            LastLine::Failed { at: nanoseconds(clock::monotonic()?), why: reason(&*error) }
         }
     };
     write(&ClientLine::Last(last))

@@ -342,7 +342,10 @@ impl Stage<'_> {
         Ok(Recording {
             events: self.events,
             hand_overs,
-            datagrams: Datagrams::Counted(setup),
+            datagrams: Datagrams::Counted {
+                counts: setup,
+                are_acknowledged: self.name.arm == Arm::QuinnRebind,
+            },
             sequence: Vec::new(),
             traffic,
             cpu: [client_cpu_us, cpu_us].map(Duration::from_micros),

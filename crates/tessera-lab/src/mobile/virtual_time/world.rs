@@ -13,7 +13,9 @@ use super::network::Network;
 use crate::clock;
 use crate::endpoint::Result;
 use crate::mobile::LONGEST;
-use crate::mobile::client::{ClientEvent, ClientSettings, Content, MobileClient, SocketId};
+use crate::mobile::client::{
+    ClientEvent, ClientSettings, Content, MobileClient, NO_HANDSHAKE, SocketId, reason,
+};
 use crate::mobile::configuration;
 use crate::mobile::measure::{DatagramNote, Datagrams, Recording};
 use crate::mobile::scenario::{Change, Schedule, Step};
@@ -95,7 +97,7 @@ impl World {
                 failure = Some("it takes longer than an hour".into());
             }
             if self.elapsed > FIRST_HANDSHAKE && !self.client.was_connected() {
-                failure = Some("no handshake within a minute".into());
+                failure = Some(NO_HANDSHAKE.into());
             }
         }
         self.events.extend(self.client.take_events());
@@ -107,7 +109,7 @@ impl World {
             traffic: self.network.into_traffic(),
             cpu: self.cpu,
             server_sockets: [self.server.used_sockets(); 2],
-            failure: failure.map(|error| error.to_string()),
+            failure: failure.map(|error| reason(&*error)),
         })
     }
 
