@@ -8,7 +8,7 @@ use tessera_endpoint::EndpointOptions;
 use tessera_harness::{Mode, Numbers, Scene, to};
 use tessera_null_provider::provider;
 
-use crate::world::{Losses, TRIP, World};
+use crate::world::{TRIP, World};
 
 /// How many clients an endpoint has at once.
 const CLIENTS: u16 = 20;
@@ -132,3 +132,32 @@ const LATEST: Duration = Duration::from_secs(5);
 /// How long a handshake may take: nothing acknowledges the parts of a ClientHello, and one part of a client in a hundred
 /// thousand is lost six times in a row, a minute apart.
 const PATIENCE: Duration = Duration::from_secs(1200);
+
+/// What happens to datagrams on the way.
+pub(crate) struct Losses {
+    /// How many of a hundred are lost, late and doubled.
+    pub(crate) lost: u64,
+    pub(crate) late: u64,
+    pub(crate) doubled: u64,
+    /// How late a datagram may be, and how late its copy, in milliseconds.
+    pub(crate) delay: u64,
+    pub(crate) latest: u64,
+}
+
+impl Losses {
+    /// Returns what draws the arrivals of each datagram.
+    pub(crate) fn arrivals(self, seed: u64) -> Box<dyn FnMut() -> Vec<Duration>> {
+        let mut numbers = Numbers(seed);
+        Box::new(move || {
+            let mut arrivals = Vec::new();
+            if !numbers.happens(self.lost) {
+                let late = if numbers.happens(self.late) { numbers.next() % self.delay } else { 0 };
+                arrivals.push(TRIP + Duration::from_millis(late));
+            }
+            if numbers.happens(self.doubled) {
+                arrivals.push(TRIP + Duration::from_millis(numbers.next() % self.latest));
+            }
+            arrivals
+        })
+    }
+}

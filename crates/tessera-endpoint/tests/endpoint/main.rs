@@ -15,6 +15,7 @@ mod moves;
 mod nat;
 mod nat_world;
 mod own_socket_attacks;
+mod own_socket_ends;
 mod own_socket_pool;
 mod own_socket_routes;
 mod own_sockets;

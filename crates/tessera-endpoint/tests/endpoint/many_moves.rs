@@ -7,7 +7,8 @@ use std::time::Duration;
 use tessera_endpoint::{EndpointCounts, EndpointOptions, ReturnRoutability};
 use tessera_harness::{Mode, Numbers};
 
-use crate::world::{Client, Losses, TRIP, World};
+use crate::losses::Losses;
+use crate::world::{Client, TRIP, World};
 
 #[test]
 fn clients_that_move_keep_their_associations() {

@@ -13,7 +13,7 @@ use tessera::{
 use tessera_endpoint::{
     AssociationId, Endpoint, EndpointOptions, FrozenAssociation, Path, Route, ThawError,
 };
-use tessera_harness::{EARLY_DATA, Mode, Numbers, Scene, at, to};
+use tessera_harness::{EARLY_DATA, Mode, Scene, at, to};
 use tessera_null_provider::provider;
 use tessera_vault::RotatingRing;
 
@@ -381,34 +381,5 @@ impl World {
         assert_eq!(to.remote, self.clients[client].address);
         self.deliver_to_client(to.remote, datagram);
         assert!(self.clients[client].received.ends_with(b"answer"));
-    }
-}
-
-/// What happens to datagrams on the way.
-pub(crate) struct Losses {
-    /// How many of a hundred are lost, late and doubled.
-    pub(crate) lost: u64,
-    pub(crate) late: u64,
-    pub(crate) doubled: u64,
-    /// How late a datagram may be, and how late its copy, in milliseconds.
-    pub(crate) delay: u64,
-    pub(crate) latest: u64,
-}
-
-impl Losses {
-    /// Returns what draws the arrivals of each datagram.
-    pub(crate) fn arrivals(self, seed: u64) -> Box<dyn FnMut() -> Vec<Duration>> {
-        let mut numbers = Numbers(seed);
-        Box::new(move || {
-            let mut arrivals = Vec::new();
-            if !numbers.happens(self.lost) {
-                let late = if numbers.happens(self.late) { numbers.next() % self.delay } else { 0 };
-                arrivals.push(TRIP + Duration::from_millis(late));
-            }
-            if numbers.happens(self.doubled) {
-                arrivals.push(TRIP + Duration::from_millis(numbers.next() % self.latest));
-            }
-            arrivals
-        })
     }
 }
