@@ -32,14 +32,14 @@ type client struct {
 	handshakes chan handshakeResult
 	acks       chan uint32
 	// refusal is why the server's certificate isn't accepted: pion may report the server's alert instead.
-	refusal     atomic.Pointer[error]
-	message     uint32
-	isSent      bool
-	isRepeated  bool
+	refusal    atomic.Pointer[error]
+	message    uint32
+	isSent     bool
+	isRepeated bool
 	// timeouts is how many there were in a row.
 	timeouts uint
 	// wasOpen: there was an association.
-	wasOpen bool
+	wasOpen     bool
 	sentAt      time.Time
 	nextAt      time.Time
 	timeoutAt   time.Time
