@@ -1,10 +1,9 @@
 //! The client's end.
 
+use std::io;
 use std::sync::Arc;
-use std::{io, iter};
 
 use tessera::handshake::Checked;
-use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ClientConnection, Clock, Destination};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
@@ -228,10 +227,10 @@ impl Connector {
                 // A panic in the store counts as no session.
                 let config = self.config.get();
                 let popped =
-                    spawn_blocking(move || pop_accepted(&*store, &server_name, &config)).await;
+                    spawn_blocking(move || config.take_session(&*store, &server_name)).await;
                 popped.ok().flatten()
             } else {
-                pop_accepted(&**store, &server_name, &self.config.get())
+                self.config.get().take_session(&**store, &server_name)
             };
         }
         destination
@@ -273,16 +272,3 @@ pub(crate) struct Preparation {
     pub(crate) session_writer: SessionWriter,
     pub(crate) destination: Destination,
 }
-
-/// Takes the newest session that may be offered. Sessions that began under withdrawn trust are dropped.
-fn pop_accepted(
-    store: &dyn SessionStore,
-    server_name: &str,
-    config: &Checked<ClientConfig>,
-) -> Option<ClientSession> {
-    let pop = || store.pop(server_name);
-    iter::from_fn(pop).take(MAX_POPPED).find(|session| config.accepts_session(session))
-}
-
-/// Maximum number of sessions examined, so that a store that never runs out can't block a connection.
-const MAX_POPPED: usize = 1024;

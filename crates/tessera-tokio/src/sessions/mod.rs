@@ -6,60 +6,13 @@ mod wrapping;
 
 pub use file::FileSessionStore;
 pub(crate) use session_writer::SessionWriter;
+pub use tessera::resume::SessionStore;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::resume::ClientSession;
-
-/// Keeps sessions, and returns each once.
-///
-/// A store belongs to one [`ClientConfig`](tessera::ClientConfig): a session remembers that its server was
-/// accepted, and is resumed without asking the verifier again.
-///
-/// Methods may block, unless [`blocks`](Self::blocks) returns `false`; connections call them on threads for
-/// blocking work. They don't fail: a session that can't be kept or found costs a round trip.
-///
-/// ```
-/// use std::sync::{Mutex, PoisonError};
-/// use tessera::resume::ClientSession;
-/// use tessera_tokio::SessionStore;
-///
-/// /// For a program that knows one server.
-/// #[derive(Default)]
-/// struct OneServer(Mutex<Option<ClientSession>>);
-///
-/// impl SessionStore for OneServer {
-///     fn put(&self, _server_name: &str, session: ClientSession) {
-///         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
-///     }
-///     fn pop(&self, _server_name: &str) -> Option<ClientSession> {
-///         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-///     }
-/// }
-/// ```
-pub trait SessionStore: Send + Sync {
-    /// Stores a session with this server.
-    fn put(&self, server_name: &str, session: ClientSession);
-
-    /// Takes the newest usable session with this server. A session that was returned must never be returned
-    /// again, to any caller, not even after a crash: a session that is used twice links two connections, and
-    /// its early data may be lost or read by others (RFC 8446 §C.4).
-    fn pop(&self, server_name: &str) -> Option<ClientSession>;
-
-    /// Removes all sessions except those for which `keep` returns true. Default: removes nothing; a session
-    /// that may not be offered then leaves the store when it is taken.
-    fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
-        let _ = keep;
-    }
-
-    /// Returns whether the methods may block. A store in memory returns `false` and is called in place,
-    /// because a switch to another thread and back takes longer than the call.
-    fn blocks(&self) -> bool {
-        true
-    }
-}
 
 /// Sessions in the memory of this process.
 pub struct MemorySessionStore {

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, iter};
 
 use zeroize::Zeroizing;
 
@@ -12,7 +12,9 @@ use super::config::Checked;
 use super::facts::Facts;
 use super::server::{ConfigChooser, ServerConfig};
 use crate::auth::VerifierDigest;
-use crate::resume::{ClientSession, ExternalPsk, PskKind, SessionAuthentication, tlv};
+use crate::resume::{
+    ClientSession, ExternalPsk, PskKind, SessionAuthentication, SessionStore, tlv,
+};
 use crate::wire::Writer;
 
 /// What a connection rests on under its configuration: the verifiers that accept its peer, its
@@ -192,4 +194,18 @@ impl Checked<ClientConfig> {
     pub fn accepts_session(&self, session: &ClientSession) -> bool {
         self.authentication().weigh(&session.state) != SessionAuthentication::Elsewhere
     }
+
+    /// Takes the newest session that may be offered out of a store. Those that began under withdrawn trust are dropped.
+    #[must_use]
+    pub fn take_session(
+        &self,
+        store: &dyn SessionStore,
+        server_name: &str,
+    ) -> Option<ClientSession> {
+        let pop = || store.pop(server_name);
+        iter::from_fn(pop).take(MAX_POPPED).find(|session| self.accepts_session(session))
+    }
 }
+
+/// How many sessions are examined, so that a store that never runs out can't block a connection.
+const MAX_POPPED: usize = 1024;
