@@ -127,6 +127,9 @@ impl ServerConnection {
 }
 
 impl<H: Handshake> Connection<H> {
+    /// Where data begins in a record, in bytes: behind the header.
+    pub const DATA_AT: usize = HEADER_LEN;
+
     fn new(core: Core<H>, stream: Stream) -> Self {
         Self { core, stream, read_closed: false, write_closed: false, warnings: 0 }
     }
@@ -287,14 +290,8 @@ impl<H: Handshake> Connection<H> {
         }
         let mut written = 0;
         while written < data.len() {
-            // RFC 8446 §5.5: change the keys before they are used up. A server can't before the client's
-            // Finished, so it waits.
-            let used_up = self.stream.outgoing.nears_limit();
-            if used_up && !self.core.is_complete() {
+            if !self.prepare_keys(output)? {
                 break;
-            }
-            if used_up || self.core.owes_update() {
-                self.update_keys(used_up, output)?;
             }
             let some = self.stream.outgoing.application_data(&data[written..], output);
             written += some;
@@ -303,6 +300,51 @@ impl<H: Handshake> Connection<H> {
             }
         }
         Ok(written)
+    }
+
+    /// Returns how many bytes of application data one record of `room` bytes may hold, for
+    /// [`write_in_place`](Self::write_in_place): 0 while none [can be written](Self::can_write).
+    #[must_use]
+    pub fn room_in_place(&self, room: usize) -> usize {
+        if self.can_write() { self.stream.outgoing.data_in_place(room) } else { 0 }
+    }
+
+    /// Protects one record of application data where it lies: `len` bytes of it in `record`, from
+    /// [`DATA_AT`](Self::DATA_AT) on. Returns the length of the record, which is to be sent after what is in the
+    /// output, before anything that later calls add to it; 0 if the handshake must be complete first.
+    ///
+    /// For devices, which have no memory for a copy. [`write`](Self::write) copies, into records of any number.
+    ///
+    /// # Errors
+    /// [`Error::Misuse`] if it is more than [`room_in_place`](Self::room_in_place) allows, or nothing; otherwise those
+    /// of `write`.
+    pub fn write_in_place(
+        &mut self,
+        record: &mut [u8],
+        len: usize,
+        output: &mut Output,
+    ) -> Result<usize, Error> {
+        self.check_writable()?;
+        if !(1..=self.room_in_place(record.len())).contains(&len) {
+            return Err(Error::Misuse("data that doesn't fit its record"));
+        }
+        if !self.prepare_keys(output)? {
+            return Ok(0);
+        }
+        Ok(self.stream.outgoing.protect_in_place(record, len))
+    }
+
+    /// RFC 8446 §5.5: changes the keys before they are used up. Returns whether they can be used; a server can't change
+    /// them before the client's Finished, so it waits.
+    fn prepare_keys(&mut self, output: &mut Output) -> Result<bool, Error> {
+        let used_up = self.stream.outgoing.nears_limit();
+        if used_up && !self.core.is_complete() {
+            return Ok(false);
+        }
+        if used_up || self.core.owes_update() {
+            self.update_keys(used_up, output)?;
+        }
+        Ok(true)
     }
 
     /// Changes this side's keys, and with `request` asks the peer to change its own.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::incoming::HEADER_LEN;
 use super::output::Output;
 use super::protection::Protection;
+use crate::crypto::TAG_LEN;
 use crate::handshake::Epoch;
 use crate::limits::{FIRST_MESSAGES, MAX_PLAINTEXT};
 use crate::padding::Padding;
@@ -107,6 +108,25 @@ impl OutgoingRecords {
         written
     }
 
+    /// Returns how much data fits one record of `room` bytes.
+    pub(crate) fn data_in_place(&self, room: usize) -> usize {
+        let (room, most) = (room.saturating_sub(OVERHEAD), self.max_plaintext());
+        if room < most { self.padding.fitting(room) } else { most }
+    }
+
+    /// Protects application data in the caller's `record`, in which `len` bytes of it follow the room for a header; returns
+    /// how long the record is. They must be as many as [`data_in_place`](Self::data_in_place) allows.
+    pub(crate) fn protect_in_place(&mut self, record: &mut [u8], len: usize) -> usize {
+        let padded = self.padding.padded(len, self.max_plaintext());
+        match (&mut self.protection, record.get_mut(..padded + OVERHEAD)) {
+            (Some(protection), Some(record)) => {
+                protect(protection, ContentType::APPLICATION_DATA, len, record);
+                record.len()
+            }
+            _ => 0,
+        }
+    }
+
     /// Returns whether the keys must be changed before more data is sent.
     pub(crate) fn nears_limit(&self) -> bool {
         self.protection.as_ref().is_some_and(Protection::nears_limit)
@@ -145,16 +165,10 @@ impl OutgoingRecords {
                 out.bytes(content);
             }
             Some(protection) => {
-                out.u8(ContentType::APPLICATION_DATA.0);
-                out.u16(ProtocolVersion::TLS1_2.0);
-                out.u16((padded + OVERHEAD - HEADER_LEN) as u16);
+                out.bytes(&[0; HEADER_LEN]);
                 out.bytes(content);
-                out.u8(typ.0);
-                // §5.4: zeros after the content type.
-                out.resize(out.len() + padded - content.len(), 0);
-                let (header, inner) = out[start..].split_at_mut(HEADER_LEN);
-                let tag = protection.seal(header, inner);
-                out.bytes(&tag);
+                out.resize(start + padded + OVERHEAD, 0);
+                protect(protection, typ, content.len(), &mut out[start..]);
             }
         }
         padded
@@ -206,10 +220,24 @@ impl OutgoingRecords {
     }
 }
 
+/// Writes all of a record but its content, which is in place, and protects it. What is between content and tag is padding.
+fn protect(protection: &mut Protection, typ: ContentType, len: usize, record: &mut [u8]) {
+    let inside = (record.len() - HEADER_LEN) as u16;
+    let (header, rest) = record.split_at_mut(HEADER_LEN);
+    header[0] = ContentType::APPLICATION_DATA.0;
+    header[1..3].copy_from_slice(&ProtocolVersion::TLS1_2.0.to_be_bytes());
+    header[3..].copy_from_slice(&inside.to_be_bytes());
+    let (inner, tag) = rest.split_at_mut(rest.len() - TAG_LEN);
+    inner[len] = typ.0;
+    // §5.4: zeros after the content type.
+    inner[len + 1..].fill(0);
+    tag.copy_from_slice(&protection.seal(header, inner));
+}
+
 const CHANGE_CIPHER_SPEC_RECORD: [u8; 6] = [20, 3, 3, 0, 1, 1];
 
 /// Header, content type and tag: the overhead of a protected record.
-const OVERHEAD: usize = HEADER_LEN + 1 + crate::crypto::TAG_LEN;
+const OVERHEAD: usize = HEADER_LEN + 1 + TAG_LEN;
 
 #[cfg(test)]
 mod tests {
