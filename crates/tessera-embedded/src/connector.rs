@@ -1,0 +1,101 @@
+//! The client's end.
+
+use alloc::sync::Arc;
+
+use embedded_io::{ErrorType, Read, Write};
+use tessera::handshake::Checked;
+use tessera::resume::SessionStore;
+use tessera::{ClientConfig, ClientConnection, Clock, Destination};
+
+use crate::buffers::Buffers;
+use crate::error::Error;
+use crate::machine::{Machine, Sessions};
+use crate::stream::ClientStream;
+
+/// Connects to servers. Cheap to clone.
+#[derive(Clone)]
+pub struct Connector {
+    config: Checked<ClientConfig>,
+    clock: Arc<dyn Clock>,
+    sessions: Option<Arc<dyn SessionStore>>,
+}
+
+impl Connector {
+    /// Connects with this configuration. The clock may be monotonic alone, without the date; what that forbids is with
+    /// [`Time::unix`](tessera::Time::unix).
+    pub fn new(config: Checked<ClientConfig>, clock: Arc<dyn Clock>) -> Self {
+        Self { config, clock, sessions: None }
+    }
+
+    /// Takes sessions from this store, and puts new ones into it, while it reads.
+    pub fn with_sessions(mut self, sessions: Arc<dyn SessionStore>) -> Self {
+        self.sessions = Some(sessions);
+        self
+    }
+
+    /// Connects over a transport; ready when the handshake is complete.
+    ///
+    /// # Errors
+    /// See [`Error`]. The transport is lost; lend it (`&mut`) to keep it.
+    #[cfg(feature = "async")]
+    pub async fn connect<'b, IO>(
+        &self,
+        destination: Destination,
+        io: IO,
+        buffers: Buffers<'b>,
+    ) -> Result<ClientStream<'b, IO>, Error<IO::Error>>
+    where
+        IO: embedded_io_async::Read + embedded_io_async::Write,
+    {
+        let mut stream = self.start(destination, io, buffers)?;
+        stream.handshake().await?;
+        Ok(stream)
+    }
+
+    /// Connects over a transport that blocks; returns when the handshake is complete.
+    ///
+    /// # Errors
+    /// See [`Error`]. The transport is lost; lend it (`&mut`) to keep it.
+    pub fn connect_blocking<'b, IO: Read + Write>(
+        &self,
+        destination: Destination,
+        io: IO,
+        buffers: Buffers<'b>,
+    ) -> Result<ClientStream<'b, IO>, Error<IO::Error>> {
+        let mut stream = self.start(destination, io, buffers)?;
+        stream.handshake_blocking()?;
+        Ok(stream)
+    }
+
+    /// Starts a connection and returns its stream before anything is sent: for
+    /// [`write_early`](ClientStream::write_early), or for a handshake whose future may be dropped.
+    ///
+    /// A session that was taken from the store for a connection is used up with it.
+    ///
+    /// # Errors
+    /// A buffer is too small, or the configuration doesn't fit the destination.
+    pub fn start<'b, IO: ErrorType>(
+        &self,
+        mut destination: Destination,
+        io: IO,
+        buffers: Buffers<'b>,
+    ) -> Result<ClientStream<'b, IO>, Error<IO::Error>> {
+        // A session isn't worth a connection that can't be made.
+        let limit = self.config.record_size_limit;
+        buffers.check(limit).map_err(Error::Buffer)?;
+        let sessions = self.sessions.clone().map(|store| {
+            let server_name = destination.server_name.clone();
+            if destination.session.is_none() {
+                destination.session = self.config.take_session(&*store, &server_name);
+            }
+            Sessions { store, server_name }
+        });
+        destination.clock.get_or_insert_with(|| self.clock.clone());
+        let config = self.config.clone();
+        let start = |clock: &dyn Clock, output: &mut _| {
+            ClientConnection::start(config, destination, clock.now(), output)
+        };
+        let machine = Machine::new(buffers, limit, self.clock.clone(), sessions, start)?;
+        Ok(ClientStream::new(io, machine))
+    }
+}

@@ -1,0 +1,200 @@
+//! Sessions in flash.
+
+mod entry;
+mod waitless;
+
+use core::fmt;
+use core::ops::Range;
+
+use embedded_storage::nor_flash::NorFlash;
+use sequential_storage::cache::{Cache, Uncached};
+use sequential_storage::map::{MapConfig, MapStorage};
+use spin::Mutex;
+use tessera::resume::{ClientSession, SessionStore};
+use zeroize::Zeroize;
+
+use entry::Entry;
+use waitless::{Waitless, finish};
+
+/// A bounded number of sessions in flash, over [`NorFlash`]. Each is taken out, durably, before it is returned.
+///
+/// It is a log over the whole range, which erases one sector at a time, the one written longest ago: all sectors wear alike.
+/// Each session that is kept or taken is one write. If power is lost at any write or erase, the next start finds the state
+/// before or after it, so no session is returned twice. No word is written twice, as flash with error correction requires.
+///
+/// Sessions of all servers share the room; a new one takes the place of the oldest. A session in flash is a secret, and
+/// not erased when it is taken, but when the log comes round: an attacker who reads the flash and has recorded connections
+/// can do what [`FileSessionStore`](https://docs.rs/tessera-tokio) lists for files. Where that counts, encrypt the flash.
+///
+/// Methods block while the flash works: an erase takes tens of milliseconds. A call that another one interrupts finds no
+/// session, and keeps none.
+///
+/// ```
+/// use embedded_storage::nor_flash::NorFlash;
+/// use tessera_embedded::{SessionStorage, StorageError};
+///
+/// /// In the last two sectors of an external flash of 2 MiB, eight sessions of up to 600 bytes.
+/// fn sessions<F: NorFlash + Send>(flash: F) -> Result<SessionStorage<F, [u8; 600]>, StorageError> {
+///     SessionStorage::new(flash, 0x1f_e000..0x20_0000, 8, [0; 600])
+/// }
+/// ```
+pub struct SessionStorage<F: NorFlash, B> {
+    inner: Mutex<Inner<F, B>>,
+}
+
+struct Inner<F: NorFlash, B> {
+    /// The slots of sessions. An empty one is `None`.
+    map: MapStorage<u8, Waitless<F>, Cache<Uncached, Uncached, Uncached, u8>>,
+    /// Where one entry is read and written; zeros between calls.
+    buffer: B,
+    slots: u8,
+}
+
+impl<F: NorFlash, B: AsMut<[u8]>> SessionStorage<F, B> {
+    /// Keeps at most this many `sessions` in a range of the flash: addresses in bytes, two sectors or more. What is not a log
+    /// of sessions there is overwritten.
+    ///
+    /// The buffer holds one session with its server's name: 400 bytes and the server's ticket, which has some 200 to 1,500;
+    /// with a forward-secret ticket 1.3 KB more. Longer sessions are not kept.
+    ///
+    /// # Errors
+    /// The range or the buffer doesn't fit.
+    pub fn new(
+        flash: F,
+        range: Range<u32>,
+        sessions: u8,
+        mut buffer: B,
+    ) -> Result<Self, StorageError> {
+        let config = MapConfig::try_new(range.clone()).map_err(|_| StorageError::Range)?;
+        let map = MapStorage::new(Waitless(flash), config, Cache::new_uncached());
+        let fit = fitting::<F>(&range, buffer.as_mut().len());
+        if usize::from(sessions) > fit {
+            return Err(StorageError::TooManySessions { fit });
+        }
+        Ok(Self { inner: Mutex::new(Inner { map, buffer, slots: sessions }) })
+    }
+
+    /// Returns the flash.
+    pub fn into_inner(self) -> F {
+        self.inner.into_inner().map.destroy().0.0
+    }
+}
+
+/// Returns how many sessions fit a range, each as long as the buffer: one sector is always free, one entry more than there
+/// are sessions may be live, and none crosses the end of a sector.
+fn fitting<F: NorFlash>(range: &Range<u32>, longest: usize) -> usize {
+    let word = F::WRITE_SIZE.max(F::READ_SIZE).max(1);
+    let sectors = range.len() / F::ERASE_SIZE;
+    let entry = longest.next_multiple_of(word) + HEADER_OF_ENTRY.next_multiple_of(word);
+    let in_sector = F::ERASE_SIZE.saturating_sub(2 * word) / entry;
+    ((sectors - 1) * in_sector).saturating_sub(1)
+}
+
+impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
+    /// Passes the entry of a slot, if it has one.
+    fn look<R>(&mut self, slot: u8, look: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
+        let buffer = self.buffer.as_mut();
+        let entry = finish(self.map.fetch_item::<Option<Entry<'_>>>(buffer, &slot))?;
+        let found = entry.ok().flatten().flatten().map(|entry| look(&entry));
+        self.buffer.as_mut().zeroize();
+        found
+    }
+
+    /// Replaces the entry of a slot; returns whether that is durable.
+    fn store(&mut self, slot: u8, entry: &Option<Entry<'_>>) -> bool {
+        let stored = finish(self.map.store_item(self.buffer.as_mut(), &slot, entry));
+        self.buffer.as_mut().zeroize();
+        matches!(stored, Some(Ok(())))
+    }
+
+    fn put(&mut self, server_name: &str, session: &ClientSession) {
+        // The slot of the oldest, where an empty one is older than all; and the newest's number.
+        let (mut oldest, mut last) = (None, 0);
+        for slot in 0..self.slots {
+            let sequence = self.look(slot, |entry| entry.sequence);
+            if oldest.is_none_or(|(least, _)| sequence < least) {
+                oldest = Some((sequence, slot));
+            }
+            last = last.max(sequence.unwrap_or_default());
+        }
+        let Some((_, slot)) = oldest else { return };
+        let bytes = session.export();
+        let entry = Entry { sequence: last.saturating_add(1), server_name, session: &bytes };
+        self.store(slot, &Some(entry));
+    }
+
+    fn pop(&mut self, server_name: &str) -> Option<ClientSession> {
+        loop {
+            let mut newest = None;
+            for slot in 0..self.slots {
+                let order =
+                    self.look(slot, |it| (it.server_name == server_name).then_some(it.sequence));
+                newest = newest.max(order.flatten().map(|sequence| (sequence, slot)));
+            }
+            let (_, slot) = newest?;
+            let session = self.look(slot, |entry| ClientSession::import(entry.session));
+            // Before it is sent. Otherwise power may be lost, and it would be here again.
+            if !self.store(slot, &None) {
+                return None;
+            }
+            if let Some(Ok(session)) = session {
+                return Some(session);
+            }
+        }
+    }
+
+    fn retain(&mut self, keep: &dyn Fn(&ClientSession) -> bool) {
+        for slot in 0..self.slots {
+            let session = self.look(slot, |entry| ClientSession::import(entry.session));
+            let is_kept = session.is_none_or(|it| it.is_ok_and(|session| keep(&session)));
+            if !is_kept && !self.store(slot, &None) {
+                return;
+            }
+        }
+    }
+}
+
+impl<F: NorFlash + Send, B: AsMut<[u8]> + Send> SessionStore for SessionStorage<F, B> {
+    fn put(&self, server_name: &str, session: ClientSession) {
+        if let Some(mut inner) = self.inner.try_lock() {
+            inner.put(server_name, &session);
+        }
+    }
+
+    fn pop(&self, server_name: &str) -> Option<ClientSession> {
+        self.inner.try_lock()?.pop(server_name)
+    }
+
+    fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
+        if let Some(mut inner) = self.inner.try_lock() {
+            inner.retain(keep);
+        }
+    }
+}
+
+/// What sequential-storage adds to an entry, in bytes, rounded up: its header (8), the key (1), padding.
+const HEADER_OF_ENTRY: usize = 16;
+
+/// A [`SessionStorage`] can't be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The range must begin and end with a sector, and have two of them or more; words have at most 32 bytes.
+    Range,
+    /// So many sessions, each as long as the buffer, don't fit the range.
+    TooManySessions {
+        /// How many would.
+        fit: usize,
+    },
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range => f.write_str("the range must be two sectors or more"),
+            Self::TooManySessions { fit } => write!(f, "the range has room for {fit} sessions"),
+        }
+    }
+}
+
+impl core::error::Error for StorageError {}
