@@ -104,6 +104,11 @@ impl<'b, IO, H: Handshake> TlsStream<'b, IO, H> {
         &self.io
     }
 
+    /// Returns the transport. What is read from it or written to it here is missing in the connection.
+    pub fn get_mut(&mut self) -> &mut IO {
+        &mut self.io
+    }
+
     /// Ends the stream, wipes its buffers, and returns the transport. What was not sent is lost.
     pub fn into_inner(self) -> IO {
         self.io
