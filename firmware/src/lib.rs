@@ -12,3 +12,4 @@ pub mod measure;
 pub mod one_heap;
 pub mod random;
 pub mod search;
+pub mod uart;

@@ -3,13 +3,18 @@
 #![no_std]
 #![no_main]
 
+extern crate alloc;
+
+use alloc::sync::Arc;
+use core::convert::Infallible;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
-use tessera::{ClientConnection, Error, Output};
-use tessera_firmware::connection::{Input, Progress, read};
+use embedded_io::{Read, Write};
+use tessera_embedded::{Buffers, Connector, Error, input_len, output_len};
 use tessera_firmware::one_heap::OneHeap;
+use tessera_firmware::uart::Uart;
 use tessera_firmware::{board, ends};
 
 #[global_allocator]
@@ -24,32 +29,19 @@ fn main() -> ! {
     }
 }
 
-fn run() -> Result<(), Error> {
-    let mut output = Output::new();
-    let config = ends::client().checked()?;
-    let mut client = ClientConnection::start(config, ends::destination(), ends::NOW, &mut output)?;
-    let mut input = Input::new();
-    let mut progress = Progress::default();
-    let mut has_written = false;
-    while progress.data == 0 {
-        if progress.is_complete && !has_written {
-            client.write(b"from the device\n", &mut output)?;
-            has_written = true;
-        }
-        board::send(output.as_slice());
-        output.consume(output.as_slice().len());
-        input.room()[0] = board::receive();
-        input.received(1);
-        let result = read(&mut client, &mut input, &mut output, &mut progress);
-        if result.is_err() {
-            board::send(output.as_slice());
-        }
-        result?;
-    }
-    client.close(&mut output);
-    board::send(output.as_slice());
-    Ok(())
+fn run() -> Result<(), Error<Infallible>> {
+    let mut input = [0; input_len(ends::RECORD)];
+    let mut output = [0; output_len(64)];
+    let buffers = Buffers { input: &mut input, output: &mut output };
+    let config = ends::client().checked().map_err(Error::Tls)?;
+    let connector = Connector::new(config, Arc::new(ends::Clock));
+    let mut stream = connector.connect_blocking(ends::destination(), Uart, buffers)?;
+    stream.write(LINE)?;
+    stream.read(&mut [0; 64])?;
+    stream.close_blocking()
 }
+
+const LINE: &[u8] = b"from the device\n";
 
 #[panic_handler]
 fn panic(_: &PanicInfo) -> ! {
