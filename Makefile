@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak fuzz tunnel memory bench datagram-cost \
-	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap mutants
+	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap rp2350 mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
@@ -43,6 +43,7 @@ RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcp
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
 	--features tessera-lab/heap,tessera-cli/heap --lib --test lab \
 	-- --include-ignored
+RUN_rp2350 = scripts/rp2350
 RUN_mutants = scripts/mutants
 
 .PHONY: all help test setup check unit bare-metal firmware program evidence results tls12 edge-peers edge-gap deb \
@@ -73,6 +74,7 @@ check:
 	scripts/deny
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path firmware/Cargo.toml --check
+	$(CARGO) fmt --manifest-path firmware/rp2350/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	scripts/docs
 	formal/run --check
@@ -136,6 +138,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ##                    needs ENVOY, the program; Firefox; PYTHON, one with curl_cffi
 ## captures           bytes that the lab counts, compared with those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
+## rp2350             the example for a board with an RP2350 builds; two minutes
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants
 $(EVIDENCE):
 	$(RUN_$@)

@@ -6,7 +6,7 @@ use embedded_io::{ErrorType, Read, Write};
 use tessera::handshake::Checked;
 use tessera::{Clock, ServerConfig, ServerConnection};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, Records};
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::stream::ServerStream;
@@ -68,9 +68,9 @@ impl Acceptor {
         buffers: Buffers<'b>,
     ) -> Result<ServerStream<'b, IO>, Error<IO::Error>> {
         let config = self.config.clone();
-        let limit = config.record_size_limit;
+        let records = Records { limit: config.record_size_limit, padding: config.padding };
         let start = |clock: &dyn Clock, _: &mut _| Ok(ServerConnection::start(config, clock.now()));
-        let machine = Machine::new(buffers, limit, self.clock.clone(), None, start)?;
+        let machine = Machine::new(buffers, records, self.clock.clone(), None, start)?;
         Ok(ServerStream::new(io, machine))
     }
 }

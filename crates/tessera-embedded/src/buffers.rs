@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use tessera::ClientConnection;
 use tessera::crypto::TAG_LEN;
+use tessera::{ClientConnection, Padding};
 
 /// The memory of one connection's records, lent for as long as its stream lives and wiped at its end.
 ///
@@ -13,8 +13,8 @@ pub struct Buffers<'b> {
     /// Where records of the peer arrive and are decrypted: at least [`input_len`] bytes, and the peer's hello must fit. A
     /// ServerHello with X25519MLKEM768 has 1.2 KB, a ClientHello with it up to 2 KB; no record_size_limit applies to them.
     pub input: &'b mut [u8],
-    /// Where data waits until it fills a record or is flushed, and is encrypted: at least [`output_len`]`(64)` bytes. Records
-    /// are as long as it is, and as the peer allows.
+    /// Where data waits until it fills a record or is flushed, and is encrypted: at least [`output_len`]`(64)` bytes, and for
+    /// one record as the configuration pads it. Records are as long as it is, and as the peer allows.
     pub output: &'b mut [u8],
 }
 
@@ -36,13 +36,16 @@ pub const fn output_len(data: usize) -> usize {
 pub const LARGEST_INPUT: usize = input_len(LARGEST_RECORD);
 
 impl Buffers<'_> {
-    /// Checks that they are large enough for the records that a configuration allows.
-    pub(crate) fn check(&self, record_size_limit: Option<u16>) -> Result<(), BufferTooSmall> {
-        let input = input_len(record_size_limit.unwrap_or(LARGEST_RECORD));
-        let buffers = [
-            (Buffer::Input, self.input.len(), input),
-            (Buffer::Output, self.output.len(), output_len(LEAST_DATA)),
-        ];
+    /// Checks that they are large enough for the records that a configuration allows, and as long as it pads them.
+    pub(crate) fn check(&self, records: Records) -> Result<(), BufferTooSmall> {
+        let input = input_len(records.limit.unwrap_or(LARGEST_RECORD));
+        let padded = match records.padding {
+            Padding::MultipleOf(multiple) => multiple.get().min(LARGEST_RECORD - 1).into(),
+            _ => 0,
+        };
+        let output = output_len(LEAST_DATA.max(padded));
+        let buffers =
+            [(Buffer::Input, self.input.len(), input), (Buffer::Output, self.output.len(), output)];
         for (buffer, len, needed) in buffers {
             if len < needed {
                 return Err(BufferTooSmall { buffer, missing: needed - len });
@@ -50,6 +53,14 @@ impl Buffers<'_> {
         }
         Ok(())
     }
+}
+
+/// What a configuration determines of records.
+#[derive(Clone, Copy)]
+pub(crate) struct Records {
+    /// Its record_size_limit.
+    pub(crate) limit: Option<u16>,
+    pub(crate) padding: Padding,
 }
 
 /// A buffer is too small.

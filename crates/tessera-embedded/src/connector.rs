@@ -7,7 +7,7 @@ use tessera::handshake::Checked;
 use tessera::resume::SessionStore;
 use tessera::{ClientConfig, ClientConnection, Clock, Destination};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, Records};
 use crate::error::Error;
 use crate::machine::{Machine, Sessions};
 use crate::stream::ClientStream;
@@ -81,8 +81,9 @@ impl Connector {
         buffers: Buffers<'b>,
     ) -> Result<ClientStream<'b, IO>, Error<IO::Error>> {
         // A session isn't worth a connection that can't be made.
-        let limit = self.config.record_size_limit;
-        buffers.check(limit).map_err(Error::Buffer)?;
+        let records =
+            Records { limit: self.config.record_size_limit, padding: self.config.padding };
+        buffers.check(records).map_err(Error::Buffer)?;
         let sessions = self.sessions.clone().map(|store| {
             let server_name = destination.server_name.clone();
             if destination.session.is_none() {
@@ -95,7 +96,7 @@ impl Connector {
         let start = |clock: &dyn Clock, output: &mut _| {
             ClientConnection::start(config, destination, clock.now(), output)
         };
-        let machine = Machine::new(buffers, limit, self.clock.clone(), sessions, start)?;
+        let machine = Machine::new(buffers, records, self.clock.clone(), sessions, start)?;
         Ok(ClientStream::new(io, machine))
     }
 }

@@ -1,4 +1,73 @@
-//! TLS 1.3 on devices: streams over `embedded-io`, in memory that the caller lends.
+//! TLS 1.3 on devices: Tessera's engine over the transports of `embedded-io`, without `std`.
+//!
+//! A [`Connector`] makes a client's streams and an [`Acceptor`] a server's, over anything that implements
+//! [`embedded_io::Read`] and [`Write`](embedded_io::Write) (UARTs, modems, smoltcp, esp-hal), or their counterparts in
+//! `embedded_io_async` (embassy). A [`TlsStream`] implements the same traits.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use embedded_io::{Read, Write};
+//! use tessera::handshake::Checked;
+//! use tessera::{ClientConfig, Clock, Destination, Time};
+//! use tessera_embedded::{Buffers, Connector, Error, input_len, output_len};
+//!
+//! /// The longest record to receive, in bytes: `record_size_limit` of the configuration.
+//! const RECORD: u16 = 2048;
+//!
+//! /// Time since the start; this device has no date.
+//! #[derive(Debug)]
+//! struct Uptime;
+//!
+//! impl Clock for Uptime {
+//!     fn now(&self) -> Time {
+//!         # let ticks = || std::time::Duration::ZERO;
+//!         Time { monotonic: ticks(), unix: None }
+//!     }
+//! }
+//!
+//! fn ask<IO: Read + Write>(
+//!     config: Checked<ClientConfig>,
+//!     io: IO,
+//!     answer: &mut [u8; 100],
+//! ) -> Result<usize, Error<IO::Error>> {
+//!     let connector = Connector::new(config, Arc::new(Uptime));
+//!     let destination = Destination { server_name: "server.example".into(), ..Default::default() };
+//!     let (mut input, mut output) = ([0; input_len(RECORD)], [0; output_len(512)]);
+//!     let buffers = Buffers { input: &mut input, output: &mut output };
+//!     let mut stream = connector.connect_blocking(destination, io, buffers)?;
+//!     stream.write_all(b"question")?;
+//!     let count = stream.read(answer)?;
+//!     stream.close_blocking()?;
+//!     Ok(count)
+//! }
+//! ```
+//!
+//! # Memory
+//! Records are read, decrypted, collected and encrypted in the caller's [`Buffers`]. On the heap are the engine's state
+//! (1 KB of an idle connection) and, during a handshake, its messages and keys: 5 KB by PSK, 6 KB with a chain of two
+//! certificates, some 10 KB with ML-KEM, measured by `scripts/firmware` in the repository. What is sent but data, such as this
+//! side's certificates, is on the heap until it is sent. A stack of 10 KB suffices by PSK; X25519MLKEM768 needs some 43 KB.
+//!
+//! The configuration's `record_size_limit` bounds the input: [`input_len`]. A server that doesn't know RFC 8449 may send
+//! longer records, and a client that doesn't offer it can't be asked; such a record ends the connection with
+//! [`Error::Buffer`], if the input is too short for it. Messages may be longer than records, both ways.
+//!
+//! # Time
+//! The engine's [`Clock`](tessera::Clock) may be monotonic alone. Time-outs are the transport's or the runtime's: see
+//! [`TlsStream`].
+//!
+//! # Features
+//! | feature | | default |
+//! |---|---|---|
+//! | `async` | streams over `embedded_io_async` too | yes |
+//! | `storage` | [`SessionStorage`]: a client's sessions in flash, over `embedded-storage` | no |
+//!
+//! Processors without atomic compare-and-swap (Cortex-M0+) are left out: configurations are shared by `Arc`.
+//!
+//! # Inside
+//! `machine.rs` is a connection without its transport: it returns what the transport must do next. `blocking.rs` and
+//! `asynchronous.rs` do it.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -25,3 +94,8 @@ pub use error::Error;
 #[cfg(feature = "storage")]
 pub use storage::{SessionStorage, StorageError};
 pub use stream::{ClientStream, ServerStream, TlsStream};
+
+/// The README's code is compiled with the tests of the pages.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

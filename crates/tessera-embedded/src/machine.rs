@@ -9,7 +9,7 @@ use tessera::resume::SessionStore;
 use tessera::wire::AlertDescription;
 use tessera::{Clock, Connection, Error as TlsError, Event, Output, ReadEvent, Role};
 
-use crate::buffers::{Buffer, BufferTooSmall, Buffers};
+use crate::buffers::{Buffer, BufferTooSmall, Buffers, Records};
 use crate::error::{Error, Failure};
 use crate::input::Input;
 use crate::outgoing::Outgoing;
@@ -70,12 +70,12 @@ pub(crate) enum Step {
 impl<'b, H: Handshake> Machine<'b, H> {
     pub(crate) fn new(
         buffers: Buffers<'b>,
-        record_size_limit: Option<u16>,
+        records: Records,
         clock: Arc<dyn Clock>,
         sessions: Option<Sessions>,
         start: impl FnOnce(&dyn Clock, &mut Output) -> Result<Connection<H>, TlsError>,
     ) -> Result<Self, Failure> {
-        buffers.check(record_size_limit).map_err(Failure::Buffer)?;
+        buffers.check(records).map_err(Failure::Buffer)?;
         let Buffers { input, output } = buffers;
         let mut outgoing = Outgoing::new(output);
         let connection = start(&*clock, &mut outgoing.messages)?;

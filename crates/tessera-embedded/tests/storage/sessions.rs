@@ -147,12 +147,13 @@ fn power_lost_at_any_word_returns_no_session_twice() {
     let mut losses = 0;
     let flash = Flash::new();
     // Sectors fill, and are erased, on the way.
-    for round in 0..30 {
+    for round in 0..45 {
         let base = flash.copy();
         let torn = [0, 0xff, 0x5a][usize::from(round) % 3];
+        let before = all(&base.copy());
         for takes in [false, true] {
             let mut words = 1;
-            while lose(&base, takes, words, torn, round) {
+            while lose(&base, &before, takes, words, torn, round) {
                 (words, losses) = (words + 1, losses + 1);
             }
         }
@@ -167,8 +168,14 @@ fn power_lost_at_any_word_returns_no_session_twice() {
 }
 
 /// Loses power in a step; returns false once the step needs fewer words.
-fn lose(base: &Flash, takes: bool, words: usize, torn: u8, round: u16) -> bool {
-    let before: BTreeSet<_> = all(&base.copy());
+fn lose(
+    base: &Flash,
+    before: &BTreeSet<u16>,
+    takes: bool,
+    words: usize,
+    torn: u8,
+    round: u16,
+) -> bool {
     let flash = base.copy();
     let store = open(&flash);
     flash.lose_power_after(words, torn);
@@ -185,7 +192,7 @@ fn lose(base: &Flash, takes: bool, words: usize, torn: u8, round: u16) -> bool {
     if let Some(taken) = taken {
         assert!(!after.contains(&taken), "{case}: {taken} is returned twice");
     }
-    let (gone, come) = (before.difference(&after).count(), after.difference(&before).count());
+    let (gone, come) = (before.difference(&after).count(), after.difference(before).count());
     let may_come = usize::from(!takes);
     assert!(gone <= 1 && come <= may_come, "{case}: {before:?}, then {after:?}");
     // A session that made room went together with the one that came.

@@ -1,12 +1,13 @@
 //! Faults of the peer, of the transport and of the caller.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use embedded_io::{Error as _, ErrorKind, Read, Write};
 use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
-use tessera::{ClientConfig, Error as TlsError};
+use tessera::{ClientConfig, Error as TlsError, Padding};
 use tessera_embedded::{
     Acceptor, Buffer, BufferTooSmall, Buffers, ClientStream, Connector, Error, input_len,
     output_len,
@@ -309,5 +310,26 @@ fn an_alert_that_cant_be_sent_hides_no_error() {
     for _ in 0..2 {
         let error = stream.handshake_blocking().unwrap_err();
         assert!(matches!(error, Error::Tls(TlsError::Protocol { .. })), "{error:?}");
+    }
+}
+
+#[test]
+fn padded_records_hide_how_much_is_in_them() {
+    for multiple in [16, 300, 5000] {
+        let mut config = psk_client(&Pki::new());
+        config.padding = Padding::MultipleOf(NonZeroU16::new(multiple).unwrap());
+        let mut memory = Memory::new();
+        let output = memory.output.len();
+        let stream = connector(config).start(by_psk(), peer(), memory.lend());
+        let result = converse(stream);
+        // Where no multiple fits the output, no record can be padded to one.
+        match multiple {
+            5000 => {
+                let too_small =
+                    BufferTooSmall { buffer: Buffer::Output, missing: output_len(5000) - output };
+                assert_eq!(result.err(), Some(Error::Buffer(too_small)));
+            }
+            _ => assert_eq!(result.unwrap().1.data, b"from the device"),
+        }
     }
 }
