@@ -115,5 +115,7 @@ fn serve(acceptor: &Acceptor, end: UnixStream) -> Result<(), Box<dyn Error>> {
     let count = stream.read(&mut line)?;
     stream.write_all(&line[..count])?;
     stream.close_blocking()?;
+    // The client's end: a socket that is closed before can't take it.
+    stream.read(&mut line)?;
     Ok(())
 }
