@@ -108,8 +108,7 @@ impl<'b, H: Handshake> Machine<'b, H> {
                 return if unflushed { Ok(Step::Flush) } else { Err(failure.clone()) };
             }
             if self.is_reached(goal)? {
-                let must_flush = !matches!(goal, Goal::Data | Goal::Room);
-                return Ok(if must_flush && unflushed { Step::Flush } else { Step::Done });
+                return Ok(if goal != Goal::Room && unflushed { Step::Flush } else { Step::Done });
             }
             if self.seal()? || (goal == Goal::Close && self.close()) {
                 continue;

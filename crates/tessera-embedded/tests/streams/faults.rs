@@ -333,3 +333,24 @@ fn padded_records_hide_how_much_is_in_them() {
         }
     }
 }
+
+/// The answer to a key update goes before the next record of data, under the old keys.
+#[test]
+fn keys_change_in_both_directions() {
+    let mut memory = Memory::new();
+    let mut stream = start(&mut memory, peer()).unwrap();
+    stream.handshake_blocking().unwrap();
+    for round in 0..3 {
+        // Data waits already when the request arrives.
+        stream.write_all(&[round; 100]).unwrap();
+        stream.get_mut().update_keys();
+        stream.get_mut().send(&[round; 50]);
+        let mut received = [0xff; 50];
+        stream.read_exact(&mut received).unwrap();
+        assert_eq!(received, [round; 50]);
+        stream.write_all(&[round; 2000]).unwrap();
+        stream.flush().unwrap();
+    }
+    let sent: Vec<u8> = (0..3).flat_map(|round| [round; 2100]).collect();
+    assert!(stream.get_ref().data == sent && stream.get_ref().error.is_none());
+}

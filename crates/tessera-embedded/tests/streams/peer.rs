@@ -2,10 +2,9 @@
 
 use embedded_io::{ErrorKind, ErrorType, Read, Write};
 use tessera::handshake::Checked;
-use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
+use tessera::{Clock, Output, ReadEvent, ServerConfig, ServerConnection, Time};
 
 use crate::ends::TestClock;
-use tessera::Clock;
 
 /// What each call moves at most, and what goes wrong.
 pub struct Peer {
@@ -69,6 +68,10 @@ impl Peer {
 
     pub fn send(&mut self, data: &[u8]) {
         assert_eq!(self.connection.write(data, &mut self.output), Ok(data.len()));
+    }
+
+    pub fn update_keys(&mut self) {
+        self.connection.update_keys(true, &mut self.output).unwrap();
     }
 
     pub fn close(&mut self) {
