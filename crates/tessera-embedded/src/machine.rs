@@ -93,7 +93,8 @@ impl<'b, H: Handshake> Machine<'b, H> {
         })
     }
 
-    /// Returns what the transport must do next for this goal.
+    /// Returns what the transport must do next for this goal. Not inlined: the loops of all transports share it.
+    #[inline(never)]
     pub(crate) fn next(&mut self, goal: Goal) -> Result<Step, Failure> {
         loop {
             let has_plain = !self.input.plain().is_empty();
@@ -161,6 +162,7 @@ impl<'b, H: Handshake> Machine<'b, H> {
     }
 
     /// Lets the engine read up to its next event; returns whether it may go on without more input.
+    #[inline(never)]
     fn read(&mut self) -> Result<bool, Failure> {
         let Self { connection, input, outgoing, .. } = self;
         let progress = connection.read(self.clock.now(), input.filled(), &mut outgoing.messages)?;
