@@ -143,7 +143,14 @@ async fn main(spawner: Spawner) {
     let mut config = spi::Config::default();
     config.frequency = 50_000_000;
     let bus = Spi::new(
-        chip.SPI0, chip.PIN_18, chip.PIN_19, chip.PIN_16, chip.DMA_CH0, chip.DMA_CH1, Irqs, config,
+        chip.SPI0,
+        chip.PIN_18,
+        chip.PIN_19,
+        chip.PIN_16,
+        chip.DMA_CH0,
+        chip.DMA_CH1,
+        Irqs,
+        config,
     );
     let Ok(device) = ExclusiveDevice::new(bus, Output::new(chip.PIN_17, Level::High), Delay);
     let interrupt = Input::new(chip.PIN_21, Pull::Up);

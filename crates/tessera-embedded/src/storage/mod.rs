@@ -33,18 +33,20 @@ use waitless::{Waitless, finish};
 /// use embedded_storage::nor_flash::NorFlash;
 /// use tessera_embedded::{SessionStorage, StorageError};
 ///
-/// /// In the last two sectors of an external flash of 2 MiB, eight sessions of up to 600 bytes.
+/// /// In the last two sectors, of 4 KiB, of a flash of 2 MiB: five sessions of up to 600 bytes.
 /// fn sessions<F: NorFlash + Send>(flash: F) -> Result<SessionStorage<F, [u8; 600]>, StorageError> {
-///     SessionStorage::new(flash, 0x1f_e000..0x20_0000, 8, [0; 600])
+///     SessionStorage::new(flash, 0x1f_e000..0x20_0000, 5, [0; 600])
 /// }
 /// ```
 pub struct SessionStorage<F: NorFlash, B> {
     inner: Mutex<Inner<F, B>>,
 }
 
+type Map<F> = MapStorage<u8, Waitless<F>, Cache<Uncached, Uncached, Uncached, u8>>;
+
 struct Inner<F: NorFlash, B> {
     /// The slots of sessions. An empty one is `None`.
-    map: MapStorage<u8, Waitless<F>, Cache<Uncached, Uncached, Uncached, u8>>,
+    map: Map<F>,
     /// Where one entry is read and written; zeros between calls.
     buffer: B,
     slots: u8,
@@ -65,6 +67,9 @@ impl<F: NorFlash, B: AsMut<[u8]>> SessionStorage<F, B> {
         sessions: u8,
         mut buffer: B,
     ) -> Result<Self, StorageError> {
+        if range.end as usize > flash.capacity() {
+            return Err(StorageError::Range);
+        }
         let config = MapConfig::try_new(range.clone()).map_err(|_| StorageError::Range)?;
         let map = MapStorage::new(Waitless(flash), config, Cache::new_uncached());
         let fit = fitting::<F>(&range, buffer.as_mut().len());
@@ -85,7 +90,7 @@ impl<F: NorFlash, B: AsMut<[u8]>> SessionStorage<F, B> {
 fn fitting<F: NorFlash>(range: &Range<u32>, longest: usize) -> usize {
     let word = F::WRITE_SIZE.max(F::READ_SIZE).max(1);
     let sectors = range.len() / F::ERASE_SIZE;
-    let entry = longest.next_multiple_of(word) + HEADER_OF_ENTRY.next_multiple_of(word);
+    let entry = longest.next_multiple_of(word) + Map::<F>::item_overhead_size() as usize;
     let in_sector = F::ERASE_SIZE.saturating_sub(2 * word) / entry;
     ((sectors - 1) * in_sector).saturating_sub(1)
 }
@@ -172,14 +177,12 @@ impl<F: NorFlash + Send, B: AsMut<[u8]> + Send> SessionStore for SessionStorage<
     }
 }
 
-/// What sequential-storage adds to an entry, in bytes, rounded up: its header (8), the key (1), padding.
-const HEADER_OF_ENTRY: usize = 16;
-
 /// A [`SessionStorage`] can't be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The range must begin and end with a sector, and have two of them or more; words have at most 32 bytes.
+    /// The range must lie in the flash, begin and end with a sector, and have two of them or more; words have at most 32
+    /// bytes.
     Range,
     /// So many sessions, each as long as the buffer, don't fit the range.
     TooManySessions {
@@ -191,7 +194,7 @@ pub enum StorageError {
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Range => f.write_str("the range must be two sectors or more"),
+            Self::Range => f.write_str("the range must be two sectors of the flash or more"),
             Self::TooManySessions { fit } => write!(f, "the range has room for {fit} sessions"),
         }
     }

@@ -104,6 +104,7 @@ fn what_doesnt_fit_the_range_is_refused() {
         SessionStorage::new(Flash::new(), range, sessions, vec![0; len]).map(|_| ())
     };
     assert_eq!(new(0..SECTOR as u32, 1, 100), Err(StorageError::Range));
+    assert_eq!(new(0..RANGE.end + SECTOR as u32, 1, 100), Err(StorageError::Range));
     assert_eq!(new(1..1 + 2 * SECTOR as u32, 1, 100), Err(StorageError::Range));
     // Four entries of 416 bytes in a sector, and one of three sectors is free; one entry more than there are sessions.
     assert_eq!(new(RANGE, 7, LONGEST), Ok(()));
