@@ -105,21 +105,17 @@ mod by_psk {
 mod by_chain {
     use super::*;
     use tessera::auth::{Credential, PrivateKey};
-    use tessera_rustcrypto::{CHAIN_ALGORITHMS, HANDSHAKE_ALGORITHMS, SigningKey};
-    use tessera_webpki::{Algorithms, WebPkiVerifier};
+    use tessera_fixed_pki::{Anchor, FixedPkiVerifier};
+    use tessera_rustcrypto::{HANDSHAKE_ALGORITHMS, SigningKey};
 
     pub(super) fn psks() -> Vec<ExternalPsk> {
         Vec::new()
     }
 
     pub(super) fn verifier() -> Arc<dyn PeerVerifier> {
-        let algorithms = Algorithms {
-            handshake: HANDSHAKE_ALGORITHMS,
-            chain: CHAIN_ALGORITHMS,
-            chain_schemes: &[],
-        };
-        let root = include_bytes!("../pki/root.der");
-        Arc::new(WebPkiVerifier::with_algorithms(&[root], algorithms).expect("the root is good"))
+        let root = Anchor::certificate(include_bytes!("../pki/root.der")).expect("the root is good");
+        let verifier = FixedPkiVerifier::new(vec![root], HANDSHAKE_ALGORITHMS);
+        Arc::new(verifier.expect("anchor and algorithms are there"))
     }
 
     pub fn server() -> Result<ServerConfig, Error> {

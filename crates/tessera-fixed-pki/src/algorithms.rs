@@ -1,0 +1,65 @@
+//! The signature algorithms of a verifier.
+
+use pki_types::SignatureVerificationAlgorithm;
+use tessera::wire::SignatureScheme;
+
+use crate::certificate::Certificate;
+use crate::defect::Defect;
+use crate::der::{Reader, SEQUENCE, only};
+
+/// Each scheme with its algorithm, in order of preference; for handshakes and for certificates alike.
+pub type Algorithms = &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)];
+
+/// Checks the signature of a certificate under its issuer's key (a SubjectPublicKeyInfo).
+pub(crate) fn check_certificate(
+    algorithms: Algorithms,
+    issuer_key: &[u8],
+    certificate: &Certificate<'_>,
+) -> Result<(), Defect> {
+    let mut defect = Defect::Algorithm;
+    for (_, algorithm) in algorithms {
+        if algorithm.signature_alg_id().as_ref() == certificate.algorithm {
+            let signed = (certificate.signed, certificate.signature);
+            match check(*algorithm, issuer_key, signed, Defect::KeyAlgorithm, Defect::Signature) {
+                Err(Defect::KeyAlgorithm) => defect = Defect::KeyAlgorithm,
+                result => return result,
+            }
+        }
+    }
+    Err(defect)
+}
+
+/// Checks the signature of a handshake under the peer's key (a SubjectPublicKeyInfo).
+pub(crate) fn check_proof(
+    algorithms: Algorithms,
+    public_key: &[u8],
+    scheme: SignatureScheme,
+    signed: (&[u8], &[u8]),
+) -> Result<(), Defect> {
+    let mut defect = Defect::Scheme;
+    for (_, algorithm) in algorithms.iter().filter(|(known, _)| *known == scheme) {
+        let (key, signature) = (Defect::SchemeOfAnotherKey, Defect::ProofSignature);
+        match check(*algorithm, public_key, signed, key, signature) {
+            Err(Defect::SchemeOfAnotherKey) => defect = Defect::SchemeOfAnotherKey,
+            result => return result,
+        }
+    }
+    Err(defect)
+}
+
+/// Checks a message and its signature. RFC 5280 §4.1.2.7: the key's algorithm identifier has its parameters, the curve.
+fn check(
+    algorithm: &dyn SignatureVerificationAlgorithm,
+    public_key: &[u8],
+    (message, signature): (&[u8], &[u8]),
+    of_key: Defect,
+    of_signature: Defect,
+) -> Result<(), Defect> {
+    let mut fields = Reader::new(only(public_key, SEQUENCE)?);
+    let (kind, key) = (fields.expect(SEQUENCE)?, fields.bytes()?);
+    fields.end()?;
+    if algorithm.public_key_alg_id().as_ref() != kind {
+        return Err(of_key);
+    }
+    algorithm.verify_signature(key, message, signature).map_err(|_| of_signature)
+}

@@ -1,0 +1,203 @@
+//! A certificate, read in place (RFC 5280 §4.1).
+
+use crate::defect::Defect;
+use crate::der::{BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, only};
+use crate::time::Validity;
+
+/// The parts of a certificate that decide.
+#[derive(Clone, Copy)]
+pub(crate) struct Certificate<'a> {
+    /// What is signed: the whole TBSCertificate.
+    pub(crate) signed: &'a [u8],
+    /// The contents of the AlgorithmIdentifier of the signature.
+    pub(crate) algorithm: &'a [u8],
+    pub(crate) signature: &'a [u8],
+    /// The contents of its Name.
+    pub(crate) issuer: &'a [u8],
+    pub(crate) validity: Validity,
+    /// The contents of its Name.
+    pub(crate) subject: &'a [u8],
+    /// The whole SubjectPublicKeyInfo.
+    pub(crate) public_key: &'a [u8],
+    pub(crate) extensions: Extensions<'a>,
+}
+
+/// The extensions that this crate knows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extensions<'a> {
+    /// cA of basicConstraints.
+    pub(crate) is_authority: bool,
+    /// pathLenConstraint of basicConstraints.
+    pub(crate) path_len: Option<u8>,
+    /// The first bits of keyUsage, digitalSignature the highest.
+    key_usage: Option<u8>,
+    /// The contents of the list of extKeyUsage.
+    purposes: Option<&'a [u8]>,
+    /// The contents of the list of subjectAltName.
+    pub(crate) names: Option<&'a [u8]>,
+}
+
+/// The version: explicit, context-specific 0.
+const VERSION: u8 = 0xa0;
+
+/// The extensions: explicit, context-specific 3.
+const EXTENSIONS: u8 = 0xa3;
+
+/// Version 3 as an INTEGER's contents.
+const VERSION_3: &[u8] = &[2];
+
+/// Bits of keyUsage (RFC 5280 §4.2.1.3).
+const DIGITAL_SIGNATURE: u8 = 0x80;
+const KEY_CERT_SIGN: u8 = 0x04;
+
+impl<'a> Certificate<'a> {
+    pub(crate) fn read(der: &'a [u8]) -> Result<Self, Defect> {
+        let mut certificate = Reader::new(only(der, SEQUENCE)?);
+        let (signed, contents) = certificate.expect_whole(SEQUENCE)?;
+        let algorithm = certificate.expect(SEQUENCE)?;
+        let signature = certificate.bytes()?;
+        certificate.end()?;
+
+        let mut fields = Reader::new(contents);
+        // Version 1 has none.
+        let version = fields.optional(VERSION)?.ok_or(Defect::Version)?;
+        if only(version, INTEGER)? != VERSION_3 {
+            return Err(Defect::Version);
+        }
+        let _serial_number = fields.expect(INTEGER)?;
+        if fields.expect(SEQUENCE)? != algorithm {
+            return Err(Defect::AlgorithmsDiffer);
+        }
+        let issuer = fields.expect(SEQUENCE)?;
+        let validity = fields.expect(SEQUENCE)?;
+        let subject = fields.expect(SEQUENCE)?;
+        let (public_key, _) = fields.expect_whole(SEQUENCE)?;
+        // RFC 5280 §4.1.2.8: no authority issues certificates with unique identifiers, which would come first.
+        let extensions = match fields.is_empty() {
+            true => Extensions::default(),
+            false => Extensions::read(only(fields.expect(EXTENSIONS)?, SEQUENCE)?)?,
+        };
+        fields.end()?;
+        let validity = Validity::read(validity)?;
+        Ok(Self { signed, algorithm, signature, issuer, validity, subject, public_key, extensions })
+    }
+}
+
+impl<'a> Extensions<'a> {
+    fn read(contents: &'a [u8]) -> Result<Self, Defect> {
+        let mut read = Self::default();
+        let mut list = Reader::new(contents);
+        while !list.is_empty() {
+            let mut extension = Reader::new(list.expect(SEQUENCE)?);
+            let id = extension.expect(OBJECT_IDENTIFIER)?;
+            let is_critical = extension.flag()?;
+            let value = extension.expect(OCTET_STRING)?;
+            extension.end()?;
+            if is_listed(list, id)? {
+                return Err(Defect::DuplicateExtension);
+            }
+            match id {
+                KEY_USAGE => read.key_usage = Some(key_usage(value)?),
+                SUBJECT_ALT_NAME => read.names = Some(only(value, SEQUENCE)?),
+                BASIC_CONSTRAINTS => read.set_constraints(only(value, SEQUENCE)?)?,
+                EXTENDED_KEY_USAGE => read.purposes = Some(only(value, SEQUENCE)?),
+                // Critical or not, they would have to be obeyed.
+                NAME_CONSTRAINTS => return Err(Defect::NameConstraints),
+                _ if is_critical => return Err(Defect::CriticalExtension),
+                // Ignored, but webpki refuses them with another type.
+                CRL_DISTRIBUTION_POINTS => drop(only(value, SEQUENCE)?),
+                SCT_LIST => drop(only(value, OCTET_STRING)?),
+                _ => (),
+            }
+        }
+        Ok(read)
+    }
+
+    /// Reads the contents of BasicConstraints (RFC 5280 §4.2.1.9).
+    fn set_constraints(&mut self, contents: &[u8]) -> Result<(), Defect> {
+        let mut fields = Reader::new(contents);
+        self.is_authority = fields.flag()?;
+        self.path_len = match fields.optional(INTEGER)? {
+            None => None,
+            // Positive, and as short as can be (X.690 §8.3.2).
+            Some([len @ ..=0x7f] | [0, len @ 0x80..=0xff]) => Some(*len),
+            Some(_) => return Err(Defect::Malformed),
+        };
+        fields.end()
+    }
+
+    /// Checks what every certificate of a path must be, apart from its dates. `below` is the number of authorities below
+    /// an issuer; `None` for the end entity.
+    pub(crate) fn check(&self, below: Option<usize>, purpose: &[u8]) -> Result<(), Defect> {
+        match below {
+            None if self.is_authority => return Err(Defect::IsAuthority),
+            None => (),
+            Some(_) if !self.is_authority => return Err(Defect::NotAuthority),
+            Some(below) if self.path_len.is_some_and(|most| below > usize::from(most)) => {
+                return Err(Defect::PathLength);
+            }
+            Some(_) if !self.allows(KEY_CERT_SIGN) => return Err(Defect::IssuerKeyUsage),
+            Some(_) => (),
+        }
+        self.check_purpose(purpose)
+    }
+
+    /// Whether this may be an issuer's certificate.
+    pub(crate) fn may_issue(&self) -> bool {
+        self.is_authority && self.allows(KEY_CERT_SIGN)
+    }
+
+    /// Checks that the key may sign handshakes. RFC 8446 §4.4.2.2: if there is a key usage, it must include
+    /// digitalSignature.
+    pub(crate) fn check_signs(&self) -> Result<(), Defect> {
+        if self.allows(DIGITAL_SIGNATURE) { Ok(()) } else { Err(Defect::KeyUsage) }
+    }
+
+    fn allows(&self, usage: u8) -> bool {
+        self.key_usage.is_none_or(|bits| bits & usage != 0)
+    }
+
+    /// Checks the extended key usage, if there is one (RFC 5280 §4.2.1.12): it restricts issuers, too. anyExtendedKeyUsage
+    /// doesn't count.
+    pub(crate) fn check_purpose(&self, purpose: &[u8]) -> Result<(), Defect> {
+        let Some(purposes) = self.purposes else { return Ok(()) };
+        let mut list = Reader::new(purposes);
+        let mut is_found = false;
+        while !list.is_empty() {
+            is_found |= list.expect(OBJECT_IDENTIFIER)? == purpose;
+        }
+        if is_found { Ok(()) } else { Err(Defect::ExtendedKeyUsage) }
+    }
+}
+
+/// Whether an extension has this identifier.
+fn is_listed(mut list: Reader<'_>, id: &[u8]) -> Result<bool, Defect> {
+    while !list.is_empty() {
+        if Reader::new(list.expect(SEQUENCE)?).expect(OBJECT_IDENTIFIER)? == id {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Reads a KeyUsage: a BIT STRING; returns its first byte. X.690 §11.2.1: its unused bits are zero.
+fn key_usage(value: &[u8]) -> Result<u8, Defect> {
+    match only(value, BIT_STRING)? {
+        [0] => Ok(0),
+        [unused @ 0..=7, bits @ .., last] if last.trailing_zeros() >= u32::from(*unused) => {
+            Ok(*bits.first().unwrap_or(last))
+        }
+        _ => Err(Defect::Malformed),
+    }
+}
+
+/// Identifiers of extensions: id-ce (2.5.29) and a number.
+const KEY_USAGE: &[u8] = &[0x55, 0x1d, 15];
+const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];
+const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 19];
+const NAME_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 30];
+const CRL_DISTRIBUTION_POINTS: &[u8] = &[0x55, 0x1d, 31];
+const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
+
+/// 1.3.6.1.4.1.11129.2.4.2 (RFC 6962 §3.3).
+const SCT_LIST: &[u8] = &[0x2b, 6, 1, 4, 1, 0xd6, 0x79, 2, 4, 2];

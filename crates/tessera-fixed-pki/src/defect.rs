@@ -1,0 +1,165 @@
+//! What can be wrong with a peer, and the alert for it.
+
+use core::fmt;
+
+use tessera::auth::PeerRejected;
+use tessera::wire::AlertDescription;
+
+/// What is wrong with a peer's certificates, its names or its proof; or, for the last ones, with the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Defect {
+    /// The peer sent no certificate.
+    NoCertificate,
+    /// A certificate isn't DER, or not a certificate (RFC 5280 §4.1).
+    Malformed,
+    /// A certificate has another version than 3 (RFC 5280 §4.1.2.1).
+    Version,
+    /// The two signature algorithms of a certificate differ (RFC 5280 §4.1.1.2).
+    AlgorithmsDiffer,
+    /// A certificate has an extension twice (RFC 5280 §4.2).
+    DuplicateExtension,
+    /// A certificate has a critical extension that isn't known here (RFC 5280 §4.2).
+    CriticalExtension,
+    /// A certificate has name constraints, which are not supported (RFC 5280 §4.2.1.10).
+    NameConstraints,
+    /// A certificate expires before it becomes valid.
+    Dates,
+    /// A certificate isn't valid yet (RFC 5280 §6.1.3 (a) (2)).
+    NotYetValid,
+    /// A certificate has expired (RFC 5280 §6.1.3 (a) (2)).
+    Expired,
+    /// The end entity's certificate is an authority's.
+    IsAuthority,
+    /// An issuer's certificate isn't an authority's (RFC 5280 §6.1.4 (k)).
+    NotAuthority,
+    /// An issuer's key must not sign certificates (RFC 5280 §6.1.4 (n)).
+    IssuerKeyUsage,
+    /// An issuer allows fewer authorities below it (RFC 5280 §6.1.4 (l), (m)).
+    PathLength,
+    /// A chain to an anchor would have more certificates than this verifier allows.
+    TooManyCertificates,
+    /// The end entity's key must not sign (RFC 8446 §4.4.2.2).
+    KeyUsage,
+    /// A certificate is for other purposes (RFC 5280 §4.2.1.12).
+    ExtendedKeyUsage,
+    /// No trust anchor, and not the next certificate, issued a certificate.
+    UnknownIssuer,
+    /// A certificate is signed with an algorithm that isn't accepted.
+    Algorithm,
+    /// A certificate is signed with an algorithm that doesn't fit the issuer's key.
+    KeyAlgorithm,
+    /// The signature of a certificate is wrong.
+    Signature,
+    /// The certificate is for other names (RFC 9525 §6).
+    Name,
+    /// The certificate names no peer.
+    NoNames,
+    /// The certificate's names don't fit into [`PeerIdentity::MAX_LEN`](tessera::auth::PeerIdentity::MAX_LEN).
+    LongNames,
+    /// The peer's proof is not a signature.
+    ProofKind,
+    /// The scheme of the peer's signature wasn't offered (RFC 8446 §4.4.3).
+    Scheme,
+    /// The scheme of the peer's signature doesn't fit its key.
+    SchemeOfAnotherKey,
+    /// The peer's signature is wrong.
+    ProofSignature,
+    /// The peer named certificates instead of sending them, and this verifier remembers none.
+    NotSent,
+    /// This verifier checks dates, and there is no clock.
+    NoTime,
+    /// There is no name to verify the server for, or it is no DNS name.
+    ServerName,
+    /// The peer is a client, and this verifier accepts servers alone.
+    IsClient,
+}
+
+impl Defect {
+    /// Returns the alert for it (RFC 8446 §6.2): the one that `tessera-webpki` sends for the same defect.
+    #[must_use]
+    pub fn alert(self) -> AlertDescription {
+        match self {
+            Self::NoCertificate => AlertDescription::DECODE_ERROR,
+            Self::NotYetValid | Self::Expired => AlertDescription::CERTIFICATE_EXPIRED,
+            Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
+            Self::Version
+            | Self::CriticalExtension
+            | Self::NameConstraints
+            | Self::IsAuthority
+            | Self::KeyUsage
+            | Self::ExtendedKeyUsage
+            | Self::Algorithm
+            | Self::KeyAlgorithm
+            | Self::NoNames
+            | Self::LongNames
+            | Self::ProofKind => AlertDescription::UNSUPPORTED_CERTIFICATE,
+            Self::Scheme | Self::SchemeOfAnotherKey => AlertDescription::ILLEGAL_PARAMETER,
+            // RFC 8446 §4.4.3.
+            Self::ProofSignature => AlertDescription::DECRYPT_ERROR,
+            Self::NoTime | Self::ServerName | Self::IsClient => AlertDescription::INTERNAL_ERROR,
+            Self::Malformed
+            | Self::AlgorithmsDiffer
+            | Self::DuplicateExtension
+            | Self::Dates
+            | Self::NotAuthority
+            | Self::IssuerKeyUsage
+            | Self::PathLength
+            | Self::TooManyCertificates
+            | Self::Signature
+            | Self::Name
+            | Self::NotSent => AlertDescription::BAD_CERTIFICATE,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::NoCertificate => "no certificate",
+            Self::Malformed => "certificate: it is malformed",
+            Self::Version => "certificate: it is not of version 3",
+            Self::AlgorithmsDiffer => "certificate: its two signature algorithms differ",
+            Self::DuplicateExtension => "certificate: it has an extension twice",
+            Self::CriticalExtension => "certificate: an unknown extension is critical",
+            Self::NameConstraints => "certificate: name constraints are not supported",
+            Self::Dates => "certificate: it expires before it becomes valid",
+            Self::NotYetValid => "certificate: it is not valid yet",
+            Self::Expired => "certificate: it has expired",
+            Self::IsAuthority => "certificate: it is an authority's own",
+            Self::NotAuthority => "certificate: its issuer is no authority",
+            Self::IssuerKeyUsage => "certificate: its issuer's key usage lacks keyCertSign",
+            Self::PathLength => "certificate: too many authorities below one that limits them",
+            Self::TooManyCertificates => "certificate: its chain is too long",
+            Self::KeyUsage => "certificate: its key usage lacks digitalSignature",
+            Self::ExtendedKeyUsage => "certificate: it is for other uses",
+            Self::UnknownIssuer => "certificate: no trusted root issued it",
+            Self::Algorithm => "certificate: a signature algorithm is not accepted",
+            Self::KeyAlgorithm => "certificate: a signature algorithm does not fit the key",
+            Self::Signature => "certificate: a signature is wrong",
+            Self::Name => "certificate: it is for other names",
+            Self::NoNames => "the certificate has no names",
+            Self::LongNames => "the certificate's names are too long for an identity",
+            Self::ProofKind => "the peer's proof is not a signature",
+            Self::Scheme => "CertificateVerify: scheme not offered",
+            Self::SchemeOfAnotherKey => "CertificateVerify: the scheme does not fit the key",
+            Self::ProofSignature => "CertificateVerify: the signature is wrong",
+            Self::NotSent => "the peer names certificates that are not known here",
+            Self::NoTime => "the time is not known",
+            Self::ServerName => "no DNS name to verify the server for",
+            Self::IsClient => "clients are not accepted here",
+        }
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+impl core::error::Error for Defect {}
+
+impl From<Defect> for PeerRejected {
+    fn from(defect: Defect) -> Self {
+        Self { alert: defect.alert(), reason: defect.words().into() }
+    }
+}

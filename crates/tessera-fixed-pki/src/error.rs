@@ -1,0 +1,27 @@
+//! Why a verifier can't be made.
+
+use core::fmt;
+
+/// Why a verifier can't be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// No trust anchor: every peer would be refused.
+    NoAnchors,
+    /// No algorithm: no peer could prove its identity.
+    NoAlgorithms,
+    /// A scheme may only sign certificates (RFC 8446 §4.2.3).
+    Scheme,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoAnchors => "no trust anchor: give at least one",
+            Self::NoAlgorithms => "no signature algorithm",
+            Self::Scheme => "a handshake scheme may only sign certificates",
+        })
+    }
+}
+
+impl core::error::Error for ConfigError {}
