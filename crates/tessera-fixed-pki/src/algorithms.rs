@@ -5,7 +5,7 @@ use tessera::wire::SignatureScheme;
 
 use crate::certificate::Certificate;
 use crate::defect::Defect;
-use crate::der::{Reader, SEQUENCE, only};
+use crate::der::{Elements, Tag, only};
 
 /// Each scheme with its algorithm, in order of preference; for handshakes and for certificates alike.
 pub type Algorithms = &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)];
@@ -55,8 +55,8 @@ fn check(
     of_key: Defect,
     of_signature: Defect,
 ) -> Result<(), Defect> {
-    let mut fields = Reader::new(only(public_key, SEQUENCE)?);
-    let (kind, key) = (fields.expect(SEQUENCE)?, fields.bytes()?);
+    let mut fields = Elements::new(only(public_key, Tag::Sequence)?);
+    let (kind, key) = (fields.expect(Tag::Sequence)?, fields.bytes()?);
     fields.end()?;
     if algorithm.public_key_alg_id().as_ref() != kind {
         return Err(of_key);

@@ -4,7 +4,7 @@ use tessera::auth::VerifierPolicy;
 
 use crate::certificate::Certificate;
 use crate::defect::Defect;
-use crate::der::{SEQUENCE, only};
+use crate::der::{Tag, only};
 
 /// A trust anchor: a name with a key (RFC 5280 §6.1.1 (d)), or a certificate. Borrows its bytes, which an image has in its
 /// flash.
@@ -40,8 +40,13 @@ impl Anchor {
     /// # Errors
     /// Returns an error if one of them isn't DER.
     pub fn name_and_key(name: &'static [u8], public_key: &'static [u8]) -> Result<Self, Defect> {
-        only(public_key, SEQUENCE)?;
-        Ok(Self { name: only(name, SEQUENCE)?, public_key, certificate: None, is_issuer: true })
+        only(public_key, Tag::Sequence)?;
+        Ok(Self {
+            name: only(name, Tag::Sequence)?,
+            public_key,
+            certificate: None,
+            is_issuer: true,
+        })
     }
 
     /// Returns its key if it may have issued a certificate that names this issuer.

@@ -1,7 +1,7 @@
 //! A certificate, read in place (RFC 5280 §4.1).
 
 use crate::defect::Defect;
-use crate::der::{BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, only};
+use crate::der::{Elements, Tag, explicit, only};
 use crate::time::Validity;
 
 /// The parts of a certificate that decide.
@@ -37,11 +37,8 @@ pub(crate) struct Extensions<'a> {
     pub(crate) names: Option<&'a [u8]>,
 }
 
-/// The version: explicit, context-specific 0.
-const VERSION: u8 = 0xa0;
-
-/// The extensions: explicit, context-specific 3.
-const EXTENSIONS: u8 = 0xa3;
+const VERSION: Tag = explicit(0);
+const EXTENSIONS: Tag = explicit(3);
 
 /// Version 3 as an INTEGER's contents.
 const VERSION_3: &[u8] = &[2];
@@ -52,30 +49,30 @@ const KEY_CERT_SIGN: u8 = 0x04;
 
 impl<'a> Certificate<'a> {
     pub(crate) fn read(der: &'a [u8]) -> Result<Self, Defect> {
-        let mut certificate = Reader::new(only(der, SEQUENCE)?);
-        let (signed, contents) = certificate.expect_whole(SEQUENCE)?;
-        let algorithm = certificate.expect(SEQUENCE)?;
+        let mut certificate = Elements::new(only(der, Tag::Sequence)?);
+        let (signed, contents) = certificate.expect_whole(Tag::Sequence)?;
+        let algorithm = certificate.expect(Tag::Sequence)?;
         let signature = certificate.bytes()?;
         certificate.end()?;
 
-        let mut fields = Reader::new(contents);
+        let mut fields = Elements::new(contents);
         // Version 1 has none.
-        let version = fields.optional(VERSION)?.ok_or(Defect::Version)?;
-        if only(version, INTEGER)? != VERSION_3 {
+        let version = fields.expect(VERSION).map_err(|_| Defect::Version)?;
+        if only(version, Tag::Integer)? != VERSION_3 {
             return Err(Defect::Version);
         }
-        let _serial_number = fields.expect(INTEGER)?;
-        if fields.expect(SEQUENCE)? != algorithm {
+        let _serial_number = fields.expect(Tag::Integer)?;
+        if fields.expect(Tag::Sequence)? != algorithm {
             return Err(Defect::AlgorithmsDiffer);
         }
-        let issuer = fields.expect(SEQUENCE)?;
-        let validity = fields.expect(SEQUENCE)?;
-        let subject = fields.expect(SEQUENCE)?;
-        let (public_key, _) = fields.expect_whole(SEQUENCE)?;
+        let issuer = fields.expect(Tag::Sequence)?;
+        let validity = fields.expect(Tag::Sequence)?;
+        let subject = fields.expect(Tag::Sequence)?;
+        let (public_key, _) = fields.expect_whole(Tag::Sequence)?;
         // RFC 5280 §4.1.2.8: no authority issues certificates with unique identifiers, which would come first.
         let extensions = match fields.is_empty() {
             true => Extensions::default(),
-            false => Extensions::read(only(fields.expect(EXTENSIONS)?, SEQUENCE)?)?,
+            false => Extensions::read(only(fields.expect(EXTENSIONS)?, Tag::Sequence)?)?,
         };
         fields.end()?;
         let validity = Validity::read(validity)?;
@@ -86,27 +83,27 @@ impl<'a> Certificate<'a> {
 impl<'a> Extensions<'a> {
     fn read(contents: &'a [u8]) -> Result<Self, Defect> {
         let mut read = Self::default();
-        let mut list = Reader::new(contents);
+        let mut list = Elements::new(contents);
         while !list.is_empty() {
-            let mut extension = Reader::new(list.expect(SEQUENCE)?);
-            let id = extension.expect(OBJECT_IDENTIFIER)?;
+            let mut extension = Elements::new(list.expect(Tag::Sequence)?);
+            let id = extension.expect(Tag::ObjectIdentifier)?;
             let is_critical = extension.flag()?;
-            let value = extension.expect(OCTET_STRING)?;
+            let value = extension.expect(Tag::OctetString)?;
             extension.end()?;
             if is_listed(list, id)? {
                 return Err(Defect::DuplicateExtension);
             }
             match id {
                 KEY_USAGE => read.key_usage = Some(key_usage(value)?),
-                SUBJECT_ALT_NAME => read.names = Some(only(value, SEQUENCE)?),
-                BASIC_CONSTRAINTS => read.set_constraints(only(value, SEQUENCE)?)?,
-                EXTENDED_KEY_USAGE => read.purposes = Some(only(value, SEQUENCE)?),
+                SUBJECT_ALT_NAME => read.names = Some(only(value, Tag::Sequence)?),
+                BASIC_CONSTRAINTS => read.set_constraints(only(value, Tag::Sequence)?)?,
+                EXTENDED_KEY_USAGE => read.purposes = Some(only(value, Tag::Sequence)?),
                 // Critical or not, they would have to be obeyed.
                 NAME_CONSTRAINTS => return Err(Defect::NameConstraints),
                 _ if is_critical => return Err(Defect::CriticalExtension),
                 // Ignored, but webpki refuses them with another type.
-                CRL_DISTRIBUTION_POINTS => drop(only(value, SEQUENCE)?),
-                SCT_LIST => drop(only(value, OCTET_STRING)?),
+                CRL_DISTRIBUTION_POINTS => drop(only(value, Tag::Sequence)?),
+                SCT_LIST => drop(only(value, Tag::OctetString)?),
                 _ => (),
             }
         }
@@ -115,9 +112,9 @@ impl<'a> Extensions<'a> {
 
     /// Reads the contents of BasicConstraints (RFC 5280 §4.2.1.9).
     fn set_constraints(&mut self, contents: &[u8]) -> Result<(), Defect> {
-        let mut fields = Reader::new(contents);
+        let mut fields = Elements::new(contents);
         self.is_authority = fields.flag()?;
-        self.path_len = match fields.optional(INTEGER)? {
+        self.path_len = match fields.optional(Tag::Integer)? {
             None => None,
             // Positive, and as short as can be (X.690 §8.3.2).
             Some([len @ ..=0x7f] | [0, len @ 0x80..=0xff]) => Some(*len),
@@ -161,19 +158,19 @@ impl<'a> Extensions<'a> {
     /// doesn't count.
     pub(crate) fn check_purpose(&self, purpose: &[u8]) -> Result<(), Defect> {
         let Some(purposes) = self.purposes else { return Ok(()) };
-        let mut list = Reader::new(purposes);
+        let mut list = Elements::new(purposes);
         let mut is_found = false;
         while !list.is_empty() {
-            is_found |= list.expect(OBJECT_IDENTIFIER)? == purpose;
+            is_found |= list.expect(Tag::ObjectIdentifier)? == purpose;
         }
         if is_found { Ok(()) } else { Err(Defect::ExtendedKeyUsage) }
     }
 }
 
 /// Whether an extension has this identifier.
-fn is_listed(mut list: Reader<'_>, id: &[u8]) -> Result<bool, Defect> {
+fn is_listed(mut list: Elements<'_>, id: &[u8]) -> Result<bool, Defect> {
     while !list.is_empty() {
-        if Reader::new(list.expect(SEQUENCE)?).expect(OBJECT_IDENTIFIER)? == id {
+        if Elements::new(list.expect(Tag::Sequence)?).expect(Tag::ObjectIdentifier)? == id {
             return Ok(true);
         }
     }
@@ -182,7 +179,7 @@ fn is_listed(mut list: Reader<'_>, id: &[u8]) -> Result<bool, Defect> {
 
 /// Reads a KeyUsage: a BIT STRING; returns its first byte. X.690 §11.2.1: its unused bits are zero.
 fn key_usage(value: &[u8]) -> Result<u8, Defect> {
-    match only(value, BIT_STRING)? {
+    match only(value, Tag::BitString)? {
         [0] => Ok(0),
         [unused @ 0..=7, bits @ .., last] if last.trailing_zeros() >= u32::from(*unused) => {
             Ok(*bits.first().unwrap_or(last))

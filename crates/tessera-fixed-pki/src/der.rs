@@ -1,21 +1,19 @@
-//! A strict reader of DER (ITU-T X.690) that copies nothing.
+//! Elements of DER (ITU-T X.690), read in place by RustCrypto's strict reader, which signatures with P-256 need as well.
+
+use der::asn1::AnyRef;
+use der::{Decode, Tagged};
+pub(crate) use der::{Tag, TagNumber};
 
 use crate::defect::Defect;
 
-pub(crate) const BOOLEAN: u8 = 0x01;
-pub(crate) const INTEGER: u8 = 0x02;
-pub(crate) const BIT_STRING: u8 = 0x03;
-pub(crate) const OCTET_STRING: u8 = 0x04;
-pub(crate) const OBJECT_IDENTIFIER: u8 = 0x06;
-pub(crate) const UTC_TIME: u8 = 0x17;
-pub(crate) const GENERALIZED_TIME: u8 = 0x18;
-pub(crate) const SEQUENCE: u8 = 0x30;
-
 /// The elements that follow each other in these bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Elements<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+/// The longest contents of an element, in bytes: webpki reads none that are longer.
+const LONGEST: usize = 0xfffe;
+
+impl<'a> Elements<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -25,26 +23,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next element; returns its tag and its contents.
-    pub(crate) fn any(&mut self) -> Result<(u8, &'a [u8]), Defect> {
-        let (tag, len, rest) = match self.0 {
-            // X.690 §8.1.2.4: tags above 30 have several bytes. Certificates have none.
-            [tag, ..] if tag & 0x1f == 0x1f => return Err(Defect::Malformed),
-            [tag, len @ ..=0x7f, rest @ ..] => (*tag, usize::from(*len), rest),
-            // §10.1: lengths are as short as can be.
-            [tag, 0x81, len @ 0x80..=0xff, rest @ ..] => (*tag, usize::from(*len), rest),
-            // Contents of 65,535 bytes are refused by webpki, too.
-            [tag, 0x82, high, low, rest @ ..] if *high != 0 && (*high & *low) != 0xff => {
-                (*tag, usize::from(u16::from_be_bytes([*high, *low])), rest)
-            }
-            _ => return Err(Defect::Malformed),
-        };
-        let (contents, rest) = rest.split_at_checked(len).ok_or(Defect::Malformed)?;
+    pub(crate) fn any(&mut self) -> Result<(Tag, &'a [u8]), Defect> {
+        let (element, rest) = AnyRef::from_der_partial(self.0).map_err(|_| Defect::Malformed)?;
+        if element.value().len() > LONGEST {
+            return Err(Defect::Malformed);
+        }
         self.0 = rest;
-        Ok((tag, contents))
+        Ok((element.tag(), element.value()))
     }
 
     /// Reads the next element, which must have this tag; returns its contents.
-    pub(crate) fn expect(&mut self, tag: u8) -> Result<&'a [u8], Defect> {
+    pub(crate) fn expect(&mut self, tag: Tag) -> Result<&'a [u8], Defect> {
         match self.any()? {
             (found, contents) if found == tag => Ok(contents),
             _ => Err(Defect::Malformed),
@@ -52,7 +41,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The same, returning the whole element, and then its contents.
-    pub(crate) fn expect_whole(&mut self, tag: u8) -> Result<(&'a [u8], &'a [u8]), Defect> {
+    pub(crate) fn expect_whole(&mut self, tag: Tag) -> Result<(&'a [u8], &'a [u8]), Defect> {
         let before = self.0;
         let contents = self.expect(tag)?;
         let whole = before.get(..before.len() - self.0.len()).ok_or(Defect::Malformed)?;
@@ -60,17 +49,23 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next element if it has this tag.
-    pub(crate) fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, Defect> {
-        match self.0.first() {
-            Some(found) if *found == tag => self.expect(tag).map(Some),
-            _ => Ok(None),
+    pub(crate) fn optional(&mut self, tag: Tag) -> Result<Option<&'a [u8]>, Defect> {
+        let mut ahead = *self;
+        if self.is_empty() {
+            return Ok(None);
         }
+        let (found, contents) = ahead.any()?;
+        if found != tag {
+            return Ok(None);
+        }
+        *self = ahead;
+        Ok(Some(contents))
     }
 
     /// Reads a BOOLEAN that is false by default. Like webpki, accepts an explicit default, although X.690 §11.5 forbids
     /// it: common tools write it.
     pub(crate) fn flag(&mut self) -> Result<bool, Defect> {
-        match self.optional(BOOLEAN)? {
+        match self.optional(Tag::Boolean)? {
             None | Some([0]) => Ok(false),
             // X.690 §11.1.
             Some([0xff]) => Ok(true),
@@ -80,7 +75,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a BIT STRING of whole bytes.
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Defect> {
-        match self.expect(BIT_STRING)? {
+        match self.expect(Tag::BitString)? {
             [0, bytes @ ..] => Ok(bytes),
             _ => Err(Defect::Malformed),
         }
@@ -93,27 +88,32 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns the contents of the one element in these bytes, which has this tag.
-pub(crate) fn only(bytes: &[u8], tag: u8) -> Result<&[u8], Defect> {
-    let mut reader = Reader::new(bytes);
-    let contents = reader.expect(tag)?;
-    reader.end()?;
+pub(crate) fn only(bytes: &[u8], tag: Tag) -> Result<&[u8], Defect> {
+    let mut elements = Elements::new(bytes);
+    let contents = elements.expect(tag)?;
+    elements.end()?;
     Ok(contents)
+}
+
+/// Returns the context-specific tag with this number, of an element that consists of others.
+pub(crate) const fn explicit(number: u32) -> Tag {
+    Tag::ContextSpecific { constructed: true, number: TagNumber(number) }
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
-    use super::Reader;
+    use super::{Elements, Tag};
 
     #[test]
     fn elements_are_read_one_after_the_other() {
-        let mut reader = Reader::new(&[2, 1, 7, 0x30, 0, 4, 2, 8, 9]);
-        assert_eq!(reader.any().ok(), Some((2, &[7][..])));
-        assert_eq!(reader.optional(4).ok(), Some(None));
-        assert_eq!(reader.expect_whole(0x30).ok(), Some((&[0x30, 0][..], &[][..])));
-        assert_eq!(reader.expect(4).ok(), Some(&[8, 9][..]));
-        assert!(reader.end().is_ok());
+        let mut elements = Elements::new(&[2, 1, 7, 0x30, 0, 4, 2, 8, 9]);
+        assert_eq!(elements.any(), Ok((Tag::Integer, &[7][..])));
+        assert_eq!(elements.optional(Tag::OctetString), Ok(None));
+        assert_eq!(elements.expect_whole(Tag::Sequence), Ok((&[0x30, 0][..], &[][..])));
+        assert_eq!(elements.expect(Tag::OctetString), Ok(&[8, 9][..]));
+        assert_eq!(elements.end(), Ok(()));
     }
 
     #[test]
@@ -126,8 +126,9 @@ mod tests {
             (&[4, 0x82, 0xff, 0xfe], 0xfffe),
         ] {
             let der = [header, &vec![0; len]].concat();
-            assert_eq!(Reader::new(&der).any().map(|(_, contents)| contents.len()).ok(), Some(len));
-            assert!(Reader::new(&der[..der.len() - 1]).any().is_err());
+            let read = Elements::new(&der).any().map(|(_, contents)| contents.len());
+            assert_eq!(read, Ok(len));
+            assert!(Elements::new(&der[..der.len() - 1]).any().is_err());
         }
         for header in [
             &[4, 0x80][..],
@@ -135,19 +136,19 @@ mod tests {
             &[4, 0x82, 0, 0xff],
             &[4, 0x82, 0xff, 0xff],
             &[4, 0x83, 0, 1, 0],
+            &[4, 0x83, 1, 0, 0],
             &[0x1f, 1],
-            &[4],
-            &[],
+            &[0x24, 1],
         ] {
             let der = [header, &vec![0; 0x10000]].concat();
-            let der = if header.len() < 2 { header } else { &der };
-            assert!(Reader::new(der).any().is_err(), "{header:x?}");
+            assert!(Elements::new(&der).any().is_err(), "{header:x?}");
         }
+        assert!(Elements::new(&[4]).any().is_err() && Elements::new(&[]).any().is_err());
     }
 
     #[test]
     fn a_flag_is_one_of_two_bytes() {
-        let flag = |bytes: &[u8]| Reader::new(bytes).flag().ok();
+        let flag = |bytes: &[u8]| Elements::new(bytes).flag().ok();
         assert_eq!(flag(&[]), Some(false));
         assert_eq!(flag(&[4, 0]), Some(false));
         assert_eq!(flag(&[1, 1, 0]), Some(false));

@@ -1,7 +1,7 @@
 //! Names of peers (RFC 5280 §4.2.1.6, RFC 9525).
 
 use crate::defect::Defect;
-use crate::der::Reader;
+use crate::der::{Elements, Tag, TagNumber};
 
 /// A name in subjectAltName.
 #[derive(Clone, Copy)]
@@ -17,14 +17,17 @@ pub(crate) fn each<'a>(
     names: &'a [u8],
     mut on: impl FnMut(AlternativeName<'a>) -> Result<(), Defect>,
 ) -> Result<(), Defect> {
-    let mut list = Reader::new(names);
+    let mut list = Elements::new(names);
     while !list.is_empty() {
         let (tag, name) = list.any()?;
-        on(match tag {
-            0x82 => AlternativeName::Dns(name),
-            0x86 => AlternativeName::Uri(name),
-            // otherName, rfc822Name, x400Address, directoryName, ediPartyName, iPAddress, registeredID.
-            0xa0 | 0x81 | 0xa3 | 0xa4 | 0xa5 | 0x87 | 0x88 => AlternativeName::Other,
+        let Tag::ContextSpecific { constructed, number: TagNumber(number) } = tag else {
+            return Err(Defect::Malformed);
+        };
+        on(match (number, constructed) {
+            (2, false) => AlternativeName::Dns(name),
+            (6, false) => AlternativeName::Uri(name),
+            // rfc822Name, iPAddress, registeredID; otherName, x400Address, directoryName, ediPartyName.
+            (1 | 7 | 8, false) | (0 | 3..=5, true) => AlternativeName::Other,
             _ => return Err(Defect::Malformed),
         })?;
     }

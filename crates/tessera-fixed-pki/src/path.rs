@@ -42,7 +42,10 @@ impl Rules<'_> {
         let mut links: [Option<Certificate<'c>>; MAX_CERTIFICATES] = [None; MAX_CERTIFICATES];
         let mut defect = Defect::UnknownIssuer;
         for (at, der) in chain.iter().enumerate() {
-            let below = links.get(..at).ok_or(Defect::TooManyCertificates)?;
+            if at == MAX_CERTIFICATES {
+                return Err(Defect::TooManyCertificates);
+            }
+            let below = links.get(..at).unwrap_or_default();
             let certificate = match self.link(der, below) {
                 Ok(certificate) => certificate,
                 // What an anchor of the right name did not sign is of more interest.

@@ -1,7 +1,7 @@
 //! The times of certificates.
 
 use crate::defect::Defect;
-use crate::der::{GENERALIZED_TIME, Reader, UTC_TIME};
+use crate::der::{Elements, Tag};
 
 /// When a certificate is valid, in seconds since the Unix epoch: both included.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub(crate) struct Validity {
 impl Validity {
     /// Reads the contents of a Validity (RFC 5280 §4.1.2.5).
     pub(crate) fn read(contents: &[u8]) -> Result<Self, Defect> {
-        let mut reader = Reader::new(contents);
+        let mut reader = Elements::new(contents);
         let (not_before, not_after) = (time(&mut reader)?, time(&mut reader)?);
         reader.end()?;
         if not_before > not_after {
@@ -42,7 +42,7 @@ impl Validity {
 }
 
 /// Reads a time: YYMMDDHHMMSSZ of 1950 to 2049, or YYYYMMDDHHMMSSZ (RFC 5280 §4.1.2.5.1, §4.1.2.5.2).
-fn time(reader: &mut Reader<'_>) -> Result<u64, Defect> {
+fn time(reader: &mut Elements<'_>) -> Result<u64, Defect> {
     let (tag, text) = reader.any()?;
     let text = text.strip_suffix(b"Z").ok_or(Defect::Malformed)?;
     let (pairs, rest) = text.as_chunks();
@@ -56,11 +56,11 @@ fn time(reader: &mut Reader<'_>) -> Result<u64, Defect> {
         }
     };
     let year = match tag {
-        UTC_TIME => match next()? {
+        Tag::UtcTime => match next()? {
             year @ ..50 => 2000 + year,
             year => 1900 + year,
         },
-        GENERALIZED_TIME => next()? * 100 + next()?,
+        Tag::GeneralizedTime => next()? * 100 + next()?,
         _ => return Err(Defect::Malformed),
     };
     let (month, day, hour, minute, second) = (next()?, next()?, next()?, next()?, next()?);
@@ -88,11 +88,11 @@ fn time(reader: &mut Reader<'_>) -> Result<u64, Defect> {
 mod tests {
     use super::{Validity, time};
     use crate::defect::Defect;
-    use crate::der::Reader;
+    use crate::der::Elements;
 
     fn read(tag: u8, text: &str) -> Option<u64> {
         let der = [&[tag, text.len() as u8], text.as_bytes()].concat();
-        time(&mut Reader::new(&der)).ok()
+        time(&mut Elements::new(&der)).ok()
     }
 
     /// `date -ud '2026-11-23 02:14:59' +%s`

@@ -1,0 +1,13 @@
+//! The verifier on chains made for the tests, next to `tessera-webpki`'s.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod anchors;
+mod chains;
+mod clients;
+mod dates;
+mod mutated;
+mod names;
+mod pki;
+mod proofs;
+mod setup;
