@@ -56,6 +56,10 @@
 //!
 //! Without the time no peer is accepted, unless the owner chose
 //! [`without_checking_dates`](FixedPkiVerifier::without_checking_dates).
+//!
+//! # Features
+//!
+//! `known-chains`: `KnownChains` is a verifier that recognises the chains it accepted before, without `std`.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -68,6 +72,8 @@ mod clients;
 mod defect;
 mod der;
 mod error;
+#[cfg(feature = "known-chains")]
+mod known;
 mod names;
 mod path;
 mod time;
@@ -77,5 +83,9 @@ pub use algorithms::Algorithms;
 pub use anchor::Anchor;
 pub use defect::Defect;
 pub use error::ConfigError;
+#[cfg(feature = "known-chains")]
+pub use known::KnownChains;
 pub use path::MAX_CERTIFICATES;
+#[cfg(feature = "known-chains")]
+pub use tessera_known_chains::{ChainStore, StoreBounds, StoreCounts, StoreError};
 pub use verifier::FixedPkiVerifier;

@@ -19,8 +19,22 @@ pub(crate) struct Path<'a> {
     /// When all of its certificates are valid; an anchor's dates don't count.
     pub(crate) validity: Validity,
     /// How many of the certificates that were sent it has.
-    pub(crate) used: usize,
-    pub(crate) anchor: Anchor,
+    #[cfg_attr(not(feature = "known-chains"), expect(dead_code, reason = "for the memory"))]
+    used: usize,
+    #[cfg_attr(not(feature = "known-chains"), expect(dead_code, reason = "for the memory"))]
+    anchor: Anchor,
+}
+
+#[cfg(feature = "known-chains")]
+impl Path<'_> {
+    /// Whether it is the whole chain, which its own anchor may follow.
+    pub(crate) fn is_all_of(&self, chain: &[Vec<u8>]) -> bool {
+        match chain.get(self.used..) {
+            Some([]) => true,
+            Some([last]) => self.anchor.is(last),
+            _ => false,
+        }
+    }
 }
 
 /// Decides which chains are accepted.

@@ -27,7 +27,7 @@ pub struct FixedPkiVerifier {
     anchors: Vec<Anchor>,
     algorithms: Algorithms,
     schemes: Vec<SignatureScheme>,
-    checks_dates: bool,
+    pub(crate) checks_dates: bool,
     /// Names clients. A function that isn't set isn't linked.
     identifies: Option<fn(&Certificate<'_>) -> Result<Vec<u8>, Defect>>,
 }
@@ -89,16 +89,23 @@ impl FixedPkiVerifier {
         self.identity(&path.end_entity, role, server_name).map(drop)
     }
 
-    fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, Defect> {
+    /// Returns the path of an accepted peer, and its identity; empty if its names don't count.
+    pub(crate) fn judge<'q>(
+        &self,
+        question: &'q VerifyPeer,
+        names: bool,
+    ) -> Result<(Path<'q>, Vec<u8>), Defect> {
         if question.known.is_some() {
             return Err(Defect::NotSent);
         }
         let path = self.path(question.peer, &question.chain, question.unix)?;
         let name = question.server_name.as_deref();
-        let blob = self.identity(&path.end_entity, question.peer, name)?;
+        let identity = match names {
+            true => self.identity(&path.end_entity, question.peer, name)?,
+            false => Vec::new(),
+        };
         self.check_proof(question, path.end_entity.public_key)?;
-        let expires_at = self.checks_dates.then_some(path.validity.not_after);
-        Ok(PeerIdentity { blob, expires_at })
+        Ok((path, identity))
     }
 
     /// Returns the path of a chain whose end entity may sign handshakes.
@@ -136,7 +143,11 @@ impl FixedPkiVerifier {
     }
 
     /// Checks that the peer holds the private half of this key (a SubjectPublicKeyInfo).
-    fn check_proof(&self, question: &VerifyPeer, public_key: &[u8]) -> Result<(), Defect> {
+    pub(crate) fn check_proof(
+        &self,
+        question: &VerifyPeer,
+        public_key: &[u8],
+    ) -> Result<(), Defect> {
         let Proof::Signature { scheme, signed, signature } = &question.proof else {
             return Err(Defect::ProofKind);
         };
@@ -162,8 +173,11 @@ impl PeerVerifier for FixedPkiVerifier {
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        let judged = self.judge(question);
-        Reply::Now(judged.map(PeerAcceptance::from).map_err(PeerRejected::from))
+        let judged = self.judge(question, true).map(|(path, blob)| {
+            let expires_at = self.checks_dates.then_some(path.validity.not_after);
+            PeerAcceptance::new(PeerIdentity { blob, expires_at })
+        });
+        Reply::Now(judged.map_err(PeerRejected::from))
     }
 
     fn is_proof_right(&self, question: &VerifyPeer) -> bool {

@@ -30,10 +30,6 @@ pub enum ConfigError {
     Crl(String),
     /// A revocation list names a root as its issuer, but no root of that name signed it.
     CrlSignature,
-    /// The provider has no suite with SHA-256, which identifies known chains.
-    NoSha256,
-    /// The provider has no randomness.
-    NoRandom,
 }
 
 impl ConfigError {
@@ -65,10 +61,6 @@ impl core::fmt::Display for ConfigError {
             Self::CrlSignature => f.write_str(
                 "revocation list: issued in a root's name, but not signed by a root of that name",
             ),
-            Self::NoSha256 => f.write_str("the provider has no suite with SHA-256"),
-            Self::NoRandom => {
-                f.write_str("the provider's random number generator failed: try again")
-            }
             Self::Crl(error) => write!(f, "revocation list: {error}"),
         }
     }

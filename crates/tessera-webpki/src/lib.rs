@@ -35,8 +35,6 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(feature = "std")]
-extern crate std;
 
 mod alerts;
 mod algorithms;
@@ -46,7 +44,7 @@ mod expiry;
 mod extensions;
 mod identity;
 mod key_usage;
-#[cfg(feature = "std")]
+#[cfg(feature = "known-chains")]
 mod known;
 mod names;
 mod pinned_keys;
@@ -59,9 +57,11 @@ pub use algorithms::Algorithms;
 pub use error::ConfigError;
 pub use expiry::expires_at;
 pub use identity::IdentityName;
-#[cfg(feature = "std")]
-pub use known::{ChainStore, KnownChains, StoreBounds, StoreCounts};
+#[cfg(feature = "known-chains")]
+pub use known::KnownChains;
 pub use names::{dns_names, issuers, subject_names};
 pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;
+#[cfg(feature = "known-chains")]
+pub use tessera_known_chains::{ChainStore, StoreBounds, StoreCounts, StoreError};
 pub use verifier::WebPkiVerifier;

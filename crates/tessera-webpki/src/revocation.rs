@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "known-chains")]
 use der::{
     Decode, SliceReader, Tag, Tagged,
     asn1::{AnyRef, GeneralizedTime, UtcTime},
@@ -31,7 +31,7 @@ pub(crate) struct Revocation {
     /// What each list decides: which issuer it covers, and what it revokes.
     policies: Vec<VerifierPolicy>,
     /// The lists as loaded, until they are taken.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "known-chains")]
     sources: Vec<Vec<u8>>,
     unknown: UnknownStatus,
 }
@@ -49,7 +49,7 @@ impl Revocation {
         let mut own = Self {
             lists: Vec::new(),
             policies: Vec::new(),
-            #[cfg(feature = "std")]
+            #[cfg(feature = "known-chains")]
             sources: Vec::new(),
             unknown,
         };
@@ -66,7 +66,7 @@ impl Revocation {
             let policy = policy.with_set(owned.issuing_distribution_point());
             own.policies.push(policy.with_set(revoked));
             own.lists.push(owned);
-            #[cfg(feature = "std")]
+            #[cfg(feature = "known-chains")]
             own.sources.push(der.to_vec());
         }
         Ok(own)
@@ -86,7 +86,7 @@ impl Revocation {
     /// Takes the lists themselves, and when their successors are due, in seconds since the Unix epoch: if
     /// unknown status isn't accepted, a list is ignored from then on. `None` if one has no readable end.
     /// Returns them once.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "known-chains")]
     pub(crate) fn take_sources(&mut self) -> Option<(Vec<Vec<u8>>, Vec<u64>)> {
         let sources = core::mem::take(&mut self.sources);
         let mut ends = Vec::new();
@@ -118,7 +118,7 @@ impl Revocation {
 }
 
 /// Returns the nextUpdate of a CertificateList (RFC 5280 §5.1), which webpki has parsed but doesn't expose.
-#[cfg(feature = "std")]
+#[cfg(feature = "known-chains")]
 fn next_update(list: &[u8]) -> der::Result<u64> {
     let mut list = SliceReader::new(AnyRef::from_der(list)?.value())?;
     let mut fields = SliceReader::new(AnyRef::decode(&mut list)?.value())?;

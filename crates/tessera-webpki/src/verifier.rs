@@ -10,7 +10,7 @@ use tessera::auth::{
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
-#[cfg(feature = "std")]
+#[cfg(feature = "known-chains")]
 use webpki::anchor_from_trusted_cert;
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
 
@@ -170,7 +170,7 @@ impl WebPkiVerifier {
 
     /// Whether a chain as received is exactly the verified path, in order; the path's own anchor may follow.
     /// If any anchor could follow, one peer would have as many chains as there are roots.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "known-chains")]
     pub(crate) fn needs_all_of(&self, accepted: &AcceptedChain<'_>, came: &[Vec<u8>]) -> bool {
         let (first, others) = match came.split_first() {
             Some((first, others)) => (first, others),

@@ -4,7 +4,7 @@ use rcgen::{KeyPair, PublicKeyData};
 use tessera::Role;
 use tessera::auth::PeerVerifier;
 use tessera::wire::AlertDescription;
-use tessera_webpki::{Algorithms, ConfigError, KnownChains, StoreBounds, WebPkiVerifier};
+use tessera_webpki::{Algorithms, KnownChains, StoreBounds, StoreError, WebPkiVerifier};
 
 use super::{
     assert_judged_whole, assert_known, assert_refused, intermediate, server_below, store, trusting,
@@ -205,7 +205,7 @@ fn known_chains_need_a_provider_with_sha_256() {
     let suites: &'static [_] = Box::leak(Box::new([all.suite(id).unwrap()]));
     let provider = tessera::crypto::Provider { suites, ..all };
     let refused = tessera_webpki::ChainStore::new(&provider, StoreBounds::default()).map(|_| ());
-    assert_eq!(refused, Err(ConfigError::NoSha256));
+    assert_eq!(refused, Err(StoreError::NoSha256));
 }
 
 #[test]

@@ -3,16 +3,17 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use core::ops::DerefMut;
 
 use tessera::crypto::{Hash, Provider};
 
-use super::entries::{Entries, StoreBounds};
-use super::key::{Key, Salt};
-use super::record::{KnownPeer, Record};
-use crate::error::ConfigError;
+use crate::entries::{Entries, StoreBounds};
+use crate::error::StoreError;
+use crate::key::{Key, Salt};
+use crate::lock::Lock;
+use crate::record::{KnownPeer, Record};
 
-/// The chains that verifiers know. One store serves any number of [`KnownChains`](super::KnownChains) and
+/// The chains that verifiers know. One store serves any number of [`KnownChains`](crate::KnownChains) and
 /// threads: equivalent verifiers share entries, others never do. Clones are the same store.
 ///
 /// It holds no secrets, no certificates, and nothing about refused chains. For each chain it keeps a hash, a
@@ -21,7 +22,7 @@ use crate::error::ConfigError;
 pub struct ChainStore {
     sha256: &'static dyn Hash,
     salt: Arc<Salt>,
-    kept: Arc<Mutex<StoreState>>,
+    kept: Arc<Lock<StoreState>>,
 }
 
 /// A store's counts.
@@ -61,13 +62,13 @@ impl ChainStore {
     ///
     /// # Errors
     /// Returns an error if the provider has no suite with SHA-256, or no randomness.
-    pub fn new(provider: &Provider, bounds: StoreBounds) -> Result<Self, ConfigError> {
+    pub fn new(provider: &Provider, bounds: StoreBounds) -> Result<Self, StoreError> {
         let kept =
             StoreState { entries: Entries::new(bounds), pins: BTreeMap::new(), hits: 0, misses: 0 };
-        let sha256 = provider.sha256().ok_or(ConfigError::NoSha256)?;
+        let sha256 = provider.sha256().ok_or(StoreError::NoSha256)?;
         let mut salt = Salt::default();
-        provider.random.fill(&mut salt).map_err(|_| ConfigError::NoRandom)?;
-        Ok(Self { sha256, salt: Arc::new(salt), kept: Arc::new(Mutex::new(kept)) })
+        provider.random.fill(&mut salt).map_err(|_| StoreError::NoRandom)?;
+        Ok(Self { sha256, salt: Arc::new(salt), kept: Arc::new(Lock::new(kept)) })
     }
 
     /// Returns the counts so far.
@@ -83,16 +84,16 @@ impl ChainStore {
         }
     }
 
-    pub(super) fn sha256(&self) -> &'static dyn Hash {
+    pub(crate) fn sha256(&self) -> &'static dyn Hash {
         self.sha256
     }
 
-    pub(super) fn salt(&self) -> &Salt {
+    pub(crate) fn salt(&self) -> &Salt {
         &self.salt
     }
 
     /// Returns the peer, if its chain is valid now, and counts the question.
-    pub(super) fn get(&self, key: &Key, unix: u64) -> Option<KnownPeer> {
+    pub(crate) fn get(&self, key: &Key, unix: u64) -> Option<KnownPeer> {
         let mut kept = self.kept();
         let record = kept.find(key).filter(|record| record.is_valid_at(unix));
         let peer = record.map(Record::known_peer);
@@ -105,7 +106,7 @@ impl ChainStore {
 
     /// Returns the peer, its chain valid or not, for a chain that came only as a hash. Counts the question if the
     /// record exists.
-    pub(super) fn get_at_any_time(&self, key: &Key) -> Option<KnownPeer> {
+    pub(crate) fn get_at_any_time(&self, key: &Key) -> Option<KnownPeer> {
         let mut kept = self.kept();
         let peer = kept.find(key).map(Record::known_peer);
         if peer.is_some() {
@@ -115,7 +116,7 @@ impl ChainStore {
     }
 
     /// Stores the record of a chain whose end entity this authority issued.
-    pub(super) fn insert(&self, record: Record, authority: &[u8]) {
+    pub(crate) fn insert(&self, record: Record, authority: &[u8]) {
         let StoreState { entries, pins, .. } = &mut *self.kept();
         if let Some(pin) = pins.get_mut(&record.key()) {
             pin.record = None;
@@ -128,7 +129,7 @@ impl ChainStore {
     }
 
     /// Returns what `look` finds in the record, if it is valid now; the record stays until every pin is released.
-    pub(super) fn pin<R>(
+    pub(crate) fn pin<R>(
         &self,
         key: &Key,
         unix: u64,
@@ -140,7 +141,7 @@ impl ChainStore {
         Some(found)
     }
 
-    pub(super) fn unpin(&self, key: &Key) {
+    pub(crate) fn unpin(&self, key: &Key) {
         let mut kept = self.kept();
         let Some(pin) = kept.pins.get_mut(key) else { return };
         pin.connections -= 1;
@@ -149,8 +150,8 @@ impl ChainStore {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, StoreState> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> impl DerefMut<Target = StoreState> {
+        self.kept.lock()
     }
 }
 

@@ -3,22 +3,22 @@
 use alloc::vec::Vec;
 
 use tessera::Role;
-use tessera::auth::{PeerVerifier, VerifierPolicy};
+use tessera::auth::VerifierPolicy;
 use tessera::crypto::Hash;
 
-use crate::verifier::WebPkiVerifier;
+use crate::chain_verifier::{ChainVerifier, RevocationLists};
 
 /// An entry's key: half of SHA-256 of everything that decides whether its chain is accepted, except the time,
 /// and of the store's salt. An attacker that could make two chains with one key, one of them good, would get
 /// the other accepted. With the salt, such chains can't be searched for offline: the attacker must try all of
 /// 2^128 at the store itself.
-pub(super) type Key = [u8; 16];
+pub(crate) type Key = [u8; 16];
 
 /// An unpredictable number, specific to a store.
-pub(super) type Salt = [u8; 32];
+pub(crate) type Salt = [u8; 32];
 
 /// The parts of a verifier that decide, besides time and question.
-pub(super) struct Context {
+pub(crate) struct Context {
     /// Includes the salt.
     digest: [u8; 32],
     /// When revocation lists end, if expired lists are ignored.
@@ -33,7 +33,7 @@ const LONGEST_NAME: usize = 255;
 
 /// The purpose for which a chain was accepted. Keys contain the numbers.
 #[derive(Clone, Copy)]
-pub(super) enum Purpose<'a> {
+pub(crate) enum Purpose<'a> {
     /// As a server of this name.
     Server(&'a str),
     /// As a peer of this role, identified by all of its names.
@@ -43,36 +43,33 @@ pub(super) enum Purpose<'a> {
 }
 
 impl Context {
-    /// The verifier's policy covers anchors, algorithms, and the treatment of revocation. Of revocation lists
+    /// The verifier's policy covers anchors, algorithms, dates, and the treatment of revocation. Of revocation lists
     /// it only covers whom they revoke; here the lists themselves count, in order, so that an entry never
     /// outlives the lists that it was judged by. `None` if the end of a list can't be read.
-    pub(super) fn new(
-        verifier: &mut WebPkiVerifier,
+    pub(crate) fn new(
+        verifier: &mut impl ChainVerifier,
         sha256: &dyn Hash,
         salt: &Salt,
     ) -> Option<Self> {
-        let policy = VerifierPolicy::new("tessera-webpki: known chains, 2")
+        let policy = VerifierPolicy::new("tessera-known-chains, 3")
             .with(salt)
             .with_policy(&verifier.policy());
-        let (lists, lists_end) = match &mut verifier.revocation {
-            Some(revocation) => revocation.take_sources()?,
-            None => Default::default(),
-        };
+        let RevocationLists { lists, ends } = verifier.take_lists()?;
         let hashes = lists.iter().map(|list| sha256.hash(list));
         let policy = hashes.fold(policy, |policy, hash| policy.with(hash.as_ref()));
-        Some(Self { digest: policy.digest(sha256).as_ref().try_into().ok()?, lists_end })
+        Some(Self { digest: policy.digest(sha256).as_ref().try_into().ok()?, lists_end: ends })
     }
 
     /// Returns the key for a chain at this time: it changes when a list ends. `None` for a name that no certificate is
     /// valid for, because it is longer than DNS allows.
-    pub(super) fn key(
+    pub(crate) fn key(
         &self,
         chain: &[u8; 32],
         purpose: Purpose<'_>,
         unix: u64,
         sha256: &dyn Hash,
     ) -> Option<Key> {
-        // webpki accepts no list from its nextUpdate on.
+        // A list is ignored from its nextUpdate on.
         let ended = self.lists_end.iter().filter(|end| **end <= unix).count() as u64;
         let (number, name) = match purpose {
             Purpose::Server(name) => (0, name),

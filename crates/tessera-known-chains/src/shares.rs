@@ -5,29 +5,29 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// No slot.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Longer names belong to no real authority, and share one part.
 const LONGEST_NAME: usize = 1024;
 
 /// The share of one authority: chains whose end entities name it as their issuer, and which it signed.
-pub(super) struct Share {
+pub(crate) struct Share {
     authority: Box<[u8]>,
     /// Ends of the list in order of use; [`NONE`] if it is empty.
-    pub(super) newest: u32,
-    pub(super) oldest: u32,
-    pub(super) entries: usize,
-    pub(super) bytes: usize,
+    pub(crate) newest: u32,
+    pub(crate) oldest: u32,
+    pub(crate) entries: usize,
+    pub(crate) bytes: usize,
 }
 
 /// All shares, by number.
 #[derive(Default)]
-pub(super) struct Shares(Vec<Share>);
+pub(crate) struct Shares(Vec<Share>);
 
 impl Shares {
     /// Returns the share of this authority (the contents of its Name): its own, or else a new or empty one.
     /// If all numbers are taken, it shares the last one with others.
-    pub(super) fn of(&mut self, authority: &[u8]) -> u8 {
+    pub(crate) fn of(&mut self, authority: &[u8]) -> u8 {
         let authority = if authority.len() > LONGEST_NAME { &[] } else { authority };
         let shares = &mut self.0;
         let its = shares.iter().position(|it| *it.authority == *authority);
@@ -46,13 +46,13 @@ impl Shares {
         at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
     }
 
-    pub(super) fn get_mut(&mut self, number: u8) -> Option<&mut Share> {
+    pub(crate) fn get_mut(&mut self, number: u8) -> Option<&mut Share> {
         self.0.get_mut(usize::from(number))
     }
 
     /// Returns the entry to evict for a new one of this share: the least recently used of the share itself,
     /// if it has its due of `limit`, else of the share that has most.
-    pub(super) fn leaves(&self, own: u8, limit: usize, used: fn(&Share) -> usize) -> Option<u32> {
+    pub(crate) fn leaves(&self, own: u8, limit: usize, used: fn(&Share) -> usize) -> Option<u32> {
         let parts = self.0.iter().filter(|it| it.entries > 0).count().max(1);
         let due = limit.div_ceil(parts);
         let its_due = |it: &&Share| it.entries > 0 && used(it) >= due;

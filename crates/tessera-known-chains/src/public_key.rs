@@ -37,7 +37,7 @@ const WHOLE: u8 = 15;
 
 /// Writes a SubjectPublicKeyInfo (DER), and returns the number of its kind, below 16. `None` if it is longer
 /// than any key.
-pub(super) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<u8> {
+pub(crate) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<u8> {
     for (number, kind) in (0..).zip(&KINDS) {
         let middle = key.strip_prefix(kind.before).and_then(|key| key.strip_suffix(kind.after));
         if let Some(middle) = middle.filter(|middle| middle.len() == kind.len) {
@@ -51,7 +51,7 @@ pub(super) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<u8> {
 }
 
 /// Reads a key of this kind; returns it in full, and the bytes that follow.
-pub(super) fn read(kind: u8, from: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+pub(crate) fn read(kind: u8, from: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     match KINDS.get(usize::from(kind)) {
         Some(kind) => {
             let (middle, rest) = from.split_at_checked(kind.len)?;

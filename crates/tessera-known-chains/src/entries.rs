@@ -5,9 +5,9 @@ use core::mem;
 
 use hashbrown::HashTable;
 
-use super::key::Key;
-use super::record::Record;
-use super::shares::{NONE, Shares};
+use crate::key::Key;
+use crate::record::Record;
+use crate::shares::{NONE, Shares};
 
 /// The capacity of a store. When it is full, the least recently used chains are evicted: those of the
 /// authority that has most, or of the new chain's own, once that has its share. So a peer with many
@@ -29,7 +29,7 @@ impl Default for StoreBounds {
 
 /// Slots in pieces of equal size, so that growth moves nothing and leaves little empty; an index of four
 /// bytes each; and for each authority a linked list of its slots in order of use.
-pub(super) struct Entries {
+pub(crate) struct Entries {
     bounds: StoreBounds,
     pieces: Vec<Vec<Slot>>,
     index: HashTable<u32>,
@@ -58,21 +58,21 @@ impl Entries {
     /// Cost of an entry besides its record: a slot, and its part of the index.
     const OVERHEAD: usize = size_of::<Slot>() + 8;
 
-    pub(super) fn new(bounds: StoreBounds) -> Self {
+    pub(crate) fn new(bounds: StoreBounds) -> Self {
         let (pieces, index, shares) = (Vec::new(), HashTable::new(), Shares::default());
         Self { bounds, pieces, index, shares, empty: NONE, bytes: 0 }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.index.len()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Returns the record, and makes it the most recently used.
-    pub(super) fn get(&mut self, key: &Key) -> Option<&Record> {
+    pub(crate) fn get(&mut self, key: &Key) -> Option<&Record> {
         let at = self.find(key)?;
         let cost = self.unlink(at);
         self.link(at, cost);
@@ -81,7 +81,7 @@ impl Entries {
 
     /// Adds a record for a chain of this authority, or replaces the record with its key; `left` gets the
     /// evicted ones. A record larger than the whole table isn't kept.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         mut record: Record,
         authority: &[u8],
@@ -119,7 +119,7 @@ impl Entries {
         });
     }
 
-    pub(super) fn remove(&mut self, key: &Key) -> Option<Record> {
+    pub(crate) fn remove(&mut self, key: &Key) -> Option<Record> {
         let Self { pieces, index, .. } = self;
         let is_it = |at: &u32| get(pieces, *at).is_some_and(|slot| slot.is_of(key));
         let at = index.find_entry(short(key), is_it).ok()?.remove().0;
@@ -143,7 +143,7 @@ impl Entries {
             return Some(mem::replace(&mut self.empty, next));
         }
         if self.pieces.last().is_none_or(|piece| piece.len() == PIECE) {
-            self.pieces.push(Vec::with_capacity(PIECE));
+            self.pieces.push(Vec::with_capacity(PIECE.min(self.bounds.entries)));
         }
         let full = (self.pieces.len() - 1) * PIECE;
         let piece = self.pieces.last_mut()?;
@@ -224,8 +224,8 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use super::super::record::VerifiedChain;
     use super::{Entries, Key, Record, StoreBounds};
+    use crate::record::VerifiedChain;
 
     fn key(number: u32) -> Key {
         let mut key = [0; 16];

@@ -4,42 +4,42 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use super::key::Key;
-use super::public_key;
+use crate::key::Key;
+use crate::public_key;
 
 /// The result of verifying a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct VerifiedChain<'a> {
+pub(crate) struct VerifiedChain<'a> {
     /// The latest notBefore of its certificates.
-    pub(super) not_before: u64,
+    pub(crate) not_before: u64,
     /// The earliest notAfter.
-    pub(super) not_after: u64,
+    pub(crate) not_after: u64,
     /// How many certificates were received, used or not.
-    pub(super) certificates: usize,
+    pub(crate) certificates: usize,
     /// Their total length with length prefixes, without stapled data.
-    pub(super) list_len: usize,
+    pub(crate) list_len: usize,
     /// The end entity's SubjectPublicKeyInfo (DER).
-    pub(super) public_key: &'a [u8],
+    pub(crate) public_key: &'a [u8],
     /// The peer's identity, unless it follows from the question.
-    pub(super) identity: &'a [u8],
+    pub(crate) identity: &'a [u8],
 }
 
 /// A peer whose chain was accepted, as far as its proof and its dates decide.
-pub(super) struct KnownPeer {
+pub(crate) struct KnownPeer {
     /// When all certificates are valid.
-    pub(super) validity: RangeInclusive<u64>,
+    pub(crate) validity: RangeInclusive<u64>,
     /// Its public key and its identity; `None` if they can't be read.
-    pub(super) key_and_identity: Option<(Vec<u8>, Vec<u8>)>,
+    pub(crate) key_and_identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// The same in one allocation, after the key: notBefore (4 bytes), notAfter (5), the number of certificates
 /// (1), their length (3), the share that it counts in (1), the prefix numbers of public key and identity (1),
 /// the rest of either.
-pub(super) struct Record(Box<[u8]>);
+pub(crate) struct Record(Box<[u8]>);
 
 impl Record {
     /// Returns `None` for anything larger than a chain, and for chains that begin after 2106.
-    pub(super) fn new(key: &Key, found: &VerifiedChain<'_>) -> Option<Self> {
+    pub(crate) fn new(key: &Key, found: &VerifiedChain<'_>) -> Option<Self> {
         // RFC 5280 §4.1.2.5 has four digits for the year.
         let not_after = found.not_after.min((1 << 40) - 1);
         let not_before = u32::try_from(found.not_before).ok()?;
@@ -62,56 +62,56 @@ impl Record {
     }
 
     /// Returns the share that it counts in.
-    pub(super) fn share(&self) -> u8 {
+    pub(crate) fn share(&self) -> u8 {
         self.byte(SHARE)
     }
 
-    pub(super) fn count_in(&mut self, share: u8) {
+    pub(crate) fn count_in(&mut self, share: u8) {
         if let Some(byte) = self.0.get_mut(SHARE) {
             *byte = share;
         }
     }
 
     /// Returns its key.
-    pub(super) fn key(&self) -> Key {
+    pub(crate) fn key(&self) -> Key {
         self.0.first_chunk().copied().unwrap_or_default()
     }
 
     /// Whether it has this key.
-    pub(super) fn is_of(&self, key: &Key) -> bool {
+    pub(crate) fn is_of(&self, key: &Key) -> bool {
         self.0.first_chunk() == Some(key)
     }
 
     /// Returns when all certificates are valid.
-    pub(super) fn validity(&self) -> RangeInclusive<u64> {
+    pub(crate) fn validity(&self) -> RangeInclusive<u64> {
         self.number(16..20)..=self.not_after()
     }
 
     /// Whether all certificates are valid at this time.
-    pub(super) fn is_valid_at(&self, unix: u64) -> bool {
+    pub(crate) fn is_valid_at(&self, unix: u64) -> bool {
         self.validity().contains(&unix)
     }
 
     /// Returns the peer.
-    pub(super) fn known_peer(&self) -> KnownPeer {
+    pub(crate) fn known_peer(&self) -> KnownPeer {
         KnownPeer { validity: self.validity(), key_and_identity: self.peer() }
     }
 
     /// Returns when the first of them expires.
-    pub(super) fn not_after(&self) -> u64 {
+    pub(crate) fn not_after(&self) -> u64 {
         self.number(20..25)
     }
 
-    pub(super) fn certificates(&self) -> usize {
+    pub(crate) fn certificates(&self) -> usize {
         usize::from(self.byte(25))
     }
 
-    pub(super) fn list_len(&self) -> usize {
+    pub(crate) fn list_len(&self) -> usize {
         self.number(26..29) as usize
     }
 
     /// Returns public key and identity.
-    pub(super) fn peer(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+    pub(crate) fn peer(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         let kinds = self.byte(KINDS);
         let (public_key, rest) = public_key::read(kinds & 15, self.0.get(HEAD..)?)?;
         let beginning = BEGINNINGS.get(usize::from(kinds >> 4))?;
@@ -119,7 +119,7 @@ impl Record {
     }
 
     /// Returns its size in bytes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 

@@ -1,17 +1,17 @@
 //! Chains that connections depend on.
 
-use super::key::Key;
-use super::store::ChainStore;
+use crate::key::Key;
+use crate::store::ChainStore;
 
 /// Keeps an entry until dropped, even if it is evicted from the store.
-pub(super) struct Pin {
+pub(crate) struct Pin {
     store: ChainStore,
     key: Key,
 }
 
 impl Pin {
     /// Makes the pin of an entry that the store has counted.
-    pub(super) fn new(store: ChainStore, key: Key) -> Self {
+    pub(crate) fn new(store: ChainStore, key: Key) -> Self {
         Self { store, key }
     }
 }

@@ -1,9 +1,9 @@
 //! The verifier that remembers accepted chains.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use pki_types::SubjectPublicKeyInfoDer;
 use tessera::Role;
 use tessera::auth::{
     AskedChain, ChainMemory, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PinnedChain,
@@ -11,17 +11,14 @@ use tessera::auth::{
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
-use webpki::RawPublicKeyEntity;
 
-use super::key::{Context, Key, Purpose};
-use super::pins::Pin;
-use super::record::{KnownPeer, Record, VerifiedChain};
-use super::store::ChainStore;
-use crate::alerts::{self, reject};
-use crate::algorithms::Signature;
-use crate::verifier::{WebPkiVerifier, ours};
+use crate::chain_verifier::{ChainVerifier, Names};
+use crate::key::{Context, Key, Purpose};
+use crate::pins::Pin;
+use crate::record::{KnownPeer, Record, VerifiedChain};
+use crate::store::ChainStore;
 
-/// A [`WebPkiVerifier`] that recognises the chains it accepted before. It accepts and refuses the same peers,
+/// A verifier that recognises the chains it accepted before. It accepts and refuses the same peers as the one it wraps,
 /// and has the same [policy](PeerVerifier::policy), so that sessions survive a change from one to the other.
 ///
 /// Whether a chain is accepted depends on the chain, the verifier, the role and the name in question, and the
@@ -30,14 +27,15 @@ use crate::verifier::{WebPkiVerifier, ours};
 /// ended and unknown status isn't accepted, the hash differs. So a chain is verified in full under another
 /// name, role, trust store or revocation list, with another certificate for the same key, with an expired
 /// intermediate, or without a clock; and a certificate that a new list revokes is refused, anywhere on the
-/// path. The peer's proof, its signature, is checked each time.
+/// path. The peer's proof, its signature, is checked each time. If the verifier doesn't check dates
+/// ([`ChainVerifier::checks_dates`]), neither does the memory: a chain is known at all times, and without a clock.
 ///
 /// Refused chains are never remembered, nor chains with unneeded or unordered certificates (a root may follow
 /// them): otherwise one client could create unlimited entries. It can still create a few: any party can
 /// change an ECDSA signature to its other form (s to n - s), and the certificate with that signature is a
 /// different one, and as valid. Of n certificates with such signatures there are 2^n chains, and as many with
 /// the root: 8 of a client with one intermediate. They only evict entries of the same authority
-/// ([`StoreBounds`](super::StoreBounds)).
+/// ([`StoreBounds`](crate::StoreBounds)).
 ///
 /// A chain is learned when it is first accepted, not when it returns, although that costs something for
 /// chains that never return: their hash, about a hundredth of checking three certificates with P-256 keys. In
@@ -51,52 +49,44 @@ use crate::verifier::{WebPkiVerifier, ours};
 /// use std::sync::Arc;
 ///
 /// use tessera::ClientConfig;
-/// use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
+/// use tessera::crypto::Provider;
+/// use tessera_known_chains::{ChainStore, ChainVerifier, KnownChains, StoreBounds};
 ///
-/// # #[cfg(not(feature = "aws-lc"))]
-/// # fn main() {}
-/// # #[cfg(feature = "aws-lc")]
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let key = rcgen::KeyPair::generate()?;
-/// # let mut params = rcgen::CertificateParams::default();
-/// # params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-/// # let root = params.self_signed(&key)?.der().to_vec();
-/// let provider = tessera_aws_lc::provider();
-/// // One for all verifiers of the process.
-/// let store = ChainStore::new(&provider, StoreBounds::default())?;
-/// let verifier = KnownChains::new(WebPkiVerifier::new(&[root])?, &store);
-/// let config = ClientConfig::new(provider, Arc::new(verifier));
-/// # drop(config);
-/// println!("{:?}", store.counts());
-/// # Ok(())
-/// # }
+/// fn config(
+///     provider: Provider,
+///     verifier: impl ChainVerifier + 'static,
+/// ) -> Result<ClientConfig, Box<dyn std::error::Error>> {
+///     // One for all verifiers of the process.
+///     let store = ChainStore::new(&provider, StoreBounds::default())?;
+///     let verifier = KnownChains::new(verifier, &store);
+///     Ok(ClientConfig::new(provider, Arc::new(verifier)))
+/// }
 /// ```
-pub struct KnownChains {
-    inner: WebPkiVerifier,
+pub struct KnownChains<V> {
+    inner: V,
     store: ChainStore,
     /// `None` if the end of a revocation list can't be read: no chain is remembered then.
     context: Option<Context>,
 }
 
-impl KnownChains {
+impl<V: ChainVerifier> KnownChains<V> {
     /// Makes a verifier that remembers in this store what `verifier` accepts.
     #[must_use]
-    pub fn new(mut verifier: WebPkiVerifier, store: &ChainStore) -> Self {
+    pub fn new(mut verifier: V, store: &ChainStore) -> Self {
         let context = Context::new(&mut verifier, store.sha256(), store.salt());
         Self { inner: verifier, store: store.clone(), context }
     }
 
-    /// Verifies like [`WebPkiVerifier::verify_without_names`]: a chain accepted this way is not thereby
-    /// accepted under a name.
+    /// Judges everything about a peer but its names, and determines no identity: for a verifier around this one that
+    /// checks the names itself and has its own identities. **Accepts any peer with a certificate of the anchors.** A chain
+    /// accepted this way is not thereby accepted under a name. Returns when the first certificate of the path expires, in
+    /// seconds since the Unix epoch; the end of time if dates don't count.
     ///
     /// # Errors
-    /// Like [`WebPkiVerifier::verify_without_names`].
+    /// Like [`verify`](PeerVerifier::verify), with the alert and the reason.
     pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
         let accepted = self.judge(question, Some(Purpose::NoNames(question.peer)))?;
-        accepted
-            .identity
-            .expires_at
-            .ok_or_else(|| ours("the certificates have no readable expiry date"))
+        Ok(accepted.identity.expires_at.unwrap_or(u64::MAX))
     }
 
     fn judge(
@@ -108,10 +98,10 @@ impl KnownChains {
             return self.judge_without_chain(question, chain, purpose).map(PeerAcceptance::from);
         }
         let (chain, key) = self.key_of(question, purpose).unzip();
-        let identity = if let (Some(key), Some(unix)) = (&key, question.unix)
+        let identity = if let (Some(key), Some(unix)) = (&key, self.unix(question.unix))
             && let Some(peer) = self.store.get(key, unix)
         {
-            answer(&self.inner, question, purpose, peer)
+            self.answer(question, purpose, peer)
         } else {
             self.judge_whole(question, purpose, key)
         };
@@ -130,36 +120,30 @@ impl KnownChains {
         purpose: Option<Purpose<'_>>,
         key: Option<Key>,
     ) -> Result<PeerIdentity, PeerRejected> {
-        let (validity, (blob, known)) = self.inner.judge_chain(question, |chain| {
-            let blob = match purpose {
-                Some(Purpose::NoNames(_)) => Vec::new(),
-                _ => self.inner.identity(chain.end_entity, question)?,
-            };
-            let fits = key.is_some() && self.inner.needs_all_of(chain, &question.chain);
-            let known = fits.then(|| {
-                let end_entity = chain.end_entity;
-                (end_entity.subject_public_key_info(), end_entity.issuer().to_vec())
-            });
-            Ok((blob, known))
-        })?;
-        if let (Some(key), Some((public_key, authority))) = (key, known) {
+        let names = match purpose {
+            Some(Purpose::NoNames(_)) => Names::Ignored,
+            _ => Names::Checked,
+        };
+        let judged = self.inner.judge_chain(question, names, key.is_some())?;
+        let not_after = *judged.validity.end();
+        if let (Some(key), Some(end_entity)) = (key, judged.end_entity) {
             let is_asked = matches!(purpose, Some(Purpose::Server(_)));
             let record = Record::new(
                 &key,
                 &VerifiedChain {
-                    not_before: validity.not_before,
-                    not_after: validity.not_after,
+                    not_before: *judged.validity.start(),
+                    not_after,
                     certificates: question.chain.len(),
                     list_len: question.chain.iter().map(|der| 3 + der.len()).sum(),
-                    public_key: &public_key,
-                    identity: if is_asked { &[] } else { &blob },
+                    public_key: &end_entity.public_key,
+                    identity: if is_asked { &[] } else { &judged.identity },
                 },
             );
             if let Some(record) = record {
-                self.store.insert(record, &authority);
+                self.store.insert(record, &end_entity.issuer);
             }
         }
-        Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
+        Ok(self.peer_identity(judged.identity, not_after))
     }
 
     /// Judges a peer that sent only the hash of its chain.
@@ -169,7 +153,7 @@ impl KnownChains {
         chain: &[u8; 32],
         purpose: Option<Purpose<'_>>,
     ) -> Result<PeerIdentity, PeerRejected> {
-        let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
+        let unix = self.unix(question.unix).ok_or_else(|| ours("the time is not known"))?;
         let peer = self.peer_at_any_time(question, chain, purpose).ok_or_else(|| {
             let reason = "the certificates that the peer names are no longer known: connect again, and have them sent";
             reject(AlertDescription::BAD_CERTIFICATE, reason)
@@ -178,7 +162,28 @@ impl KnownChains {
             let reason = "certificate: one of the known ones is not valid now";
             return Err(reject(AlertDescription::CERTIFICATE_EXPIRED, reason));
         }
-        answer(&self.inner, question, purpose, peer)
+        self.answer(question, purpose, peer)
+    }
+
+    /// Answers with the peer of an accepted chain, if the proof is valid.
+    fn answer(
+        &self,
+        question: &VerifyPeer,
+        purpose: Option<Purpose<'_>>,
+        KnownPeer { validity, key_and_identity }: KnownPeer,
+    ) -> Result<PeerIdentity, PeerRejected> {
+        let (public_key, identity) =
+            key_and_identity.ok_or_else(|| ours("an entry of the known chains can't be read"))?;
+        self.inner.judge_proof(question, &public_key)?;
+        let blob = match purpose {
+            Some(Purpose::Server(name)) => name.as_bytes().to_vec(),
+            _ => identity,
+        };
+        Ok(self.peer_identity(blob, *validity.end()))
+    }
+
+    fn peer_identity(&self, blob: Vec<u8>, not_after: u64) -> PeerIdentity {
+        PeerIdentity { blob, expires_at: self.inner.checks_dates().then_some(not_after) }
     }
 
     /// Returns the peer with a chain, valid now or not.
@@ -189,7 +194,8 @@ impl KnownChains {
         purpose: Option<Purpose<'_>>,
     ) -> Option<KnownPeer> {
         let is_chain = question.certificate_type == CertificateType::X509;
-        let key = self.key(chain, purpose.filter(|_| is_chain), question.unix?)?;
+        let unix = self.unix(question.unix)?;
+        let key = self.key(chain, purpose.filter(|_| is_chain), unix)?;
         self.store.get_at_any_time(&key)
     }
 
@@ -202,7 +208,8 @@ impl KnownChains {
         if question.certificate_type != CertificateType::X509 || question.chain.is_empty() {
             return None;
         }
-        let (context, purpose, unix) = (self.context.as_ref()?, purpose?, question.unix?);
+        let (context, purpose) = (self.context.as_ref()?, purpose?);
+        let unix = self.unix(question.unix)?;
         let chain = chain_hash(self.store.sha256(), &question.chain)?;
         Some((chain, context.key(&chain, purpose, unix, self.store.sha256())?))
     }
@@ -211,36 +218,30 @@ impl KnownChains {
         self.context.as_ref()?.key(chain, purpose?, unix, self.store.sha256())
     }
 
+    /// Returns the time that decides: any, always the same, if dates don't count.
+    fn unix(&self, unix: Option<u64>) -> Option<u64> {
+        if self.inner.checks_dates() { unix } else { Some(0) }
+    }
+
     /// Returns the purpose for which the peer is judged; `None` for a server without a name to check.
     fn purpose<'q>(&self, peer: Role, server_name: Option<&'q str>) -> Option<Purpose<'q>> {
-        match self.inner.looks_for_a_name(peer) {
+        match self.inner.checks_name(peer) {
             true => server_name.map(Purpose::Server),
             false => Some(Purpose::AllNames(peer)),
         }
     }
 }
 
-/// Answers with the peer of an accepted chain, if the proof is valid.
-fn answer(
-    inner: &WebPkiVerifier,
-    question: &VerifyPeer,
-    purpose: Option<Purpose<'_>>,
-    KnownPeer { validity, key_and_identity }: KnownPeer,
-) -> Result<PeerIdentity, PeerRejected> {
-    let signature = Signature::of(question, &inner.algorithms)?;
-    let (public_key, identity) =
-        key_and_identity.ok_or_else(|| ours("an entry of the known chains can't be read"))?;
-    let public_key = SubjectPublicKeyInfoDer::from(public_key);
-    let key = RawPublicKeyEntity::try_from(&public_key).map_err(|e| alerts::certificate(&e))?;
-    signature.verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))?;
-    let blob = match purpose {
-        Some(Purpose::Server(name)) => name.as_bytes().to_vec(),
-        _ => identity,
-    };
-    Ok(PeerIdentity { blob, expires_at: Some(*validity.end()) })
+fn reject(alert: AlertDescription, reason: &str) -> PeerRejected {
+    PeerRejected { alert, reason: String::from(reason) }
 }
 
-impl PeerVerifier for KnownChains {
+/// Rejects a peer for a lack at this side.
+fn ours(reason: &str) -> PeerRejected {
+    reject(AlertDescription::INTERNAL_ERROR, reason)
+}
+
+impl<V: ChainVerifier> PeerVerifier for KnownChains<V> {
     fn schemes(&self) -> &[SignatureScheme] {
         self.inner.schemes()
     }
@@ -274,22 +275,23 @@ impl PeerVerifier for KnownChains {
         let Some(chain) = &question.known else { return self.inner.is_proof_right(question) };
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
         let peer = self.peer_at_any_time(question, chain, purpose);
-        peer.is_some_and(|peer| answer(&self.inner, question, purpose, peer).is_ok())
+        peer.is_some_and(|peer| self.answer(question, purpose, peer).is_ok())
     }
 }
 
-impl ChainMemory for KnownChains {
+impl<V: ChainVerifier> ChainMemory for KnownChains<V> {
     fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain> {
-        let unix = asked.unix?;
+        let unix = self.unix(asked.unix)?;
         let key = self.key(&asked.hash, self.purpose(asked.peer, asked.server_name), unix)?;
         let look = |it: &Record| (it.certificates(), it.list_len(), it.not_after());
         let (certificates, list_len, not_after) = self.store.pin(&key, unix, look)?;
+        let not_after = if self.inner.checks_dates() { not_after } else { u64::MAX };
         let pin = Pin::new(self.store.clone(), key);
         Some(PinnedChain::new(certificates, list_len, not_after, pin))
     }
 }
 
-impl fmt::Debug for KnownChains {
+impl<V: fmt::Debug> fmt::Debug for KnownChains<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KnownChains")
             .field("inner", &self.inner)
