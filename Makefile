@@ -23,7 +23,7 @@ RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-onc
 RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-endpoint --test endpoint \
 	-- --ignored --nocapture
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
-	--lib --test datagrams --test endpoint -- fuzz_
+	--package tessera-fixed-pki --lib --test datagrams --test endpoint --test verifier -- fuzz_
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
 RUN_memory = env PROFILE=dist scripts/memory --connections 1,30,10000
 RUN_bench = bench/handshake-cost
@@ -120,7 +120,8 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## datagram-soak      100,000 handshakes and 100,000 moves over paths that lose, double and reorder datagrams, behind NATs
 ##                    that forget, with copied and forged records, in virtual time
 ## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep, and for frozen associations, resets
-##                    and messages of return routability checks: a hundred times the tests' seeds
+##                    and messages of return routability checks; changed chains for the verifier of devices: a hundred times the
+##                    tests' seeds
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              what a handshake costs, compared with rustls; needs valgrind; see bench/README.md

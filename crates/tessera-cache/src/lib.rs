@@ -48,7 +48,7 @@
 //! # What a cache is not
 //!
 //! **No trust.** A chain in a cache only saves sending its bytes; the verifier judges them each time as if
-//! they had been sent. A verifier that remembers accepted chains (`KnownChains` of `tessera-webpki`) need not
+//! they had been sent. A verifier that remembers accepted chains (`KnownChains` of `tessera-known-chains`) need not
 //! check everything again, and a cache used with it keeps hashes in place of chains:
 //! [`ClientCache::with_chain_memory`], [`ServerCache::with_chain_memory`].
 #![cfg_attr(not(feature = "std"), no_std)]

@@ -29,8 +29,11 @@ pub struct FixedPkiVerifier {
     schemes: Vec<SignatureScheme>,
     pub(crate) checks_dates: bool,
     /// Names clients. A function that isn't set isn't linked.
-    identifies: Option<fn(&Certificate<'_>) -> Result<Vec<u8>, Defect>>,
+    identifies: Option<Identify>,
 }
+
+/// Makes a client's identity.
+type Identify = fn(&Certificate<'_>) -> Result<Vec<u8>, Defect>;
 
 impl FixedPkiVerifier {
     /// Makes a verifier of servers under these anchors. The algorithms are a provider's, such as

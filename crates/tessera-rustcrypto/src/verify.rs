@@ -8,8 +8,9 @@ use crate::ecdsa::EcdsaP256Sha256;
 #[cfg(feature = "ml-dsa")]
 use crate::ml_dsa::MlDsa44Pure;
 
-/// For `Algorithms::handshake`: each scheme with its algorithm, in order of preference. ML-DSA comes last: a signature in
-/// today's handshake can't be forged later, so a peer with both kinds of certificate saves ten kilobytes.
+/// For `Algorithms::handshake`, and for `tessera_fixed_pki::FixedPkiVerifier`: each scheme with its algorithm, in order of
+/// preference. ML-DSA comes last: a signature in today's handshake can't be forged later, so a peer with both kinds of
+/// certificate saves ten kilobytes.
 pub static HANDSHAKE_ALGORITHMS: &[(
     SignatureScheme,
     &'static dyn SignatureVerificationAlgorithm,

@@ -34,7 +34,7 @@ fn an_anchor_that_is_no_authority_vouches_for_itself_alone() {
     let key = KeyPair::generate().unwrap();
     let own = server_params().self_signed(&key).unwrap().der().to_vec();
     let peer = Peer { key, chain: vec![own.clone()] };
-    let both = Both::trusting(&[own.clone()]);
+    let both = Both::trusting(std::slice::from_ref(&own));
     let identity = both.accept(&peer.as_server());
     assert_eq!(identity.expires_at, Some(NOT_AFTER));
     both.refuse(&with(peer.as_server(), |it| it.unix = Some(NOT_AFTER + 1)), Defect::Expired);
@@ -66,7 +66,7 @@ fn an_anchor_may_be_an_authority_and_a_server() {
         it.subject_alt_names = server_params().subject_alt_names;
     });
     let key = KeyPair::from_pkcs8_der_and_sign_algo(
-        &own.key().serialize_der().try_into().unwrap(),
+        &own.key().serialize_der().into(),
         &rcgen::PKCS_ECDSA_P256_SHA256,
     );
     let peer = Peer { key: key.unwrap(), chain: vec![own.der().to_vec()] };

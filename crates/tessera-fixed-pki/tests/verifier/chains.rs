@@ -127,7 +127,7 @@ fn issuers_are_authorities() {
     let root = root();
     let both = Both::new(&[&root]);
     for is_ca in [IsCa::NoCa, IsCa::ExplicitNoCa] {
-        let issuer = below("no authority", &root, |it| it.is_ca = is_ca.clone());
+        let issuer = below("no authority", &root, |it| it.is_ca = is_ca);
         let peer = server(&issuer, |_| ()).above(&[&issuer]);
         both.refuse(&peer.as_server(), Defect::NotAuthority);
     }

@@ -6,13 +6,13 @@ use core::fmt;
 
 use crate::role::Role;
 
-/// A verifier that can recognise a chain by its hash: `KnownChains` of `tessera-webpki` is one. A certificate
+/// A verifier that can recognise a chain by its hash: `KnownChains` of `tessera-known-chains` is one. A certificate
 /// codec asks it before it offers a chain that it has not kept itself, and later decodes to the hash
 /// ([`CertificateContents::Known`](super::CertificateContents::Known)).
 pub trait ChainMemory: Send + Sync {
     /// Returns the chain if the verifier would accept it now. It stays known until the result is dropped,
     /// so that the question about it, [`VerifyPeer::known`](super::VerifyPeer::known), finds it. Without a clock,
-    /// returns `None`.
+    /// returns `None`, unless the verifier doesn't check dates.
     fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain>;
 }
 
@@ -36,7 +36,7 @@ pub struct PinnedChain {
     pub certificates: usize,
     /// The length of its certificates in a Certificate, each with its three-byte length, without extensions.
     pub list_len: usize,
-    /// When the first of them expires, in seconds since the Unix epoch.
+    /// When the first of them expires, in seconds since the Unix epoch; `u64::MAX` if dates don't count.
     pub expires_at: u64,
     _held: Box<dyn Any + Send + Sync>,
 }
