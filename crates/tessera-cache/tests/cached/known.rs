@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tessera::Time;
 use tessera::auth::{
     AskedChain, CertificateCodec, CertificateCodecFactory, ChainMemory, CodecOutcome, CodecRefusal,
     Credential, HandshakeEnd, PeerCertificate, PeerInfo, PinnedChain, chain_hash,
@@ -11,12 +12,14 @@ use tessera::auth::{
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_cache::{Carrier, ClientCache, MissReason, ServerCache};
-use tessera_harness::{Mode, SERVER_NAME};
+use tessera_fixed_pki::{Anchor, FixedPkiVerifier};
+use tessera_harness::{Mode, SERVER_NAME, at};
 use tessera_pki::Authority;
 use tessera_pki::rcgen::{
     CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, SignatureAlgorithm,
     date_time_ymd,
 };
+use tessera_rustcrypto::HANDSHAKE_ALGORITHMS;
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
 use crate::fleet::ring;
@@ -93,6 +96,34 @@ pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<ForgetfulVe
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
     ends.carrier = carrier;
     (ends, memories)
+}
+
+/// A device whose verifier checks no dates has the server's chain sent as a hash, too.
+#[test]
+fn a_server_is_known_without_a_clock_if_dates_do_not_count() {
+    let root = Authority::with("root", &PKCS_ECDSA_P256_SHA256, until_2040);
+    let anchor = Anchor::certificate(root.der().leak()).expect("an anchor");
+    let now = Time { unix: None, ..at(0) };
+    for (is_dated, expected) in [(false, true), (true, false)] {
+        let mut ends = Ends::new(Mode::Full);
+        let provider = ends.scene.client.provider;
+        let store = ChainStore::new(&provider, StoreBounds::default()).expect("a store");
+        let verifier = FixedPkiVerifier::new(vec![anchor], HANDSHAKE_ALGORITHMS);
+        let verifier = verifier.expect("a verifier");
+        let verifier = if is_dated { verifier } else { verifier.without_checking_dates() };
+        let verifier = Arc::new(tessera_fixed_pki::KnownChains::new(verifier, &store));
+        ends.scene.server.credentials = vec![credential(Keys::P256, &root)];
+        ends.scene.client.verifier = verifier.clone();
+        let cache = ClientCache::new(&provider).expect("a cache");
+        ends.client = Arc::new(cache.with_chain_memory(verifier));
+        ends.scene.client.certificate_codecs = vec![ends.client.clone()];
+        let connect = || {
+            let mut pair = ends.scene.start(None, now);
+            pair.run();
+            (pair.to_client.complete, hits_of(&pair).0)
+        };
+        assert_eq!([connect(), connect()], [(expected, false), (expected, expected)]);
+    }
 }
 
 #[test]
