@@ -160,6 +160,7 @@ impl core::error::Error for Defect {}
 
 impl From<Defect> for PeerRejected {
     fn from(defect: Defect) -> Self {
-        Self { alert: defect.alert(), reason: defect.words().into() }
+        let reason = if cfg!(feature = "reasons") { defect.words() } else { "" };
+        Self { alert: defect.alert(), reason: reason.into() }
     }
 }

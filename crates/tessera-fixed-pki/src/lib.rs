@@ -59,7 +59,8 @@
 //!
 //! # Features
 //!
-//! `known-chains`: `KnownChains` is a verifier that recognises the chains it accepted before, without `std`.
+//! - `known-chains`: `KnownChains` is a verifier that recognises the chains it accepted before, without `std`.
+//! - `reasons`, on by default: rejections have the reason in words, besides the alert.
 #![no_std]
 #![forbid(unsafe_code)]
 
