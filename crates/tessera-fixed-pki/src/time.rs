@@ -46,24 +46,25 @@ fn time(reader: &mut Elements<'_>) -> Result<u64, Defect> {
     let (tag, text) = reader.any()?;
     let text = text.strip_suffix(b"Z").ok_or(Defect::Malformed)?;
     let (pairs, rest) = text.as_chunks();
-    let mut pairs = pairs.iter();
-    let mut next = || -> Result<u32, Defect> {
-        match pairs.next() {
-            Some([tens @ b'0'..=b'9', ones @ b'0'..=b'9']) => {
-                Ok(u32::from(*tens - b'0') * 10 + u32::from(*ones - b'0'))
-            }
-            _ => Err(Defect::Malformed),
-        }
+    // Century, year, month, day, hour, minute, second.
+    let mut fields = [0; 7];
+    let read = match tag {
+        Tag::UtcTime => fields.get_mut(1..),
+        Tag::GeneralizedTime => fields.get_mut(..),
+        _ => None,
     };
-    let year = match tag {
-        Tag::UtcTime => match next()? {
-            year @ ..50 => 2000 + year,
-            year => 1900 + year,
-        },
-        Tag::GeneralizedTime => next()? * 100 + next()?,
-        _ => return Err(Defect::Malformed),
-    };
-    let (month, day, hour, minute, second) = (next()?, next()?, next()?, next()?, next()?);
+    let read = read.filter(|read| read.len() == pairs.len() && rest.is_empty());
+    for (field, pair) in read.ok_or(Defect::Malformed)?.iter_mut().zip(pairs) {
+        let [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = pair else { return Err(Defect::Malformed) };
+        *field = u32::from(tens - b'0') * 10 + u32::from(ones - b'0');
+    }
+    let [century, year, month, day, hour, minute, second] = fields;
+    let year = year
+        + match (tag, year) {
+            (Tag::UtcTime, ..50) => 2000,
+            (Tag::UtcTime, _) => 1900,
+            _ => century * 100,
+        };
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         2 => 28 + u32::from(is_leap),
@@ -73,7 +74,7 @@ fn time(reader: &mut Elements<'_>) -> Result<u64, Defect> {
     };
     let is_time =
         year >= 1970 && (1..=days).contains(&day) && hour < 24 && minute < 60 && second < 60;
-    if !is_time || !rest.is_empty() || pairs.next().is_some() {
+    if !is_time {
         return Err(Defect::Malformed);
     }
     // A year begins in March here, so that the leap day is its last. Its months have 153 days in five.
