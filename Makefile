@@ -97,10 +97,12 @@ unit:
 bare-metal:
 	scripts/build-bare-metal
 
-## firmware           connect on an emulated Cortex-M33, and print what it takes
+## firmware           connect on an emulated Cortex-M33, and compare what it takes with firmware/budgets.json
 firmware:
-	scripts/firmware --connections 200 --images psk
-	scripts/firmware --connections 5 --images p256 hybrid ml-dsa
+	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features psk
+	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features ml-dsa
+	scripts/firmware --small --check --connections 200 --images psk
+	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa
 
 ## evidence           run and record all parts below, each also alone as evidence-PART; see docs/evidence
 evidence:
