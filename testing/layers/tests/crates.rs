@@ -66,6 +66,7 @@ const FLOORS: &[&str] = &[
     "schedule",
     "crypto",
     "wire",
+    "linked",
     "error",
     "address_prefix",
     "alert",

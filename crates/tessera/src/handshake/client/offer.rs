@@ -4,7 +4,6 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::client_hello::is_address;
 use super::config::{ClientConfig, Destination};
 use crate::auth::{ConnectionCodecs, PeerInfo, ServerInfo, VerifierDigest};
 use crate::carrier::Carrier;
@@ -352,6 +351,17 @@ impl Offer {
         self.psks.retain(|psk| same_hash(psk.suite, suite));
         self.offers_psks = !self.psks.is_empty();
     }
+}
+
+/// Returns whether a server is named by its address: no top-level domain consists of digits, and an IPv6 address has at
+/// least two colons. A whole parser of addresses would be large for a device.
+pub(super) fn is_address(server_name: &str) -> bool {
+    let colons = server_name.bytes().filter(|byte| *byte == b':').count();
+    let is_part = |byte: u8| match colons {
+        0 => byte.is_ascii_digit() || byte == b'.',
+        _ => byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'),
+    };
+    colons != 1 && !server_name.is_empty() && server_name.bytes().all(is_part)
 }
 
 /// Returns whether a session fits this connection; otherwise it is ignored.

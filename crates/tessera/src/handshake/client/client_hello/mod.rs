@@ -5,7 +5,7 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use super::offer::Offer;
+use super::offer::{Offer, is_address};
 use crate::auth::types_of;
 use crate::schedule::Transcript;
 use crate::wire::{
@@ -235,17 +235,6 @@ impl Offer {
             transcript.add(binders);
         }
     }
-}
-
-/// Returns whether a server is named by its address: no top-level domain consists of digits, and an IPv6 address has at
-/// least two colons. A whole parser of addresses would be large for a device.
-pub(super) fn is_address(server_name: &str) -> bool {
-    let colons = server_name.bytes().filter(|byte| *byte == b':').count();
-    let is_part = |byte: u8| match colons {
-        0 => byte.is_ascii_digit() || byte == b'.',
-        _ => byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'),
-    };
-    colons != 1 && !server_name.is_empty() && server_name.bytes().all(is_part)
 }
 
 /// Removes the `omitted` extensions from those written since `start`.
