@@ -63,7 +63,8 @@ async fn a_handshake_that_is_dropped_goes_on() {
     let client = world.connector.start(world.address, destination()).await.unwrap();
     assert!(timeout(Duration::ZERO, client.handshake()).await.is_err());
     let server = soon(world.listener.accept()).await.unwrap();
-    assert!(timeout(Duration::ZERO, server.handshake()).await.is_err());
+    // It may be complete by now.
+    let _ = timeout(Duration::ZERO, server.handshake()).await;
     soon(exchange(&client, &server)).await;
 }
 

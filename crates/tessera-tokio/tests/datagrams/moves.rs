@@ -107,6 +107,9 @@ async fn what_was_known_of_a_connection_stays_when_its_client_begins_again() {
     let (bytes, address) = (server.bytes(), server.peer_addr());
     let _again = soon(world.connect_to(relay.address)).await;
     assert!(soon(server.recv()).await.is_err());
-    assert_eq!((server.bytes(), server.peer_addr()), (bytes, address));
+    // An acknowledgement may have come since.
+    let after = server.bytes();
+    assert!(after[0] >= bytes[0] && after[1] >= bytes[1], "{after:?}, and {bytes:?} before");
+    assert_eq!(server.peer_addr(), address);
     assert!(server.facts().handshake_complete);
 }
