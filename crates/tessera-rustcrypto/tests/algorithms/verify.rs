@@ -52,6 +52,16 @@ fn ml_dsa_44_verifies() {
     assert_verifies(SignatureScheme::MLDSA44, pair.public_key().as_ref(), &signature);
 }
 
+#[cfg(feature = "ml-dsa-65")]
+#[test]
+fn ml_dsa_65_verifies() {
+    use aws_lc_rs::signature::{ML_DSA_65_SIGNING, PqdsaKeyPair};
+    let pair = PqdsaKeyPair::generate(&ML_DSA_65_SIGNING).unwrap();
+    let mut signature = vec![0; 3309];
+    pair.sign(MESSAGE, &mut signature).unwrap();
+    assert_verifies(SignatureScheme::MLDSA65, pair.public_key().as_ref(), &signature);
+}
+
 #[test]
 fn chains_may_be_signed_like_handshakes() {
     let handshakes = HANDSHAKE_ALGORITHMS.iter().map(|(_, algorithm)| algorithm.signature_alg_id());
