@@ -62,6 +62,7 @@ fn chains_are_verified_with_the_algorithms_for_devices() {
     for (algorithm, scheme) in [
         (&rcgen::PKCS_ECDSA_P256_SHA256, SignatureScheme::ECDSA_SECP256R1_SHA256),
         (&rcgen::PKCS_ML_DSA_44, SignatureScheme::MLDSA44),
+        (&rcgen::PKCS_ML_DSA_65, SignatureScheme::MLDSA65),
     ] {
         let root = root_with(algorithm, |_| ());
         let between = below("between", &root, |_| ());
