@@ -8,6 +8,8 @@ use tessera::{Error, Event, ReadEvent};
 pub struct ReceivedData {
     /// Application data.
     pub data: Vec<u8>,
+    /// The longest content of a record of it, in bytes.
+    pub longest_record: usize,
     /// Early data (a server).
     pub early_data: Vec<u8>,
     /// The client's early data is complete (a server).
@@ -37,7 +39,10 @@ impl ReceivedData {
     /// Notes an event of reading `input`; returns whether more can be read at once.
     pub(crate) fn read<Q: core::fmt::Debug>(&mut self, event: ReadEvent<Q>, input: &[u8]) -> bool {
         match event {
-            ReadEvent::Data(data) => self.data.extend_from_slice(&input[data]),
+            ReadEvent::Data(data) => {
+                self.longest_record = self.longest_record.max(data.len());
+                self.data.extend_from_slice(&input[data]);
+            }
             ReadEvent::EarlyData(data) => self.early_data.extend_from_slice(&input[data]),
             ReadEvent::Handshake(event) => self.event(event),
             ReadEvent::NeedInput | ReadEvent::OutputFull => return false,

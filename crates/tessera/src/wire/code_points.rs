@@ -165,6 +165,8 @@ code_points! {
     ExtensionType(u16) {
         /// server_name (RFC 6066).
         SERVER_NAME = 0,
+        /// max_fragment_length (RFC 6066).
+        MAX_FRAGMENT_LENGTH = 1,
         /// status_request: OCSP (RFC 6066).
         STATUS_REQUEST = 5,
         /// supported_groups.

@@ -59,8 +59,8 @@ pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};
 pub(crate) use server_name::write_server_name;
 pub use small_extensions::TicketRequest;
 pub(crate) use small_extensions::{
-    CountEarlyRecords, EarlyRecordsTaken, MaxEarlyDataSize, RecordSizeLimit, SmallExtensions,
-    write_small_extension,
+    CountEarlyRecords, EarlyRecordsTaken, MaxEarlyDataSize, MaxFragmentLength, RecordSizeLimit,
+    SmallExtensions, write_small_extension,
 };
 pub use versions::Versions;
 pub use writer::Writer;

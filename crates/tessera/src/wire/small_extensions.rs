@@ -10,6 +10,7 @@ use super::extensions::write_extension;
 use super::reader::Reader;
 use super::writer::Writer;
 use crate::error::{Error, illegal_parameter};
+use crate::limits::MAX_RECORD_SIZE_LIMIT;
 
 macro_rules! small_extensions {
     ($($(#[$doc:meta])* $name:ident: $value:ty, in $($message:ident)|+;)*) => {
@@ -59,6 +60,8 @@ macro_rules! small_extensions {
 small_extensions! {
     /// record_size_limit (RFC 8449).
     record_size_limit: RecordSizeLimit, in CLIENT_HELLO | ENCRYPTED_EXTENSIONS;
+    /// max_fragment_length (RFC 6066 §4), which older peers know.
+    max_fragment_length: MaxFragmentLength, in CLIENT_HELLO | ENCRYPTED_EXTENSIONS;
     /// ticket_request: how many tickets the client asks for (RFC 9149).
     ticket_request: TicketRequest, in CLIENT_HELLO;
     /// ticket_request: the server's answer to it.
@@ -69,6 +72,19 @@ small_extensions! {
     early_records_taken: EarlyRecordsTaken, in ENCRYPTED_EXTENSIONS;
     /// early_data: how much of it, replayable, may come with a ticket (RFC 8446 §4.6.1).
     max_early_data_size: MaxEarlyDataSize, in NEW_SESSION_TICKET;
+}
+
+impl SmallExtensions {
+    /// Returns the largest records that the peer and this side accept, in bytes of plaintext and content type, if these
+    /// extensions of the peer's hello or answer and this side's `own` agree on any.
+    pub fn records(&self, own: &Self) -> Option<[u16; 2]> {
+        if let Some((peer, own)) = self.record_size_limit.zip(own.record_size_limit) {
+            return Some([peer.0, own.0]);
+        }
+        // One value for both directions.
+        let fragment = self.max_fragment_length.filter(|it| Some(*it) == own.max_fragment_length);
+        fragment.map(|fragment| [fragment.record_size(); 2])
+    }
 }
 
 /// An extension that is one small value.
@@ -118,6 +134,41 @@ impl SmallExtension for RecordSizeLimit {
 
     fn write(self, out: &mut Vec<u8>) {
         out.u16(self.0);
+    }
+}
+
+/// max_fragment_length: the most content of a record, in either direction, as a code (RFC 6066 §4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxFragmentLength(pub u8);
+
+impl MaxFragmentLength {
+    /// Returns the largest that a side may offer if it accepts only records of `limit`.
+    pub fn within(limit: u16) -> Option<Self> {
+        let codes = (1..=4).rev().map(Self).filter(|_| limit < MAX_RECORD_SIZE_LIMIT);
+        codes.into_iter().find(|code| code.record_size() <= limit)
+    }
+
+    /// Returns whether the code has a meaning.
+    pub fn is_known(self) -> bool {
+        matches!(self.0, 1..=4)
+    }
+
+    /// Returns the size of records in the terms of record_size_limit, which count the content type.
+    pub fn record_size(self) -> u16 {
+        (256 << (self.0 & 7)) + 1
+    }
+}
+
+impl SmallExtension for MaxFragmentLength {
+    const TYPE: ExtensionType = ExtensionType::MAX_FRAGMENT_LENGTH;
+
+    /// Reads any code: next to record_size_limit a server ignores it (RFC 8449 §5).
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        body.u8().map(Self)
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u8(self.0);
     }
 }
 
@@ -247,13 +298,19 @@ mod tests {
         };
         let all = SmallExtensions {
             record_size_limit: Some(RecordSizeLimit(64)),
+            max_fragment_length: Some(MaxFragmentLength(4)),
             ticket_request: Some(TicketRequest { new_session_count: 2, resumption_count: 1 }),
             counts_early_records: Some(CountEarlyRecords),
             ..of_servers
         };
         let expected = [
-            (HELLO, vec![0, 28, 0, 2, 0, 64, 0, 58, 0, 2, 2, 1, 0xff, 0x5e, 0, 0]),
-            (ANSWER, vec![0, 28, 0, 2, 0, 64, 0, 58, 0, 1, 3, 0xff, 0x5e, 0, 4, 5, 6, 7, 8]),
+            (HELLO, vec![0, 28, 0, 2, 0, 64, 0, 1, 0, 1, 4, 0, 58, 0, 2, 2, 1, 0xff, 0x5e, 0, 0]),
+            (
+                ANSWER,
+                vec![
+                    0, 28, 0, 2, 0, 64, 0, 1, 0, 1, 4, 0, 58, 0, 1, 3, 0xff, 0x5e, 0, 4, 5, 6, 7, 8,
+                ],
+            ),
             (TICKET, vec![0, 42, 0, 4, 1, 2, 3, 4]),
             (HandshakeType::CERTIFICATE_REQUEST, vec![]),
         ];
@@ -273,6 +330,23 @@ mod tests {
             let mut again = Vec::new();
             small.write(message, &mut again);
             assert_eq!(again, out);
+        }
+    }
+
+    #[test]
+    fn a_max_fragment_length_fits_the_record_size_limit_next_to_it() {
+        let expected = [
+            (64, None),
+            (512, None),
+            (513, Some(1)),
+            (1_024, Some(1)),
+            (2_048, Some(2)),
+            (4_097, Some(4)),
+            (16_384, Some(4)),
+            (16_385, None),
+        ];
+        for (limit, code) in expected {
+            assert_eq!(MaxFragmentLength::within(limit).map(|it| it.0), code, "{limit}");
         }
     }
 

@@ -1,12 +1,15 @@
 //! Handshakes without loss.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::Role;
+use tessera::auth::{Credential, PrivateKey};
 use tessera::resume::ExternalPsk;
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera::{AssociationOptions, Destination, EarlyDataStatus};
 use tessera_harness::{EARLY_DATA, Mode, Pair, Scene, at, lossless, to};
+use tessera_null_provider::NullSigner;
 
 use crate::world::{DELAY, begin, is_connected, scene, session, start, start_with};
 
@@ -34,6 +37,27 @@ fn every_way_to_connect_works() {
                 assert_eq!(pair.to_client.early_data_accepted, Some(true), "{what}");
             }
             assert!(!pair.to_client.sessions.is_empty(), "{what}");
+        }
+    }
+}
+
+/// Certificates longer than a record and than a datagram, in all flights and in both roles.
+#[test]
+fn messages_longer_than_a_record_travel_both_ways() {
+    for limit in [64, 512, 2_048] {
+        for mode in Mode::ALL {
+            let mut scene = scene(mode);
+            let key = PrivateKey::Signs(Arc::new(NullSigner));
+            let long = Credential::new(vec![vec![0x30; 2_000]; 3], key);
+            scene.server.credentials = vec![long.clone()];
+            if mode == Mode::Mutual {
+                scene.client.credentials = vec![long];
+            }
+            scene.client.record_size_limit = Some(limit);
+            scene.server.record_size_limit = Some(limit);
+            let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
+            pair.run();
+            is_connected(&mut pair, &format!("{mode:?}, {limit} bytes"));
         }
     }
 }

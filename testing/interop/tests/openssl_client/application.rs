@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU16;
 
+use tessera::handshake::ClientAuthentication;
 use tessera::{Error, Padding};
+use tessera_interop::KeyKind;
 
 use crate::{World, talk_and_close};
 
@@ -88,6 +90,29 @@ fn the_server_reads_small_and_padded_records_of_s_client() {
     client.tell(&format!("{line}\n"));
     server.hear(&line);
     talk_and_close(&mut client, &mut server);
+}
+
+/// Which OpenSSL knows, unlike record_size_limit: chains, tickets and data in small records, both ways.
+#[test]
+fn the_server_agrees_on_a_max_fragment_length_of_s_client() {
+    let world = World::new();
+    let mut config = world.config();
+    config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
+    let identity = world.pki.client(KeyKind::P256);
+    for length in [512, 1_024, 2_048, 4_096] {
+        let name = length.to_string();
+        let more = [&identity.arguments()[..], &["-maxfraglen", &name]].concat();
+        let (mut client, mut server) = world.client(&config, &more);
+        server.handshake();
+        let line = format!("{length}: {}", "l".repeat(8_000));
+        client.tell(&format!("{line}\n"));
+        server.hear(&line);
+        assert_eq!(server.told.longest_record, length);
+        // s_client refuses longer records than it offered.
+        server.send(format!("{line}\n").as_bytes());
+        client.says(&line);
+        talk_and_close(&mut client, &mut server);
+    }
 }
 
 /// OpenSSL 3.0 doesn't support record_size_limit, so its records are of any size (RFC 8449 §4).

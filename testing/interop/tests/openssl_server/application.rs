@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use tessera::{Error, Padding};
-use tessera_interop::{Client, SERVER_NAME, client, to};
+use tessera_interop::{Client, KeyKind, SERVER_NAME, client, to};
 
 use crate::{World, talk, talk_and_close};
 
@@ -122,6 +122,30 @@ fn the_client_reads_padded_records_of_s_server() {
     let (mut server, address) = world.server(&["-record_padding", "1024"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
     talk_and_close(&mut end, &mut server);
+}
+
+/// Which OpenSSL knows, unlike record_size_limit: a chain, tickets and data in small records, both ways.
+#[test]
+fn s_server_agrees_on_a_max_fragment_length() {
+    let world = World::new();
+    let client_key = world.pki.client(KeyKind::P256);
+    let (mut server, address) = world.server(&["-Verify", "1", "-CAfile", &world.pki.ca_file]);
+    for (limit, length) in [(513, 512), (2_000, 1_024), (16_384, 4_096)] {
+        let mut config = client(&world.pki);
+        config.credentials = vec![client_key.credential()];
+        config.record_size_limit = Some(limit);
+        let mut end = Client::start(&config, to(None), address);
+        end.handshake();
+        talk(&mut end, &mut server);
+        let line = format!("{limit}: {}", "l".repeat(8_000));
+        server.tell(&format!("{line}\n"));
+        end.hear(&line);
+        assert_eq!(end.told.longest_record, length);
+        // OpenSSL refuses longer records than it agreed on.
+        end.send(format!("{line}\n").as_bytes());
+        server.says(&line);
+        end.close().closed();
+    }
 }
 
 /// OpenSSL 3.0 doesn't support record_size_limit, so its records are of any size (RFC 8449 §4).

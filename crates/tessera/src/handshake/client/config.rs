@@ -19,7 +19,8 @@ use crate::resume::{
 };
 use crate::time::Clock;
 use crate::wire::{
-    CipherSuite, NamedGroup, OpaqueExtension, PskModes, RecordSizeLimit, SmallExtensions,
+    CipherSuite, MaxFragmentLength, NamedGroup, OpaqueExtension, PskModes, RecordSizeLimit,
+    SmallExtensions,
 };
 
 /// What a client offers and accepts. Build it once, call [`checked`](Self::checked), and share the result.
@@ -48,8 +49,12 @@ pub struct ClientConfig {
     /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879).
     /// Default: only whole.
     pub certificate_codecs: Vec<Arc<dyn CertificateCodecFactory>>,
-    /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
-    /// the protocol's own limit.
+    /// The largest record to receive, in bytes of plaintext and content type (RFC 8449): 64 to 16,385; `None` for the
+    /// protocol's own limit.
+    ///
+    /// Servers that don't know the extension ignore it. From 513 to 16,384 the client therefore also offers the largest
+    /// max_fragment_length below it (RFC 6066 §4), which then limits both directions, and which OpenSSL and mbedTLS
+    /// know. The records of a ServerHello are not limited.
     pub record_size_limit: Option<u16>,
     /// Whether to send meaningless values among the real ones (GREASE, RFC 8701). Default: off.
     ///
@@ -123,6 +128,7 @@ impl ClientConfig {
     pub(super) fn small_extensions(&self) -> SmallExtensions {
         SmallExtensions {
             record_size_limit: self.record_size_limit.map(RecordSizeLimit),
+            max_fragment_length: self.record_size_limit.and_then(MaxFragmentLength::within),
             // More in a row would look like a flood to this same client.
             ticket_request: (self.policy.resumption)
                 .then(|| self.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW)),

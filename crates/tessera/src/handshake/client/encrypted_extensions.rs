@@ -14,13 +14,12 @@ use crate::handshake::context::Context;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
-use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::linked::{Certificates, Sessions};
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::{HandshakeSecret, Transcript};
 use crate::wire::{
     EncryptedExtensions, Extensions, HandshakeMessage, HandshakeType, NamedGroup, OpaqueExtension,
-    Reader, RecordSizeLimit,
+    Reader,
 };
 
 /// ServerHello was read.
@@ -52,9 +51,17 @@ impl ReadEncryptedExtensions {
             }
             self.lineage.protocol = Some(protocol.to_vec());
         }
-        if let Some(RecordSizeLimit(limit)) = extensions.small.record_size_limit {
-            let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
-            ctx.below.limit(Limit::Records { peer: limit, own: own_limit });
+        let answered = &extensions.small;
+        if let Some([peer, own]) = answered.records(&self.offer.small) {
+            ctx.below.limit(Limit::Records { peer, own });
+        }
+        // RFC 6066 §4, RFC 8449 §5.
+        let fragment = answered.max_fragment_length;
+        if fragment.is_some()
+            && (answered.record_size_limit.is_some()
+                || fragment != self.offer.small.max_fragment_length)
+        {
+            return Err(illegal_parameter("max_fragment_length is not the client's, or needless"));
         }
         let in_hello = ctx.profile.server_hello_extensions;
         if extensions.opaque.iter().any(|(typ, _)| in_hello.contains(typ)) {

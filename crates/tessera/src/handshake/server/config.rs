@@ -81,8 +81,11 @@ pub struct ServerConfig {
     /// verifier had accepted them, such as the policy before a change of trust anchors. This widens
     /// access: the certificate is not checked again. Default: none.
     pub also_resume_peers_accepted_by: Vec<VerifierPolicy>,
-    /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
-    /// the protocol's own limit.
+    /// The largest record to receive, in bytes of plaintext and content type (RFC 8449): 64 to 16,385; `None` for the
+    /// protocol's own limit.
+    ///
+    /// A client that offers only max_fragment_length (RFC 6066 §4) gets what it offers unless this is smaller: the
+    /// extension limits both directions to one value, which a server can't lower.
     pub record_size_limit: Option<u16>,
     /// Owner-defined extensions of EncryptedExtensions: at most 16, with 16 KiB in all.
     ///
@@ -210,8 +213,12 @@ impl ServerConfig {
     /// Returns the small extensions of EncryptedExtensions, in answer to the `offered` ones of the ClientHello.
     pub(super) fn small_extensions(&self, offered: &SmallExtensions) -> SmallExtensions {
         let own_limit = self.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
+        let record_size_limit = offered.record_size_limit.map(|_| RecordSizeLimit(own_limit));
+        // RFC 8449 §5: not both.
+        let fragment = offered.max_fragment_length.filter(|_| record_size_limit.is_none());
         SmallExtensions {
-            record_size_limit: offered.record_size_limit.map(|_| RecordSizeLimit(own_limit)),
+            record_size_limit,
+            max_fragment_length: fragment.filter(|it| it.record_size() <= own_limit),
             ..SmallExtensions::default()
         }
     }

@@ -160,9 +160,8 @@ pub(super) fn send_server_hello(
     // RFC 6066 §3: a server that resumes doesn't confirm the name.
     extensions.server_name = hello.server_name.is_some()
         && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
-    if let Some((peer, own)) = hello.small.record_size_limit.zip(extensions.small.record_size_limit)
-    {
-        ctx.below.limit(Limit::Records { peer: peer.0, own: own.0 });
+    if let Some([peer, own]) = hello.small.records(&extensions.small) {
+        ctx.below.limit(Limit::Records { peer, own });
     }
     let mut is_early_read = false;
     if let (EarlyDataAnswer::Accepted { limit }, Some(secret)) = (early_data, &early_traffic)
