@@ -8,8 +8,8 @@ use core::time::Duration;
 pub struct Time {
     /// Since any fixed moment; never goes back. Used for deadlines.
     pub monotonic: Duration,
-    /// Since the Unix epoch, if known. Without it certificates can't be judged, and tickets
-    /// are neither issued nor accepted.
+    /// Since the Unix epoch, if known. Without it certificates can't be judged, and servers neither issue nor accept
+    /// tickets. Clients keep them, and use them until the monotonic clock starts again.
     pub unix: Option<Duration>,
 }
 
@@ -17,6 +17,11 @@ impl Time {
     /// Returns the seconds since the Unix epoch.
     pub(crate) fn unix_secs(&self) -> Option<u64> {
         self.unix.map(|unix| unix.as_secs())
+    }
+
+    /// Returns the time on the date's clock, or on the monotonic one.
+    pub(crate) fn on(&self, is_monotonic: bool) -> Option<Duration> {
+        if is_monotonic { Some(self.monotonic) } else { self.unix }
     }
 }
 

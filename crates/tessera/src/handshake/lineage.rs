@@ -19,7 +19,9 @@ pub(crate) struct Lineage {
     /// The verifier that accepted the peer.
     pub(crate) accepted_by: Option<VerifierDigest>,
     pub(crate) external_psk: Option<Vec<u8>>,
-    /// When the last full handshake of the chain was, in seconds since the Unix epoch.
+    /// Whether a client without a date notes times by its monotonic clock.
+    pub(crate) is_monotonic: bool,
+    /// When the last full handshake of the chain was, in seconds on that clock.
     pub(crate) authenticated_at: Option<u64>,
     pub(crate) ancestry: Option<Ancestry>,
     /// What carries the connection.
@@ -47,6 +49,7 @@ impl Lineage {
             peer: None,
             accepted_by: None,
             external_psk: None,
+            is_monotonic: false,
             authenticated_at: None,
             ancestry: None,
             carrier,
@@ -72,13 +75,13 @@ impl Lineage {
         });
     }
 
-    /// Returns the session of one ticket issued now.
+    /// Returns the session of one ticket issued at `now`.
     pub(crate) fn session(
         &self,
         suite: &Suite,
         psk: Secret,
         ticket: TicketTerms,
-        unix: core::time::Duration,
+        now: core::time::Duration,
     ) -> SessionState {
         SessionState {
             suite: suite.id,
@@ -88,11 +91,11 @@ impl Lineage {
             peer: self.peer.clone(),
             accepted_by: self.accepted_by,
             external_psk: self.external_psk.clone(),
-            authenticated_at: self.authenticated_at.unwrap_or(unix.as_secs()),
+            authenticated_at: self.authenticated_at.unwrap_or(now.as_secs()),
             policy_epoch: ticket.policy_epoch,
             scope: ticket.scope,
             ancestry: self.ancestry.unwrap_or(Ancestry::PskOnly),
-            issued_at: unix.as_millis() as u64,
+            issued_at: now.as_millis() as u64,
             lifetime: ticket.lifetime,
             age_add: ticket.age_add,
             max_early_data_size: ticket.max_early_data_size,
@@ -105,6 +108,6 @@ impl Lineage {
     pub(crate) fn verified(&mut self, peer: PeerIdentity, by: VerifierDigest, now: Time) {
         self.peer = Some(peer);
         self.accepted_by = Some(by);
-        self.authenticated_at = now.unix_secs();
+        self.authenticated_at = now.on(self.is_monotonic).map(|now| now.as_secs());
     }
 }

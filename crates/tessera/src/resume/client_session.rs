@@ -10,6 +10,7 @@ use super::forward_secret::FsClientTicket;
 use super::session::SessionState;
 use super::tlv;
 use crate::crypto::Secret;
+use crate::time::Time;
 use crate::wire::{FlightHandle, NamedGroup, Reader, Writer};
 
 /// A ticket with everything that belongs to it. It is used for one connection only: remove it
@@ -26,12 +27,78 @@ pub struct ClientSession {
     pub group: Option<NamedGroup>,
     /// The forward-secret ticket that came with it.
     pub forward_secret: Option<FsClientTicket>,
+    /// The clock of the times in `state`.
+    pub clock: SessionClock,
+}
+
+/// The clock by which a client noted the times of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionClock {
+    /// Since the Unix epoch.
+    #[default]
+    Unix,
+    /// The monotonic clock, on a device without a date. Times of another boot mean nothing to this one, so an
+    /// [export](ClientSession::export) becomes [`Lost`](Self::Lost) when it is read. An owner whose monotonic clock runs
+    /// on, through deep sleep for example, sets this value again.
+    Monotonic,
+    /// Unknown: the session is older than the difference of its times, by how much, no one knows. It is used only with
+    /// [`resume_sessions_of_unknown_age`](crate::ClientConfig::resume_sessions_of_unknown_age).
+    Lost,
+}
+
+/// How old a session is.
+pub(crate) struct SessionAge {
+    /// Whether more than a lower bound is known.
+    pub(crate) is_known: bool,
+    /// Since the ticket arrived, in milliseconds.
+    pub(crate) millis: u64,
+    /// Since the last full handshake, in seconds.
+    pub(crate) authentication_secs: u64,
 }
 
 impl ClientSession {
-    /// Returns the obfuscated_ticket_age at `unix` (RFC 8446 §4.2.11.1).
-    pub(crate) fn obfuscated_age(&self, unix: Duration) -> u32 {
-        (self.state.age_millis(unix) as u32).wrapping_add(self.state.age_add)
+    /// Returns the age at `now`. A time that is unknown counts as none: the server, which knows the ticket's age, then
+    /// takes the ClientHello for a late one, and its answer for what it is (RFC 8446 §8.3).
+    pub(crate) fn age(&self, now: Time) -> SessionAge {
+        let SessionState { issued_at, authenticated_at, .. } = self.state;
+        match (self.clock, now.unix) {
+            (SessionClock::Unix, Some(unix)) => SessionAge {
+                is_known: true,
+                millis: self.state.age_millis(unix),
+                authentication_secs: unix.as_secs().saturating_sub(authenticated_at),
+            },
+            // Wrapping: a clock that started again makes it too old, and a chain may be older than the boot. The time of
+            // issue was rounded up.
+            (SessionClock::Monotonic, _) => SessionAge {
+                is_known: true,
+                millis: (now.monotonic.as_millis() as u64 + 1)
+                    .wrapping_sub(issued_at)
+                    .saturating_sub(1),
+                authentication_secs: now.monotonic.as_secs().wrapping_sub(authenticated_at),
+            },
+            _ => SessionAge {
+                is_known: false,
+                millis: 0,
+                authentication_secs: (issued_at / 1000).wrapping_sub(authenticated_at),
+            },
+        }
+    }
+
+    /// Returns whether the session may be resumed: the ticket, the authentication that began the chain and the peer's
+    /// certificates are recent enough.
+    pub(crate) fn is_fresh(
+        &self,
+        age: &SessionAge,
+        now: Time,
+        max_authentication_age: Duration,
+    ) -> bool {
+        // Without a date it is unknown whether they have expired. Only a verifier may decide not to ask: then it sets
+        // no end.
+        let end = self.state.peer.as_ref().and_then(|peer| peer.expires_at);
+        let expired = end.is_some_and(|at| now.unix_secs().is_none_or(|unix| at <= unix));
+        age.millis < u64::from(self.state.lifetime) * 1000
+            && age.authentication_secs < max_authentication_age.as_secs()
+            && !expired
     }
 
     /// Writes the session for storage. The bytes are secret: their holder can impersonate the client. They also decrypt
@@ -56,6 +123,9 @@ impl ClientSession {
             value.bytes(&ticket.handle.0);
             tlv::put(&mut out, tag::FORWARD_SECRET, &value);
         }
+        if self.clock != SessionClock::Unix {
+            tlv::put(&mut out, tag::NO_DATE, &[]);
+        }
         out
     }
 
@@ -74,18 +144,20 @@ impl ClientSession {
         let mut ticket = None;
         let mut group = None;
         let mut forward_secret = None;
+        let mut clock = SessionClock::Unix;
         let state = SessionState::decode_fields(fields, |tag, value| {
             match tag {
                 tag::TICKET if !value.is_empty() => ticket = Some(value.to_vec()),
                 tag::GROUP => group = Some(NamedGroup(u16::from_be_bytes(tlv::array(value)?))),
                 tag::FORWARD_SECRET => forward_secret = Some(read_forward_secret(value)?),
+                tag::NO_DATE if value.is_empty() => clock = SessionClock::Lost,
                 _ => return None,
             }
             Some(())
         });
         let state = state.ok_or(SessionImportError::Malformed)?;
         let ticket = ticket.ok_or(SessionImportError::Malformed)?;
-        Ok(Self { state, ticket, group, forward_secret })
+        Ok(Self { state, ticket, group, forward_secret, clock })
     }
 }
 
@@ -113,6 +185,7 @@ mod tag {
     pub(super) const TICKET: u8 = 64;
     pub(super) const GROUP: u8 = 65;
     pub(super) const FORWARD_SECRET: u8 = 66;
+    pub(super) const NO_DATE: u8 = 67;
 }
 
 /// Stored bytes are not a session of this version. Drop them and make a full handshake.
@@ -196,6 +269,7 @@ mod tests {
                     secret: secret(),
                     handle: FlightHandle([7; FlightHandle::LEN]),
                 }),
+                clock: SessionClock::Lost,
             };
             assert!(session.state.encode().len() <= session.state.encoded_room(), "{len}");
             assert!(session.export().len() <= session.room(), "{len}");

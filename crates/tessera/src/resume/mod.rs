@@ -17,7 +17,8 @@ mod tickets;
 pub(crate) mod tlv;
 mod verdict;
 
-pub use client_session::{ClientSession, SessionImportError};
+pub(crate) use client_session::SessionAge;
+pub use client_session::{ClientSession, SessionClock, SessionImportError};
 pub use early_data::{AlreadyUsed, SingleUseRegister};
 pub use forward_secret::{
     Absence, FsClientTicket, Incarnation, PutRefused, PutSecret, TakeAnswer, TakePurpose,

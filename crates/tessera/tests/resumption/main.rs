@@ -8,3 +8,4 @@ mod lone_identities;
 mod replay;
 mod scope;
 mod stores;
+mod without_date;

@@ -36,6 +36,14 @@ pub struct ClientConfig {
     /// offered, and neither are those whose server another verifier accepted. Don't lower it while sessions
     /// of a higher epoch are kept. Default: 0.
     pub policy_epoch: u64,
+    /// Offer sessions whose age is unknown ([`SessionClock::Lost`](crate::resume::SessionClock::Lost)): those that a
+    /// device without a date kept through a restart. Default: off.
+    ///
+    /// This client then no longer ends their lifetime, nor counts the time without power towards
+    /// `max_authentication_age`: it relies on the server to refuse what is too old, and accepts a server that it
+    /// authenticated at any time in the past. Such a session goes with a key exchange and without early data, since the
+    /// server can't tell a fresh ClientHello from an old one.
+    pub resume_sessions_of_unknown_age: bool,
     /// The suites to offer, in order. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
     /// The groups to offer, in order. The client sends shares for the first, and if that is post-quantum,
@@ -80,6 +88,7 @@ impl ClientConfig {
             verifier,
             policy: ReconnectPolicy::default(),
             policy_epoch: 0,
+            resume_sessions_of_unknown_age: false,
             protocols: Vec::new(),
             credentials: Vec::new(),
             certificate_codecs: Vec::new(),

@@ -12,7 +12,9 @@ use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::lineage::{Lineage, TicketTerms};
 use crate::linked::Sessions;
-use crate::resume::{ClientSession, Companion, FsClientTicket, fs_secret, one_time_keys};
+use crate::resume::{
+    ClientSession, Companion, FsClientTicket, SessionClock, fs_secret, one_time_keys,
+};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket};
 
@@ -51,9 +53,10 @@ impl Connected {
         let is_forward_secret = self.config.policy.early_data.forward_secret.is_some();
         let message = NewSessionTicket::read(reader, is_forward_secret)?;
         self.application.codecs.ticket(message.extensions);
-        // §4.6.1: discard a ticket whose lifetime is zero. Without a clock its age can't be
-        // computed.
-        let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };
+        let is_monotonic = self.lineage.is_monotonic;
+        // §4.6.1: discard a ticket whose lifetime is zero.
+        let now = ctx.now.on(is_monotonic).filter(|_| message.lifetime > 0);
+        let Some(now) = now else { return Ok(()) };
         if !self.config.policy.resumption {
             return Ok(());
         }
@@ -92,12 +95,13 @@ impl Connected {
             scope: Vec::new(),
         };
         let psk = self.resumption.psk(message.nonce);
-        let mut state = self.lineage.session(self.application.suite, psk, terms, unix);
+        let mut state = self.lineage.session(self.application.suite, psk, terms, now);
         // Rounded up: with an age that is a millisecond too high, GnuTLS refuses the early data, since
         // by the server's clock that time has not passed.
-        state.issued_at = unix.as_nanos().div_ceil(NANOS_PER_MILLI) as u64;
+        state.issued_at = now.as_nanos().div_ceil(NANOS_PER_MILLI) as u64;
         let ticket = message.ticket.to_vec();
-        let session = ClientSession { state, ticket, group: self.group, forward_secret };
+        let clock = if is_monotonic { SessionClock::Monotonic } else { SessionClock::Unix };
+        let session = ClientSession { state, ticket, group: self.group, forward_secret, clock };
         ctx.event(Event::NewSession(Box::new(session)));
         Ok(())
     }

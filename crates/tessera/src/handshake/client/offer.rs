@@ -14,7 +14,7 @@ use crate::handshake::context::{SecretLog, same_hash};
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::linked::Sessions;
 use crate::resume::{
-    Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionAuthentication,
+    Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionAge, SessionAuthentication,
     SessionState, answer_one_time_key, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, Profile};
@@ -51,6 +51,8 @@ pub(crate) struct Offer {
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
     pub(crate) session: Option<(ClientSession, Sessions)>,
+    /// Whether there is no date, and times are those of the monotonic clock.
+    pub(crate) is_monotonic: bool,
     /// How much early data may go with the first identity; `None` if early data isn't offered.
     pub(crate) early_data: Option<(u32, Sessions)>,
     /// The suite of the early data that the first ClientHello announced.
@@ -158,17 +160,21 @@ impl Offer {
         let codecs = ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Server(&to))?;
         let are_free = !extensions.iter().any(|own| codecs.have(own.typ));
         require(are_free, "extensions: a certificate codec sends one of these types")?;
+        let session = session.zip(Sessions::linked()).and_then(|(session, linked)| {
+            let age = session.age(now);
+            let is_valid = is_usable(&config, &session, &age, &server_name, profile.carrier, now)
+                && is_authenticated(&config, &session.state, &external_psks);
+            is_valid.then_some(((session, linked), age))
+        });
+        let (session, age) = session.unzip();
         let mut offer = Box::new(Self {
             profile,
             codecs,
             ask_receipts,
             extensions,
             flight: None,
-            session: session.zip(Sessions::linked()).filter(|(session, _)| {
-                let state = &session.state;
-                is_usable(&config, session, &server_name, profile.carrier, now)
-                    && is_authenticated(&config, state, &external_psks)
-            }),
+            session,
+            is_monotonic: now.unix.is_none(),
             small: config.small_extensions(),
             config,
             random,
@@ -187,7 +193,9 @@ impl Offer {
             one_time_kind: None,
             began: Beginning::new(clock),
         });
-        offer.add_session_psks(now)?;
+        if let Some(age) = &age {
+            offer.add_session_psks(age, now)?;
+        }
         offer.add_external_psks(external_psks)?;
         offer.offers_psks = !offer.psks.is_empty();
         let resumes = offer.config.policy.resumption && Sessions::linked().is_some();
@@ -195,7 +203,7 @@ impl Offer {
         offer.early_suite = offer.early_data.and(offer.psks.first()).map(|psk| psk.suite.id);
         let asks = offer.early_data.is_some() && profile.counts_early_records;
         offer.small.counts_early_records = asks.then_some(CountEarlyRecords);
-        offer.choose_modes();
+        offer.choose_modes(age.is_none_or(|age| age.is_known));
         if offer.modes.psk_dhe_ke {
             offer.add_shares()?;
         }
@@ -219,11 +227,12 @@ impl Offer {
 
     /// Adds the forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
     /// the proof that lets the server take the key).
-    fn add_session_psks(&mut self, now: Time) -> Result<(), Error> {
-        let (Some((session, linked)), Some(unix)) = (&mut self.session, now.unix) else {
-            return Ok(());
-        };
+    fn add_session_psks(&mut self, age: &SessionAge, now: Time) -> Result<(), Error> {
+        let Some((session, linked)) = &mut self.session else { return Ok(()) };
         let linked = *linked;
+        // Its tickets continue the chain on the clock of this connection.
+        let now = now.on(self.is_monotonic).unwrap_or_default();
+        session.state.authenticated_at = now.as_secs().wrapping_sub(age.authentication_secs);
         let Some(suite) = self.config.suite(session.state.suite) else { return Ok(()) };
         let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
 
@@ -233,10 +242,11 @@ impl Offer {
         let keeps_protocol =
             protocol.is_none_or(|protocol| self.config.protocols.contains(protocol));
         let offers_kind = |kind| self.config.one_time_kinds().any(|offered| offered == kind);
-        let age = session.state.age_millis(unix);
         let ticket = session.forward_secret.take().filter(|ticket| {
             // An expired key would only cost the early data.
-            offers_kind(ticket.kind) && age < u64::from(ticket.lifetime) * 1000
+            age.is_known
+                && offers_kind(ticket.kind)
+                && age.millis < u64::from(ticket.lifetime) * 1000
         });
         if let Some(ticket) = ticket {
             // A one-time key that can't be answered is no reason to fail: the sealed ticket remains.
@@ -259,6 +269,7 @@ impl Offer {
         let replayable = self.config.policy.early_data.replayable_without_forward_secrecy;
         if self.psks.is_empty()
             && replayable
+            && age.is_known
             && keeps_protocol
             && session.state.max_early_data_size > 0
         {
@@ -266,7 +277,9 @@ impl Offer {
         }
         let (kind, identity) = (PskKind::Resumption, session.ticket.clone());
         let psk = OfferedPsk::new(kind, suite, kdf, session.state.psk.expose(), identity);
-        self.psks.push(OfferedPsk { obfuscated_age: session.obfuscated_age(unix), ..psk });
+        // RFC 8446 §4.2.11.1.
+        let obfuscated_age = (age.millis as u32).wrapping_add(session.state.age_add);
+        self.psks.push(OfferedPsk { obfuscated_age, ..psk });
         // The rest of the handshake doesn't need the session's secret.
         session.state.psk = Secret::filled_by(0, |_| ());
         Ok(())
@@ -293,7 +306,12 @@ impl Offer {
     /// Chooses the modes. If only the PSK alone is wanted, sends no share: should the server refuse, its
     /// HelloRetryRequest asks for one, for a full handshake; the modes stay as they are (RFC 8446
     /// §4.1.2). With forward-secret 0-RTT the share is sent for the fallback.
-    fn choose_modes(&mut self) {
+    ///
+    /// A session of unknown age is used with psk_dhe_ke only.
+    fn choose_modes(&mut self, age_is_known: bool) {
+        if !age_is_known {
+            return;
+        }
         let policy = &self.config.policy;
         // The modes hold for all identities, and the server may choose the first: what isn't allowed
         // for it isn't offered. `check_mode` enforces this for the others.
@@ -368,14 +386,15 @@ pub(super) fn is_address(server_name: &str) -> bool {
 fn is_usable(
     config: &ClientConfig,
     session: &ClientSession,
+    age: &SessionAge,
     server_name: &str,
     carrier: Carrier,
     now: Time,
 ) -> bool {
     let state = &session.state;
     let same_server = state.server_name.as_deref().unwrap_or_default() == server_name;
-    let fresh =
-        now.unix.is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
+    let fresh = (age.is_known || config.resume_sessions_of_unknown_age)
+        && session.is_fresh(age, now, config.policy.max_authentication_age);
     // A ticket that would make the ClientHello larger than a record is not from a sane server.
     let sane = (1..=MAX_PLAINTEXT).contains(&session.ticket.len());
     let same_carrier = state.carrier == carrier;

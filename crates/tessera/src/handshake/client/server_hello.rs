@@ -156,6 +156,7 @@ impl ReadServerHello {
             server_name: Some(offer.server_name.clone()).filter(|name| !name.is_empty()),
             external_psk: external.map(|psk| psk.identity.clone()),
             accepted_by: external.and_then(|psk| psk.digest),
+            is_monotonic: offer.is_monotonic,
             ..Lineage::over(ctx.profile.carrier)
         };
         let psk_kind = psk.as_ref().map(|psk| psk.kind);

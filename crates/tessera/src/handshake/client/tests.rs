@@ -23,7 +23,7 @@ use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::handshake_secret;
 use crate::handshake::state::State;
 use crate::handshake::{Direction, Epoch};
-use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
+use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionClock, SessionState};
 use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
     AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, TrustingVerifier, message, provider,
@@ -71,6 +71,7 @@ pub(super) fn offer(trace: &Trace) -> Box<Offer> {
         ticket: b"not sent".to_vec(),
         group: None,
         forward_secret: None,
+        clock: SessionClock::Unix,
     });
     let destination =
         Destination { server_name: "server".into(), session, ..Destination::default() };

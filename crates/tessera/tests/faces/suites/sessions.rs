@@ -3,7 +3,7 @@
 use tessera::auth::{PeerIdentity, VerifierDigest};
 use tessera::crypto::Secret;
 use tessera::resume::{
-    Ancestry, Carrier, ClientSession, PskKind, SessionImportError, SessionState,
+    Ancestry, Carrier, ClientSession, PskKind, SessionClock, SessionImportError, SessionState,
 };
 use tessera::wire::{CipherSuite, ExtensionType, NamedGroup};
 use tessera_harness::{Hello, Mode, Pair, SERVER_NAME, Scene, at, records};
@@ -79,6 +79,7 @@ fn a_session_of_a_stream_is_encoded_without_a_carrier() {
         ticket: b"ticket".to_vec(),
         group: Some(NamedGroup::X25519),
         forward_secret: None,
+        clock: SessionClock::Unix,
     };
     let file = [b"tessera session 2\n", &fields[..], &[64, 0, 6], b"ticket", &[65, 0, 2, 0, 0x1d]]
         .concat();
