@@ -120,7 +120,7 @@ impl<H: Handshake> End<H> {
             let Some(message) = self.packets.input.next(&mut batch, longest)? else { break };
             self.core.message(epoch, message, now, &mut self.packets)?;
         }
-        self.packets.input.end(batch);
+        self.packets.input.end(batch)?;
         while let Some(event) = self.core.event() {
             // Keep the session of `Event::NewSession` for `Destination::session` of the next connection.
             drop(event);

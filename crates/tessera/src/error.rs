@@ -31,6 +31,8 @@ pub enum Error {
     AssociationLost,
     /// This side's cryptography failed.
     Provider(&'static str),
+    /// A block of so many bytes is more than the allocator has left.
+    OutOfMemory(usize),
     /// A state that can't occur: a bug in this library. Please report it, with the text.
     Internal(&'static str),
     /// The configuration can't work; the text names the part and what would be right.
@@ -57,9 +59,10 @@ impl Error {
         match self {
             Self::Protocol { alert, .. } => Some(*alert),
             Self::PeerRejected(rejected) => Some(rejected.alert),
-            Self::Provider(_) | Self::Internal(_) | Self::Configuration(_) => {
-                Some(AlertDescription::INTERNAL_ERROR)
-            }
+            Self::Provider(_)
+            | Self::OutOfMemory(_)
+            | Self::Internal(_)
+            | Self::Configuration(_) => Some(AlertDescription::INTERNAL_ERROR),
             Self::AlertReceived(_)
             | Self::Truncated
             | Self::TimedOut
@@ -81,6 +84,7 @@ impl fmt::Display for Error {
             Self::AssociationLost => f.write_str("the server has lost the association"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
+            Self::OutOfMemory(len) => write!(f, "no {len} bytes of memory in one block"),
             Self::Internal(what) => write!(f, "a mistake in this library: {what}"),
             Self::Configuration(what) => write!(f, "configuration: {what}"),
             Self::TooEarly(what) => write!(f, "the handshake is not far enough: {what}"),

@@ -172,6 +172,7 @@ pub use handshake::{
     ServerQuestion,
 };
 pub use key_log::KeyLog;
+pub use limits::Limits;
 pub use padding::Padding;
 pub use record::{DroppedRecords, Output};
 pub use role::Role;

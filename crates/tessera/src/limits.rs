@@ -1,14 +1,89 @@
 //! Bounds on what a peer can make this side do or store.
 
-/// The first size of buffers for handshake messages, in bytes: most flights fit without certificates, and those with them
-/// need few steps more.
-pub(crate) const FIRST_MESSAGES: usize = 1024;
+use alloc::vec::Vec;
 
-/// The longest handshake message, in bytes: room for a chain of ML-DSA certificates.
-pub(crate) const MAX_HANDSHAKE_MESSAGE: usize = 128 * 1024;
+use crate::error::{Error, require};
 
-/// The longest ClientHello, in bytes: it is read before anything is known of the peer.
-pub(crate) const MAX_CLIENT_HELLO: usize = 80 * 1024;
+/// What a side accepts of its peer. A message is refused by the length that it announces, with decode_error, before
+/// memory is taken for it.
+///
+/// The defaults are for servers and desktops. A device states less:
+///
+/// ```
+/// use tessera::Limits;
+///
+/// // A client with a PSK.
+/// let of_psk = Limits { handshake_message: 1024, certificate_message: 1024, tickets: 0, ..Limits::default() };
+/// // A client that expects a chain of up to 8 KB.
+/// let of_chain = Limits { handshake_message: 2048, certificate_message: 8192, tickets: 1, ..Limits::default() };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message of a handshake, with its header of four bytes; tickets too. ServerHello has up to 1,300 bytes
+    /// with X25519MLKEM768, CertificateVerify 5,000 with ML-DSA-87. At least 256. Default: 128 KiB.
+    pub handshake_message: usize,
+    /// The longest Certificate, also after it was decompressed, and any message in its place. At least `handshake_message`.
+    /// Default: 128 KiB, room for a chain of ML-DSA certificates.
+    pub certificate_message: usize,
+    /// The longest ClientHello that a server reads, before it knows anything of the client. At least 256. Default: 80 KiB.
+    /// Over datagrams never more than 16 KiB.
+    pub client_hello: usize,
+    /// How many of the tickets that arrive together a client keeps, as
+    /// [`Event::NewSession`](crate::Event::NewSession); it drops those after them. Default: 32, all that may come.
+    pub tickets: u8,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            handshake_message: MAX_HANDSHAKE_MESSAGE,
+            certificate_message: MAX_HANDSHAKE_MESSAGE,
+            client_hello: 80 * 1024,
+            tickets: MAX_POST_HANDSHAKE_IN_A_ROW,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let Self { handshake_message, certificate_message, client_hello, .. } = *self;
+        let fit = [handshake_message, certificate_message, client_hello];
+        require(
+            self.tickets <= MAX_POST_HANDSHAKE_IN_A_ROW
+                && handshake_message <= certificate_message
+                && fit.iter().all(|len| (256..1 << 24).contains(len)),
+            "limits: 256 bytes to 16 MiB, certificate_message at least handshake_message, and at \
+             most 32 tickets",
+        )
+    }
+
+    /// Returns the longest message where only small ones may come, in bytes.
+    pub(crate) fn small_message(&self) -> usize {
+        self.handshake_message.min(MAX_SMALL_MESSAGE)
+    }
+
+    /// Returns the first size of buffers for handshake messages, in bytes: most flights fit without certificates, and
+    /// those with them need few steps more. A device has no room for that.
+    pub(crate) fn first_messages(&self) -> u16 {
+        (self.handshake_message / 8).min(1024) as u16
+    }
+}
+
+/// Makes room for `more` bytes that a peer sends.
+pub(crate) fn reserve(to: &mut Vec<u8>, more: usize) -> Result<(), Error> {
+    to.try_reserve_exact(more).map_err(|_| Error::OutOfMemory(more))
+}
+
+/// Copies bytes that a peer sent.
+pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut copy = Vec::new();
+    reserve(&mut copy, bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}
+
+/// The longest handshake message by default, in bytes.
+const MAX_HANDSHAKE_MESSAGE: usize = 128 * 1024;
 
 /// The longest ClientHello over datagrams, in bytes: room for a hybrid share, a ticket and a cookie.
 pub(crate) const MAX_CLIENT_HELLO_OF_DATAGRAMS: usize = 16 * 1024;

@@ -245,6 +245,7 @@ impl Recorder {
         let now = Time { monotonic: core::time::Duration::ZERO, unix };
         let mut events = VecDeque::new();
         let done = step(&mut Context {
+            first_messages: 0,
             now,
             profile: &STREAM,
             below: self,

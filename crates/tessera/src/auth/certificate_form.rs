@@ -13,6 +13,7 @@ use super::credential::Credential;
 use super::criteria::{check_criteria, criteria_have, write_criteria};
 use super::verifier::PeerVerifier;
 use crate::error::{Error, require};
+use crate::limits::copied;
 use crate::wire::{
     Certificate, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
     EntryExtensions, ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
@@ -75,7 +76,7 @@ pub(crate) fn read_certificate(
     }
     let reader = message.reader_for(HandshakeType::CERTIFICATE)?;
     let certificate = Certificate::read(reader, typ, requested)?;
-    codecs.keep(typ, || CertificateContents::Body(message.body.to_vec()));
+    codecs.keep(typ, || Ok(CertificateContents::Body(copied(message.body)?)))?;
     Ok((certificate, None))
 }
 
@@ -93,7 +94,7 @@ fn taken(
             Certificate::known(*hash, &entry_extensions, typ, requested)
         }
     };
-    codecs.keep(typ, || contents);
+    codecs.keep(typ, || Ok(contents))?;
     codecs.read_or_concealed(read)
 }
 

@@ -16,7 +16,6 @@ use super::connection_after::RemainingCodecs;
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol, require};
-use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::linked::Certificates;
 use crate::time::Time;
 use crate::wire::{
@@ -35,6 +34,8 @@ struct Codecs {
     others: Vec<Codec>,
     /// What the peer can decode.
     peer_offers: Vec<CertificateCompressionAlgorithm>,
+    /// The longest message with a Certificate, in bytes.
+    longest: usize,
     /// The peer's certificate, until it is judged.
     received: Option<PeerCertificate>,
     /// The peer's certificate, once it is accepted.
@@ -58,10 +59,11 @@ impl Codec {
 }
 
 impl ConnectionCodecs {
-    /// Creates the codecs of a connection.
+    /// Creates the codecs of a connection, which read messages of up to `longest` bytes.
     pub(crate) fn new(
         factories: &[Arc<dyn CertificateCodecFactory>],
         peer: PeerInfo<'_>,
+        longest: usize,
     ) -> Result<Self, Error> {
         let Some(linked) = Certificates::linked() else { return Ok(Self(None)) };
         let mut first = None;
@@ -83,7 +85,7 @@ impl ConnectionCodecs {
         };
         let peer_offers = offers.into_iter().flat_map(PeerExtensions::algorithms).collect();
         let (received, accepted) = (None, None);
-        let codecs = Box::new(Codecs { first, others, peer_offers, received, accepted });
+        let codecs = Box::new(Codecs { first, others, peer_offers, longest, received, accepted });
         check_offers(&codecs, message)?;
         Ok(Self(Some((codecs, linked))))
     }
@@ -175,6 +177,7 @@ impl ConnectionCodecs {
     ) -> Result<DecodedCertificate, Error> {
         let algorithm = message.algorithm;
         let offered = self.offers().any(|offered| offered == algorithm);
+        let longest = self.0.as_ref().map_or(0, |(it, _)| it.longest);
         let mut codecs = self.codecs_mut();
         let codec = codecs.find(|codec| offered && codec.algorithms.contains(&algorithm));
         let codec = codec.ok_or(illegal_parameter(
@@ -182,7 +185,7 @@ impl ConnectionCodecs {
         ))?;
         // RFC 8879 §4, §5: the announced length bounds the memory before anything is decompressed.
         let len = message.uncompressed_len;
-        if len > MAX_HANDSHAKE_MESSAGE - HANDSHAKE_HEADER_LEN {
+        if len + HANDSHAKE_HEADER_LEN > longest {
             return Err(bad_certificate("a compressed Certificate is too long"));
         }
         let decoded = codec.codec.decode(algorithm, message.compressed, len);
@@ -201,11 +204,12 @@ impl ConnectionCodecs {
     pub(super) fn keep(
         &mut self,
         typ: CertificateType,
-        contents: impl FnOnce() -> CertificateContents,
-    ) {
+        contents: impl FnOnce() -> Result<CertificateContents, Error>,
+    ) -> Result<(), Error> {
         if let Some((it, _)) = &mut self.0 {
-            it.received = Some(PeerCertificate::new(typ, contents()));
+            it.received = Some(PeerCertificate::new(typ, contents()?));
         }
+        Ok(())
     }
 
     /// Returns the peer's certificate as far as it could be read. Where the peer must not learn the reason of a

@@ -14,6 +14,7 @@ use crate::auth::{
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
+use crate::limits::copied;
 use crate::linked::Certificates;
 use crate::question::Reply;
 use crate::role::Role;
@@ -156,7 +157,7 @@ impl<P: Part> ReadCertificateVerify<P> {
             known,
             ocsp_response,
             sct_list,
-            proof: Proof::Signature { scheme, signed, signature: signature.to_vec() },
+            proof: Proof::Signature { scheme, signed, signature: copied(signature)? },
             unix: ctx.now.unix_secs(),
         };
         transcript.add(message.bytes);

@@ -11,7 +11,7 @@ use crate::auth::{
 use crate::crypto::Provider;
 use crate::error::{Error, require};
 use crate::key_log::KeyLog;
-use crate::limits::MAX_RECORD_SIZE_LIMIT;
+use crate::limits::{Limits, MAX_RECORD_SIZE_LIMIT};
 use crate::resume::AuthenticationScope;
 use crate::wire::{CipherSuite, NamedGroup};
 
@@ -43,6 +43,7 @@ struct Shared<C> {
 /// Checks what types can't.
 pub(super) fn check<C: Config>(config: C) -> Result<Checked<C>, Error> {
     config.common().check()?;
+    config.limits().check()?;
     config.check_own()?;
     Ok(settle(config))
 }
@@ -79,6 +80,9 @@ impl<C> Deref for Checked<C> {
 pub trait Config {
     /// Returns what both roles' configurations have.
     fn common(&self) -> Common<'_>;
+
+    /// Returns what this side accepts.
+    fn limits(&self) -> &Limits;
 
     /// Checks the rest.
     fn check_own(&self) -> Result<(), Error> {

@@ -10,7 +10,6 @@ use super::facts::Facts;
 use crate::crypto::{Depth, StackDepth, Suite};
 use crate::error::Error;
 use crate::key_log::KeyLog;
-use crate::limits::FIRST_MESSAGES;
 use crate::question::{OpenQuestion, Question, Reply, Suspension};
 use crate::schedule::{KeyDerivation, Profile, TrafficSecret, Transcript};
 use crate::time::Time;
@@ -27,6 +26,8 @@ pub struct Context<'c> {
     pub(crate) events: &'c mut VecDeque<Event>,
     /// The buffer for messages, kept for its capacity.
     pub(crate) scratch: &'c mut Vec<u8>,
+    /// Its first size, in bytes.
+    pub(crate) first_messages: u16,
     pub(crate) stack: StackReach,
 }
 
@@ -87,7 +88,7 @@ impl Context<'_> {
 
     fn build(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.scratch.clear();
-        self.scratch.reserve(FIRST_MESSAGES);
+        self.scratch.reserve(self.first_messages.into());
         write(self.scratch);
     }
 

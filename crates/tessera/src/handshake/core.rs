@@ -73,6 +73,8 @@ pub struct Core<H: Handshake> {
     deadline: Duration,
     failure: Option<Error>,
     scratch: Vec<u8>,
+    /// The first size of `scratch`, in bytes.
+    first_messages: u16,
     pub(super) stack_depth: StackDepth,
 }
 
@@ -85,7 +87,7 @@ impl Core<ClientHandshake> {
         now: Time,
         below: &mut dyn Below,
     ) -> Result<Self, Error> {
-        let mut core = Self::new(ClientState::Failed, config.common(), profile, now);
+        let mut core = Self::new(ClientState::Failed, &*config, profile, now);
         core.step(core.stack_depth.agreement, now, below, |_, ctx| {
             ClientState::start(config, destination, ctx)
         })?;
@@ -102,7 +104,7 @@ impl Core<ServerHandshake> {
         profile: &'static Profile,
         now: Time,
     ) -> Self {
-        let mut core = Self::new(ServerState::Failed, config.common(), profile, now);
+        let mut core = Self::new(ServerState::Failed, &*config, profile, now);
         core.facts.hello_retry = arrival.retry.is_some();
         core.state = ServerState::start(config, arrival);
         core
@@ -110,17 +112,19 @@ impl Core<ServerHandshake> {
 }
 
 impl<H: Handshake> Core<H> {
-    fn new(state: H::State, config: Common<'_>, profile: &'static Profile, now: Time) -> Self {
+    fn new(state: H::State, config: &impl Config, profile: &'static Profile, now: Time) -> Self {
+        let Common { handshake_timeout, provider, .. } = config.common();
         Self {
             state,
             profile,
             read_epoch: Epoch::Initial,
             facts: Facts::default(),
             events: VecDeque::new(),
-            deadline: now.monotonic.saturating_add(config.handshake_timeout),
+            deadline: now.monotonic.saturating_add(handshake_timeout),
             failure: None,
             scratch: Vec::new(),
-            stack_depth: config.provider.stack_depth,
+            first_messages: config.limits().first_messages(),
+            stack_depth: provider.stack_depth,
         }
     }
 
@@ -141,6 +145,7 @@ impl<H: Handshake> Core<H> {
             deadline: Duration::MAX,
             failure: None,
             scratch: Vec::new(),
+            first_messages: 0,
             stack_depth,
         }
     }
@@ -356,8 +361,19 @@ impl<H: Handshake> Core<H> {
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
     ) -> (Result<(), Error>, Depth) {
         let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
-        let stack = StackReach { of: self.stack_depth, reached };
-        let mut ctx = Context { now, profile, below, read_epoch, facts, events, scratch, stack };
+        let (first_messages, of) = (self.first_messages, self.stack_depth);
+        let stack = StackReach { of, reached };
+        let mut ctx = Context {
+            now,
+            profile,
+            below,
+            read_epoch,
+            facts,
+            events,
+            scratch,
+            first_messages,
+            stack,
+        };
         let next = step(core::mem::replace(state, H::State::failed()), &mut ctx);
         let reached = ctx.stack.reached;
         below.step_ended();

@@ -8,6 +8,7 @@ use super::lineage::Lineage;
 use super::state::State;
 use crate::auth::{ConnectionCodecs, Sign, VerifyPeer};
 use crate::crypto::Suite;
+use crate::limits::Limits;
 use crate::question::OpenQuestion;
 use crate::role::Role;
 use crate::schedule::Transcript;
@@ -22,6 +23,13 @@ pub struct Handover<P, K> {
     pub(super) secrets: K,
     pub(super) codecs: ConnectionCodecs,
     pub(super) lineage: Lineage,
+}
+
+impl<P: Part, K> Handover<P, K> {
+    /// Returns what this side accepts.
+    pub(super) fn limits(&self) -> &Limits {
+        self.own.config().limits()
+    }
 }
 
 /// The part of a handshake that is specific to one role.

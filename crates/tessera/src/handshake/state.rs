@@ -17,7 +17,8 @@ pub trait State: From<Suspension<Self::Question>> + Send + Sync + Unpin + 'stati
     /// Handles the peer's next message.
     fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error>;
 
-    /// Returns the length of the largest message that may come now, in bytes.
+    /// Returns the length of the largest message that may come now, in bytes. While a question is open, over
+    /// datagrams alone.
     fn max_message(&self) -> usize;
 
     /// Returns what waits for an answer, if a question is open.
@@ -80,7 +81,10 @@ macro_rules! states {
 
             fn max_message(&self) -> usize {
                 match self {
-                    $(Self::$state(_) => $longest,)*
+                    $(Self::$state(state) => {
+                        let longest: fn(&$data) -> usize = $longest;
+                        longest(state)
+                    })*
                     Self::Suspended(_) | Self::Failed => MAX_SMALL_MESSAGE,
                 }
             }

@@ -13,6 +13,7 @@ use super::reader::Reader;
 use super::writer::Writer;
 use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
+use crate::limits::copied;
 
 /// The certificates of a Certificate message, and what is stapled to the end entity's.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl Certificate {
             }
             let stapled = StapledData::read(&mut list, requested)?;
             read.add_entry(read.chain.len(), stapled)?;
-            read.chain.push(certificate.to_vec());
+            read.chain.push(copied(certificate)?);
         }
         Ok(read)
     }
@@ -94,8 +95,8 @@ impl Certificate {
             return Err(illegal_parameter("more than one raw public key"));
         }
         if before == 0 {
-            self.ocsp_response = stapled.ocsp_response.map(<[u8]>::to_vec);
-            self.sct_list = stapled.sct_list.map(<[u8]>::to_vec);
+            self.ocsp_response = stapled.ocsp_response.map(copied).transpose()?;
+            self.sct_list = stapled.sct_list.map(copied).transpose()?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::code_points::ExtensionType;
 use super::distinct::Distinct;
 use super::grease::is_grease;
 use crate::error::{Error, illegal_parameter, require};
-use crate::limits::{MAX_OPAQUE_EXTENSIONS, MAX_OPAQUE_LEN};
+use crate::limits::{MAX_OPAQUE_EXTENSIONS, MAX_OPAQUE_LEN, copied};
 
 /// An extension that only the owner or a certificate codec interprets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl OpaqueExtension {
             if len > MAX_OPAQUE_LEN {
                 return Err(illegal_parameter("an owner's extensions of more than 16 KiB"));
             }
-            received.push(Self { typ, contents: contents.to_vec() });
+            received.push(Self { typ, contents: copied(contents)? });
         }
         received.shrink_to_fit();
         Ok(received)

@@ -102,6 +102,13 @@ macro_rules! of_both_sides {
         let size = "record_size_limit: 64 to 16,385 bytes";
         $check(&|config| config.record_size_limit = Some(63), size);
         $check(&|config| config.record_size_limit = Some(16_386), size);
+        let limits =
+            "limits: 256 bytes to 16 MiB, certificate_message at least handshake_message, and at most 32 tickets";
+        $check(&|config| config.limits.handshake_message = 255, limits);
+        $check(&|config| config.limits.client_hello = 255, limits);
+        $check(&|config| config.limits.certificate_message = 1 << 24, limits);
+        $check(&|config| config.limits.certificate_message = 128 * 1024 - 1, limits);
+        $check(&|config| config.limits.tickets = 33, limits);
         let timeout = "handshake_timeout: must be above zero";
         $check(&|config| config.handshake_timeout = Duration::ZERO, timeout);
         let codecs = "certificate_codecs: at most 127, of different algorithms";

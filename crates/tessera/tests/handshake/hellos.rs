@@ -3,7 +3,7 @@
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::Verdict;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
-use tessera::{Error, wire::CipherSuite};
+use tessera::{Destination, Error, wire::CipherSuite};
 use tessera_harness::{
     Hello, Mode, Pair, ReceivedData, Scene, at, message, plain, records, rewrite, vec16,
 };
@@ -402,5 +402,28 @@ fn a_second_client_hello_that_drops_a_fitting_psk_is_refused() {
         edit(&mut hello);
         pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
         assert_eq!(alert(&pair.to_server), expected, "case {index}");
+    }
+}
+
+/// RFC 6066 §3: a server_name is a host name, without the dot of an absolute one.
+#[test]
+fn a_client_sends_host_names_and_no_addresses_as_server_name() {
+    for (name, sent) in [
+        ("host.example.", Some("host.example")),
+        ("host2", Some("host2")),
+        ("192.0.2.300", Some("192.0.2.300")),
+        ("192.0.2.1", None),
+        ("::1", None),
+        ("fe80::a", None),
+        ("", None),
+    ] {
+        let destination = Destination { server_name: name.into(), ..Destination::default() };
+        let mut pair = scene(Mode::Full).start_to(destination, at(0));
+        let hello = Hello::read(&records(&pair.intercept_client())[0][5..]);
+        let expected = sent.map(|name| {
+            let (list, len) = (name.len() as u8 + 3, name.len() as u8);
+            [&[0, list, 0, 0, len][..], name.as_bytes()].concat()
+        });
+        assert_eq!(hello.extension(ExtensionType::SERVER_NAME), expected.as_ref(), "{name}");
     }
 }

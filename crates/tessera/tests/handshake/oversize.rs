@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tessera::resume::ExternalPsk;
-use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, OpaqueExtension};
-use tessera::{Destination, Error, Zeroizing};
+use tessera::wire::{
+    AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup, OpaqueExtension,
+};
+use tessera::{Destination, Error, Limits, Zeroizing};
 use tessera_harness::{
     Hello, Mode, Pair, ReceivedData, Scene, Sealer, at, message, plain, records, rewrite, to, vec16,
 };
@@ -139,6 +141,104 @@ fn messages_longer_than_a_server_reads_are_refused_by_their_length() {
         let header = [HandshakeType::ENCRYPTED_EXTENSIONS.0, a, b, c];
         pair.deliver_to_client(&sealer.seal(ContentType::HANDSHAKE, &header));
         assert_eq!(alert(&pair.to_client), expected);
+    }
+}
+
+/// A device reads no more than it has room for: each limit is the longest message in its place, header included.
+#[test]
+fn messages_above_a_sides_own_limits_are_refused_by_their_length() {
+    const REFUSED: Option<AlertDescription> = Some(AlertDescription::DECODE_ERROR);
+    let header = |typ: HandshakeType, len: u32| {
+        let [_, a, b, c] = (len - 4).to_be_bytes();
+        [typ.0, a, b, c]
+    };
+    let limits = Limits {
+        handshake_message: 1_024,
+        certificate_message: 4_000,
+        client_hello: 900,
+        ..Limits::default()
+    };
+    let mut scene = scene(Mode::Mutual);
+    (scene.client.limits, scene.server.limits) = (limits, limits);
+    // Hybrid shares are longer.
+    scene.client.groups = vec![NamedGroup::X25519];
+
+    for (len, expected) in [(900, None), (901, REFUSED)] {
+        let mut pair = scene.pair();
+        let hello = header(HandshakeType::CLIENT_HELLO, len);
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello));
+        assert_eq!(alert(&pair.to_server), expected, "{len}");
+    }
+    for (len, expected) in [(1_024, None), (1_025, REFUSED)] {
+        let mut pair = scene.pair();
+        let hello = header(HandshakeType::SERVER_HELLO, len);
+        pair.deliver_to_client(&plain(ContentType::HANDSHAKE, &hello));
+        assert_eq!(alert(&pair.to_client), expected, "{len}");
+    }
+    // What follows the first `before` messages of the server's flight.
+    let in_flight = |before: usize, typ: HandshakeType, len: u32| {
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let flight = pair.intercept_server();
+        let mut sealer = scene.server_sealers().remove(0);
+        let mut seen = 0;
+        let mut forged = records(&flight)[..2].concat();
+        rewrite(
+            &flight,
+            || scene.server_sealers(),
+            |message| {
+                seen += 1;
+                if (2..=before).contains(&seen) {
+                    forged.extend(sealer.seal(ContentType::HANDSHAKE, message));
+                }
+            },
+        );
+        forged.extend(sealer.seal(ContentType::HANDSHAKE, &header(typ, len)));
+        pair.deliver_to_client(&forged);
+        alert(&pair.to_client)
+    };
+    for (before, typ, limit) in [
+        (1, HandshakeType::ENCRYPTED_EXTENSIONS, 1_024),
+        (2, HandshakeType::CERTIFICATE_REQUEST, 4_000),
+        (3, HandshakeType::CERTIFICATE, 4_000),
+        (4, HandshakeType::CERTIFICATE_VERIFY, 1_024),
+    ] {
+        assert_eq!(in_flight(before, typ, limit), None, "{typ:?}");
+        assert_eq!(in_flight(before, typ, limit + 1), REFUSED, "{typ:?}");
+    }
+    // A client's Certificate, and a ticket.
+    for (len, expected) in [(4_000, None), (4_001, REFUSED)] {
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let mut sealer = scene.client_sealers().remove(0);
+        let certificate = header(HandshakeType::CERTIFICATE, len);
+        pair.deliver_to_server(&sealer.seal(ContentType::HANDSHAKE, &certificate));
+        assert_eq!(alert(&pair.to_server), expected, "{len}");
+    }
+    for (len, expected) in [(1_024, None), (1_025, REFUSED)] {
+        let mut pair = scene.pair();
+        pair.run();
+        let mut sealer = scene.server_sealers().remove(1);
+        sealer.number = 1;
+        let ticket = header(HandshakeType::NEW_SESSION_TICKET, len);
+        pair.deliver_to_client(&sealer.seal(ContentType::HANDSHAKE, &ticket));
+        assert_eq!(alert(&pair.to_client), expected, "{len}");
+    }
+}
+
+#[test]
+fn a_client_keeps_as_many_tickets_at_a_time_as_its_limits_allow() {
+    for (limit, kept) in [(0, 0), (1, 1), (3, 3), (32, 5)] {
+        let mut scene = scene(Mode::Full);
+        scene.client.limits.tickets = limit;
+        scene.server.tickets = None;
+        let mut pair = scene.pair();
+        pair.run();
+        let mut sealer = scene.server_sealers().remove(1);
+        let body = [&[0, 0, 14, 16, 1, 2, 3, 4, 1, 0, 0, 4][..], &[9; 4], &[0, 0]].concat();
+        let ticket = message(HandshakeType::NEW_SESSION_TICKET, &body);
+        pair.deliver_to_client(&sealer.seal(ContentType::HANDSHAKE, &ticket.repeat(5)));
+        assert_eq!((pair.to_client.sessions.len(), &pair.to_client.error), (kept, &None));
     }
 }
 

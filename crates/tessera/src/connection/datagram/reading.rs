@@ -103,7 +103,9 @@ impl<H: Handshake> Association<H> {
         match record.typ {
             ContentType::HANDSHAKE => {
                 let longest = match H::ROLE {
-                    Role::Server if epoch == 0 => MAX_CLIENT_HELLO_OF_DATAGRAMS,
+                    Role::Server if epoch == 0 => {
+                        MAX_CLIENT_HELLO_OF_DATAGRAMS.min(self.core.max_message())
+                    }
                     _ => self.core.max_message(),
                 };
                 self.datagrams.keep_messages(record, content, longest, now.monotonic)?;

@@ -17,7 +17,7 @@ impl ClientConnection {
         now: Time,
         output: &mut Output,
     ) -> Result<Self, Error> {
-        let mut stream = Stream::new(Role::Client);
+        let mut stream = Stream::new(Role::Client, &config.limits);
         let mut below = StreamBelow { stream: &mut stream, output };
         let core = Core::client(config, destination, &STREAM, now, &mut below)?;
         Ok(Self::new(core, stream))

@@ -121,8 +121,8 @@ impl ServerConnection {
     /// Waits for a client.
     #[must_use]
     pub fn start(config: Checked<ServerConfig>, now: Time) -> Self {
-        let core = Core::server(config, Arrival::default(), &STREAM, now);
-        Self::new(core, Stream::new(Role::Server))
+        let stream = Stream::new(Role::Server, &config.limits);
+        Self::new(Core::server(config, Arrival::default(), &STREAM, now), stream)
     }
 }
 
@@ -228,8 +228,11 @@ impl<H: Handshake> Connection<H> {
             let Some(message) = self.stream.reassembly.next(&mut batch, longest)? else { break };
             let mut below = StreamBelow { stream: &mut self.stream, output };
             self.core.message(epoch, message, now, &mut below)?;
+            if batch.is_empty() {
+                break;
+            }
         }
-        Ok(self.stream.reassembly.end(batch))
+        self.stream.reassembly.end(batch)
     }
 
     fn alert(&mut self, alert: AlertDescription) -> Result<(), Error> {

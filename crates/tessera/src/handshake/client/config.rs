@@ -12,7 +12,7 @@ use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
-use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
+use crate::limits::Limits;
 use crate::padding::Padding;
 use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
@@ -64,6 +64,8 @@ pub struct ClientConfig {
     /// max_fragment_length below it (RFC 6066 §4), which then limits both directions, and which OpenSSL and mbedTLS
     /// know. The records of a ServerHello are not limited.
     pub record_size_limit: Option<u16>,
+    /// What this side accepts of its peer.
+    pub limits: Limits,
     /// Whether to send meaningless values among the real ones (GREASE, RFC 8701). Default: off.
     ///
     /// They expose servers and middleboxes that fail to ignore unknown values. They don't help the
@@ -93,6 +95,7 @@ impl ClientConfig {
             credentials: Vec::new(),
             certificate_codecs: Vec::new(),
             record_size_limit: None,
+            limits: Limits::default(),
             grease: false,
             padding: Padding::None,
             handshake_timeout: Duration::from_secs(10),
@@ -140,7 +143,7 @@ impl ClientConfig {
             max_fragment_length: self.record_size_limit.and_then(MaxFragmentLength::within),
             // More in a row would look like a flood to this same client.
             ticket_request: (self.policy.resumption)
-                .then(|| self.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW)),
+                .then(|| self.policy.tickets.at_most(self.limits.tickets)),
             ..SmallExtensions::default()
         }
     }
@@ -155,6 +158,10 @@ impl ClientConfig {
 }
 
 impl Config for ClientConfig {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn common(&self) -> Common<'_> {
         Common {
             provider: &self.provider,

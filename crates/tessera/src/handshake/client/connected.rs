@@ -11,6 +11,7 @@ use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::lineage::{Lineage, TicketTerms};
+use crate::limits::copied;
 use crate::linked::Sessions;
 use crate::resume::{
     ClientSession, Companion, FsClientTicket, SessionClock, fs_secret, one_time_keys,
@@ -57,7 +58,8 @@ impl Connected {
         // §4.6.1: discard a ticket whose lifetime is zero.
         let now = ctx.now.on(is_monotonic).filter(|_| message.lifetime > 0);
         let Some(now) = now else { return Ok(()) };
-        if !self.config.policy.resumption {
+        let kept = ctx.events.iter().filter(|event| matches!(event, Event::NewSession(_))).count();
+        if !self.config.policy.resumption || kept >= self.config.limits.tickets.into() {
             return Ok(());
         }
         let forward_secret = message
@@ -73,7 +75,7 @@ impl Connected {
                 Ok(FsClientTicket {
                     kind: ticket.kind,
                     id: *ticket.id,
-                    public: ticket.public.to_vec(),
+                    public: copied(ticket.public)?,
                     lifetime: ticket.lifetime,
                     max_early_data_size: ticket.max_early_data_size,
                     secret,
@@ -99,7 +101,7 @@ impl Connected {
         // Rounded up: with an age that is a millisecond too high, GnuTLS refuses the early data, since
         // by the server's clock that time has not passed.
         state.issued_at = now.as_nanos().div_ceil(NANOS_PER_MILLI) as u64;
-        let ticket = message.ticket.to_vec();
+        let ticket = copied(message.ticket)?;
         let clock = if is_monotonic { SessionClock::Monotonic } else { SessionClock::Unix };
         let session = ClientSession { state, ticket, group: self.group, forward_secret, clock };
         ctx.event(Event::NewSession(Box::new(session)));

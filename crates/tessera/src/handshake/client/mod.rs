@@ -23,18 +23,22 @@ use super::certificate_flight::ReadCertificateVerify;
 use super::context::Context;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
-use crate::limits::{MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
+use crate::limits::MAX_SMALL_MESSAGE;
 use crate::question::Suspension;
 use crate::wire::HandshakeMessage;
 
 states! {
     /// The states of a client, in their order.
     pub enum ClientState asks ClientQuestion {
-        ReadServerHello(server_hello::ReadServerHello): MAX_HANDSHAKE_MESSAGE,
-        ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>): MAX_HANDSHAKE_MESSAGE,
-        ReadCertificate(certificate::ReadCertificate): MAX_HANDSHAKE_MESSAGE,
-        ReadCertificateVerify(Box<ReadCertificateVerify<part::ClientPart>>): MAX_SMALL_MESSAGE,
-        ReadFinished(finished::ReadFinished): MAX_SMALL_MESSAGE,
-        Connected(Box<connected::Connected>): MAX_HANDSHAKE_MESSAGE,
+        ReadServerHello(server_hello::ReadServerHello):
+            |it| it.limits().handshake_message,
+        ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>):
+            |it| it.offer.config.limits.handshake_message,
+        ReadCertificate(certificate::ReadCertificate):
+            |it| it.handover.limits().certificate_message,
+        ReadCertificateVerify(Box<ReadCertificateVerify<part::ClientPart>>):
+            |it| it.handover.limits().small_message(),
+        ReadFinished(finished::ReadFinished): |it| it.0.limits().small_message(),
+        Connected(Box<connected::Connected>): |it| it.config.limits.handshake_message,
     }
 }

@@ -38,6 +38,7 @@ pub(crate) struct Offer {
     /// Whether to send a GREASE share with the others, if there are any: not after the server asked for
     /// a particular share.
     pub(crate) greases_share: bool,
+    pub(super) sends_server_name: bool,
     /// The ephemeral keys of the shares sent.
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
@@ -137,8 +138,9 @@ impl Offer {
         } = destination;
         require(server_name.len() <= 255, "server_name: at most 255 bytes")?;
         let is_name = server_name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
+        let is_address = is_address(&server_name);
         require(
-            is_name || is_address(&server_name),
+            is_name || is_address,
             "server_name: a DNS name in ASCII or an IP address, without a port",
         )?;
         let identities_len = external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
@@ -157,16 +159,16 @@ impl Offer {
             now,
             credentials: &config.credentials,
         };
-        let codecs = ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Server(&to))?;
+        let longest = config.limits.certificate_message;
+        let codecs =
+            ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Server(&to), longest)?;
         let are_free = !extensions.iter().any(|own| codecs.have(own.typ));
         require(are_free, "extensions: a certificate codec sends one of these types")?;
-        let session = session.zip(Sessions::linked()).and_then(|(session, linked)| {
-            let age = session.age(now);
-            let is_valid = is_usable(&config, &session, &age, &server_name, profile.carrier, now)
-                && is_authenticated(&config, &session.state, &external_psks);
-            is_valid.then_some(((session, linked), age))
+        let age = session.as_ref().map(|session| session.age(now));
+        let session = session.zip(Sessions::linked()).filter(|(session, _)| {
+            is_usable(&config, session, &server_name, profile.carrier, now)
+                && is_authenticated(&config, &session.state, &external_psks)
         });
-        let (session, age) = session.unzip();
         let mut offer = Box::new(Self {
             profile,
             codecs,
@@ -176,6 +178,8 @@ impl Offer {
             session,
             is_monotonic: now.unix.is_none(),
             small: config.small_extensions(),
+            // RFC 6066 §3: literal addresses are not host names.
+            sends_server_name: !server_name.is_empty() && !is_address,
             config,
             random,
             session_id,
@@ -203,7 +207,7 @@ impl Offer {
         offer.early_suite = offer.early_data.and(offer.psks.first()).map(|psk| psk.suite.id);
         let asks = offer.early_data.is_some() && profile.counts_early_records;
         offer.small.counts_early_records = asks.then_some(CountEarlyRecords);
-        offer.choose_modes(age.is_none_or(|age| age.is_known));
+        offer.choose_modes(age.is_none_or(|age| age.is_known) || offer.session.is_none());
         if offer.modes.psk_dhe_ke {
             offer.add_shares()?;
         }
@@ -373,7 +377,7 @@ impl Offer {
 
 /// Returns whether a server is named by its address: no top-level domain consists of digits, and an IPv6 address has at
 /// least two colons. A whole parser of addresses would be large for a device.
-pub(super) fn is_address(server_name: &str) -> bool {
+fn is_address(server_name: &str) -> bool {
     let colons = server_name.bytes().filter(|byte| *byte == b':').count();
     let is_part = |byte: u8| match colons {
         0 => byte.is_ascii_digit() || byte == b'.',
@@ -386,13 +390,13 @@ pub(super) fn is_address(server_name: &str) -> bool {
 fn is_usable(
     config: &ClientConfig,
     session: &ClientSession,
-    age: &SessionAge,
     server_name: &str,
     carrier: Carrier,
     now: Time,
 ) -> bool {
     let state = &session.state;
     let same_server = state.server_name.as_deref().unwrap_or_default() == server_name;
+    let age = &session.age(now);
     let fresh = (age.is_known || config.resume_sessions_of_unknown_age)
         && session.is_fresh(age, now, config.policy.max_authentication_age);
     // A ticket that would make the ClientHello larger than a record is not from a sane server.

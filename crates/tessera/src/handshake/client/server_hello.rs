@@ -15,7 +15,7 @@ use crate::handshake::context::{Context, same_hash};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::handshake_secret;
-use crate::limits::MAX_COOKIE;
+use crate::limits::{Limits, MAX_COOKIE, copied};
 use crate::resume::{Continuation, PskKind, Verdict};
 use crate::schedule::{EarlySecret, Profile, Transcript};
 use crate::wire::{
@@ -72,6 +72,11 @@ impl ReadServerHello {
         Self { offer, progress: Progress::First(first_hello) }
     }
 
+    /// Returns what this side accepts.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.offer.config.limits
+    }
+
     pub(crate) fn receive(
         self,
         message: HandshakeMessage<'_>,
@@ -112,7 +117,7 @@ impl ReadServerHello {
         if retry.cookie.is_some_and(|cookie| cookie.len() > MAX_COOKIE) {
             return Err(illegal_parameter("a cookie that no ClientHello has room for"));
         }
-        offer.cookie = retry.cookie.map(<[u8]>::to_vec);
+        offer.cookie = retry.cookie.map(copied).transpose()?;
 
         ctx.facts.hello_retry = true;
         if offer.early_data.take().is_some() {

@@ -83,7 +83,8 @@ pub(super) fn codecs_for(
     now: Time,
 ) -> Result<ConnectionCodecs, Error> {
     let from = ClientInfo::new(hello, with_psk, config.authentication().verifier, now);
-    ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Client(&from))
+    let longest = config.limits.certificate_message;
+    ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Client(&from), longest)
 }
 
 /// Returns the type of certificate that the client is asked for, if any.

@@ -14,7 +14,7 @@ use crate::crypto::{Provider, Suite};
 use crate::error::{Error, require};
 use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
-use crate::limits::MAX_RECORD_SIZE_LIMIT;
+use crate::limits::{Limits, MAX_RECORD_SIZE_LIMIT};
 use crate::padding::Padding;
 use crate::question::{Question, Reply};
 use crate::resume::{
@@ -87,6 +87,8 @@ pub struct ServerConfig {
     /// A client that offers only max_fragment_length (RFC 6066 §4) gets what it offers unless this is smaller: the
     /// extension limits both directions to one value, which a server can't lower.
     pub record_size_limit: Option<u16>,
+    /// What this side accepts of its peer.
+    pub limits: Limits,
     /// Owner-defined extensions of EncryptedExtensions: at most 16, with 16 KiB in all.
     ///
     /// Each is sent if the client's ClientHello has one of the same type;
@@ -184,6 +186,7 @@ impl ServerConfig {
             policy_epoch: 0,
             also_resume_peers_accepted_by: Vec::new(),
             record_size_limit: None,
+            limits: Limits::default(),
             extensions: Vec::new(),
             grease: false,
             padding: Padding::None,
@@ -234,6 +237,10 @@ impl ServerConfig {
 }
 
 impl Config for ServerConfig {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn common(&self) -> Common<'_> {
         Common {
             provider: &self.provider,

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::handshake::below::Limit;
 use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, Then};
+use crate::limits::{Limits, copied};
 use crate::question::{OpenQuestion, Question, Suspension};
 use crate::resume::ResumptionVerdict;
 use crate::wire::HandshakeMessage;
@@ -41,6 +42,11 @@ impl ServerState {
 }
 
 impl ReadClientHello {
+    /// Returns what this side accepts.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.config.limits
+    }
+
     pub(super) fn receive(
         mut self: Box<Self>,
         message: HandshakeMessage<'_>,
@@ -52,7 +58,7 @@ impl ReadClientHello {
             Ok(state) => Ok(state),
             Err(Stop::Failed(error)) => Err(error),
             Err(Stop::Later(suspend)) => {
-                let hello = message.bytes.to_vec();
+                let hello = copied(message.bytes)?;
                 Ok(suspend(OpenDecision { state: self, hello }).into())
             }
         }

@@ -42,18 +42,21 @@ use super::certificate_flight::ReadCertificateVerify;
 use super::context::Context;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
-use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
+use crate::limits::MAX_SMALL_MESSAGE;
 use crate::question::Suspension;
 use crate::wire::HandshakeMessage;
 
 states! {
     /// The states of a server, in their order.
     pub enum ServerState asks ServerQuestion {
-        ReadClientHello(Box<decisions::ReadClientHello>): MAX_CLIENT_HELLO,
-        ReadEndOfEarlyData(early_data::ReadEndOfEarlyData): MAX_SMALL_MESSAGE,
-        ReadCertificate(certificate::ReadCertificate): MAX_HANDSHAKE_MESSAGE,
-        ReadCertificateVerify(Box<ReadCertificateVerify<part::ServerPart>>): MAX_SMALL_MESSAGE,
-        ReadFinished(finished::ReadFinished): MAX_SMALL_MESSAGE,
-        Connected(Box<connected::Connected>): MAX_SMALL_MESSAGE,
+        ReadClientHello(Box<decisions::ReadClientHello>): |it| it.limits().client_hello,
+        ReadEndOfEarlyData(early_data::ReadEndOfEarlyData): |it| it.0.limits().small_message(),
+        ReadCertificate(certificate::ReadCertificate):
+            |it| it.handover.limits().certificate_message,
+        ReadCertificateVerify(Box<ReadCertificateVerify<part::ServerPart>>):
+            |it| it.handover.limits().small_message(),
+        ReadFinished(finished::ReadFinished): |it| it.0.limits().small_message(),
+        // A KeyUpdate.
+        Connected(Box<connected::Connected>): |_| MAX_SMALL_MESSAGE,
     }
 }

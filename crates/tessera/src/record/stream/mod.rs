@@ -18,6 +18,7 @@ use protection::Protection;
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::handshake::{Below, Direction, Epoch, Limit};
+use crate::limits::Limits;
 use crate::role::Role;
 use crate::schedule::TrafficSecret;
 use crate::wire::{AlertDescription, ContentType};
@@ -31,10 +32,10 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// The role decides which side sends the first record, and where change_cipher_spec goes.
-    pub(crate) fn new(role: Role) -> Self {
+    pub(crate) fn new(role: Role, limits: &Limits) -> Self {
         Self {
             incoming: IncomingRecords::new(role),
-            outgoing: OutgoingRecords::new(role),
+            outgoing: OutgoingRecords::new(role, limits.first_messages()),
             reassembly: Reassembly::default(),
         }
     }

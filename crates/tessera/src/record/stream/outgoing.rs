@@ -7,7 +7,7 @@ use super::output::Output;
 use super::protection::Protection;
 use crate::crypto::TAG_LEN;
 use crate::handshake::Epoch;
-use crate::limits::{FIRST_MESSAGES, MAX_PLAINTEXT};
+use crate::limits::MAX_PLAINTEXT;
 use crate::padding::Padding;
 use crate::role::Role;
 use crate::wire::{ContentType, ProtocolVersion, Writer};
@@ -18,6 +18,8 @@ pub(crate) struct OutgoingRecords {
     protection: Option<Protection>,
     /// Handshake messages that may share records.
     pending: Vec<u8>,
+    /// The first size of buffers for them, in bytes.
+    first_messages: u16,
     /// The most plaintext of one record; the peer may have lowered it (RFC 8449).
     max_plaintext: usize,
     /// RFC 8446 §D.4: each side sends one for middleboxes, a server right after its first message, a
@@ -34,11 +36,12 @@ pub(crate) struct OutgoingRecords {
 }
 
 impl OutgoingRecords {
-    pub(crate) fn new(role: Role) -> Self {
+    pub(crate) fn new(role: Role, first_messages: u16) -> Self {
         Self {
             epoch: Epoch::Initial,
             protection: None,
             pending: Vec::new(),
+            first_messages,
             max_plaintext: MAX_PLAINTEXT,
             sent_change_cipher_spec: false,
             closed: false,
@@ -55,7 +58,7 @@ impl OutgoingRecords {
     /// Adds a handshake message to those that the next flush sends.
     pub(crate) fn handshake(&mut self, message: &[u8], output: &mut Output) {
         if self.pending.capacity() == 0 {
-            self.pending.reserve(FIRST_MESSAGES);
+            self.pending.reserve(self.first_messages.into());
         }
         self.pending.extend_from_slice(message);
         if self.role == Role::Server && !self.sent_change_cipher_spec {
@@ -151,7 +154,7 @@ impl OutgoingRecords {
         }
         let version = self.version.0;
         if typ == ContentType::HANDSHAKE {
-            output.reserve_for_flight(padded + OVERHEAD);
+            output.reserve_for_flight(padded + OVERHEAD, self.first_messages.into());
         }
         let out = output.buffer();
         // Reserve now: a buffer that grows with plaintext in it leaves a copy behind.
@@ -253,7 +256,7 @@ mod tests {
         let suite = &AES_128_GCM_SHA256;
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
         let secret = EarlySecret::new(kdf, kdf.zeros()).client_early_traffic(&suite.hash.hash(b""));
-        let mut outgoing = OutgoingRecords::new(Role::Client);
+        let mut outgoing = OutgoingRecords::new(Role::Client, 1024);
         outgoing.install(Epoch::Application, Protection::new(suite, secret.traffic()));
         outgoing.padding = Padding::MultipleOf(NonZeroU16::new(10_000).expect("not zero"));
         let mut output = Output::new();

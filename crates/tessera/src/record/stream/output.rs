@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use crate::limits::FIRST_MESSAGES;
-
 /// The bytes to send: owned by the caller, filled by the connection, bounded.
 ///
 /// The bound applies to application data and to answers to the peer: a connection whose output is
@@ -75,9 +73,9 @@ impl Output {
         &mut self.bytes
     }
 
-    /// Makes room for a record of a handshake's flight, and for more of them where there is no room yet.
-    pub(crate) fn reserve_for_flight(&mut self, record: usize) {
-        let more = if self.bytes.capacity() == 0 { FIRST_MESSAGES } else { 0 };
+    /// Makes room for a record of a handshake's flight, and for `first` bytes of them where there is no room yet.
+    pub(crate) fn reserve_for_flight(&mut self, record: usize, first: usize) {
+        let more = if self.bytes.capacity() == 0 { first } else { 0 };
         self.bytes.reserve(record.max(more));
     }
 

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, decode_error, unexpected_message};
-use crate::wire::HandshakeMessage;
+use crate::limits::{MAX_SMALL_MESSAGE, reserve};
+use crate::wire::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 
 /// Joins the parts of handshake messages, which arrive in order, and keeps what can't be handled yet: the first part
 /// of a message, and whole messages that wait for the answer to a question.
@@ -17,11 +18,16 @@ pub struct Reassembly {
     more_follows: bool,
 }
 
-/// What there is to read now: the arrival in place, or joined to what was kept.
+/// What there is to read now: what was kept, then the arrival in place. Of that only the rest of a message that has begun
+/// is joined to it.
 pub struct Batch<'r> {
-    record: &'r [u8],
-    joined: Vec<u8>,
+    kept: Vec<u8>,
+    /// How much of `kept` was read.
     used: usize,
+    record: &'r [u8],
+    /// How much memory the message that `record` begins with will take.
+    room: usize,
+    has_read: bool,
 }
 
 impl Reassembly {
@@ -46,49 +52,63 @@ impl Reassembly {
 
     /// Begins to read what was kept, followed by `record`.
     pub fn begin<'r>(&mut self, record: &'r [u8]) -> Batch<'r> {
-        if self.kept.is_empty() {
-            return Batch { record, joined: Vec::new(), used: 0 };
-        }
-        let mut joined = core::mem::take(&mut self.kept);
-        joined.extend_from_slice(record);
-        Batch { record: &[], joined, used: 0 }
+        let kept = core::mem::take(&mut self.kept);
+        Batch { kept, used: 0, record, room: 0, has_read: false }
     }
 
     /// Returns the next whole message.
     ///
     /// # Errors
-    /// A message announces more than `longest` bytes: decode_error, as soon as its header has arrived.
+    /// A message announces more than `longest` bytes: decode_error, as soon as its header has arrived. There is no memory
+    /// for it: [`Error::OutOfMemory`].
+    #[inline]
     pub fn next<'b>(
         &mut self,
         batch: &'b mut Batch<'_>,
         longest: usize,
     ) -> Result<Option<HandshakeMessage<'b>>, Error> {
-        let rest = batch.bytes().get(batch.used..).unwrap_or_default();
-        let Some(len) = HandshakeMessage::len_of(rest) else { return Ok(None) };
-        if len > longest {
-            // RFC 8446 §6.2: its length is incorrect.
-            return Err(decode_error("a handshake message is longer than any sane one"));
+        if batch.used < batch.kept.len() {
+            return self.next_kept(batch, longest);
         }
-        if len > rest.len() {
+        let Some(len) = length(batch.record, longest)? else { return Ok(None) };
+        let Some((message, rest)) = batch.record.split_at_checked(len) else {
+            batch.room = at_once(len, longest);
             return Ok(None);
-        }
-        let begin = batch.used;
-        batch.used += len;
-        let bytes = batch.bytes();
-        self.more_follows = batch.used < bytes.len();
-        Ok(bytes.get(begin..).and_then(HandshakeMessage::split_from))
+        };
+        (batch.record, batch.has_read) = (rest, true);
+        self.more_follows = !rest.is_empty();
+        Ok(HandshakeMessage::split_from(message))
     }
 
-    /// Keeps what was not read; returns whether anything was read.
-    pub fn end(&mut self, batch: Batch<'_>) -> bool {
-        let Batch { record, mut joined, used } = batch;
-        if joined.is_empty() {
-            self.kept.extend_from_slice(record.get(used..).unwrap_or_default());
-        } else {
-            joined.drain(..used);
-            self.kept = joined;
+    /// Most messages are whole in their record.
+    #[cold]
+    fn next_kept<'b>(
+        &mut self,
+        batch: &'b mut Batch<'_>,
+        longest: usize,
+    ) -> Result<Option<HandshakeMessage<'b>>, Error> {
+        batch.join(HANDSHAKE_HEADER_LEN.saturating_sub(batch.bytes().len()), 0)?;
+        let Some(len) = length(batch.bytes(), longest)? else { return Ok(None) };
+        let missing = len.saturating_sub(batch.bytes().len());
+        batch.join(missing, at_once(missing, longest))?;
+        let Batch { kept, used, record, has_read, .. } = batch;
+        let Some(message) = kept.get(*used..*used + len) else { return Ok(None) };
+        (*used, *has_read) = (*used + len, true);
+        self.more_follows = *used < kept.len() || !record.is_empty();
+        Ok(HandshakeMessage::split_from(message))
+    }
+
+    /// Keeps what was not read; returns whether anything was.
+    ///
+    /// # Errors
+    /// There is no memory for it: [`Error::OutOfMemory`].
+    #[inline]
+    pub fn end(&mut self, mut batch: Batch<'_>) -> Result<bool, Error> {
+        if batch.used > 0 || !batch.record.is_empty() {
+            batch.join(batch.record.len(), batch.room)?;
         }
-        used > 0
+        self.kept = batch.kept;
+        Ok(batch.has_read)
     }
 
     /// Frees unused memory.
@@ -97,8 +117,48 @@ impl Reassembly {
     }
 }
 
-impl Batch<'_> {
-    fn bytes(&self) -> &[u8] {
-        if self.joined.is_empty() { self.record } else { &self.joined }
+impl<'r> Batch<'r> {
+    /// Returns whether everything was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.used == self.kept.len() && self.record.is_empty()
     }
+
+    /// Returns what was kept and not read.
+    fn bytes(&self) -> &[u8] {
+        &self.kept[self.used..]
+    }
+
+    /// Moves up to `len` bytes from the record to what is kept, which then has room for `room` more bytes.
+    fn join(&mut self, len: usize, room: usize) -> Result<(), Error> {
+        self.kept.drain(..core::mem::take(&mut self.used));
+        let (moved, rest): (&'r [u8], _) = self.record.split_at(len.min(self.record.len()));
+        if room > 0 {
+            reserve(&mut self.kept, room)?;
+        } else if self.kept.capacity() - self.kept.len() < moved.len() {
+            // At least doubled, so that the parts of a long message are not copied with each record.
+            let more = moved.len().max(self.kept.len());
+            reserve(&mut self.kept, more)?;
+        }
+        self.kept.extend_from_slice(moved);
+        self.record = rest;
+        Ok(())
+    }
+}
+
+/// Returns how much of a message's memory is reserved before it arrives. A device's buffer never grows. Where long messages
+/// may come, an announcement must not cost memory.
+fn at_once(len: usize, longest: usize) -> usize {
+    if longest < MAX_SMALL_MESSAGE { len } else { 0 }
+}
+
+/// Returns the length of the message that begins here.
+#[inline]
+fn length(bytes: &[u8], longest: usize) -> Result<Option<usize>, Error> {
+    let len = HandshakeMessage::len_of(bytes);
+    if len.is_some_and(|len| len > longest) {
+        // RFC 8446 §6.2: its length is incorrect.
+        return Err(decode_error("a handshake message is longer than this side reads"));
+    }
+    Ok(len)
 }

@@ -5,7 +5,7 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use super::offer::{Offer, is_address};
+use super::offer::Offer;
 use crate::auth::types_of;
 use crate::schedule::Transcript;
 use crate::wire::{
@@ -36,7 +36,7 @@ impl Offer {
             | ExtensionType::SUPPORTED_GROUPS
             | ExtensionType::KEY_SHARE => true,
             ExtensionType::PSK_KEY_EXCHANGE_MODES => self.offers_modes,
-            ExtensionType::SERVER_NAME => self.sends_server_name(),
+            ExtensionType::SERVER_NAME => self.sends_server_name,
             ExtensionType::ALPN => !self.config.protocols.is_empty(),
             ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                 self.config.one_time_kinds().next().is_some()
@@ -63,17 +63,12 @@ impl Offer {
         }
     }
 
-    /// Returns whether the name is sent. RFC 6066 §3: literal addresses are not host names.
-    fn sends_server_name(&self) -> bool {
-        !self.server_name.is_empty() && !is_address(&self.server_name)
-    }
-
     /// Returns the form of an offer with a single ClientHello.
     pub(super) fn form(&self) -> HelloForm<'_> {
         HelloForm {
             random: &self.random,
             // RFC 6066 §3: without the dot of an absolute name.
-            server_name: (self.sends_server_name()).then(|| self.server_name.trim_end_matches('.')),
+            server_name: (self.sends_server_name).then(|| self.server_name.trim_end_matches('.')),
             omitted: &[],
             added: &[],
         }

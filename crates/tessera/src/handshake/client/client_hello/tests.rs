@@ -112,16 +112,3 @@ fn a_client_hello_is_the_one_form_of_its_offer() {
     offer.write(&mut second, Some(&mut before));
     assert_eq!(before.hash().as_ref(), hash.hash(&[b"before", &second[..]].concat()).as_ref());
 }
-
-/// RFC 6066 §3: a server_name is a host name, without the dot of an absolute one.
-#[test]
-fn a_client_sends_host_names_and_no_addresses_as_server_name() {
-    for (name, sent) in
-        [("host.example.", Some("host.example")), ("192.0.2.1", None), ("::1", None), ("", None)]
-    {
-        let mut offer = offer(&trace("simple_1rtt"));
-        offer.server_name = name.into();
-        assert_eq!(read(&written(&offer, &offer.form())).server_name, sent);
-        assert_eq!(offer.has(ExtensionType::SERVER_NAME), sent.is_some());
-    }
-}
