@@ -16,7 +16,8 @@ use crate::hash::SHA256;
 /// The record number would wrap before a limit is reached (RFC 8446 §5.5).
 pub(crate) static CHACHA20_POLY1305_SHA256: Suite =
     Suite::new(CipherSuite::TLS_CHACHA20_POLY1305_SHA256, &SHA256, &CHACHA20_POLY1305)
-        .with_confidentiality_limit(u64::MAX);
+        .with_confidentiality_limit(u64::MAX)
+        .with_key_heap(64);
 
 static CHACHA20_POLY1305: Algorithm<ChaCha20Poly1305> =
     Algorithm::new(|key| Box::new(Mask(Zeroizing::new(key.try_into().expect(EXACT)))));

@@ -61,21 +61,22 @@ pub(crate) fn read_certificate(
     typ: CertificateType,
     verifier: &dyn PeerVerifier,
     codecs: &mut ConnectionCodecs,
+    longest: usize,
 ) -> Result<(Certificate, Option<CertificateCompressionAlgorithm>), Error> {
     let requested = verifier.entry_extensions();
     if codecs.expect_abbreviated() {
         message.reader_for(HandshakeType::CERTIFICATE)?;
         let decoded = codecs.read_abbreviated(message.body)?;
-        return Ok((taken(decoded, typ, requested, codecs)?, None));
+        return Ok((taken(decoded, typ, requested, codecs, longest)?, None));
     }
     if message.typ == HandshakeType::COMPRESSED_CERTIFICATE && codecs.offer_any() {
         let message = CompressedCertificate::read(Reader::new(message.body))?;
         // RFC 8879 §4: as if it had come whole.
         let decoded = codecs.decode(&message)?;
-        return Ok((taken(decoded, typ, requested, codecs)?, Some(message.algorithm)));
+        return Ok((taken(decoded, typ, requested, codecs, longest)?, Some(message.algorithm)));
     }
     let reader = message.reader_for(HandshakeType::CERTIFICATE)?;
-    let certificate = Certificate::read(reader, typ, requested)?;
+    let certificate = Certificate::read(reader, typ, requested, longest)?;
     codecs.keep(typ, || Ok(CertificateContents::Body(copied(message.body)?)))?;
     Ok((certificate, None))
 }
@@ -86,10 +87,13 @@ fn taken(
     typ: CertificateType,
     requested: EntryExtensions,
     codecs: &mut ConnectionCodecs,
+    longest: usize,
 ) -> Result<Certificate, Error> {
     let DecodedCertificate { contents, entry_extensions, .. } = decoded;
     let read = match &contents {
-        CertificateContents::Body(body) => Certificate::read(Reader::new(body), typ, requested),
+        CertificateContents::Body(body) => {
+            Certificate::read(Reader::new(body), typ, requested, longest)
+        }
         CertificateContents::Known(hash) => {
             Certificate::known(*hash, &entry_extensions, typ, requested)
         }

@@ -18,6 +18,9 @@ pub struct Suite {
     /// How many records that fail to open one key may see (RFC 9147 §4.5.3). A stream fails at the
     /// first; faces over datagrams count.
     pub integrity_limit: u64,
+    /// How much heap a key of the AEAD takes, in bytes: for
+    /// [`ClientConfig::heap_needed`](crate::ClientConfig::heap_needed).
+    pub key_heap: usize,
 }
 
 impl Suite {
@@ -28,7 +31,8 @@ impl Suite {
         hash: &'static dyn Hash,
         aead: &'static dyn AeadAlgorithm,
     ) -> Self {
-        Self { id, hash, aead, confidentiality_limit: 1 << 24, integrity_limit: 1 << 36 }
+        let (confidentiality_limit, integrity_limit) = (1 << 24, 1 << 36);
+        Self { id, hash, aead, confidentiality_limit, integrity_limit, key_heap: 1024 }
     }
 
     /// Sets how many records one key may seal.
@@ -40,6 +44,12 @@ impl Suite {
     /// Sets how many records that fail to open one key may see.
     pub const fn with_integrity_limit(mut self, records: u64) -> Self {
         self.integrity_limit = records;
+        self
+    }
+
+    /// Sets how much heap a key of the AEAD takes, in bytes. Default: 1,024.
+    pub const fn with_key_heap(mut self, bytes: usize) -> Self {
+        self.key_heap = bytes;
         self
     }
 }

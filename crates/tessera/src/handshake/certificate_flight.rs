@@ -110,7 +110,9 @@ pub(super) fn read_certificate<P: Part>(
 ) -> Result<ReadCertificateVerify<P>, Error> {
     let Handover { own, transcript, codecs, .. } = &mut *handover;
     let verifier = own.config().common().verifier.ok_or(NO_VERIFIER)?;
-    let (certificate, encoded_with) = auth::read_certificate(message, typ, verifier, codecs)?;
+    let longest = own.config().limits().certificate_message;
+    let (certificate, encoded_with) =
+        auth::read_certificate(message, typ, verifier, codecs, longest)?;
     if !certificate.is_empty() {
         let transfer = CertificateTransfer::new(encoded_with, message.bytes.len());
         ctx.facts.peer_certificate = Some(transfer);

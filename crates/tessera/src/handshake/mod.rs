@@ -19,6 +19,7 @@ mod finished;
 mod frozen;
 mod grease;
 mod handover;
+mod heap;
 mod idle;
 mod idle_facts;
 mod lineage;

@@ -32,11 +32,12 @@ pub struct Certificate {
 
 impl Certificate {
     /// Reads the body of a Certificate of the main handshake. Each entry may have only the `requested`
-    /// extensions.
+    /// extensions. The message may have `longest` bytes, which bounds how many certificates are kept.
     pub fn read(
         mut reader: Reader<'_>,
         certificate_type: CertificateType,
         requested: EntryExtensions,
+        longest: usize,
     ) -> Result<Self, Error> {
         if !reader.vec8()?.is_empty() {
             return Err(decode_error("certificate_request_context is for later handshakes only"));
@@ -51,6 +52,9 @@ impl Certificate {
             }
             let stapled = StapledData::read(&mut list, requested)?;
             read.add_entry(read.chain.len(), stapled)?;
+            if read.chain.len() == max_chain(longest) {
+                return Err(TOO_MANY);
+            }
             read.chain.push(copied(certificate)?);
         }
         Ok(read)
@@ -88,7 +92,7 @@ impl Certificate {
     /// to the other certificates must be well-formed too, and is dropped.
     fn add_entry(&mut self, before: usize, stapled: StapledData<'_>) -> Result<(), Error> {
         if before == MAX_CHAIN {
-            return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
+            return Err(TOO_MANY);
         }
         // RFC 8446 §4.4.2: a raw public key is the only entry.
         if self.certificate_type == CertificateType::RAW_PUBLIC_KEY && before > 0 {
@@ -132,6 +136,13 @@ impl<'a> StapledData<'a> {
 
 /// The longest chain that is read; no real PKI has longer ones.
 const MAX_CHAIN: usize = 100;
+
+/// Returns the longest chain in a message of `longest` bytes: no certificate has less than 64.
+pub fn max_chain(longest: usize) -> usize {
+    MAX_CHAIN.min(1 + longest / 64)
+}
+
+const TOO_MANY: Error = protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long");
 
 /// Appends the body of a Certificate of the main handshake. `ocsp_response` and `sct_list` go with the
 /// end entity.

@@ -28,6 +28,7 @@ mod small_extensions;
 mod versions;
 mod writer;
 
+pub(crate) use certificate::max_chain;
 pub(crate) use certificate::{
     Certificate, CertificateVerify, write_certificate_body, write_no_certificate,
 };

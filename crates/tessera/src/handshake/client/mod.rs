@@ -6,6 +6,7 @@ mod config;
 mod connected;
 mod encrypted_extensions;
 mod finished;
+mod heap;
 mod offer;
 mod part;
 mod questions;

@@ -169,6 +169,7 @@ impl Offer {
             is_usable(&config, session, &server_name, profile.carrier, now)
                 && is_authenticated(&config, &session.state, &external_psks)
         });
+        let psks = external_psks.len() + if session.is_some() { 2 } else { 0 };
         let mut offer = Box::new(Self {
             profile,
             codecs,
@@ -187,7 +188,7 @@ impl Offer {
             grease,
             greases_share: true,
             ephemerals: Vec::new(),
-            psks: Vec::new(),
+            psks: Vec::with_capacity(psks),
             offers_psks: false,
             offers_modes: false,
             early_suite: None,

@@ -23,6 +23,9 @@ use crate::wire::{
     OpaqueExtension, ServerHello,
 };
 
+/// The room for a ClientHello without its shares, in bytes, that fits most.
+pub(in crate::handshake) const HELLO_WITHOUT_SHARES: usize = 512;
+
 /// The ClientHello was sent.
 pub struct ReadServerHello {
     offer: Box<Offer>,
@@ -46,7 +49,8 @@ impl ClientState {
     ) -> Result<Self, Error> {
         let offer = Offer::new(config, destination, ctx.profile, ctx.now)?;
         ctx.below.limit(Limit::Padding(offer.config.padding));
-        let mut hello = Vec::with_capacity(512);
+        let shares: usize = offer.ephemerals.iter().map(|(_, it)| it.share().len()).sum();
+        let mut hello = Vec::with_capacity(HELLO_WITHOUT_SHARES + shares);
         offer.write(&mut hello, None);
         ctx.below.send(Epoch::Initial, &hello);
         ctx.facts.server_name = Some(offer.server_name.clone()).filter(|name| !name.is_empty());
@@ -129,6 +133,12 @@ impl ReadServerHello {
 
         let mut transcript = Transcript::after_retry(suite.hash, &suite.hash.hash(&first_hello));
         transcript.add(message.bytes);
+        let room = first_hello.len() + 6 + retry.cookie.map_or(0, <[u8]>::len);
+        *ctx.scratch = first_hello;
+        ctx.scratch.clear();
+        if ctx.scratch.capacity() < room {
+            *ctx.scratch = Vec::with_capacity(room);
+        }
         offer.write(ctx.scratch, Some(&mut transcript));
         ctx.below.send(Epoch::Initial, ctx.scratch);
         let progress = Progress::Retried(suite, transcript);

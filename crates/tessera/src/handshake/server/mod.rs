@@ -14,6 +14,7 @@ pub(super) mod connected;
 mod decisions;
 mod early_data;
 mod finished;
+mod heap;
 mod hello;
 mod negotiation;
 mod one_time_key;

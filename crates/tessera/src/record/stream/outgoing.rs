@@ -57,8 +57,10 @@ impl OutgoingRecords {
 
     /// Adds a handshake message to those that the next flush sends.
     pub(crate) fn handshake(&mut self, message: &[u8], output: &mut Output) {
-        if self.pending.capacity() == 0 {
-            self.pending.reserve(self.first_messages.into());
+        if self.pending.is_empty() && self.pending.capacity() < message.len() {
+            // Without a copy of what was sent.
+            self.pending = Vec::new();
+            self.pending.reserve(message.len().max(self.first_messages.into()));
         }
         self.pending.extend_from_slice(message);
         if self.role == Role::Server && !self.sent_change_cipher_spec {
@@ -240,7 +242,7 @@ fn protect(protection: &mut Protection, typ: ContentType, len: usize, record: &m
 const CHANGE_CIPHER_SPEC_RECORD: [u8; 6] = [20, 3, 3, 0, 1, 1];
 
 /// Header, content type and tag: the overhead of a protected record.
-const OVERHEAD: usize = HEADER_LEN + 1 + TAG_LEN;
+pub(crate) const OVERHEAD: usize = HEADER_LEN + 1 + TAG_LEN;
 
 #[cfg(test)]
 mod tests {

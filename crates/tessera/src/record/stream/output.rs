@@ -75,8 +75,12 @@ impl Output {
 
     /// Makes room for a record of a handshake's flight, and for `first` bytes of them where there is no room yet.
     pub(crate) fn reserve_for_flight(&mut self, record: usize, first: usize) {
-        let more = if self.bytes.capacity() == 0 { first } else { 0 };
-        self.bytes.reserve(record.max(more));
+        if self.bytes.is_empty() && self.bytes.capacity() < record {
+            // Without a copy of what was sent.
+            self.bytes = Vec::new();
+            self.bytes.reserve(record.max(first));
+        }
+        self.bytes.reserve(record);
     }
 
     const ONE_RECORD: usize = 5 + (1 << 14) + 256;

@@ -1,0 +1,104 @@
+//! How much heap a client's connection takes.
+
+use super::config::{ClientConfig, Destination};
+use super::connected::Connected;
+use super::encrypted_extensions::ReadEncryptedExtensions;
+use super::offer::{Offer, OfferedPsk};
+use super::part::ClientPart;
+use super::server_hello::HELLO_WITHOUT_SHARES;
+use crate::crypto::HmacState;
+use crate::error::Error;
+use crate::handshake::config::Config;
+use crate::handshake::handover::Handover;
+use crate::handshake::heap;
+use crate::limits::MAX_COOKIE;
+use crate::record::OVERHEAD;
+use crate::resume::ClientSession;
+use crate::schedule::HandshakeSecret;
+use crate::wire::{FlightHandle, OpaqueExtension, TICKET_ID_LEN};
+
+impl ClientConfig {
+    /// Returns how much heap a connection to this destination takes at most, in bytes, from its start to its end, whatever
+    /// the server sends within the [`limits`](Self::limits). `to` itself exists already and is not counted.
+    ///
+    /// Counted is what the engine and the provider allocate, handshake messages in the
+    /// [`Output`](crate::Output) included, which is to be sent before the next call. A provider's keys are those of its suites
+    /// ([`Suite::key_heap`](crate::crypto::Suite::key_heap)); a key pair is assumed to take four times its share and reply.
+    ///
+    /// Not counted is what lies outside: the buffer for input; application and early data in the output; what the verifier,
+    /// the private key, certificate codecs, a key log and the owner's answers allocate; sessions that the owner has taken
+    /// out; the allocator's own overhead for each block, of which there are at most some 50. The size holds for the
+    /// target for which it is compiled.
+    ///
+    /// With small [`limits`](Self::limits) and one group it is at most twice what a connection with a PSK takes.
+    #[must_use]
+    pub fn heap_needed(&self, to: &Destination) -> usize {
+        let common = self.common();
+        let limits = &self.limits;
+        let first = usize::from(limits.first_messages());
+        let cookie = MAX_COOKIE.min(limits.handshake_message);
+
+        let session = to.session.as_ref().map_or(0, |it| it.ticket.len());
+        let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
+        let psks = to.external_psks.len() + 2 * usize::from(to.session.is_some());
+        let lists = 2 * (self.suites.len() + self.groups.len() + self.verifier.schemes().len())
+            + self.protocols.iter().map(|it| 1 + it.len()).sum::<usize>()
+            + self.verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>();
+        // A forward-secret identity has what answers a one-time key.
+        let share = heap::longest_share(&common);
+        let fixed = if self.grease { 260 } else { 200 };
+        let without_shares = fixed
+            + to.server_name.len()
+            + lists
+            + identities
+            + session
+            + psks * (57 + TICKET_ID_LEN)
+            + to.ask_receipts.len() * FlightHandle::LEN
+            + OpaqueExtension::len_of(&to.extensions);
+        let shares = common.groups.len().min(2) + 2 * usize::from(to.session.is_some());
+        let hello = without_shares + shares * share;
+        let written = match without_shares > HELLO_WITHOUT_SHARES {
+            // It grows, and moves.
+            true => 3 * hello,
+            false => HELLO_WITHOUT_SHARES + shares * share,
+        };
+
+        let names = 4 * to.server_name.len() + 2 * identities + 2 * lists.min(256);
+        let of_psks = psks * (size_of::<OfferedPsk>() + HmacState::LEN);
+        let state = size_of::<Offer>() + names + of_psks + session;
+
+        // Until ServerHello: hellos and the key pairs of both, with what a HelloRetryRequest asks to repeat.
+        let second = hello + 6 + cookie;
+        let hellos = heap::hashes(&common)
+            + heap::agreements(&common)
+            + heap::message(limits.handshake_message)
+            + written.max(second)
+            + 2 * (second + OVERHEAD).max(first);
+
+        // Then certificates and this side's own, or tickets. The buffers are those of the hello as long as they suffice.
+        let handovers = size_of::<ReadEncryptedExtensions>()
+            .max(size_of::<Handover<ClientPart, HandshakeSecret>>())
+            .max(size_of::<Connected>())
+            + size_of::<Handover<ClientPart, HandshakeSecret>>();
+        let session = size_of::<ClientSession>() + 512 + limits.handshake_message + names;
+        let tickets = (1 + usize::from(limits.tickets)) * session;
+        let tickets = if self.policy.resumption { tickets } else { 0 };
+        let received = heap::message(limits.certificate_message)
+            + heap::certificates(limits.certificate_message).max(tickets);
+        let sent = match self.credentials.is_empty() {
+            true => 2 * (hello + OVERHEAD).max(first) + first.max(128),
+            false => heap::buffers(hello.max(64 + heap::flight(&self.credentials)), first, 64),
+        };
+        state + hellos.max(heap::keys(&common) + handovers + received + sent)
+    }
+
+    /// Checks that [`heap_needed`](Self::heap_needed) bytes of heap are free, in one block. Call it before the connection
+    /// starts: then no allocation fails if nothing else takes that memory meanwhile, whatever the server sends. A device
+    /// calls it with the whole heap at rest, so that a connection which can't be completed never sends a byte.
+    ///
+    /// # Errors
+    /// They are not: [`Error::OutOfMemory`] with the number.
+    pub fn check_heap(&self, to: &Destination) -> Result<(), Error> {
+        heap::check(self.heap_needed(to))
+    }
+}

@@ -1,0 +1,81 @@
+//! How much heap a connection over a stream takes at most. The sums are of what may exist together, as the engine asks for
+//! it; they follow the target's sizes of types.
+
+use super::config::Common;
+use crate::auth::Credential;
+use crate::crypto::HmacState;
+use crate::error::Error;
+use crate::limits::{MAX_SMALL_MESSAGE, reserve};
+use crate::record::OVERHEAD;
+use crate::wire::max_chain;
+use alloc::vec::Vec;
+
+/// Checks that so many bytes are free.
+pub(super) fn check(needed: usize) -> Result<(), Error> {
+    reserve(&mut Vec::new(), needed)
+}
+
+/// Returns what the keys, hashes and secrets of a connection take.
+pub(super) fn keys(common: &Common<'_>) -> usize {
+    let suites = common.suites.iter().filter_map(|suite| common.provider.suite(*suite));
+    let key = suites.map(|suite| suite.key_heap).max().unwrap_or(0);
+    // The secrets of the schedule's steps, and the slab.
+    3 * HmacState::LEN + 256 + 3 * key + hashes(common)
+}
+
+/// Returns what the transcript takes, and a copy: a block, a chaining value and a count each.
+pub(super) fn hashes(common: &Common<'_>) -> usize {
+    let suites = common.suites.iter().filter_map(|suite| common.provider.suite(*suite));
+    2 * suites.map(|suite| 5 * suite.hash.len()).max().unwrap_or(0)
+}
+
+/// Returns what key pairs of all groups and their results take: a few times as much as they send.
+pub(super) fn agreements(common: &Common<'_>) -> usize {
+    of_groups(common).sum()
+}
+
+/// Returns what an answer to a share takes.
+pub(super) fn agreement(common: &Common<'_>) -> usize {
+    of_groups(common).max().unwrap_or(0)
+}
+
+fn of_groups(common: &Common<'_>) -> impl Iterator<Item = usize> {
+    let groups = common.groups.iter().filter_map(|group| common.provider.group(*group));
+    groups.map(|group| 4 * (group.share_len() + group.reply_len()) + 128)
+}
+
+/// Returns the longest share or reply, in bytes.
+pub(super) fn longest_share(common: &Common<'_>) -> usize {
+    let groups = common.groups.iter().filter_map(|group| common.provider.group(*group));
+    groups.map(|group| group.share_len().max(group.reply_len())).max().unwrap_or(0)
+}
+
+/// Returns what a message of `len` bytes takes that arrives in pieces.
+pub(super) fn message(len: usize) -> usize {
+    // A buffer that grows moves: the old one lasts while it is copied to one of at most twice its size.
+    if len < MAX_SMALL_MESSAGE { len } else { 3 * len }
+}
+
+/// Returns what the peer's certificates take once they are read: themselves, and a vector that grows.
+pub(super) fn certificates(longest: usize) -> usize {
+    longest + 3 * max_chain(longest).next_power_of_two() / 2 * size_of::<Vec<u8>>()
+}
+
+/// Returns how long a flight with the longest of these credentials is, in bytes.
+pub(super) fn flight(credentials: &[Credential]) -> usize {
+    let of = |own: &Credential| {
+        let stapled = [&own.ocsp_response, &own.sct_list].into_iter().flatten().map(Vec::len);
+        // With the signature, of ML-DSA-87 at the longest.
+        6_000 + own.chain.iter().map(|it| 5 + it.len()).chain(stapled).sum::<usize>()
+    };
+    credentials.iter().map(of).max().unwrap_or(0)
+}
+
+/// Returns what buffers of `len` bytes of messages take, in records of at least `record` bytes: the messages apart, those
+/// that wait for a record, and the records.
+pub(super) fn buffers(len: usize, first: usize, record: usize) -> usize {
+    let records = len + (1 + len / record) * OVERHEAD;
+    // Beyond their first size they grow, and move.
+    let growing = |len: usize| if len <= first { first } else { 3 * len };
+    2 * growing(len) + growing(records)
+}

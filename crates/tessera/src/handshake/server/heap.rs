@@ -1,0 +1,74 @@
+//! How much heap a server's connection takes.
+
+use super::config::ServerConfig;
+use super::connected::Connected;
+use super::decisions::ReadClientHello;
+use super::part::ServerPart;
+use crate::error::Error;
+use crate::handshake::config::Config;
+use crate::handshake::handover::Handover;
+use crate::handshake::heap;
+use crate::schedule::MasterSecret;
+use crate::wire::OpaqueExtension;
+
+impl ServerConfig {
+    /// Returns how much heap a connection takes at most, in bytes, from its start to its end, whatever the client sends
+    /// within the [`limits`](Self::limits).
+    ///
+    /// Counted and not counted is what it is for
+    /// [a client](crate::ClientConfig::heap_needed), and what a chooser, a judge, ticket keys and vaults allocate is their
+    /// own. A configuration that a [`ConfigChooser`](super::ConfigChooser) chooses needs its own check.
+    #[must_use]
+    pub fn heap_needed(&self) -> usize {
+        let common = self.common();
+        let limits = &self.limits;
+        let first = usize::from(limits.first_messages());
+        let share = heap::longest_share(&common);
+        let handover = size_of::<Handover<ServerPart, MasterSecret>>();
+        let state = size_of::<ReadClientHello>() + handover + handover.max(size_of::<Connected>());
+        let is_asked = self.client_authentication.verifier().is_some();
+        let keeps_more =
+            self.tickets.is_some() || self.chooser.is_some() || !self.extensions.is_empty();
+
+        // The ClientHello, and what is copied of it: names, an identity, a session.
+        let hello = heap::message(limits.client_hello)
+            + limits.client_hello * if keeps_more { 5 } else { 1 };
+        let received = match is_asked {
+            true => {
+                heap::message(limits.certificate_message)
+                    + heap::certificates(limits.certificate_message)
+            }
+            false => heap::message(limits.small_message()),
+        };
+        // ServerHello, and the messages after it, each in its own buffer first.
+        let protocols = self.protocols.iter().map(|it| it.len()).max().unwrap_or(0);
+        let authorities = self.client_authentication.verifier().map_or(0, |verifier| {
+            256 + 2 * verifier.schemes().len()
+                + verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>()
+        });
+        let message = 136 + share + protocols + OpaqueExtension::len_of(&self.extensions);
+        let tickets =
+            self.policy.tickets.new_session_count.max(self.policy.tickets.resumption_count);
+        let tickets = match self.tickets {
+            // A session and its seal, and a one-time key of X25519MLKEM768.
+            Some(_) => {
+                usize::from(tickets) * (1024 + 1300 + limits.client_hello + self.scope.len())
+            }
+            None => 0,
+        };
+        let flight = authorities + heap::flight(&self.credentials);
+        let sent = heap::buffers(message.max(tickets), first, usize::MAX / 2)
+            + if flight > 0 { heap::buffers(flight, first, 64) } else { 0 };
+        state + heap::keys(&common) + heap::agreement(&common) + hello.max(received) + share + sent
+    }
+
+    /// Checks that [`heap_needed`](Self::heap_needed) bytes of heap are free, in one block, as
+    /// [`ClientConfig::check_heap`](crate::ClientConfig::check_heap) does. Call it before
+    /// [`ServerConnection::start`](crate::ServerConnection::start).
+    ///
+    /// # Errors
+    /// They are not: [`Error::OutOfMemory`] with the number.
+    pub fn check_heap(&self) -> Result<(), Error> {
+        heap::check(self.heap_needed())
+    }
+}

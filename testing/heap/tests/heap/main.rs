@@ -1,0 +1,11 @@
+//! A program of its own: its allocator counts.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod ends;
+mod need;
+
+use tessera_heap_tests::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
