@@ -55,7 +55,7 @@ fn targets(repository: &Path) -> Vec<Value> {
     targets.filter(|target| target["kind"][0] != "custom-build").cloned().collect()
 }
 
-/// The floors of the engine, from the top. From `error` on: the ground floor.
+/// The floors of the engine, from the top. From `limits` on: the ground floor.
 const FLOORS: &[&str] = &[
     "face",
     "connection",
@@ -67,6 +67,7 @@ const FLOORS: &[&str] = &[
     "crypto",
     "wire",
     "linked",
+    "limits",
     "error",
     "address_prefix",
     "alert",
@@ -74,7 +75,6 @@ const FLOORS: &[&str] = &[
     "code_point",
     "connection_id",
     "key_log",
-    "limits",
     "padding",
     "question",
     "role",

@@ -1,14 +1,17 @@
 //! How much heap a connection over a stream takes at most. The sums are of what may exist together, as the engine asks for
 //! it; they follow the target's sizes of types.
 
+use alloc::vec::Vec;
+
 use super::config::Common;
 use crate::auth::Credential;
-use crate::crypto::HmacState;
+use crate::crypto::{HmacState, TAG_LEN};
 use crate::error::Error;
 use crate::limits::{MAX_SMALL_MESSAGE, reserve};
-use crate::record::OVERHEAD;
 use crate::wire::max_chain;
-use alloc::vec::Vec;
+
+/// What a record adds to its content: header, content type and tag.
+pub(super) const OVERHEAD: usize = 5 + 1 + TAG_LEN;
 
 /// Checks that so many bytes are free.
 pub(super) fn check(needed: usize) -> Result<(), Error> {

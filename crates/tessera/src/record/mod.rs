@@ -10,4 +10,4 @@ pub(crate) use datagram::{
     write_lone_message,
 };
 pub use stream::{Batch, Output, Reassembly};
-pub(crate) use stream::{HEADER_LEN, Incoming, OVERHEAD, Stream, StreamBelow};
+pub(crate) use stream::{HEADER_LEN, Incoming, Stream, StreamBelow};

@@ -11,7 +11,7 @@ use super::pre_shared_key::{OfferedPsks, PskModes};
 use super::protocols::Protocols;
 use super::reader::{CodePoints, Reader};
 use super::server_name::read_server_name;
-use super::small_extensions::{MaxFragmentLength, SmallExtensions};
+use super::small_extensions::SmallExtensions;
 use super::versions::Versions;
 use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
@@ -180,8 +180,10 @@ impl<'a> ClientHello<'a> {
             );
         }
         // RFC 6066 §4, RFC 8449 §5.
-        let fragment = self.small.max_fragment_length.is_none_or(MaxFragmentLength::is_known);
-        if !fragment && self.small.record_size_limit.is_none() {
+        if let Some(fragment) = self.small.max_fragment_length
+            && !fragment.is_known()
+            && self.small.record_size_limit.is_none()
+        {
             return Err(illegal_parameter("max_fragment_length has no known value"));
         }
         if self.supported_groups.is_some() != self.key_shares.is_some() {

@@ -12,14 +12,13 @@ use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
 use crate::handshake::heap;
 use crate::limits::MAX_COOKIE;
-use crate::record::OVERHEAD;
 use crate::resume::ClientSession;
 use crate::schedule::HandshakeSecret;
 use crate::wire::{FlightHandle, OpaqueExtension, TICKET_ID_LEN};
 
 impl ClientConfig {
     /// Returns how much heap a connection to this destination takes at most, in bytes, from its start to its end, whatever
-    /// the server sends within the [`limits`](Self::limits). `to` itself exists already and is not counted.
+    /// the server sends within the [`limits`](field@Self::limits). `to` itself exists already and is not counted.
     ///
     /// Counted is what the engine and the provider allocate, handshake messages in the
     /// [`Output`](crate::Output) included, which is to be sent before the next call. A provider's keys are those of its suites
@@ -30,7 +29,7 @@ impl ClientConfig {
     /// out; the allocator's own overhead for each block, of which there are at most some 50. The size holds for the
     /// target for which it is compiled.
     ///
-    /// With small [`limits`](Self::limits) and one group it is at most twice what a connection with a PSK takes.
+    /// With small [`limits`](field@Self::limits) and one group it is at most twice what a connection with a PSK takes.
     #[must_use]
     pub fn heap_needed(&self, to: &Destination) -> usize {
         let common = self.common();
@@ -57,7 +56,8 @@ impl ClientConfig {
             + OpaqueExtension::len_of(&to.extensions);
         let shares = common.groups.len().min(2) + 2 * usize::from(to.session.is_some());
         let hello = without_shares + shares * share;
-        let written = match without_shares > HELLO_WITHOUT_SHARES {
+        let classical = shares * share.min(LONGEST_CLASSICAL_SHARE);
+        let written = match without_shares + classical > HELLO_WITHOUT_SHARES {
             // It grows, and moves.
             true => 3 * hello,
             false => HELLO_WITHOUT_SHARES + shares * share,
@@ -73,7 +73,7 @@ impl ClientConfig {
             + heap::agreements(&common)
             + heap::message(limits.handshake_message)
             + written.max(second)
-            + 2 * (second + OVERHEAD).max(first);
+            + 2 * (second + heap::OVERHEAD).max(first);
 
         // Then certificates and this side's own, or tickets. The buffers are those of the hello as long as they suffice.
         let handovers = size_of::<ReadEncryptedExtensions>()
@@ -86,7 +86,7 @@ impl ClientConfig {
         let received = heap::message(limits.certificate_message)
             + heap::certificates(limits.certificate_message).max(tickets);
         let sent = match self.credentials.is_empty() {
-            true => 2 * (hello + OVERHEAD).max(first) + first.max(128),
+            true => 2 * (hello + heap::OVERHEAD).max(first) + first.max(128),
             false => heap::buffers(hello.max(64 + heap::flight(&self.credentials)), first, 64),
         };
         state + hellos.max(heap::keys(&common) + handovers + received + sent)
@@ -102,3 +102,6 @@ impl ClientConfig {
         heap::check(self.heap_needed(to))
     }
 }
+
+/// Of secp521r1, in bytes.
+const LONGEST_CLASSICAL_SHARE: usize = 133;

@@ -23,7 +23,7 @@ use crate::wire::{
     OpaqueExtension, ServerHello,
 };
 
-/// The room for a ClientHello without its shares, in bytes, that fits most.
+/// The room for a ClientHello without its post-quantum shares, in bytes, that fits most.
 pub(in crate::handshake) const HELLO_WITHOUT_SHARES: usize = 512;
 
 /// The ClientHello was sent.
@@ -49,7 +49,9 @@ impl ClientState {
     ) -> Result<Self, Error> {
         let offer = Offer::new(config, destination, ctx.profile, ctx.now)?;
         ctx.below.limit(Limit::Padding(offer.config.padding));
-        let shares: usize = offer.ephemerals.iter().map(|(_, it)| it.share().len()).sum();
+        // Classical shares have room.
+        let shares = offer.ephemerals.iter().filter(|(group, _)| group.is_post_quantum());
+        let shares = shares.map(|(_, it)| it.share().len()).sum::<usize>();
         let mut hello = Vec::with_capacity(HELLO_WITHOUT_SHARES + shares);
         offer.write(&mut hello, None);
         ctx.below.send(Epoch::Initial, &hello);

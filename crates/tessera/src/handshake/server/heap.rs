@@ -13,7 +13,7 @@ use crate::wire::OpaqueExtension;
 
 impl ServerConfig {
     /// Returns how much heap a connection takes at most, in bytes, from its start to its end, whatever the client sends
-    /// within the [`limits`](Self::limits).
+    /// within the [`limits`](field@Self::limits).
     ///
     /// Counted and not counted is what it is for
     /// [a client](crate::ClientConfig::heap_needed), and what a chooser, a judge, ticket keys and vaults allocate is their

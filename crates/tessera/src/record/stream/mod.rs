@@ -8,7 +8,6 @@ mod protection;
 mod reassembly;
 
 pub(crate) use incoming::{HEADER_LEN, Incoming};
-pub(crate) use outgoing::OVERHEAD;
 pub use output::Output;
 pub use reassembly::{Batch, Reassembly};
 

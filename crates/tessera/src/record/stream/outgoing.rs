@@ -59,8 +59,7 @@ impl OutgoingRecords {
     pub(crate) fn handshake(&mut self, message: &[u8], output: &mut Output) {
         if self.pending.is_empty() && self.pending.capacity() < message.len() {
             // Without a copy of what was sent.
-            self.pending = Vec::new();
-            self.pending.reserve(message.len().max(self.first_messages.into()));
+            self.pending = Vec::with_capacity(message.len().max(self.first_messages.into()));
         }
         self.pending.extend_from_slice(message);
         if self.role == Role::Server && !self.sent_change_cipher_spec {
@@ -242,7 +241,7 @@ fn protect(protection: &mut Protection, typ: ContentType, len: usize, record: &m
 const CHANGE_CIPHER_SPEC_RECORD: [u8; 6] = [20, 3, 3, 0, 1, 1];
 
 /// Header, content type and tag: the overhead of a protected record.
-pub(crate) const OVERHEAD: usize = HEADER_LEN + 1 + TAG_LEN;
+const OVERHEAD: usize = HEADER_LEN + 1 + TAG_LEN;
 
 #[cfg(test)]
 mod tests {

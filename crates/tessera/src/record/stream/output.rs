@@ -77,10 +77,8 @@ impl Output {
     pub(crate) fn reserve_for_flight(&mut self, record: usize, first: usize) {
         if self.bytes.is_empty() && self.bytes.capacity() < record {
             // Without a copy of what was sent.
-            self.bytes = Vec::new();
-            self.bytes.reserve(record.max(first));
+            self.bytes = Vec::with_capacity(record.max(first));
         }
-        self.bytes.reserve(record);
     }
 
     const ONE_RECORD: usize = 5 + (1 << 14) + 256;
