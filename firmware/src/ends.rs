@@ -9,7 +9,7 @@ use tessera::auth::PeerVerifier;
 use tessera::crypto::{Depth, StackDepth};
 use tessera::resume::ExternalPsk;
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera::{ClientConfig, Destination, Error, ServerConfig, Time};
+use tessera::{ClientConfig, Destination, Error, Limits, ServerConfig, Time};
 
 use crate::random::PROVIDER;
 
@@ -39,12 +39,21 @@ impl tessera::Clock for Clock {
 const PSK_CLIENT: StackDepth =
     StackDepth { derivation: Depth::of::<4096>(), agreement: Depth::of::<4096>() };
 
+/// What either end reads of the other.
+const LIMITS: Limits = Limits {
+    handshake_message: if cfg!(feature = "p256") { 2048 } else { 1024 },
+    certificate_message: if cfg!(feature = "p256") { 8192 } else { 1024 },
+    client_hello: 2048,
+    tickets: 0,
+};
+
 pub fn client() -> ClientConfig {
     let mut config = ClientConfig::new(PROVIDER, verifier());
     config.suites = vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256];
     config.groups = vec![GROUP];
     config.record_size_limit = Some(RECORD);
     config.policy.resumption = false;
+    config.limits = LIMITS;
     if !cfg!(feature = "p256") {
         config.provider.stack_depth = PSK_CLIENT;
     }
@@ -97,6 +106,7 @@ mod by_psk {
         let mut config = ServerConfig::new(PROVIDER, Vec::new());
         config.external_psks = psks();
         config.record_size_limit = Some(RECORD);
+        config.limits = LIMITS;
         Ok(config)
     }
 }
@@ -113,7 +123,8 @@ mod by_chain {
     }
 
     pub(super) fn verifier() -> Arc<dyn PeerVerifier> {
-        let root = Anchor::certificate(include_bytes!("../pki/root.der")).expect("the root is good");
+        let root =
+            Anchor::certificate(include_bytes!("../pki/root.der")).expect("the root is good");
         let verifier = FixedPkiVerifier::new(vec![root], HANDSHAKE_ALGORITHMS);
         Arc::new(verifier.expect("anchor and algorithms are there"))
     }
@@ -127,6 +138,7 @@ mod by_chain {
         let credential = Credential::new(chain.map(<[u8]>::to_vec).to_vec(), key);
         let mut config = ServerConfig::new(PROVIDER, vec![credential]);
         config.record_size_limit = Some(RECORD);
+        config.limits = LIMITS;
         Ok(config)
     }
 }

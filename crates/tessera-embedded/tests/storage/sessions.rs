@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tessera::crypto::Secret;
-use tessera::resume::{Ancestry, Carrier, ClientSession, SessionState, SessionStore};
+use tessera::resume::{Ancestry, Carrier, ClientSession, SessionClock, SessionState, SessionStore};
 use tessera::wire::CipherSuite;
 use tessera_embedded::{SessionStorage, StorageError};
 
@@ -39,7 +39,7 @@ fn session(number: u16) -> ClientSession {
         carrier: Carrier::STREAM,
     };
     let ticket = [&number.to_be_bytes()[..], &[3; 100]].concat();
-    ClientSession { state, ticket, group: None, forward_secret: None }
+    ClientSession { state, ticket, group: None, forward_secret: None, clock: SessionClock::Unix }
 }
 
 fn number(session: ClientSession) -> u16 {

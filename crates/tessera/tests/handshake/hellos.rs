@@ -411,7 +411,9 @@ fn a_client_sends_host_names_and_no_addresses_as_server_name() {
     for (name, sent) in [
         ("host.example.", Some("host.example")),
         ("host2", Some("host2")),
-        ("192.0.2.300", Some("192.0.2.300")),
+        ("10.example", Some("10.example")),
+        // No top-level domain consists of digits.
+        ("192.0.2.300", None),
         ("192.0.2.1", None),
         ("::1", None),
         ("fe80::a", None),
