@@ -14,6 +14,7 @@ use super::criteria::{check_criteria, criteria_have, write_criteria};
 use super::verifier::PeerVerifier;
 use crate::error::{Error, require};
 use crate::limits::copied;
+use crate::linked::Certificates;
 use crate::wire::{
     Certificate, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
     EntryExtensions, ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
@@ -28,6 +29,9 @@ pub(crate) struct AcceptedCertificates<'a> {
 impl AcceptedCertificates<'_> {
     /// Returns whether this side states it with this extension.
     pub(crate) fn has(&self, typ: ExtensionType) -> bool {
+        if Certificates::linked().is_none() {
+            return false;
+        }
         let entry_extensions = self.verifier.entry_extensions();
         match typ {
             ExtensionType::STATUS_REQUEST => entry_extensions.status_request,
@@ -45,6 +49,10 @@ impl AcceptedCertificates<'_> {
         grease: Option<Grease>,
         out: &mut Vec<u8>,
     ) {
+        // RFC 8446 §4.2.3: signature_algorithms is for those who want certificates.
+        if Certificates::linked().is_none() {
+            return;
+        }
         write_criteria(out, self.verifier, grease);
         let entry_extensions = self.verifier.entry_extensions();
         match message {
@@ -108,6 +116,9 @@ pub(crate) fn check_certificates(
     credentials: &[Credential],
     codecs: &[Arc<dyn CertificateCodecFactory>],
 ) -> Result<(), Error> {
+    if Certificates::linked().is_none() {
+        return require(credentials.is_empty(), "credentials: this build leaves certificates out");
+    }
     if let Some(verifier) = verifier {
         let checks_any = !verifier.schemes().is_empty();
         require(checks_any, "verifier: schemes must have at least one that it can check")?;

@@ -69,6 +69,9 @@ impl RemainingCodecs {
             return;
         }
         self.accepted = true;
+        if self.first.is_none() {
+            return;
+        }
         let goes_on = |(_, codec, _): &mut Remaining| codec.accepted();
         self.first = self.first.take().and_then(|mut first| goes_on(&mut first).then_some(first));
         self.others.retain_mut(goes_on);
@@ -77,6 +80,9 @@ impl RemainingCodecs {
 
     /// Reports that the server ended the connection with this fatal alert.
     pub(crate) fn refused(&mut self, alert: AlertDescription) {
+        if self.first.is_none() {
+            return;
+        }
         let Self { first, others, accepted } = mem::take(self);
         for (_, mut codec, _) in first.into_iter().chain(others).filter(|_| !accepted) {
             codec.refused(alert);

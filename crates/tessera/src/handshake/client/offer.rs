@@ -164,8 +164,9 @@ impl Offer {
             ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Server(&to), longest)?;
         let are_free = !extensions.iter().any(|own| codecs.have(own.typ));
         require(are_free, "extensions: a certificate codec sends one of these types")?;
-        let age = session.as_ref().map(|session| session.age(now));
-        let session = session.zip(Sessions::linked()).filter(|(session, _)| {
+        let session = session.zip(Sessions::linked());
+        let age = session.as_ref().map(|(session, _)| session.age(now));
+        let session = session.filter(|(session, _)| {
             is_usable(&config, session, &server_name, profile.carrier, now)
                 && is_authenticated(&config, &session.state, &external_psks)
         });
@@ -366,7 +367,7 @@ impl Offer {
 
     /// Returns whether the first ClientHello offered early data.
     pub(crate) fn offered_early_data(&self) -> bool {
-        self.early_suite.is_some()
+        self.early_suite.is_some() && Sessions::linked().is_some()
     }
 
     /// Drops the PSKs that can't be used with the suite of a HelloRetryRequest.
