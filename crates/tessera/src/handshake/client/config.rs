@@ -7,20 +7,22 @@ use core::time::Duration;
 
 use crate::auth::{
     AcceptedCertificates, CertificateCodecFactory, ConnectionCodecs, Credential, PeerVerifier,
+    types_of,
 };
 use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
 use crate::limits::Limits;
+use crate::linked::{Certificates, Sessions};
 use crate::padding::Padding;
 use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
 };
 use crate::time::Clock;
 use crate::wire::{
-    CipherSuite, MaxFragmentLength, NamedGroup, OpaqueExtension, PskModes, RecordSizeLimit,
-    SmallExtensions,
+    CertificateType, CipherSuite, MaxFragmentLength, NamedGroup, OpaqueExtension, PskModes,
+    RecordSizeLimit, SmallExtensions,
 };
 
 /// What a client offers and accepts. Build it once, call [`checked`](Self::checked), and share the result.
@@ -121,13 +123,24 @@ impl ClientConfig {
     /// Iterates over the kinds of one-time keys that this client can answer: it must be able to agree on a key
     /// with their public half, and must want to.
     pub(crate) fn one_time_kinds(&self) -> impl Iterator<Item = NamedGroup> {
-        let kinds = self.provider.one_time_keys.iter().map(|keys| keys.kind());
-        let wanted = self.policy.early_data.forward_secret.is_some();
+        let wanted = Sessions::linked().filter(|_| self.policy.early_data.forward_secret.is_some());
         let symmetric = self.policy.early_data.one_time_psks_forward_secret_only_if_deleted;
-        kinds
-            .filter(|kind| self.group(*kind).is_some())
-            .chain(symmetric.then_some(NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED))
-            .filter(move |_| wanted)
+        wanted.into_iter().flat_map(move |_| {
+            let kinds = self.provider.one_time_keys.iter().map(|keys| keys.kind());
+            kinds
+                .filter(|kind| self.group(*kind).is_some())
+                .chain(symmetric.then_some(NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED))
+        })
+    }
+
+    /// Returns the types of its own certificates.
+    pub(crate) fn own_certificate_types(&self) -> Vec<CertificateType> {
+        Certificates::linked().map(|_| types_of(&self.credentials)).unwrap_or_default()
+    }
+
+    /// Returns the types of certificates that it accepts of servers.
+    pub(crate) fn server_certificate_types(&self) -> &[CertificateType] {
+        Certificates::linked().map(|_| self.verifier.certificate_types()).unwrap_or_default()
     }
 
     /// Returns the modes in which this client uses a PSK of this kind.
@@ -165,7 +178,9 @@ impl Config for ClientConfig {
     fn common(&self) -> Common<'_> {
         Common {
             provider: &self.provider,
-            verifier: Some(&*self.verifier),
+            // Without certificates and sessions nothing asks who accepted a server.
+            verifier: (Certificates::linked().is_some() || Sessions::linked().is_some())
+                .then_some(&*self.verifier),
             also_accepted: &[],
             policy_epoch: self.policy_epoch,
             credentials: &self.credentials,

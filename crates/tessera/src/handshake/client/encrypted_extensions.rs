@@ -6,7 +6,7 @@ use super::ClientState;
 use super::certificate::ReadCertificate;
 use super::offer::Offer;
 use super::part::ClientPart;
-use crate::auth::{AgreedTypes, PeerExtensions, types_of};
+use crate::auth::{AgreedTypes, NO_COMMON_TYPE, PeerExtensions};
 use crate::crypto::Suite;
 use crate::error::{Error, illegal_parameter};
 use crate::handshake::below::{Direction, Epoch, Limit};
@@ -77,12 +77,15 @@ impl ReadEncryptedExtensions {
             self.offer.codecs.agreed_with_psk()?;
         }
         let config = &self.offer.config;
-        let types = AgreedTypes::answered(
-            [extensions.client_certificate_type, extensions.server_certificate_type],
-            &types_of(&config.credentials),
-            config.verifier.certificate_types(),
-            self.psk.is_some(),
-        )?;
+        let types = Certificates::linked().map(|_| {
+            AgreedTypes::answered(
+                [extensions.client_certificate_type, extensions.server_certificate_type],
+                &config.own_certificate_types(),
+                config.server_certificate_types(),
+                self.psk.is_some(),
+            )
+        });
+        let types = types.transpose()?;
         let early_data = self.settle_early_data(&extensions, ctx)?;
         let receipts = self.read_receipts(extensions.receipts)?;
         let early_records_taken = extensions.small.early_records_taken.map(|taken| taken.0);
@@ -115,6 +118,7 @@ impl ReadEncryptedExtensions {
             Some(_) => handover.into(),
             None => {
                 let linked = Certificates::agreed()?;
+                let types = types.ok_or(NO_COMMON_TYPE)?;
                 ClientState::ReadCertificate(ReadCertificate { handover, types, linked })
             }
         })

@@ -6,7 +6,6 @@ mod tests;
 use alloc::vec::Vec;
 
 use super::offer::Offer;
-use crate::auth::types_of;
 use crate::schedule::Transcript;
 use crate::wire::{
     ExtensionType, Extensions, Grease, HandshakeType, KeyShareEntry, OpaqueExtension, PskIdentity,
@@ -44,10 +43,10 @@ impl Offer {
             ExtensionType::FORWARD_SECRET_RECEIPTS => !self.ask_receipts.is_empty(),
             ExtensionType::COOKIE => self.cookie.is_some(),
             ExtensionType::CLIENT_CERTIFICATE_TYPE => {
-                need_listing(&types_of(&self.config.credentials))
+                need_listing(&self.config.own_certificate_types())
             }
             ExtensionType::SERVER_CERTIFICATE_TYPE => {
-                need_listing(self.config.verifier.certificate_types())
+                need_listing(self.config.server_certificate_types())
             }
             ExtensionType::EARLY_DATA => self.early_data.is_some(),
             ExtensionType::PRE_SHARED_KEY => self.offers_psks,
@@ -139,9 +138,9 @@ impl Offer {
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
         let accepted = config.accepted_certificates(&self.codecs);
         accepted.write_extensions(HandshakeType::CLIENT_HELLO, grease, out);
-        let own_types = types_of(&config.credentials);
+        let own_types = config.own_certificate_types();
         write_certificate_types(out, ExtensionType::CLIENT_CERTIFICATE_TYPE, &own_types);
-        let server_types = config.verifier.certificate_types();
+        let server_types = config.server_certificate_types();
         write_certificate_types(out, ExtensionType::SERVER_CERTIFICATE_TYPE, server_types);
         if !config.protocols.is_empty() {
             let grease = grease.map(Grease::protocol);
