@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak fuzz tunnel memory bench datagram-cost \
-	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap rp2350 mutants
+	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap firmware-peers rp2350 mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
@@ -43,6 +43,7 @@ RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcp
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
 	--features tessera-lab/heap,tessera-cli/heap --lib --test lab \
 	-- --include-ignored
+RUN_firmware-peers = scripts/firmware-peers --newer
 RUN_rp2350 = scripts/rp2350
 RUN_mutants = scripts/mutants
 
@@ -103,6 +104,7 @@ firmware:
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features ml-dsa
 	scripts/firmware --small --check --connections 200 --images psk
 	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa
+	scripts/firmware-peers --images psk p256 hybrid
 
 ## evidence           run and record all parts below, each also alone as evidence-PART; see docs/evidence
 evidence:
@@ -141,6 +143,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ##                    needs ENVOY, the program; Firefox; PYTHON, one with curl_cffi
 ## captures           bytes that the lab counts, compared with those that tcpdump captures; needs root
 ## heap               tests of what the lab counts on the heap; builds jemalloc
+## firmware-peers     the images of firmware/ with all servers on this machine, and with OpenSSL 3.5 of Debian 13, which is fetched
 ## rp2350             the example for a board with an RP2350 builds; two minutes
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants
 $(EVIDENCE):
