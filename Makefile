@@ -10,7 +10,8 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak fuzz tunnel memory bench datagram-cost \
-	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap firmware-peers rp2350 mutants
+	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap firmware-peers rp2350 \
+	size-peers mutants
 RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
@@ -45,6 +46,7 @@ RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tesser
 	-- --include-ignored
 RUN_firmware-peers = scripts/firmware-peers --newer
 RUN_rp2350 = scripts/rp2350
+RUN_size-peers = scripts/size-peers --tessera "$(TARGET)/debug/tessera"
 RUN_mutants = scripts/mutants
 
 .PHONY: all help test setup check unit bare-metal firmware program evidence results tls12 edge-peers edge-gap deb \
@@ -76,6 +78,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path firmware/Cargo.toml --check
 	$(CARGO) fmt --manifest-path firmware/rp2350/Cargo.toml --check
+	$(CARGO) fmt --manifest-path firmware/size-peers/Cargo.toml --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	scripts/docs
 	formal/run --check
@@ -145,11 +148,13 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## heap               tests of what the lab counts on the heap; builds jemalloc
 ## firmware-peers     the images of firmware/ with all servers on this machine, and with OpenSSL 3.5 of Debian 13, which is fetched
 ## rp2350             the example for a board with an RP2350 builds; two minutes
+## size-peers         clients on an emulated Cortex-M33, compared with rustls, embedded-tls, krabitls and wolfSSL; fetches and
+##                    builds them; needs gcc-arm-none-eabi
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants
 $(EVIDENCE):
 	$(RUN_$@)
 
-tlsfuzzer evidence-tlsfuzzer: program
+tlsfuzzer evidence-tlsfuzzer size-peers evidence-size-peers: program
 program:
 	$(CARGO) build --locked --package tessera-cli
 

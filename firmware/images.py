@@ -11,6 +11,7 @@ RELEASE = TARGET / "thumbv8m.main-none-eabi/release"
 IMAGES = ["psk", "p256", "hybrid", "ml-dsa"]
 QEMU = ["qemu-system-arm", "-M", "mps2-an505", "-nographic", "-monitor", "none",
         "-semihosting-config", "enable=on,target=native", "-icount", "shift=7"]
+LIMIT = 600  # seconds, of a run
 # The key of src/ends.rs.
 PSK = ["-nocert", "-psk_identity", "device", "-psk", "07" * 32]
 GROUPS = {"psk": "X25519", "p256": "X25519", "hybrid": "X25519MLKEM768", "ml-dsa": "X25519MLKEM768"}
@@ -28,6 +29,13 @@ def build(image, programs, is_small, folder=FIRMWARE, **variables):
     command = ["/usr/bin/cargo", "build", "--release", "--locked", "--quiet", "--features", image, *programs,
                *(SMALL if is_small else [])]
     subprocess.run(command, cwd=folder, env=environment | variables, check=True)
+
+
+def flash(program):
+    """The size of .text and .rodata."""
+    listing = subprocess.run(["size", "-A", program], check=True, capture_output=True, text=True).stdout
+    sizes = [line.split() for line in listing.splitlines()]
+    return sum(int(words[1]) for words in sizes if words and words[0] in (".text", ".rodata"))
 
 
 def to_pem(certificate, folder):

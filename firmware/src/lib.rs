@@ -13,3 +13,4 @@ pub mod one_heap;
 pub mod random;
 pub mod search;
 pub mod uart;
+mod xorshift;

@@ -4,6 +4,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use linked_list_allocator::Heap;
 
@@ -14,6 +15,10 @@ pub struct OneHeap(UnsafeCell<Heap>);
 
 /// SAFETY: there is one thread, and no interrupt is enabled.
 unsafe impl Sync for OneHeap {}
+
+/// The most that was in use, in bytes. `scripts/size-peers` finds it by its name.
+#[unsafe(no_mangle)]
+static HEAP_PEAK: AtomicUsize = AtomicUsize::new(0);
 
 static mut MEMORY: [MaybeUninit<u8>; LEN] = [MaybeUninit::uninit(); LEN];
 
@@ -33,7 +38,10 @@ impl OneHeap {
 unsafe impl GlobalAlloc for OneHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: one thread.
-        let block = unsafe { (*self.0.get()).allocate_first_fit(layout) };
+        let heap = unsafe { &mut *self.0.get() };
+        let block = heap.allocate_first_fit(layout);
+        let peak = HEAP_PEAK.load(Ordering::Relaxed).max(heap.used());
+        HEAP_PEAK.store(peak, Ordering::Relaxed);
         block.map_or(core::ptr::null_mut(), NonNull::as_ptr)
     }
 

@@ -1,25 +1,15 @@
-//! Bytes that are NOT random: the emulated board has no generator, and counts must repeat.
-
-use core::sync::atomic::{AtomicU32, Ordering};
+//! The provider, with bytes that are NOT random.
 
 use tessera::crypto::{Provider, RandomFailed};
 use tessera_rustcrypto::RandomSource;
 
-pub struct NotRandom;
+use crate::xorshift;
 
-static STATE: AtomicU32 = AtomicU32::new(0x9e37_79b9);
+pub struct NotRandom;
 
 impl RandomSource for NotRandom {
     fn fill(out: &mut [u8]) -> Result<(), RandomFailed> {
-        for byte in out {
-            // Marsaglia's xorshift.
-            let mut state = STATE.load(Ordering::Relaxed);
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            STATE.store(state, Ordering::Relaxed);
-            *byte = state as u8;
-        }
+        xorshift::fill(out);
         Ok(())
     }
 }
