@@ -50,7 +50,7 @@ RUN_size-peers = scripts/size-peers --tessera "$(TARGET)/debug/tessera"
 RUN_mutants = scripts/mutants
 
 .PHONY: all help test setup check unit bare-metal firmware program evidence results tls12 edge-peers edge-gap deb \
-	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
+	$(EVIDENCE) $(EVIDENCE:%=evidence-%) evidence-firmware clean
 
 ## all                build the program
 all:
@@ -105,16 +105,21 @@ bare-metal:
 firmware:
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features psk
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features ml-dsa
+	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features cached
 	scripts/firmware --small --check --connections 200 --images psk
-	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa
+	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa cached
 	scripts/firmware-peers --images psk p256 hybrid
 
 ## evidence           run and record all parts below, each also alone as evidence-PART; see docs/evidence
 evidence:
-	$(MAKE) --keep-going $(EVIDENCE:%=evidence-%)
+	$(MAKE) --keep-going $(EVIDENCE:%=evidence-%) evidence-firmware
 
 $(EVIDENCE:%=evidence-%): evidence-%:
 	scripts/evidence $* $(RUN_$*)
+
+## evidence-firmware  10,000 connections on an emulated Cortex-M33, and 200 of each other image; half an hour
+evidence-firmware:
+	scripts/evidence firmware scripts/firmware-soak
 
 ## msrv               the whole workspace with the minimum Rust version; needs rustup
 ## formal             the ProVerif models, all of them; needs proverif; see formal/README.md

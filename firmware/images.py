@@ -1,48 +1,72 @@
 """How scripts build the images of this folder, run them in QEMU, and start OpenSSL for them."""
 
+import base64
 import os
 import subprocess
+import textwrap
 from pathlib import Path
 
 FIRMWARE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", FIRMWARE / "target"))
 RELEASE = TARGET / "thumbv8m.main-none-eabi/release"
-# Each image is a feature.
-IMAGES = ["psk", "p256", "hybrid", "ml-dsa"]
+# Each image is a feature of the same name, but one.
+IMAGES = ["psk", "p256", "hybrid", "ml-dsa", "cached", "psk-datagram"]
+FEATURES = {"psk-datagram": "psk"}
+HYBRIDS = ["hybrid", "ml-dsa"]
+# Where an image's chain is.
+PKI = {"ml-dsa": FIRMWARE / "pki/ml-dsa"}
+SECTIONS = (".text", ".rodata", ".data", ".bss")
 QEMU = ["qemu-system-arm", "-M", "mps2-an505", "-nographic", "-monitor", "none",
         "-semihosting-config", "enable=on,target=native", "-icount", "shift=7"]
-LIMIT = 600  # seconds, of a run
+LIMIT = 600  # seconds, of a run, and one more for each connection
 # The key of src/ends.rs.
 PSK = ["-nocert", "-psk_identity", "device", "-psk", "07" * 32]
-GROUPS = {"psk": "X25519", "p256": "X25519", "hybrid": "X25519MLKEM768", "ml-dsa": "X25519MLKEM768"}
 SMALL = ["--config", 'profile.release.opt-level="z"', "-Zbuild-std-features=optimize_for_size", "--config",
          "target.thumbv8m.main-none-eabi.rustflags="
          """['--cfg', 'sha2_backend_soft="compact"', '-Zunstable-options', '-Cpanic=immediate-abort', '-Zfmt-debug=none', '-Clink-arg=--icf=all', '-Cllvm-args=--inline-threshold=12']"""]
 
 
-def build(image, programs, is_small, folder=FIRMWARE, **variables):
+def program(image, role):
+    """The path of an image's program."""
+    return RELEASE / (f"datagram-{role}" if image == "psk-datagram" else role)
+
+
+def group_of(image):
+    return "X25519MLKEM768" if image in HYBRIDS else "X25519"
+
+
+def pki_of(image):
+    return PKI.get(image, FIRMWARE / "pki")
+
+
+def build(image, programs, is_small, workspace=FIRMWARE, **variables):
     """Builds programs of an image, with environment variables that they read."""
     # build-std is an unstable option, which RUSTC_BOOTSTRAP allows on a stable compiler.
     environment = os.environ | {"RUSTC_BOOTSTRAP": "1", "RUSTC": "/usr/bin/rustc", "CARGO_TARGET_DIR": str(TARGET)}
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]:
         environment.pop(name, None)
-    command = ["/usr/bin/cargo", "build", "--release", "--locked", "--quiet", "--features", image, *programs,
-               *(SMALL if is_small else [])]
-    subprocess.run(command, cwd=folder, env=environment | variables, check=True)
+    command = ["/usr/bin/cargo", "build", "--release", "--locked", "--quiet", "--features", FEATURES.get(image, image),
+               *(word for path in programs for word in ("--bin", path.name)), *(SMALL if is_small else [])]
+    subprocess.run(command, cwd=workspace, env=environment | variables, check=True)
+
+
+def sections_of(program):
+    """The sizes of a program's sections."""
+    listing = subprocess.run(["size", "-A", program], check=True, capture_output=True, text=True).stdout
+    sizes = [line.split() for line in listing.splitlines()]
+    return {words[0]: int(words[1]) for words in sizes if words and words[0] in SECTIONS}
 
 
 def flash(program):
     """The size of .text and .rodata."""
-    listing = subprocess.run(["size", "-A", program], check=True, capture_output=True, text=True).stdout
-    sizes = [line.split() for line in listing.splitlines()]
-    return sum(int(words[1]) for words in sizes if words and words[0] in (".text", ".rodata"))
+    sections = sections_of(program)
+    return sections[".text"] + sections[".rodata"]
 
 
-def to_pem(certificate, folder):
-    """Writes a certificate of the images' PKI as PEM; returns where."""
-    pem = folder / f"{certificate}.pem"
-    der = FIRMWARE / "pki" / f"{certificate}.der"
-    subprocess.run(["openssl", "x509", "-inform", "DER", "-in", der, "-out", pem], check=True)
+def to_pem(der, pem, label="CERTIFICATE"):
+    """Writes a file in DER as PEM; returns where."""
+    lines = textwrap.wrap(base64.b64encode(der.read_bytes()).decode(), 64)
+    pem.write_text("\n".join([f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""]))
     return pem
 
 
@@ -50,9 +74,9 @@ def openssl_server(image, folder, times=1):
     """Returns what s_server knows of the client, or of itself; it sends the intermediate certificate so many times."""
     if image == "psk":
         return PSK
+    pki = pki_of(image)
     chain = folder / "openssl-chain.pem"
-    chain.write_text(times * to_pem("between", folder).read_text())
-    pki = FIRMWARE / "pki"
+    chain.write_text(times * to_pem(pki / "between.der", folder / "between.pem").read_text())
     return ["-cert", pki / "server.der", "-certform", "DER", "-key", pki / "server.key.der", "-keyform", "DER",
             "-cert_chain", chain]
 

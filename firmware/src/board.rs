@@ -8,6 +8,9 @@ const TIMER_CONTROL: *mut u32 = TIMER as *mut u32;
 const TIMER_VALUE: *mut u32 = (TIMER + 4) as *mut u32;
 const TIMER_RELOAD: *mut u32 = (TIMER + 8) as *mut u32;
 
+/// In a second.
+pub const TICKS: u32 = 20_000_000;
+
 /// A CMSDK UART.
 const UART: usize = 0x5020_0000;
 const UART_DATA: *mut u32 = UART as *mut u32;
@@ -55,9 +58,15 @@ pub fn send(bytes: &[u8]) {
 
 /// Waits for a byte.
 pub fn receive() -> u8 {
-    // SAFETY: the board's registers.
-    unsafe {
-        while read_volatile(UART_STATE) & 2 == 0 {}
-        read_volatile(UART_DATA) as u8
+    loop {
+        if let Some(byte) = try_receive() {
+            return byte;
+        }
     }
+}
+
+/// Returns a byte, if one has arrived.
+pub fn try_receive() -> Option<u8> {
+    // SAFETY: the board's registers.
+    unsafe { (read_volatile(UART_STATE) & 2 != 0).then(|| read_volatile(UART_DATA) as u8) }
 }

@@ -27,6 +27,15 @@ impl Input {
     pub fn received(&mut self, count: usize) {
         self.len += count;
     }
+
+    /// Moves as much of the other end's output here as there is room for; returns how much.
+    pub fn take_from(&mut self, output: &mut Output) -> usize {
+        let count = output.as_slice().len().min(self.room().len());
+        self.room()[..count].copy_from_slice(&output.as_slice()[..count]);
+        self.received(count);
+        output.consume(count);
+        count
+    }
 }
 
 /// What has happened at an end.

@@ -9,12 +9,18 @@ use tessera::auth::PeerVerifier;
 use tessera::crypto::{Depth, StackDepth};
 use tessera::resume::ExternalPsk;
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera::{ClientConfig, Destination, Error, Limits, ServerConfig, Time};
+use tessera::{AssociationOptions, ClientConfig, Destination, Error, Limits, ServerConfig, Time};
 
 use crate::random::PROVIDER;
 
 /// The most that a record holds, in bytes (RFC 8449).
 pub const RECORD: u16 = 2048;
+
+/// The most data that a record holds which a client alone sends, in bytes.
+pub const DATA: usize = 64;
+
+/// The longest datagram, in bytes: the MTU of IPv6, without the headers of UDP and IP.
+pub const DATAGRAM: usize = 1280 - 48;
 
 pub const SERVER_NAME: &str = "server.example";
 
@@ -40,15 +46,29 @@ const PSK_CLIENT: StackDepth =
     StackDepth { derivation: Depth::of::<4096>(), agreement: Depth::of::<4096>() };
 
 /// What either end reads of the other.
-const LIMITS: Limits = Limits {
-    handshake_message: if cfg!(feature = "p256") { 2048 } else { 1024 },
-    certificate_message: if cfg!(feature = "p256") { 8192 } else { 1024 },
+pub const LIMITS: Limits = Limits {
+    // The signature of a CertificateVerify has 2,420 bytes with ML-DSA-44, and a certificate 4 KB.
+    handshake_message: if cfg!(feature = "ml-dsa") {
+        4096
+    } else if cfg!(feature = "p256") {
+        2048
+    } else {
+        1024
+    },
+    certificate_message: if cfg!(feature = "ml-dsa") {
+        12 * 1024
+    } else if cfg!(feature = "p256") {
+        8192
+    } else {
+        1024
+    },
     client_hello: 2048,
     tickets: 0,
 };
 
-pub fn client() -> ClientConfig {
-    let mut config = ClientConfig::new(PROVIDER, verifier());
+/// Returns a client with this verifier.
+pub fn client_with(verifier: Arc<dyn PeerVerifier>) -> ClientConfig {
+    let mut config = ClientConfig::new(PROVIDER, verifier);
     config.suites = vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256];
     config.groups = vec![GROUP];
     config.record_size_limit = Some(RECORD);
@@ -62,6 +82,15 @@ pub fn client() -> ClientConfig {
 
 pub fn destination() -> Destination {
     Destination { server_name: SERVER_NAME.into(), external_psks: psks(), ..Destination::default() }
+}
+
+/// Returns what is specific to associations, without connection IDs: the ends don't move.
+pub fn datagrams() -> AssociationOptions {
+    AssociationOptions {
+        connection_id: None,
+        max_datagram: DATAGRAM,
+        ..AssociationOptions::default()
+    }
 }
 
 #[cfg(not(feature = "p256"))]
@@ -80,8 +109,8 @@ mod by_psk {
         )]
     }
 
-    pub(super) fn verifier() -> Arc<dyn PeerVerifier> {
-        Arc::new(NoCertificates)
+    pub fn client() -> ClientConfig {
+        client_with(Arc::new(NoCertificates))
     }
 
     /// Refuses every certificate: the peer is known by its PSK.
@@ -112,42 +141,18 @@ mod by_psk {
 }
 
 #[cfg(feature = "p256")]
-mod by_chain {
-    use super::*;
-    use tessera::auth::{Credential, PrivateKey};
-    use tessera_fixed_pki::{Anchor, FixedPkiVerifier};
-    use tessera_rustcrypto::{HANDSHAKE_ALGORITHMS, SigningKey};
+pub use crate::chains::client;
+#[cfg(not(feature = "p256"))]
+use by_psk::psks;
+#[cfg(not(feature = "p256"))]
+pub use by_psk::{client, server};
 
-    pub(super) fn psks() -> Vec<ExternalPsk> {
-        Vec::new()
-    }
-
-    pub(super) fn verifier() -> Arc<dyn PeerVerifier> {
-        let root =
-            Anchor::certificate(include_bytes!("../pki/root.der")).expect("the root is good");
-        let verifier = FixedPkiVerifier::new(vec![root], HANDSHAKE_ALGORITHMS);
-        Arc::new(verifier.expect("anchor and algorithms are there"))
-    }
-
-    pub fn server() -> Result<ServerConfig, Error> {
-        let chain =
-            [&include_bytes!("../pki/server.der")[..], include_bytes!("../pki/between.der")];
-        let key = SigningKey::from_pkcs8(include_bytes!("../pki/server.key.der"))
-            .map_err(|_| Error::Configuration("the key is good"))?;
-        let key = PrivateKey::Signs(Arc::new(key));
-        let credential = Credential::new(chain.map(<[u8]>::to_vec).to_vec(), key);
-        let mut config = ServerConfig::new(PROVIDER, vec![credential]);
-        config.record_size_limit = Some(RECORD);
-        config.limits = LIMITS;
-        Ok(config)
-    }
+#[cfg(feature = "p256")]
+pub fn server() -> Result<ServerConfig, Error> {
+    crate::chains::CHAIN.server()
 }
 
 #[cfg(feature = "p256")]
-pub use by_chain::server;
-#[cfg(feature = "p256")]
-use by_chain::{psks, verifier};
-#[cfg(not(feature = "p256"))]
-pub use by_psk::server;
-#[cfg(not(feature = "p256"))]
-use by_psk::{psks, verifier};
+fn psks() -> Vec<ExternalPsk> {
+    Vec::new()
+}

@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 use linked_list_allocator::Heap;
 
 /// How large each end's heap is, in bytes: more than any image needs.
-const LEN: usize = 64 * 1024;
+const LEN: usize = 128 * 1024;
 
 /// Which end allocates.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,6 +74,13 @@ pub fn usage(side: Side) -> Usage {
     // SAFETY: one thread.
     let side = unsafe { &(*HEAPS.sides.get())[side as usize] };
     Usage { used: side.heap.used(), peak: side.peak, allocations: side.allocations }
+}
+
+/// From now on `peak` is the most that a side holds after this call.
+pub fn restart_peak(side: Side) {
+    // SAFETY: one thread.
+    let side = unsafe { &mut (*HEAPS.sides.get())[side as usize] };
+    side.peak = side.heap.used();
 }
 
 /// Returns whether a side's free memory is one block, next to what it holds since the start.

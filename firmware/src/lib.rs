@@ -5,12 +5,19 @@
 extern crate alloc;
 
 pub mod board;
+#[cfg(feature = "p256")]
+pub mod chains;
 pub mod connection;
+pub mod datagrams;
 pub mod ends;
 pub mod heap;
 pub mod measure;
+pub mod messages;
+#[cfg(feature = "ml-dsa")]
+mod ml_dsa_key;
 pub mod one_heap;
 pub mod random;
+pub mod report;
 pub mod search;
 pub mod uart;
 mod xorshift;

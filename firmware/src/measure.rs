@@ -26,21 +26,55 @@ impl Cost {
         if !self.is_measured {
             return call(step);
         }
+        let mut meter = Meter::start();
+        let result = call(step);
+        let (instructions, stack) = meter.lap();
+        self.instructions += instructions;
+        self.stack = self.stack.max(stack);
+        result
+    }
+}
+
+/// Measures parts of a step.
+#[derive(Default)]
+pub struct Meter {
+    /// Where the stack was at the start.
+    top: usize,
+    /// Ticks at the start of the part.
+    from: u32,
+}
+
+impl Meter {
+    /// Starts; the caller's frame is not counted.
+    #[inline(always)]
+    pub fn start() -> Self {
         let top = stack_pointer();
         // Below the frames of the calls that paint and scan.
-        let (low, high) = (top - PAINTED, top - 64);
+        paint(top - PAINTED, top - 64);
+        Self { top, from: ticks() }
+    }
+
+    /// Ends a part: returns its instructions, and the deepest stack below the start, in bytes. Paints what lies below the
+    /// caller, and starts the next part.
+    #[inline(always)]
+    pub fn lap(&mut self) -> (u64, usize) {
+        let instructions = instructions(self.from, ticks());
+        let (low, high) = (self.top - PAINTED, stack_pointer() - 64);
+        let stack = self.top - first_changed(low, high);
         paint(low, high);
-        let from = ticks();
-        let result = call(step);
-        self.instructions += instructions(from, ticks());
-        self.stack = self.stack.max(top - first_changed(low, high));
-        result
+        self.from = ticks();
+        (instructions, stack)
+    }
+
+    /// Leaves out what was done since the last part.
+    pub fn go_on(&mut self) {
+        self.from = ticks();
     }
 }
 
 /// Inlined, its frame would be part of the caller's.
 #[inline(never)]
-fn call<R>(step: impl FnOnce() -> R) -> R {
+pub fn call<R>(step: impl FnOnce() -> R) -> R {
     step()
 }
 

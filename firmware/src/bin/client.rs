@@ -31,7 +31,7 @@ fn main() -> ! {
 
 fn run() -> Result<(), Error<Infallible>> {
     let mut input = [0; input_len(ends::RECORD)];
-    let mut output = [0; output_len(64)];
+    let mut output = [0; output_len(ends::DATA)];
     let buffers = Buffers { input: &mut input, output: &mut output };
     let config = ends::client().checked().map_err(Error::Tls)?;
     let connector = Connector::new(config, Arc::new(ends::Clock));

@@ -5,9 +5,10 @@
 extern crate alloc;
 
 use alloc::sync::Arc;
+use core::mem::take;
 use core::panic::PanicInfo;
 
-use cortex_m_rt::entry;
+use cortex_m_rt::{ExceptionFrame, entry, exception};
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
 use cortex_m_semihosting::hprintln;
 use tessera::handshake::{Checked, ClientHandshake, Handshake};
@@ -16,12 +17,10 @@ use tessera::{
 };
 use tessera_firmware::connection::{Input, Progress, read};
 use tessera_firmware::heap::{self, EachEnd, Side};
-use tessera_firmware::measure::{Cost, PAINTED, stack_pointer};
+use tessera_firmware::measure::{PAINTED, stack_pointer};
+use tessera_firmware::report::{self, Taken};
 use tessera_firmware::search::{self, Recorder};
-use tessera_firmware::{board, ends};
-
-/// How often the ends connect: set by `scripts/firmware`.
-const CONNECTIONS: Option<&str> = option_env!("FIRMWARE_CONNECTIONS");
+use tessera_firmware::{board, ends, messages};
 
 #[global_allocator]
 static HEAP: EachEnd = EachEnd;
@@ -40,45 +39,41 @@ fn main() -> ! {
 }
 
 fn run() -> Result<(), Error> {
+    #[cfg(feature = "cached")]
+    measure_chains()?;
     heap::switch_to(Side::Server);
     let server = ends::server()?.checked()?;
     heap::switch_to(Side::Client);
     let client = ends::client().checked()?;
-    let before = [Side::Client, Side::Server].map(heap::usage);
-    let free = [Side::Client, Side::Server].map(heap::largest_free);
+    let ends = Ends { client, server, is_known: false };
+    #[cfg(feature = "cached")]
+    report::measure(format_args!("full "), || ends.connect(true, || ()))?;
+    let ends = Ends { is_known: cfg!(feature = "cached"), ..ends };
+    // The server keeps the hash of its chain from the first time that it sends it.
+    #[cfg(feature = "cached")]
+    ends.connect(false, || ())?;
+    report::repeat(|is_measured| ends.connect(is_measured, || ()))?;
+    messages::measure(&ends.client, &ends.server)?;
+    search()
+}
 
-    let first = connect(&client, &server, true, || ())?;
-    let peaks = [Side::Client, Side::Server].map(|side| heap::usage(side).peak);
-    for (at, name) in ["client", "server"].into_iter().enumerate() {
-        let usage = heap::usage([Side::Client, Side::Server][at]);
-        hprintln!(
-            "{} instructions {} stack {} heap {} kept {} allocations {} sent {}",
-            name,
-            first[at].cost.instructions,
-            first[at].cost.stack,
-            usage.peak,
-            before[at].used,
-            usage.allocations - before[at].allocations,
-            first[at].sent
-        );
-    }
-
-    let connections = CONNECTIONS.and_then(|count| count.parse().ok()).unwrap_or(20);
-    for _ in 1..connections {
-        connect(&client, &server, false, || ())?;
-    }
-    for (at, side) in [Side::Client, Side::Server].into_iter().enumerate() {
-        let usage = heap::usage(side);
-        let is_as_before = usage.used == before[at].used
-            && heap::largest_free(side) == free[at]
-            && usage.peak == peaks[at];
-        if !is_as_before {
-            hprintln!("heap: {} used, at most {}, then {}", usage.used, peaks[at], usage.peak);
-            return Err(Error::Configuration("the heap is not as at the start"));
+/// Connects twice with each chain: the client knows it the second time.
+#[cfg(feature = "cached")]
+fn measure_chains() -> Result<(), Error> {
+    for chain in tessera_firmware::chains::CHAINS {
+        heap::switch_to(Side::Server);
+        let server = chain.server()?.checked()?;
+        heap::switch_to(Side::Client);
+        let client = chain.client().checked()?;
+        let mut ends = Ends { client, server, is_known: false };
+        for (way, is_known) in [("full", false), ("cached", true)] {
+            ends.is_known = is_known;
+            let (keys, len) = (chain.keys.name(), chain.count());
+            let heading = format_args!("chain {keys} {len} {way} ");
+            report::measure(heading, || ends.connect(true, || ()))?;
         }
     }
-    hprintln!("connections {}", connections);
-    search()
+    Ok(())
 }
 
 /// Connects once more, with key logs, and searches for the secrets: while the connection lasts they are in the heaps and
@@ -99,7 +94,8 @@ fn search() -> Result<(), Error> {
         [search::found(low, high), search::found(top - PAINTED, top)]
     };
     let mut during = [0; 2];
-    connect(&client, &server, false, || {
+    let ends = Ends { client, server, is_known: false };
+    ends.connect(false, || {
         let [heap, stack] = found();
         during = [heap, during[1] + stack];
     })?;
@@ -124,28 +120,16 @@ struct End<H: Handshake> {
     taken: Taken,
 }
 
-#[derive(Default)]
-struct Taken {
-    cost: Cost,
-    /// Bytes sent until the handshake was complete.
-    sent: usize,
-}
-
 impl<H: Handshake> End<H> {
     /// Moves what the other end sends here; reads it. Returns whether there was anything.
     fn take_from<O: Handshake>(&mut self, other: &mut End<O>) -> Result<bool, Error> {
         let had_any = !other.output.is_empty();
         while !other.output.is_empty() {
-            let bytes = other.output.as_slice();
-            let room = self.input.room();
-            let count = bytes.len().min(room.len());
-            room[..count].copy_from_slice(&bytes[..count]);
-            self.input.received(count);
+            heap::switch_to(other.side);
+            let count = self.input.take_from(&mut other.output);
             if !other.progress.is_complete || !self.progress.is_complete {
                 other.taken.sent += count;
             }
-            heap::switch_to(other.side);
-            other.output.consume(count);
             heap::switch_to(self.side);
             let (connection, input, output, progress) =
                 (&mut self.connection, &mut self.input, &mut self.output, &mut self.progress);
@@ -179,48 +163,65 @@ fn start_client(
     Ok(End { side: Side::Client, connection, input, output, progress, taken })
 }
 
-/// Connects, carries data both ways, and closes.
-fn connect(
-    client: &Checked<ClientConfig>,
-    server: &Checked<ServerConfig>,
-    is_measured: bool,
-    mut after_a_step: impl FnMut(),
-) -> Result<[Taken; 2], Error> {
-    let taken = || Taken { cost: Cost { is_measured, ..Cost::default() }, sent: 0 };
-    let mut client = start_client(client, taken())?;
-    heap::switch_to(Side::Server);
-    let mut server = End {
-        side: Side::Server,
-        connection: ServerConnection::start(server.clone(), ends::NOW),
-        input: Input::new(),
-        output: Output::new(),
-        progress: Progress::default(),
-        taken: taken(),
-    };
-    while server.take_from(&mut client)? | client.take_from(&mut server)? {
-        after_a_step();
-    }
-    if !client.progress.is_complete || !server.progress.is_complete {
-        return Err(Error::Configuration("the handshake is not complete"));
-    }
-    let counts = [take(&mut client.taken), take(&mut server.taken)];
-    client.write(b"from the client")?;
-    server.write(b"from the server")?;
-    server.take_from(&mut client)?;
-    client.take_from(&mut server)?;
-    client.close();
-    server.close();
-    server.take_from(&mut client)?;
-    client.take_from(&mut server)?;
-    let data = (client.progress.data, server.progress.data);
-    if data != (15, 15) || !client.progress.is_closed || !server.progress.is_closed {
-        return Err(Error::Configuration("data or its end is missing"));
-    }
-    Ok(counts)
+/// Both ends' configurations.
+struct Ends {
+    client: Checked<ClientConfig>,
+    server: Checked<ServerConfig>,
+    /// Whether the client knows the server's chain, so that its hash is sent.
+    is_known: bool,
 }
 
-fn take(taken: &mut Taken) -> Taken {
-    core::mem::take(taken)
+impl Ends {
+    /// Connects, carries data both ways, and closes. Returns what each end took until the handshake was complete.
+    fn connect(
+        &self,
+        is_measured: bool,
+        mut after_a_step: impl FnMut(),
+    ) -> Result<[Taken; 2], Error> {
+        let mut client = start_client(&self.client, Taken::new(is_measured))?;
+        heap::switch_to(Side::Server);
+        let mut server = End {
+            side: Side::Server,
+            connection: ServerConnection::start(self.server.clone(), ends::NOW),
+            input: Input::new(),
+            output: Output::new(),
+            progress: Progress::default(),
+            taken: Taken::new(is_measured),
+        };
+        while server.take_from(&mut client)? | client.take_from(&mut server)? {
+            after_a_step();
+        }
+        if !client.progress.is_complete || !server.progress.is_complete {
+            return Err(Error::Configuration("the handshake is not complete"));
+        }
+        let certificate = client.connection.facts().peer_certificate;
+        if certificate.is_some_and(|it| it.encoded_with.is_some()) != self.is_known {
+            return Err(Error::Configuration("the chain did not travel as expected"));
+        }
+        let taken = [&mut client.taken, &mut server.taken].map(take);
+        client.write(b"from the client")?;
+        server.write(b"from the server")?;
+        server.take_from(&mut client)?;
+        client.take_from(&mut server)?;
+        client.close();
+        server.close();
+        server.take_from(&mut client)?;
+        client.take_from(&mut server)?;
+        let data = (client.progress.data, server.progress.data);
+        if data != (15, 15) || !client.progress.is_closed || !server.progress.is_closed {
+            return Err(Error::Configuration("data or its end is missing"));
+        }
+        Ok(taken)
+    }
+}
+
+/// A panic without a message, too: an undefined instruction.
+#[exception]
+unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
+    hprintln!("fault at {:#x}, called from {:#x}", frame.pc(), frame.lr());
+    loop {
+        exit(EXIT_FAILURE);
+    }
 }
 
 #[panic_handler]

@@ -1,0 +1,194 @@
+//! Ends that know each other by a chain of certificates.
+
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::crypto::Signer;
+use tessera::{ClientConfig, Error, ServerConfig};
+use tessera_fixed_pki::{Anchor, FixedPkiVerifier};
+use tessera_rustcrypto::{HANDSHAKE_ALGORITHMS, SigningKey};
+
+use crate::ends;
+use crate::random::PROVIDER;
+
+/// A server's chain, all of its keys of one kind.
+pub struct Chain {
+    pub keys: Keys,
+    root: &'static [u8],
+    /// The server's first.
+    certificates: &'static [&'static [u8]],
+    /// The server's, as PKCS#8.
+    key: &'static [u8],
+}
+
+#[derive(Clone, Copy)]
+pub enum Keys {
+    P256,
+    #[cfg(feature = "ml-dsa")]
+    MlDsa44,
+}
+
+/// The chain of the image.
+pub const CHAIN: Chain = if cfg!(feature = "ml-dsa") { ML_DSA_44 } else { p256(TWO) };
+
+const fn p256(certificates: &'static [&'static [u8]]) -> Chain {
+    Chain {
+        keys: Keys::P256,
+        root: include_bytes!("../pki/root.der"),
+        certificates,
+        key: include_bytes!("../pki/server.key.der"),
+    }
+}
+
+const TWO: &[&[u8]] = &[include_bytes!("../pki/server.der"), include_bytes!("../pki/between.der")];
+
+#[cfg(feature = "ml-dsa")]
+const ML_DSA_44: Chain = Chain {
+    keys: Keys::MlDsa44,
+    root: include_bytes!("../pki/ml-dsa/root.der"),
+    certificates: &[
+        include_bytes!("../pki/ml-dsa/server.der"),
+        include_bytes!("../pki/ml-dsa/between.der"),
+    ],
+    key: include_bytes!("../pki/ml-dsa/server.key.der"),
+};
+
+#[cfg(not(feature = "ml-dsa"))]
+const ML_DSA_44: Chain = p256(TWO);
+
+/// One to four certificates.
+#[cfg(feature = "cached")]
+pub static CHAINS: &[Chain] = &[
+    p256(&[include_bytes!("../pki/server-1.der")]),
+    p256(TWO),
+    p256(&[
+        include_bytes!("../pki/server-3.der"),
+        include_bytes!("../pki/lower.der"),
+        include_bytes!("../pki/between.der"),
+    ]),
+    p256(&[
+        include_bytes!("../pki/server-4.der"),
+        include_bytes!("../pki/lowest.der"),
+        include_bytes!("../pki/lower.der"),
+        include_bytes!("../pki/between.der"),
+    ]),
+];
+
+/// One of each kind of keys.
+pub static SIGNATURES: &[Chain] = &[
+    p256(TWO),
+    #[cfg(feature = "ml-dsa")]
+    ML_DSA_44,
+];
+
+impl Chain {
+    /// Returns the number of certificates.
+    pub fn count(&self) -> usize {
+        self.certificates.len()
+    }
+
+    /// Returns a client that knows the root alone.
+    pub fn client(&self) -> ClientConfig {
+        client_below(self.root)
+    }
+
+    pub fn server(&self) -> Result<ServerConfig, Error> {
+        let signer = self.signer().ok_or(Error::Configuration("the key is good"))?;
+        let chain: Vec<_> = self.certificates.iter().map(|der| der.to_vec()).collect();
+        let credential = Credential::new(chain, PrivateKey::Signs(signer));
+        let mut config = ServerConfig::new(PROVIDER, vec![credential]);
+        #[cfg(feature = "cached")]
+        config.certificate_codecs.insert(
+            0,
+            Arc::new(
+                tessera_cache::ServerCache::new(&PROVIDER)
+                    .map_err(|_| Error::Configuration("the provider has SHA-256"))?,
+            ),
+        );
+        config.record_size_limit = Some(ends::RECORD);
+        config.limits = ends::LIMITS;
+        Ok(config)
+    }
+
+    /// Returns the server's key for `SignatureVerificationAlgorithm::verify_signature`.
+    pub fn public_key(&self) -> &'static [u8] {
+        let (from, len) = self.keys.public_key();
+        let end = self.certificates[0];
+        let at = end.windows(from.len()).position(|part| part == from);
+        let at = at.expect("the key's algorithm is in the certificate") + from.len();
+        &end[at..at + len]
+    }
+
+    pub fn signer(&self) -> Option<Arc<dyn Signer>> {
+        Some(match self.keys {
+            Keys::P256 => Arc::new(SigningKey::from_pkcs8(self.key).ok()?),
+            #[cfg(feature = "ml-dsa")]
+            Keys::MlDsa44 => Arc::new(crate::ml_dsa_key::MlDsaKey::from_pkcs8(self.key)?),
+        })
+    }
+}
+
+impl Keys {
+    /// Returns what precedes the key in a SubjectPublicKeyInfo, and the key's length.
+    fn public_key(self) -> (&'static [u8], usize) {
+        match self {
+            // The curve (RFC 5480 §2.1.1.1), and a BIT STRING of an uncompressed point.
+            Self::P256 => (&[0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7, 3, 66, 0], 65),
+            // The end of id-ml-dsa-44 (RFC 9881 §2).
+            #[cfg(feature = "ml-dsa")]
+            Self::MlDsa44 => (&[0x65, 3, 4, 3, 17, 3, 0x82, 5, 0x21, 0], 1312),
+        }
+    }
+
+    /// Returns the names of its operations.
+    pub fn operations(self) -> [&'static str; 2] {
+        match self {
+            Self::P256 => ["ECDSA P-256 sign", "ECDSA P-256 verify"],
+            #[cfg(feature = "ml-dsa")]
+            Self::MlDsa44 => ["ML-DSA-44 sign", "ML-DSA-44 verify"],
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P256 => "P-256",
+            #[cfg(feature = "ml-dsa")]
+            Self::MlDsa44 => "ML-DSA-44",
+        }
+    }
+}
+
+/// Returns a client that knows this root alone: the rest of a chain is not linked.
+pub fn client_below(root: &'static [u8]) -> ClientConfig {
+    let root = Anchor::certificate(root).expect("the root is good");
+    let verifier = FixedPkiVerifier::new(vec![root], HANDSHAKE_ALGORITHMS);
+    let verifier = verifier.expect("anchor and algorithms are there");
+    remembering(verifier)
+}
+
+#[cfg(not(feature = "cached"))]
+fn remembering(verifier: FixedPkiVerifier) -> ClientConfig {
+    ends::client_with(Arc::new(verifier))
+}
+
+/// Keeps of a chain its hash, its dates, and the server's key.
+#[cfg(feature = "cached")]
+fn remembering(verifier: FixedPkiVerifier) -> ClientConfig {
+    use tessera_cache::ClientCache;
+    use tessera_fixed_pki::{ChainStore, KnownChains, StoreBounds};
+
+    let store = ChainStore::new(&PROVIDER, StoreBounds { entries: 8, bytes: 2048 });
+    let verifier = KnownChains::new(verifier, &store.expect("the provider has SHA-256"));
+    let verifier = Arc::new(verifier);
+    let cache = ClientCache::new(&PROVIDER).expect("the provider has SHA-256");
+    let mut config = ends::client_with(verifier.clone());
+    config.certificate_codecs.insert(0, Arc::new(cache.with_chain_memory(verifier)));
+    config
+}
+
+/// Returns the client of the image.
+pub fn client() -> ClientConfig {
+    client_below(CHAIN.root)
+}
