@@ -53,7 +53,8 @@ volatile size_t HEAP_PEAK;
 static char HEAP_MEMORY[256 * 1024] __attribute__((aligned(8), used));
 static size_t used;
 
-void *_sbrk(ptrdiff_t more)
+/* libc alone calls it, which link-time optimisation does not see. */
+__attribute__((used)) void *_sbrk(ptrdiff_t more)
 {
     static size_t taken;
     if (taken + more > sizeof HEAP_MEMORY)
@@ -103,7 +104,7 @@ static void finish(int is_good)
 
 extern char data_start[], data_end[], data_source[], bss_start[], bss_end[], stack_start[];
 
-static void reset(void)
+__attribute__((used)) void reset(void)
 {
     memcpy(data_start, data_source, data_end - data_start);
     memset(bss_start, 0, bss_end - bss_start);

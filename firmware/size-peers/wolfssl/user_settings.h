@@ -10,6 +10,8 @@
 #define HAVE_CURVE25519
 #define CURVE25519_SMALL
 #define WOLFSSL_HAVE_MLKEM
+#define WOLFSSL_PQC_HYBRIDS
+#define WOLFSSL_TLS_NO_MLKEM_STANDALONE
 #define WOLFSSL_NO_ML_KEM_512
 #define WOLFSSL_NO_ML_KEM_1024
 #define WOLFSSL_MLKEM_DYNAMIC_KEYS
@@ -20,8 +22,6 @@
 #define WOLFSSL_NO_SOCK
 #define NO_WRITEV
 #define WOLFSSL_NO_GETPID
-/* Records of 2 KB, as the images have. */
-#define MAX_RECORD_SIZE 2048
 
 /* board.c. */
 int not_random(unsigned char *out, unsigned int len);
