@@ -74,7 +74,7 @@ impl Question for Sign {
 
 impl PrivateKey {
     /// Returns the schemes that the key can sign with, in order of preference.
-    fn schemes(&self) -> &[SignatureScheme] {
+    pub(crate) fn schemes(&self) -> &[SignatureScheme] {
         match self {
             Self::Signs(signer) => signer.schemes(),
             Self::Elsewhere(schemes) => schemes,

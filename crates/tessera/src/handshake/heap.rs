@@ -8,7 +8,7 @@ use crate::auth::Credential;
 use crate::crypto::{HmacState, TAG_LEN};
 use crate::error::Error;
 use crate::limits::{MAX_SMALL_MESSAGE, reserve};
-use crate::wire::max_chain;
+use crate::wire::{SignatureScheme, max_chain};
 
 /// What a record adds to its content: header, content type and tag.
 pub(super) const OVERHEAD: usize = 5 + 1 + TAG_LEN;
@@ -68,17 +68,60 @@ pub(super) fn certificates(longest: usize) -> usize {
 pub(super) fn flight(credentials: &[Credential]) -> usize {
     let of = |own: &Credential| {
         let stapled = [&own.ocsp_response, &own.sct_list].into_iter().flatten().map(Vec::len);
-        // With the signature, of ML-DSA-87 at the longest.
-        6_000 + own.chain.iter().map(|it| 5 + it.len()).chain(stapled).sum::<usize>()
+        let chain = own.chain.iter().map(|it| 5 + it.len()).chain(stapled).sum::<usize>();
+        // With the headers of both, and Finished.
+        100 + longest_signature(own.key.schemes()) + chain
     };
     credentials.iter().map(of).max().unwrap_or(0)
 }
 
-/// Returns what buffers of `len` bytes of messages take, in records of at least `record` bytes: the messages apart, those
-/// that wait for a record, and the records.
-pub(super) fn buffers(len: usize, first: usize, record: usize) -> usize {
-    let records = len + (1 + len / record) * OVERHEAD;
-    // Beyond their first size they grow, and move.
-    let growing = |len: usize| if len <= first { first } else { 3 * len };
-    2 * growing(len) + growing(records)
+/// Returns what it takes to sign: the question, with a copy of the certificate, and the signature.
+pub(super) fn signing(credentials: &[Credential]) -> usize {
+    let of = |own: &Credential| {
+        256 + longest_signature(own.key.schemes()) + own.chain.first().map_or(0, Vec::len)
+    };
+    credentials.iter().map(of).max().unwrap_or(0)
+}
+
+/// Returns how long a signature under one of these schemes is at most, in bytes.
+fn longest_signature(schemes: &[SignatureScheme]) -> usize {
+    let of = |scheme: &SignatureScheme| match *scheme {
+        SignatureScheme::ED25519 => 64,
+        // A sequence of two integers (RFC 3279 §2.2.3).
+        SignatureScheme::ECDSA_SECP256R1_SHA256 => 72,
+        SignatureScheme::ECDSA_SECP384R1_SHA384 => 104,
+        SignatureScheme::ECDSA_SECP521R1_SHA512 => 139,
+        SignatureScheme::MLDSA44 => 2420,
+        SignatureScheme::MLDSA65 => 3309,
+        // ML-DSA-87 has 4,627; no RSA key has as many.
+        _ => 5000,
+    };
+    schemes.iter().map(of).max().unwrap_or(0)
+}
+
+/// What is written between two calls, in bytes.
+pub(super) struct Written {
+    /// The longest message, which is built apart.
+    pub(super) message: usize,
+    /// The messages that wait for a record together.
+    pub(super) flight: usize,
+    /// The records, until they are sent.
+    pub(super) records: usize,
+}
+
+impl Written {
+    /// Returns what the three buffers take, which begin with `first` bytes.
+    pub(super) fn buffers(&self, first: usize) -> usize {
+        let buffers = [self.message, self.flight, self.records];
+        // Beyond their first size they grow, to less than twice what they hold, and move, one at a time.
+        let grown = buffers.map(|len| if len <= first { first } else { 2 * len });
+        let moved = buffers.iter().filter(|len| **len > first).max();
+        grown.iter().sum::<usize>() + moved.unwrap_or(&0)
+    }
+}
+
+/// Returns how long the records of so many bytes are, of which a peer may want short ones (RFC 8449 §4).
+pub(super) fn records(len: usize) -> usize {
+    const SHORTEST: usize = 63;
+    len + (1 + len / SHORTEST) * OVERHEAD
 }

@@ -10,7 +10,7 @@ use crate::crypto::HmacState;
 use crate::error::Error;
 use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
-use crate::handshake::heap;
+use crate::handshake::heap::{self, Written};
 use crate::limits::MAX_COOKIE;
 use crate::resume::ClientSession;
 use crate::schedule::HandshakeSecret;
@@ -87,7 +87,12 @@ impl ClientConfig {
             + heap::certificates(limits.certificate_message).max(tickets);
         let sent = match self.credentials.is_empty() {
             true => 2 * (hello + heap::OVERHEAD).max(first) + first.max(128),
-            false => heap::buffers(hello.max(64 + heap::flight(&self.credentials)), first, 64),
+            false => {
+                let longest = hello.max(heap::flight(&self.credentials));
+                let records = heap::records(longest);
+                let written = Written { message: longest, flight: longest, records };
+                written.buffers(first) + heap::signing(&self.credentials)
+            }
         };
         state + hellos.max(heap::keys(&common) + handovers + received + sent)
     }

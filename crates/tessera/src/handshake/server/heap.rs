@@ -7,7 +7,7 @@ use super::part::ServerPart;
 use crate::error::Error;
 use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
-use crate::handshake::heap;
+use crate::handshake::heap::{self, Written};
 use crate::schedule::MasterSecret;
 use crate::wire::OpaqueExtension;
 
@@ -40,26 +40,38 @@ impl ServerConfig {
             }
             false => heap::message(limits.small_message()),
         };
-        // ServerHello, and the messages after it, each in its own buffer first.
+        // ServerHello, and the messages after it.
         let protocols = self.protocols.iter().map(|it| it.len()).max().unwrap_or(0);
         let authorities = self.client_authentication.verifier().map_or(0, |verifier| {
             256 + 2 * verifier.schemes().len()
                 + verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>()
         });
-        let message = 136 + share + protocols + OpaqueExtension::len_of(&self.extensions);
-        let tickets =
-            self.policy.tickets.new_session_count.max(self.policy.tickets.resumption_count);
+        let hello_back = 136 + share;
+        let extensions = 136 + protocols + OpaqueExtension::len_of(&self.extensions);
+        let own = heap::flight(&self.credentials);
+        let flight = extensions + authorities + own;
+        // A session and its seal, and a one-time key of X25519MLKEM768.
+        let one_time = if self.policy.early_data.forward_secret.is_some() { 1300 } else { 0 };
+        let ticket = 1024 + one_time + limits.client_hello + self.scope.len();
         let tickets = match self.tickets {
-            // A session and its seal, and a one-time key of X25519MLKEM768.
-            Some(_) => {
-                usize::from(tickets) * (1024 + 1300 + limits.client_hello + self.scope.len())
-            }
+            Some(_) => usize::from(
+                self.policy.tickets.new_session_count.max(self.policy.tickets.resumption_count),
+            ),
             None => 0,
         };
-        let flight = authorities + heap::flight(&self.credentials);
-        let sent = heap::buffers(message.max(tickets), first, usize::MAX / 2)
-            + if flight > 0 { heap::buffers(flight, first, 64) } else { 0 };
-        state + heap::keys(&common) + heap::agreement(&common) + hello.max(received) + share + sent
+        let written = Written {
+            message: hello_back
+                .max(extensions)
+                .max(authorities)
+                .max(own)
+                .max(tickets.min(1) * ticket),
+            flight: flight.max(hello_back).max(tickets * ticket),
+            records: (hello_back + CHANGE_CIPHER_SPEC + heap::records(flight))
+                .max(heap::records(tickets * ticket)),
+        };
+        let answered =
+            hello + share + heap::agreement(&common).max(heap::signing(&self.credentials));
+        state + heap::keys(&common) + answered.max(received) + written.buffers(first)
     }
 
     /// Checks that [`heap_needed`](Self::heap_needed) bytes of heap are free, in one block, as
@@ -72,3 +84,6 @@ impl ServerConfig {
         heap::check(self.heap_needed())
     }
 }
+
+/// A record of it, and the header of the record before it.
+const CHANGE_CIPHER_SPEC: usize = 6 + 5;
