@@ -61,7 +61,7 @@ impl Acceptor {
     /// Returns a client's stream before anything is read from it.
     ///
     /// # Errors
-    /// A buffer is too small.
+    /// A buffer or the heap is too small ([`OutOfMemory`](tessera::Error::OutOfMemory) with how many bytes must be free).
     pub fn start<'b, IO: ErrorType>(
         &self,
         io: IO,
@@ -69,7 +69,10 @@ impl Acceptor {
     ) -> Result<ServerStream<'b, IO>, Error<IO::Error>> {
         let config = self.config.clone();
         let records = Records { limit: config.record_size_limit, padding: config.padding };
-        let start = |clock: &dyn Clock, _: &mut _| Ok(ServerConnection::start(config, clock.now()));
+        let start = |clock: &dyn Clock, _: &mut _| {
+            config.check_heap()?;
+            Ok(ServerConnection::start(config, clock.now()))
+        };
         let machine = Machine::new(buffers, records, self.clock.clone(), None, start)?;
         Ok(ServerStream::new(io, machine))
     }

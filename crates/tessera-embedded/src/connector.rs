@@ -1,11 +1,12 @@
 //! The client's end.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use embedded_io::{ErrorType, Read, Write};
 use tessera::handshake::Checked;
 use tessera::resume::SessionStore;
-use tessera::{ClientConfig, ClientConnection, Clock, Destination};
+use tessera::{ClientConfig, ClientConnection, Clock, Destination, Error as TlsError};
 
 use crate::buffers::{Buffers, Records};
 use crate::error::Error;
@@ -73,7 +74,8 @@ impl Connector {
     /// A session that was taken from the store for a connection is used up with it.
     ///
     /// # Errors
-    /// A buffer is too small, or the configuration doesn't fit the destination.
+    /// A buffer or the heap is too small ([`TlsError::OutOfMemory`] with how many bytes must be free), or the configuration
+    /// doesn't fit the destination.
     pub fn start<'b, IO: ErrorType>(
         &self,
         mut destination: Destination,
@@ -84,10 +86,15 @@ impl Connector {
         let records =
             Records { limit: self.config.record_size_limit, padding: self.config.padding };
         buffers.check(records).map_err(Error::Buffer)?;
+        check_heap(self.needed(&destination)).map_err(Error::Tls)?;
         let sessions = self.sessions.clone().map(|store| {
             let server_name = destination.server_name.clone();
             if destination.session.is_none() {
                 destination.session = self.config.take_session(&*store, &server_name);
+                // It makes the hello longer. Without memory for that, the connection goes without it.
+                if destination.session.is_some() && check_heap(self.needed(&destination)).is_err() {
+                    destination.session = None;
+                }
             }
             Sessions { store, server_name }
         });
@@ -99,4 +106,15 @@ impl Connector {
         let machine = Machine::new(buffers, records, self.clock.clone(), sessions, start)?;
         Ok(ClientStream::new(io, machine))
     }
+
+    /// Returns how much heap a connection takes, in bytes: the engine's, and the name under which its sessions are stored.
+    fn needed(&self, destination: &Destination) -> usize {
+        let name = self.sessions.as_ref().map_or(0, |_| destination.server_name.len());
+        self.config.heap_needed(destination) + name
+    }
+}
+
+/// Checks that so many bytes of the heap are free in one block.
+fn check_heap(needed: usize) -> Result<(), TlsError> {
+    Vec::<u8>::new().try_reserve_exact(needed).map_err(|_| TlsError::OutOfMemory(needed))
 }

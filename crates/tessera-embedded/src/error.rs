@@ -81,6 +81,7 @@ impl<E: embedded_io::Error> embedded_io::Error for Error<E> {
                     ErrorKind::ConnectionAborted
                 }
                 TlsError::TimedOut => ErrorKind::TimedOut,
+                TlsError::OutOfMemory(_) => ErrorKind::OutOfMemory,
                 TlsError::Protocol { .. }
                 | TlsError::AlertReceived(_)
                 | TlsError::PeerRejected(_) => ErrorKind::InvalidData,

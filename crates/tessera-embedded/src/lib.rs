@@ -54,6 +54,11 @@
 //! | chain of two with P-256, X25519 | 16 KB | 6 KB |
 //! | the same, X25519MLKEM768 | 51 KB | 13 KB |
 //!
+//! A connection starts only if the heap has, in one block, what it takes at most
+//! ([`heap_needed`](tessera::ClientConfig::heap_needed)), whatever the peer sends. Otherwise nothing is sent, and the error has
+//! the number. It follows from the configuration's [`Limits`](tessera::Limits), whose defaults are a server's: a device states
+//! its own.
+//!
 //! The configuration's `record_size_limit` bounds the input: [`input_len`]. A server that doesn't know RFC 8449 may send
 //! longer records, and a client that doesn't offer it can't be asked; such a record ends the connection with
 //! [`Error::Buffer`], if the input is too short for it. Messages may be longer than records, both ways.

@@ -1,6 +1,6 @@
 //! A heap that counts and refuses, for one end of a connection.
 //!
-//! What one thread allocates in [`on_heap`] counts, and is refused beyond the [`limit`](Heap::limit). All else allocates
+//! What one thread allocates in [`on_heap`], but not in an [`off_heap`] there, counts, and is refused beyond the [`limit`](Heap::limit). All else allocates
 //! as usual.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -43,9 +43,18 @@ pub fn heap() -> Heap {
 
 /// Counts what `step` allocates and frees.
 pub fn on_heap<R>(step: impl FnOnce() -> R) -> R {
-    IS_ON.set(true);
+    with(true, step)
+}
+
+/// Counts nothing of what `step` does: another end, in a call of the one that counts.
+pub fn off_heap<R>(step: impl FnOnce() -> R) -> R {
+    with(false, step)
+}
+
+fn with<R>(is_on: bool, step: impl FnOnce() -> R) -> R {
+    let before = IS_ON.replace(is_on);
     let result = step();
-    IS_ON.set(false);
+    IS_ON.set(before);
     result
 }
 

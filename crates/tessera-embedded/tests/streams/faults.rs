@@ -122,33 +122,15 @@ fn a_handshake_goes_on_after_a_time_out() {
 
 #[test]
 fn a_message_that_trickles_ends_at_the_deadline() {
-    struct Slow(Peer, Arc<TestClock>);
-    impl embedded_io::ErrorType for Slow {
-        type Error = ErrorKind;
-    }
-    impl Read for Slow {
-        fn read(&mut self, buffer: &mut [u8]) -> core::result::Result<usize, ErrorKind> {
-            self.1.advance(1);
-            self.0.read(&mut buffer[..1])
-        }
-    }
-    impl Write for Slow {
-        fn write(&mut self, bytes: &[u8]) -> core::result::Result<usize, ErrorKind> {
-            self.0.write(bytes)
-        }
-        fn flush(&mut self) -> core::result::Result<(), ErrorKind> {
-            Ok(())
-        }
-    }
     let clock = Arc::new(TestClock::default());
     let client = psk_client(&Pki::new()).checked().unwrap();
     let seconds = client.handshake_timeout.as_secs() as usize;
     let connector = Connector::new(client, clock.clone());
     let mut memory = Memory::new();
-    let slow = Slow(peer(), clock);
+    let slow = Peer { slow: Some(clock), ..peer() };
     let mut stream = connector.start(by_psk(), slow, memory.lend()).unwrap();
     assert_eq!(stream.handshake_blocking(), Err(Error::Tls(TlsError::TimedOut)));
-    assert_eq!(stream.get_ref().0.sent, seconds, "one byte a second");
+    assert_eq!(stream.get_ref().sent, seconds, "one byte a second");
 }
 
 #[test]

@@ -1,14 +1,20 @@
-//! A transport that is the peer itself: a server that sends back what it gets.
+//! A transport that is the peer itself, outside of the device's heap.
+
+use std::sync::Arc;
 
 use embedded_io::{ErrorKind, ErrorType, Read, Write};
-use tessera::handshake::Checked;
-use tessera::{Clock, Output, ReadEvent, ServerConfig, ServerConnection, Time};
+use tessera::handshake::{Checked, ClientHandshake, Handshake, ServerHandshake};
+use tessera::{
+    ClientConfig, ClientConnection, Clock, Connection, Destination, Output, ReadEvent,
+    ServerConfig, ServerConnection, Time,
+};
+use tessera_heap_tests::off_heap;
 
 use crate::ends::TestClock;
 
 /// What each call moves at most, and what goes wrong.
-pub struct Peer {
-    pub connection: ServerConnection,
+pub struct Peer<H: Handshake = ServerHandshake> {
+    pub connection: Connection<H>,
     pub input: Vec<u8>,
     pub output: Output,
     /// What it has received.
@@ -20,6 +26,12 @@ pub struct Peer {
     pub ends_after: usize,
     /// After so many bytes it sends nothing more.
     pub stalls_after: usize,
+    /// Its hello has a record for each byte.
+    pub shatters: bool,
+    /// Each byte that it sends takes a second.
+    pub slow: Option<Arc<TestClock>>,
+    /// What it sends before anything else.
+    pub forged: Vec<u8>,
     /// How many bytes it has sent.
     pub sent: usize,
     /// Whether it closes when the client has.
@@ -28,15 +40,34 @@ pub struct Peer {
 
 impl Peer {
     pub fn new(config: &Checked<ServerConfig>) -> Self {
+        // A chain of any length fits.
+        let output = Output::with_limit(1 << 20);
+        Self::with(ServerConnection::start(config.clone(), now()), output)
+    }
+}
+
+impl Peer<ClientHandshake> {
+    pub fn client(config: &Checked<ClientConfig>, to: Destination) -> Self {
+        let mut output = Output::with_limit(1 << 20);
+        let connection = ClientConnection::start(config.clone(), to, now(), &mut output).unwrap();
+        Self::with(connection, output)
+    }
+}
+
+impl<H: Handshake> Peer<H> {
+    fn with(connection: Connection<H>, output: Output) -> Self {
         Self {
-            connection: ServerConnection::start(config.clone(), now()),
+            connection,
             input: Vec::new(),
-            output: Output::new(),
+            output,
             data: Vec::new(),
             error: None,
             at_once: usize::MAX,
             ends_after: usize::MAX,
             stalls_after: usize::MAX,
+            shatters: false,
+            slow: None,
+            forged: Vec::new(),
             sent: 0,
             is_closed: false,
         }
@@ -67,7 +98,29 @@ impl Peer {
     }
 
     pub fn send(&mut self, data: &[u8]) {
-        assert_eq!(self.connection.write(data, &mut self.output), Ok(data.len()));
+        let sent = off_heap(|| self.connection.write(data, &mut self.output));
+        assert_eq!(sent, Ok(data.len()));
+    }
+
+    /// Takes what is sent next.
+    fn next(&mut self, most: usize) -> Vec<u8> {
+        if self.shatters
+            && let [22, _, _, high, low, ..] = *self.output.as_slice()
+        {
+            let len = usize::from(u16::from_be_bytes([high, low]));
+            for byte in &self.output.as_slice()[5..][..len] {
+                self.forged.extend_from_slice(&[22, 3, 3, 0, 1, *byte]);
+            }
+            self.output.consume(5 + len);
+            self.shatters = false;
+        }
+        if self.forged.is_empty() {
+            let bytes = self.output.as_slice();
+            let bytes = bytes[..bytes.len().min(most)].to_vec();
+            self.output.consume(bytes.len());
+            return bytes;
+        }
+        self.forged.drain(..self.forged.len().min(most)).collect()
     }
 
     pub fn update_keys(&mut self) {
@@ -75,7 +128,7 @@ impl Peer {
     }
 
     pub fn close(&mut self) {
-        self.connection.close(&mut self.output);
+        off_heap(|| self.connection.close(&mut self.output));
     }
 }
 
@@ -83,15 +136,17 @@ fn now() -> Time {
     TestClock::default().now()
 }
 
-impl ErrorType for Peer {
+impl<H: Handshake> ErrorType for Peer<H> {
     type Error = ErrorKind;
 }
 
-impl Write for Peer {
+impl<H: Handshake> Write for Peer<H> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
         let count = bytes.len().min(self.at_once);
-        self.input.extend_from_slice(&bytes[..count]);
-        self.run();
+        off_heap(|| {
+            self.input.extend_from_slice(&bytes[..count]);
+            self.run();
+        });
         Ok(count)
     }
 
@@ -100,22 +155,27 @@ impl Write for Peer {
     }
 }
 
-impl Read for Peer {
+impl<H: Handshake> Read for Peer<H> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
         assert!(!buffer.is_empty(), "there is always room where more is asked for");
         if self.sent >= self.ends_after {
             return Ok(0);
         }
-        let most = self.ends_after.min(self.stalls_after) - self.sent;
-        let bytes = self.output.as_slice();
-        let count = bytes.len().min(buffer.len()).min(self.at_once).min(most);
+        let at_once = if self.slow.is_some() { 1 } else { self.at_once };
+        let most = (self.ends_after.min(self.stalls_after) - self.sent).min(at_once);
+        let count = off_heap(|| {
+            let bytes = self.next(most.min(buffer.len()));
+            buffer[..bytes.len()].copy_from_slice(&bytes);
+            bytes.len()
+        });
         if count == 0 {
             return Err(ErrorKind::TimedOut);
         }
-        buffer[..count].copy_from_slice(&bytes[..count]);
-        self.output.consume(count);
+        if let Some(clock) = &self.slow {
+            clock.advance(1);
+        }
         self.sent += count;
-        self.run();
+        off_heap(|| self.run());
         Ok(count)
     }
 }
