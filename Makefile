@@ -84,6 +84,7 @@ check:
 	formal/run --check
 	python3 formal/test_run.py
 	python3 bench/test_own_instructions.py
+	python3 firmware/test_sizes.py
 	conformance/vectors/check
 	testing/tls12/run -m unittest discover --quiet testing/tls12
 	scripts/package
