@@ -2,7 +2,8 @@
 //!
 //! A [`Connector`] makes a client's streams and an [`Acceptor`] a server's, over anything that implements
 //! [`embedded_io::Read`] and [`Write`](embedded_io::Write) (UARTs, modems, smoltcp, esp-hal), or their counterparts in
-//! `embedded_io_async` (embassy). A [`TlsStream`] implements the same traits.
+//! `embedded_io_async` (embassy). A [`TlsStream`] implements the same traits. `docs/embedded.md` in the repository
+//! is the guide, from `cargo add` to a board.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -109,3 +110,8 @@ pub use stream::{ClientStream, ServerStream, TlsStream};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// And that of the guide for devices.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedded.md")]
+struct Guide;
