@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use tessera_kit::open_files;
 use tessera_lab::mobile::program;
 use tessera_lab::{
-    LabError, bithac, edge, endpoint, load, mobile, reconnect, results, roaming, sites, traffic,
+    LabError, bithac, edge, embedded, endpoint, load, mobile, reconnect, results, roaming, sites,
+    traffic,
 };
 
 use crate::arguments::{DtlsEnd, Lab};
@@ -21,6 +22,7 @@ pub(crate) fn run(experiment: Lab) -> ExitCode {
         Lab::Bithac(options) => bithac::run(&options.into()),
         Lab::Dtls(options) => mobile::run(&options.into()),
         Lab::Edge(options) => edge::run(&options.into()),
+        Lab::Embedded(options) => embedded::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
         Lab::Results(options) => results::run(&options.into()),
         Lab::Roaming(options) => roaming::run(&options.into()),

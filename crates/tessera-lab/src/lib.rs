@@ -28,6 +28,7 @@
 //! - `bithac` compares what becomes of certificates when two ends meet again: `wired/` is a link with both ends as threads
 //!   and an observer, `in_memory` both ends in one thread.
 //! - `mobile` (`lab dtls`) lets a client move: a client and a server without I/O, in virtual time or as programs over sockets.
+//! - `embedded` builds the images of `firmware/` through a checkout's script, and shows what they take on a Cortex-M33.
 //! - `results/` renders the tables and the page of `docs/results` from reports, and measures nothing.
 #![forbid(unsafe_code)]
 
@@ -38,6 +39,7 @@ mod clock;
 mod components;
 mod control;
 pub mod edge;
+pub mod embedded;
 pub mod endpoint;
 mod engine_names;
 mod error;

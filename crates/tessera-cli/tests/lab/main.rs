@@ -3,6 +3,7 @@
 mod bithac;
 mod dtls;
 mod edge;
+mod embedded;
 mod load;
 mod page;
 mod reconnect;

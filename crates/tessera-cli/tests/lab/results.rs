@@ -91,7 +91,7 @@ fn each_weak_point_is_answered_once() {
 /// The targets of all links exist.
 #[test]
 fn the_links_of_the_results_lead_somewhere() {
-    let texts = ["roaming", "bithac", "edge", "mobile"].map(|paper| {
+    let texts = ["roaming", "bithac", "edge", "mobile", "embedded"].map(|paper| {
         [format!("{paper}.md"), format!("{paper}-tables.md")].map(|name| text_of(&name)).concat()
     });
     let text = texts.concat();

@@ -10,4 +10,5 @@ mod axis;
 pub(crate) mod chart;
 pub(crate) mod document;
 pub(crate) mod figure;
+pub(crate) mod stacked;
 pub(crate) mod strip;

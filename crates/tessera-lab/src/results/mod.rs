@@ -1,6 +1,7 @@
 //! The tables and figures of papers' evaluations, made from the reports of the experiments: a paper's numbers next to
 //! ours, and what it left open. This module has those of the paper on roaming; `bithac` has those of the one on caching
-//! handshakes, `edge` those of the one on service continuity, `mobile` those of the one on mobile clients.
+//! handshakes, `edge` those of the one on service continuity, `mobile` those of the one on mobile clients. Those of clients
+//! on devices are the experiment's own (`crate::embedded`).
 //!
 //! Everything here is a pure function of the reports, so that any reader can recompute it, and a test does: every
 //! printed number has its samples.
@@ -21,11 +22,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use self::input::Inputs;
+use crate::embedded;
 use crate::error::{LabError, words};
 use crate::experiment::Destination;
 use crate::table::Table;
 
-/// A paper whose evaluation is repeated.
+/// A paper whose evaluation is repeated, or an experiment of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paper {
     /// On roaming (Lastre et al., Sensors 2025), of `roaming.json`, `load.json` and `traffic.json`.
@@ -38,6 +40,8 @@ pub enum Paper {
     Edge,
     /// On mobile clients (Caminati et al.), of `dtls.json`.
     Mobile,
+    /// None: clients on devices, of `embedded.json`.
+    Embedded,
 }
 
 /// The input and the output.
@@ -79,6 +83,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             let inputs = mobile::Inputs::read(&options.directory)?;
             let page = options.page.is_some().then(|| mobile::page(&inputs)).transpose()?;
             (mobile::all(&inputs), page, mobile::answer(&inputs))
+        }
+        Paper::Embedded => {
+            let report = embedded::read(&options.directory)?;
+            let page = options.page.is_some().then(|| embedded::page(&report)).transpose()?;
+            (embedded::tables(&report), page, embedded::summary(&report))
         }
         Paper::Roaming => {
             let inputs = Inputs::read(&options.directory)?;

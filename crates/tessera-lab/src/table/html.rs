@@ -47,8 +47,10 @@ pub(crate) fn table(table: &Table) -> String {
 /// Formats the names of a row, each with its key.
 fn names(row: &Row, is_read: bool) -> String {
     let kind = if is_read { "verdict" } else { "row" };
-    let names =
-        row.names.iter().map(|it| format!("<div data-{kind}=\"{}\">{}</div>", it.key, name(it)));
+    let names = row
+        .names
+        .iter()
+        .map(|it| format!("<div data-{kind}=\"{}\">{}</div>", escaped(&it.key), name(it)));
     format!("<th scope=\"row\">{}</th>", names.collect::<String>())
 }
 
@@ -128,7 +130,7 @@ mod tests {
     fn text_on_a_page_is_escaped() {
         assert_eq!(escaped("<a href=\"&\">"), "&lt;a href=&quot;&amp;&quot;&gt;");
         let mut hostile = Table::new("<i>", "<i> | <i>").note("<i>");
-        hostile.row("<i>", ["<i>"]);
+        hostile.row(Name::new("<i>", "<i>"), ["<i>"]);
         assert!(!table(&hostile).contains("<i>"));
     }
 

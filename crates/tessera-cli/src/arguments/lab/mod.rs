@@ -3,6 +3,7 @@
 mod bithac;
 mod dtls;
 mod edge;
+mod embedded;
 mod experiment;
 mod load;
 mod results;
@@ -20,6 +21,7 @@ use self::bithac::BithacArguments;
 use self::dtls::DtlsArguments;
 pub(crate) use self::dtls::DtlsEnd;
 use self::edge::EdgeArguments;
+use self::embedded::EmbeddedArguments;
 use self::experiment::{CommonArguments, ModeArgument};
 use self::load::LoadArguments;
 use self::results::ResultsArguments;
@@ -207,8 +209,28 @@ Examples:
 Exit codes: 0 at least one cell was measured, 1 none could be, or something failed, 2 the options are invalid.")]
     Dtls(DtlsArguments),
 
+    /// Measures what a client and a server take on a Cortex-M33: flash, memory and instructions.
+    ///
+    /// Builds the images of `firmware/` from a checkout and runs them in an emulator (QEMU's mps2-an505): a client alone,
+    /// whose flash counts by section and by crate and which connects to OpenSSL, and both ends in one guest, whose stack,
+    /// heap and instructions count by message. There is no network stack, and instructions are no cycles.
+    ///
+    /// Needs Debian's rustc-web, cargo-web, rust-web-src, lld, binutils, openssl and qemu-system-arm; each image takes a
+    /// minute or two to build. A recorded report is shown without them.
+    #[command(after_help = "\
+Examples:
+  tessera lab embedded --small                          all images, built small; some minutes
+  tessera lab embedded --images psk --connections 2     one image, opt-level s
+  tessera lab embedded --small --json embedded.json --report embedded.html
+                                                        the report, and a page for a browser
+  tessera lab embedded --from docs/results/embedded.json
+                                                        what was recorded, without an emulator
+
+Exit codes: 0 all was measured, 1 an image failed or a program is missing, 2 the options are invalid.")]
+    Embedded(EmbeddedArguments),
+
     /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, of bithac, of
-    /// edge, or of dtls.
+    /// edge, or of dtls; and those of clients on devices from that of embedded.
     ///
     /// A paper's numbers are shown next to those of the reports. Without an output file, all tables go to standard
     /// output, as Markdown.
@@ -219,7 +241,8 @@ Examples:
   tessera lab results docs/results --markdown docs/results/roaming.md --markdown docs/results/roaming-tables.md
                                                                         rewrites the tables of two texts
   tessera lab results docs/results --of bithac                          those of cached certificates
-  tessera lab results docs/results --of edge                            those of edge proxies")]
+  tessera lab results docs/results --of edge                            those of edge proxies
+  tessera lab results docs/results --of embedded                        those of clients on devices")]
     Results(ResultsArguments),
 
     /// One end of an experiment; the lab starts it.

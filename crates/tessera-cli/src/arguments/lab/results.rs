@@ -9,13 +9,13 @@ use tessera_lab::{Destination, results};
 #[derive(Args)]
 pub(crate) struct ResultsArguments {
     /// The directory with the paper's reports, at least one of them: roaming.json, load.json and traffic.json,
-    /// or bithac.json and tls12.json, or edge.json, edge-boring.json, edge-envoy.json and edge-gap.json, or dtls.json. Missing ones are
-    /// reported; a report that no run could have written is rejected, with
-    /// the name of the cell.
+    /// or bithac.json and tls12.json, or edge.json, edge-boring.json, edge-envoy.json and edge-gap.json, or dtls.json, or
+    /// embedded.json. Missing ones are reported; a report that no run could have written is rejected, with the name of the
+    /// cell.
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     directory: PathBuf,
 
-    /// The paper.
+    /// The paper, or the experiment.
     #[arg(long, value_name = "PAPER", default_value = "roaming")]
     of: PaperArgument,
 
@@ -37,6 +37,7 @@ impl From<ResultsArguments> for results::Options {
             PaperArgument::Bithac => results::Paper::Bithac,
             PaperArgument::Edge => results::Paper::Edge,
             PaperArgument::Mobile => results::Paper::Mobile,
+            PaperArgument::Embedded => results::Paper::Embedded,
         };
         Self { of, directory, page: page.as_deref().map(Destination::named), markdown }
     }
@@ -53,4 +54,6 @@ enum PaperArgument {
     Edge,
     /// On mobile clients (Caminati et al.).
     Mobile,
+    /// No paper: clients on devices.
+    Embedded,
 }
