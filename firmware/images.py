@@ -6,6 +6,8 @@ import subprocess
 import textwrap
 from pathlib import Path
 
+import sizes
+
 FIRMWARE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", FIRMWARE / "target"))
 RELEASE = TARGET / "thumbv8m.main-none-eabi/release"
@@ -15,7 +17,6 @@ FEATURES = {"psk-datagram": "psk"}
 HYBRIDS = ["hybrid", "ml-dsa"]
 # Where an image's chain is.
 PKI = {"ml-dsa": FIRMWARE / "pki/ml-dsa"}
-SECTIONS = (".text", ".rodata", ".data", ".bss")
 QEMU = ["qemu-system-arm", "-M", "mps2-an505", "-nographic", "-monitor", "none",
         "-semihosting-config", "enable=on,target=native", "-icount", "shift=7"]
 LIMIT = 600  # seconds, of a run, and one more for each connection
@@ -50,17 +51,9 @@ def build(image, programs, is_small, workspace=FIRMWARE, **variables):
     subprocess.run(command, cwd=workspace, env=environment | variables, check=True)
 
 
-def sections_of(program):
-    """The sizes of a program's sections."""
-    listing = subprocess.run(["size", "-A", program], check=True, capture_output=True, text=True).stdout
-    sizes = [line.split() for line in listing.splitlines()]
-    return {words[0]: int(words[1]) for words in sizes if words and words[0] in SECTIONS}
-
-
 def flash(program):
     """The size of .text and .rodata."""
-    sections = sections_of(program)
-    return sections[".text"] + sections[".rodata"]
+    return sum(size for _, size in map(sizes.sections(program).get, sizes.FLASH))
 
 
 def to_pem(der, pem, label="CERTIFICATE"):
