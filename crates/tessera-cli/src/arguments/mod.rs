@@ -224,7 +224,7 @@ docs/orchestrator.md has the API, and every key and metric."
         task: Orchestrator,
     },
 
-    /// Measures on real processes over an emulated link.
+    /// Measures on real processes over an emulated link, and on an emulated device.
     #[cfg(feature = "lab")]
     #[command(
         arg_required_else_help = true,
