@@ -9,6 +9,7 @@ use tessera::{Clock, ServerConfig, ServerConnection};
 use crate::buffers::{Buffers, Records};
 use crate::error::Error;
 use crate::machine::Machine;
+use crate::outgoing::Outgoing;
 use crate::stream::ServerStream;
 
 /// Accepts clients. Cheap to clone.
@@ -69,11 +70,12 @@ impl Acceptor {
     ) -> Result<ServerStream<'b, IO>, Error<IO::Error>> {
         let config = self.config.clone();
         let records = Records { limit: config.record_size_limit, padding: config.padding };
-        let start = |clock: &dyn Clock, _: &mut _| {
-            config.check_heap()?;
-            Ok(ServerConnection::start(config, clock.now()))
-        };
-        let machine = Machine::new(buffers, records, self.clock.clone(), None, start)?;
+        buffers.check(records).map_err(Error::Buffer)?;
+        config.check_heap().map_err(Error::Tls)?;
+        let Buffers { input, output } = buffers;
+        let connection = ServerConnection::start(config, self.clock.now());
+        let outgoing = Outgoing::new(output);
+        let machine = Machine::new(connection, input, outgoing, self.clock.clone(), None);
         Ok(ServerStream::new(io, machine))
     }
 }

@@ -11,6 +11,7 @@ use tessera::{ClientConfig, ClientConnection, Clock, Destination, Error as TlsEr
 use crate::buffers::{Buffers, Records};
 use crate::error::Error;
 use crate::machine::{Machine, Sessions};
+use crate::outgoing::Outgoing;
 use crate::stream::ClientStream;
 
 /// Connects to servers. Cheap to clone.
@@ -76,6 +77,8 @@ impl Connector {
     /// # Errors
     /// A buffer or the heap is too small ([`TlsError::OutOfMemory`] with how many bytes must be free), or the configuration
     /// doesn't fit the destination.
+    // Not inlined: its stack is free again for the handshake.
+    #[inline(never)]
     pub fn start<'b, IO: ErrorType>(
         &self,
         mut destination: Destination,
@@ -99,11 +102,13 @@ impl Connector {
             Sessions { store, server_name }
         });
         destination.clock.get_or_insert_with(|| self.clock.clone());
-        let config = self.config.clone();
-        let start = |clock: &dyn Clock, output: &mut _| {
-            ClientConnection::start(config, destination, clock.now(), output)
-        };
-        let machine = Machine::new(buffers, records, self.clock.clone(), sessions, start)?;
+        let Buffers { input, output } = buffers;
+        let mut outgoing = Outgoing::new(output);
+        let (config, now, messages) =
+            (self.config.clone(), self.clock.now(), &mut outgoing.messages);
+        let connection =
+            ClientConnection::start(config, destination, now, messages).map_err(Error::Tls)?;
+        let machine = Machine::new(connection, input, outgoing, self.clock.clone(), sessions);
         Ok(ClientStream::new(io, machine))
     }
 

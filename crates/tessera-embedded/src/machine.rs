@@ -9,7 +9,7 @@ use tessera::resume::SessionStore;
 use tessera::wire::AlertDescription;
 use tessera::{Clock, Connection, Error as TlsError, Event, Output, ReadEvent, Role};
 
-use crate::buffers::{Buffer, BufferTooSmall, Buffers, Records};
+use crate::buffers::{Buffer, BufferTooSmall};
 use crate::error::{Error, Failure};
 use crate::input::Input;
 use crate::outgoing::Outgoing;
@@ -68,18 +68,15 @@ pub(crate) enum Step {
 }
 
 impl<'b, H: Handshake> Machine<'b, H> {
+    /// The buffer for input suffices for a record.
     pub(crate) fn new(
-        buffers: Buffers<'b>,
-        records: Records,
+        connection: Connection<H>,
+        input: &'b mut [u8],
+        outgoing: Outgoing<'b>,
         clock: Arc<dyn Clock>,
         sessions: Option<Sessions>,
-        start: impl FnOnce(&dyn Clock, &mut Output) -> Result<Connection<H>, TlsError>,
-    ) -> Result<Self, Failure> {
-        buffers.check(records).map_err(Failure::Buffer)?;
-        let Buffers { input, output } = buffers;
-        let mut outgoing = Outgoing::new(output);
-        let connection = start(&*clock, &mut outgoing.messages)?;
-        Ok(Self {
+    ) -> Self {
+        Self {
             connection,
             clock,
             sessions,
@@ -90,7 +87,7 @@ impl<'b, H: Handshake> Machine<'b, H> {
             peer_closed: false,
             closed: false,
             failed: None,
-        })
+        }
     }
 
     /// Returns what the transport must do next for this goal. Not inlined: the loops of all transports share it.

@@ -12,6 +12,7 @@ use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
 use crate::handshake::heap::{self, Written};
 use crate::limits::MAX_COOKIE;
+use crate::linked::{Certificates, Sessions};
 use crate::resume::ClientSession;
 use crate::schedule::HandshakeSecret;
 use crate::wire::{FlightHandle, OpaqueExtension, TICKET_ID_LEN};
@@ -37,9 +38,10 @@ impl ClientConfig {
         let first = usize::from(limits.first_messages());
         let cookie = MAX_COOKIE.min(limits.handshake_message);
 
-        let session = to.session.as_ref().map_or(0, |it| it.ticket.len());
+        let offered = to.session.as_ref().filter(|_| Sessions::linked().is_some());
+        let session = offered.map_or(0, |it| it.ticket.len());
         let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
-        let psks = to.external_psks.len() + 2 * usize::from(to.session.is_some());
+        let psks = to.external_psks.len() + 2 * usize::from(offered.is_some());
         let lists = 2 * (self.suites.len() + self.groups.len() + self.verifier.schemes().len())
             + self.protocols.iter().map(|it| 1 + it.len()).sum::<usize>()
             + self.verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>();
@@ -54,7 +56,7 @@ impl ClientConfig {
             + psks * (57 + TICKET_ID_LEN)
             + to.ask_receipts.len() * FlightHandle::LEN
             + OpaqueExtension::len_of(&to.extensions);
-        let shares = common.groups.len().min(2) + 2 * usize::from(to.session.is_some());
+        let shares = common.groups.len().min(2) + 2 * usize::from(offered.is_some());
         let hello = without_shares + shares * share;
         let classical = shares * share.min(LONGEST_CLASSICAL_SHARE);
         let written = match without_shares + classical > HELLO_WITHOUT_SHARES {
@@ -82,12 +84,18 @@ impl ClientConfig {
             + size_of::<Handover<ClientPart, HandshakeSecret>>();
         let session = size_of::<ClientSession>() + 512 + limits.handshake_message + names;
         let tickets = (1 + usize::from(limits.tickets)) * session;
-        let tickets = if self.policy.resumption { tickets } else { 0 };
-        let received = heap::message(limits.certificate_message)
-            + heap::certificates(limits.certificate_message).max(tickets);
-        let sent = match self.credentials.is_empty() {
-            true => 2 * (hello + heap::OVERHEAD).max(first) + first.max(128),
-            false => {
+        let takes_tickets = self.policy.resumption && Sessions::linked().is_some();
+        let tickets = if takes_tickets { tickets } else { 0 };
+        let received = match Certificates::linked() {
+            Some(_) => {
+                heap::message(limits.certificate_message)
+                    + heap::certificates(limits.certificate_message).max(tickets)
+            }
+            None => heap::message(limits.handshake_message) + tickets,
+        };
+        let sent = match Certificates::linked().filter(|_| !self.credentials.is_empty()) {
+            None => 2 * (hello + heap::OVERHEAD).max(first) + first.max(128),
+            Some(_) => {
                 let longest = hello.max(heap::flight(&self.credentials));
                 let records = heap::records(longest);
                 let written = Written { message: longest, flight: longest, records };
