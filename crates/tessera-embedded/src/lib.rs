@@ -47,13 +47,14 @@
 //! # Memory
 //! Records are read, decrypted, collected and encrypted in the caller's [`Buffers`]. The engine's state is on the heap, and
 //! during a handshake its messages and keys; what is sent but data, such as this side's certificates, until it is sent. A
-//! client's handshake takes, measured by `scripts/firmware` in the repository (Cortex-M33, opt-level s, without buffers):
+//! client's handshake takes, measured by `scripts/firmware --small` in the repository (Cortex-M33, opt-level z, without
+//! buffers):
 //!
 //! | | stack | heap |
 //! |---|---|---|
-//! | external PSK, X25519 | 10 KB | 5 KB |
-//! | chain of two with P-256, X25519 | 16 KB | 6 KB |
-//! | the same, X25519MLKEM768 | 51 KB | 13 KB |
+//! | external PSK, X25519 | 6 KB | 3 KB |
+//! | chain of two with P-256, X25519 | 12 KB | 4 KB |
+//! | the same, X25519MLKEM768 | 46 KB | 12 KB |
 //!
 //! A connection starts only if the heap has, in one block, what it takes at most
 //! ([`heap_needed`](tessera::ClientConfig::heap_needed)), whatever the peer sends. Otherwise nothing is sent, and the error has
@@ -111,7 +112,7 @@ pub use stream::{ClientStream, ServerStream, TlsStream};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// And that of the guide for devices.
+/// The same for the guide for devices.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embedded.md")]
 struct Guide;

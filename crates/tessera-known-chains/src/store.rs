@@ -16,6 +16,9 @@ use crate::record::{KnownPeer, Record};
 /// The chains that verifiers know. One store serves any number of [`KnownChains`](crate::KnownChains) and
 /// threads: equivalent verifiers share entries, others never do. Clones are the same store.
 ///
+/// Without `std` its lock spins: code that interrupts another user of the store, such as a handler or an executor of higher
+/// priority, must not use it, or it waits for ever.
+///
 /// It holds no secrets, no certificates, and nothing about refused chains. For each chain it keeps a hash, a
 /// public key, the dates, and the peer's identity unless it follows from the question.
 #[derive(Clone)]

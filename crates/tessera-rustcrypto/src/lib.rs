@@ -34,7 +34,7 @@
 //! | `p256` | key agreement by secp256r1 | yes |
 //! | `ml-kem` | key agreement by X25519MLKEM768 and ML-KEM-768; enables `x25519` | yes |
 //! | `ecdsa` | `SigningKey` and the verification of signatures with P-256 | yes |
-//! | `ml-dsa` | the verification of signatures with ML-DSA-44, which takes some 60 KB of stack | no |
+//! | `ml-dsa` | the verification of signatures with ML-DSA-44, which takes 105 KB of stack | no |
 //! | `ml-dsa-65` | the same with ML-DSA-65, which takes more; enables `ml-dsa` | no |
 //!
 //! With `ecdsa` or `ml-dsa`, `HANDSHAKE_ALGORITHMS` and `CHAIN_ALGORITHMS` are the lists that

@@ -41,7 +41,7 @@ pub enum SessionClock {
     /// [export](ClientSession::export) becomes [`Lost`](Self::Lost) when it is read. An owner whose monotonic clock runs
     /// on, through deep sleep for example, sets this value again.
     Monotonic,
-    /// Unknown: the session is older than the difference of its times, by how much, no one knows. It is used only with
+    /// Unknown: the session is older than the difference of its times, by an unknown time. It is used only with
     /// [`resume_sessions_of_unknown_age`](crate::ClientConfig::resume_sessions_of_unknown_age).
     Lost,
 }

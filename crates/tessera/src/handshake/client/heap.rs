@@ -27,8 +27,8 @@ impl ClientConfig {
     ///
     /// Not counted is what lies outside: the buffer for input; application and early data in the output; what the verifier,
     /// the private key, certificate codecs, a key log and the owner's answers allocate; sessions that the owner has taken
-    /// out; the allocator's own overhead for each block, of which there are at most some 50. The size holds for the
-    /// target for which it is compiled.
+    /// out; what the allocator adds to each block, of which there are at most some 50, and loses by fragmentation. The size
+    /// holds for the target for which it is compiled.
     ///
     /// With small [`limits`](field@Self::limits) and one group it is at most twice what a connection with a PSK takes.
     #[must_use]
@@ -106,8 +106,9 @@ impl ClientConfig {
     }
 
     /// Checks that [`heap_needed`](Self::heap_needed) bytes of heap are free, in one block. Call it before the connection
-    /// starts: then no allocation fails if nothing else takes that memory meanwhile, whatever the server sends. A device
-    /// calls it with the whole heap at rest, so that a connection which can't be completed never sends a byte.
+    /// starts: then no allocation that is counted there fails if nothing else takes that memory meanwhile, whatever the server
+    /// sends. A device calls it with the whole heap at rest, so that a connection which can't be completed never sends a
+    /// byte.
     ///
     /// # Errors
     /// They are not: [`Error::OutOfMemory`] with the number.
