@@ -61,7 +61,9 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
             Self::WriteZero => f.write_str("the transport takes no bytes"),
             Self::Tls(error) => error.fmt(f),
             Self::Buffer(error) => error.fmt(f),
-            Self::Unanswered => f.write_str("the configuration leaves a question for later"),
+            Self::Unanswered => f.write_str(
+                "the configuration leaves a question for later, which these streams can't answer: reply at once",
+            ),
         }
     }
 }

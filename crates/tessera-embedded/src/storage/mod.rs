@@ -194,8 +194,13 @@ pub enum StorageError {
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Range => f.write_str("the range must be two sectors of the flash or more"),
-            Self::TooManySessions { fit } => write!(f, "the range has room for {fit} sessions"),
+            Self::Range => f.write_str(
+                "the range must be two or more whole sectors of the flash, whose words have at most 32 bytes",
+            ),
+            Self::TooManySessions { fit } => write!(
+                f,
+                "the range has room for {fit} sessions as long as the buffer: keep fewer, or take more sectors"
+            ),
         }
     }
 }
