@@ -4,7 +4,7 @@ use super::groups::{self, GROUPS};
 use super::published::{Kind, PUBLISHED};
 use super::report::{NAME, Report};
 use super::table::{self, LEGEND};
-use super::targets::{Of, most};
+use super::targets::{Quantity, most};
 use crate::numbers::{count, fixed};
 use crate::page::document::{Page, Section, answer, description_list};
 use crate::page::stacked::{Bar, Stacked};
@@ -85,7 +85,7 @@ fn flash(report: &Report) -> String {
         let ours = Bar {
             name: name.with("", "Tessera"),
             values: groups::sums(&image.client.crates).map(|bytes| bytes / 1e3).to_vec(),
-            most: most(&image.image, Of::Flash).map(|most| kilobytes(most.into())),
+            most: most(&image.image, Quantity::Flash).map(|most| kilobytes(most.into())),
         };
         let others = PUBLISHED.iter().filter_map(move |published| {
             let (kind, bytes, _) = published.flash.iter().find(|(of, ..)| Some(*of) == kind)?;
@@ -116,7 +116,7 @@ fn ram(report: &Report) -> String {
             values: [end.stack, end.heap, end.buffers]
                 .map(|bytes| kilobytes(bytes.into()))
                 .to_vec(),
-            most: most(&image.image, Of::Ram).map(|most| kilobytes(most.into())),
+            most: most(&image.image, Quantity::Ram).map(|most| kilobytes(most.into())),
         }
     });
     let figure = Stacked {

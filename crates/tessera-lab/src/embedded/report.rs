@@ -36,7 +36,7 @@ pub(crate) struct Image {
     pub(crate) openssl: String,
     pub(crate) client: Client,
     pub(crate) server: End,
-    /// The handshake before, where the client did not know the chain yet.
+    /// The first handshake, in which the client didn't know the chain yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) full: Option<Ends>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -181,7 +181,7 @@ impl End {
     }
 }
 
-/// Names are printable, and occur once.
+/// Checks that names are printable, and occur once.
 fn once<'n>(what: &str, names: impl Iterator<Item = &'n String> + Clone) -> CheckResult {
     printable(what, names.clone())?;
     let mut seen = HashSet::new();
@@ -191,7 +191,7 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n String> + Clone) -> Chec
     }
 }
 
-/// A terminal obeys no report.
+/// Checks that no name has control characters, which a terminal would obey.
 fn printable<'n>(what: &str, mut names: impl Iterator<Item = &'n String>) -> CheckResult {
     if names.any(|name| name.is_empty() || name.contains(char::is_control)) {
         return Err(format!("{what} have a name that can't be printed"));

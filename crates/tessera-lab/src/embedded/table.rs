@@ -99,10 +99,9 @@ fn crates(report: &Report) -> Table {
 fn published(report: &Report) -> Table {
     let ours = Kind::ALL.map(|kind| report.image(kind).map(|it| Cell::from(it.client.flash)));
     let stack = report.image(Kind::MlDsa).map(|it| Cell::from(it.client.end.stack));
-    let mut table = Table::new("flash of others' clients, as published by others", "client | setting")
+    let mut table = Table::new("flash of other makers' clients, as they publish it", "client | setting")
         .note(
-            "Ours is measured, in bytes. The others' figures are published by their makers, not measured here, and their \
-             conditions differ.",
+            "Ours is measured, in bytes. The others' figures are their makers', not measured here, and their conditions differ.",
         )
         .and(Kind::ALL.map(Kind::words))
         .and(["stack"]);

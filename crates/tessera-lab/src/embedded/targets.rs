@@ -6,28 +6,28 @@ use super::report::{Image, Report};
 /// A bound for an image.
 pub(crate) struct Target {
     pub(crate) kind: Kind,
-    pub(crate) of: Of,
+    pub(crate) of: Quantity,
     pub(crate) most: u32,
 }
 
 /// The bounded quantity of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum Quantity {
     Flash,
     Ram,
 }
 
 /// All of them, in bytes.
 pub(crate) const TARGETS: [Target; 6] = [
-    Target { kind: Kind::Psk, of: Of::Flash, most: 50_000 },
-    Target { kind: Kind::P256, of: Of::Flash, most: 110_000 },
-    Target { kind: Kind::Hybrid, of: Of::Flash, most: 120_000 },
-    Target { kind: Kind::MlDsa, of: Of::Flash, most: 135_000 },
-    Target { kind: Kind::Psk, of: Of::Ram, most: 12_000 },
-    Target { kind: Kind::P256, of: Of::Ram, most: 24_000 },
+    Target { kind: Kind::Psk, of: Quantity::Flash, most: 50_000 },
+    Target { kind: Kind::P256, of: Quantity::Flash, most: 110_000 },
+    Target { kind: Kind::Hybrid, of: Quantity::Flash, most: 120_000 },
+    Target { kind: Kind::MlDsa, of: Quantity::Flash, most: 135_000 },
+    Target { kind: Kind::Psk, of: Quantity::Ram, most: 12_000 },
+    Target { kind: Kind::P256, of: Quantity::Ram, most: 24_000 },
 ];
 
-impl Of {
+impl Quantity {
     /// Returns the quantity of an image.
     pub(crate) fn measured(self, image: &Image) -> u64 {
         match self {
@@ -45,7 +45,7 @@ impl Of {
 }
 
 /// Returns the bound of an image, if it has one.
-pub(crate) fn most(image: &str, of: Of) -> Option<u32> {
+pub(crate) fn most(image: &str, of: Quantity) -> Option<u32> {
     TARGETS.iter().find(|it| it.kind.image() == image && it.of == of).map(|it| it.most)
 }
 
