@@ -95,7 +95,7 @@ impl Chain {
     }
 
     pub fn server(&self) -> Result<ServerConfig, Error> {
-        let signer = self.signer().ok_or(Error::Configuration("the key is good"))?;
+        let signer = self.signer().ok_or(Error::Configuration("the server's key can't be read"))?;
         let chain: Vec<_> = self.certificates.iter().map(|der| der.to_vec()).collect();
         let credential = Credential::new(chain, PrivateKey::Signs(signer));
         let mut config = ServerConfig::new(PROVIDER, vec![credential]);
@@ -104,7 +104,7 @@ impl Chain {
             0,
             Arc::new(
                 tessera_cache::ServerCache::new(&PROVIDER)
-                    .map_err(|_| Error::Configuration("the provider has SHA-256"))?,
+                    .map_err(|_| Error::Configuration("the provider has no SHA-256"))?,
             ),
         );
         config.record_size_limit = Some(ends::RECORD);

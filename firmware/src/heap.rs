@@ -83,7 +83,7 @@ pub fn restart_peak(side: Side) {
     side.peak = side.heap.used();
 }
 
-/// Returns whether a side's free memory is one block, next to what it holds since the start.
+/// Returns how long a side's largest free block is, in bytes: all that is free, if it is in one piece.
 pub fn largest_free(side: Side) -> usize {
     // SAFETY: one thread.
     let heap = unsafe { &mut (*HEAPS.sides.get())[side as usize].heap };

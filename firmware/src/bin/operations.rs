@@ -37,7 +37,7 @@ fn main() -> ! {
 const KILOBYTE: usize = 1024;
 
 fn run() -> Result<(), &'static str> {
-    let suite = PROVIDER.suites.first().ok_or("a suite is there")?;
+    let suite = PROVIDER.suites.first().ok_or("the provider has no suite")?;
     let data = black_box([7; KILOBYTE]);
     print("SHA-256, 1 KB", || suite.hash.hash(&data));
     print("HKDF-Expand-SHA-256, 32 bytes", || {
@@ -54,9 +54,9 @@ fn run() -> Result<(), &'static str> {
         key.seal(&nonce, &header, content)
     }));
     let opened = print("ChaCha20-Poly1305 open, 1 KB", || key.open(&nonce, &header, &mut sealed));
-    opened.map_err(|_| "what was sealed opens")?;
+    opened.map_err(|_| "what was sealed does not open")?;
     for group in PROVIDER.groups {
-        agree(*group).map_err(|_| "both agree")?;
+        agree(*group).map_err(|_| "a key agreement fails")?;
     }
     #[cfg(feature = "p256")]
     signatures(&data)?;
@@ -88,16 +88,17 @@ fn signatures(message: &[u8]) -> Result<(), &'static str> {
     use tessera_rustcrypto::HANDSHAKE_ALGORITHMS;
 
     for chain in SIGNATURES {
-        let signer = chain.signer().ok_or("the key is good")?;
+        let signer = chain.signer().ok_or("a server's key can't be read")?;
         let (scheme, public_key) = (signer.schemes()[0], chain.public_key());
         let [sign, verify] = chain.keys.operations();
-        let signature = print(sign, || signer.sign(scheme, message)).map_err(|_| "it signs")?;
+        let signature =
+            print(sign, || signer.sign(scheme, message)).map_err(|_| "a key does not sign")?;
         let (_, algorithm) = HANDSHAKE_ALGORITHMS
             .iter()
             .find(|(it, _)| *it == scheme)
-            .ok_or("the algorithm is there")?;
+            .ok_or("the provider lacks the algorithm")?;
         print(verify, || algorithm.verify_signature(public_key, message, &signature))
-            .map_err(|_| "what was signed verifies")?;
+            .map_err(|_| "a signature does not verify")?;
     }
     Ok(())
 }
