@@ -1,5 +1,6 @@
-//! Both ends of an image over memory.
+//! Both ends of an image over memory, and what its features leave out.
 
+use tessera::wire::FlightHandle;
 use tessera::{ClientConnection, Error, Output, ServerConnection};
 use tessera_firmware_host::connection::{Input, Progress, read};
 use tessera_firmware_host::ends;
@@ -20,5 +21,15 @@ fn both_ends_of_the_image_connect() -> Result<(), Error> {
         read(&mut client, &mut at_client, &mut to_server, &mut client_is)?;
     }
     assert!(client_is.is_complete && server_is.is_complete);
+    Ok(())
+}
+
+#[test]
+fn receipts_are_not_asked_for() -> Result<(), Error> {
+    let mut to = ends::destination();
+    to.ask_receipts = vec![FlightHandle([0; 32])];
+    let config = ends::client().checked()?;
+    let error = ClientConnection::start(config, to, ends::NOW, &mut Output::new());
+    assert!(matches!(error, Err(Error::Configuration(_))));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A heap that counts and refuses, for one end of a connection.
 //!
-//! What one thread allocates in [`on_heap`], but not in an [`off_heap`] there, counts, and is refused beyond the [`limit`](Heap::limit). All else allocates
-//! as usual.
+//! What one thread allocates in [`on_heap`], but not in an [`off_heap`] there, counts, and is refused beyond the
+//! [`limit`](Heap::limit). All else allocates as usual.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

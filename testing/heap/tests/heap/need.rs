@@ -1,4 +1,4 @@
-//! What a connection takes is at most what its configuration states, with any peer; with less, it doesn't start.
+//! What a connection takes is at most what its configuration states, with any peer; `check_heap` finds out whether it is free.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ fn connect(
 }
 
 #[test]
-fn a_psk_takes_at_most_what_is_stated_and_at_least_half_of_it() {
+fn with_a_psk_at_most_what_is_stated_is_taken_and_by_clients_at_least_half() {
     for group in GROUPS {
         let ends = with_psk(group);
         let [of_client, of_server] = [ends.0.heap_needed(&to(true)), ends.1.heap_needed()];
@@ -156,9 +156,9 @@ fn certificates_and_sessions_take_at_most_what_is_stated() {
     }
 }
 
-/// At every size below the need, nothing is allocated and nothing sent.
+/// At every size below the need it fails, and it keeps nothing.
 #[test]
-fn a_connection_does_not_start_with_less_than_it_needs() {
+fn check_heap_succeeds_from_the_need_on() {
     let (client, server) = with_psk(NamedGroup::X25519);
     let (of_client, of_server) = (client.heap_needed(&to(true)), server.heap_needed());
     let destination = to(true);
@@ -175,7 +175,7 @@ fn a_connection_does_not_start_with_less_than_it_needs() {
     }
 }
 
-/// In plaintext anyone sends what they want.
+/// Nothing authenticates the first flights: a cookie is as long as its sender likes.
 #[test]
 fn no_peer_makes_a_client_take_more_than_it_needs() {
     for group in GROUPS {
