@@ -42,7 +42,8 @@ impl ClientConfig {
         let session = offered.map_or(0, |it| it.ticket.len());
         let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
         let psks = to.external_psks.len() + 2 * usize::from(offered.is_some());
-        let lists = 2 * (self.suites.len() + self.groups.len() + self.verifier.schemes().len())
+        let schemes = self.verifier.schemes().len() + self.verifier.chain_schemes().len();
+        let lists = 2 * (self.suites.len() + self.groups.len() + schemes)
             + self.protocols.iter().map(|it| 1 + it.len()).sum::<usize>()
             + self.verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>();
         // A forward-secret identity has what answers a one-time key.

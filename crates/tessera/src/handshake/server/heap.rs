@@ -43,7 +43,7 @@ impl ServerConfig {
         // ServerHello, and the messages after it.
         let protocols = self.protocols.iter().map(|it| it.len()).max().unwrap_or(0);
         let authorities = self.client_authentication.verifier().map_or(0, |verifier| {
-            256 + 2 * verifier.schemes().len()
+            256 + 2 * (verifier.schemes().len() + verifier.chain_schemes().len())
                 + verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>()
         });
         let hello_back = 136 + share;
