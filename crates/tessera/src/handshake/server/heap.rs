@@ -4,10 +4,12 @@ use super::config::ServerConfig;
 use super::connected::Connected;
 use super::decisions::ReadClientHello;
 use super::part::ServerPart;
+use crate::auth::PeerIdentity;
 use crate::error::Error;
 use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
 use crate::handshake::heap::{self, Written};
+use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::schedule::MasterSecret;
 use crate::wire::OpaqueExtension;
 
@@ -52,11 +54,11 @@ impl ServerConfig {
         let flight = extensions + authorities + own;
         // A session and its seal, and a one-time key of X25519MLKEM768.
         let one_time = if self.policy.early_data.forward_secret.is_some() { 1300 } else { 0 };
-        let ticket = 1024 + one_time + limits.client_hello + self.scope.len();
+        let identity = if is_asked { PeerIdentity::MAX_LEN } else { 0 };
+        let ticket = 1024 + one_time + limits.client_hello + self.scope.len() + identity;
+        let most = self.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
         let tickets = match self.tickets {
-            Some(_) => usize::from(
-                self.policy.tickets.new_session_count.max(self.policy.tickets.resumption_count),
-            ),
+            Some(_) => usize::from(most.new_session_count.max(most.resumption_count)),
             None => 0,
         };
         let written = Written {
