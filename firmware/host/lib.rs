@@ -15,3 +15,5 @@ pub mod ends;
 mod ml_dsa_key;
 #[path = "../src/random.rs"]
 pub mod random;
+#[path = "../src/xorshift.rs"]
+mod xorshift;
