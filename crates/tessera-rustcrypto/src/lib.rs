@@ -34,11 +34,13 @@
 //! | `p256` | key agreement by secp256r1 | yes |
 //! | `ml-kem` | key agreement by X25519MLKEM768 and ML-KEM-768; enables `x25519` | yes |
 //! | `ecdsa` | `SigningKey` and the verification of signatures with P-256 | yes |
-//! | `ml-dsa` | the verification of signatures with ML-DSA-44, which takes 105 KB of stack | no |
+//! | `rsa` | the verification of signatures with RSA-2048 to RSA-4096 and SHA-256, which takes some 8 KB of heap with RSA-2048 | no |
+//! | `ml-dsa` | the verification of signatures with ML-DSA-44, which takes some 105 KB of stack | no |
 //! | `ml-dsa-65` | the same with ML-DSA-65, which takes more; enables `ml-dsa` | no |
 //!
-//! With `ecdsa` or `ml-dsa`, `HANDSHAKE_ALGORITHMS` and `CHAIN_ALGORITHMS` are the lists that
-//! `tessera_webpki::Algorithms` takes.
+//! With `ecdsa`, `rsa` or `ml-dsa`, `HANDSHAKE_ALGORITHMS`, `CHAIN_ALGORITHMS` and `CHAIN_SCHEMES` are the lists that
+//! `tessera_webpki::Algorithms` takes. RSASSA-PKCS1-v1_5 is in those for chains alone (RFC 8446 §4.2.3). What a verification
+//! takes of the heap is not part of [`heap_needed`](tessera::ClientConfig::heap_needed).
 //!
 //! There are no one-time keys: a device opens connections with forward-secret early data, but doesn't accept them.
 //!
@@ -75,10 +77,12 @@ mod p256;
 #[cfg(any(feature = "p256", feature = "ecdsa"))]
 mod point;
 mod random;
+#[cfg(feature = "rsa")]
+mod rsa;
 #[cfg(feature = "ecdsa")]
 mod sign;
 mod stack_depth;
-#[cfg(any(feature = "ecdsa", feature = "ml-dsa"))]
+#[cfg(any(feature = "ecdsa", feature = "rsa", feature = "ml-dsa"))]
 mod verify;
 #[cfg(feature = "x25519")]
 mod x25519;
@@ -95,8 +99,8 @@ use stack_depth::STACK_DEPTH;
 pub use random::RandomSource;
 #[cfg(feature = "ecdsa")]
 pub use sign::{KeyRejected, SigningKey};
-#[cfg(any(feature = "ecdsa", feature = "ml-dsa"))]
-pub use verify::{CHAIN_ALGORITHMS, HANDSHAKE_ALGORITHMS};
+#[cfg(any(feature = "ecdsa", feature = "rsa", feature = "ml-dsa"))]
+pub use verify::{CHAIN_ALGORITHMS, CHAIN_SCHEMES, HANDSHAKE_ALGORITHMS};
 
 /// Returns the provider: the suites and groups of the enabled features, the preferred ones first. ChaCha20-Poly1305 comes
 /// before AES, whose constant-time code takes five times as long without instructions for it.

@@ -7,6 +7,8 @@ use tessera::wire::SignatureScheme;
 use crate::ecdsa::EcdsaP256Sha256;
 #[cfg(feature = "ml-dsa")]
 use crate::ml_dsa::MlDsaPure;
+#[cfg(feature = "rsa")]
+use crate::rsa::{RsaPkcs1Sha256, RsaPssSha256};
 
 /// For `Algorithms::handshake`, and for `tessera_fixed_pki::FixedPkiVerifier`: each scheme with its algorithm, in order of
 /// preference. ML-DSA comes last: a signature in today's handshake can't be forged later, so a peer with both kinds of
@@ -17,18 +19,30 @@ pub static HANDSHAKE_ALGORITHMS: &[(
 )] = &[
     #[cfg(feature = "ecdsa")]
     (SignatureScheme::ECDSA_SECP256R1_SHA256, &EcdsaP256Sha256),
+    #[cfg(feature = "rsa")]
+    (SignatureScheme::RSA_PSS_RSAE_SHA256, &RsaPssSha256),
     #[cfg(feature = "ml-dsa")]
     (SignatureScheme::MLDSA44, &MlDsaPure::ML_DSA_44),
     #[cfg(feature = "ml-dsa-65")]
     (SignatureScheme::MLDSA65, &MlDsaPure::ML_DSA_65),
 ];
 
-/// For `Algorithms::chain`: the same algorithms.
+/// For `Algorithms::chain`: the same algorithms, and RSASSA-PKCS1-v1_5, which signs certificates alone (RFC 8446 §4.2.3).
 pub static CHAIN_ALGORITHMS: &[&'static dyn SignatureVerificationAlgorithm] = &[
     #[cfg(feature = "ecdsa")]
     &EcdsaP256Sha256,
+    #[cfg(feature = "rsa")]
+    &RsaPssSha256,
+    #[cfg(feature = "rsa")]
+    &RsaPkcs1Sha256,
     #[cfg(feature = "ml-dsa")]
     &MlDsaPure::ML_DSA_44,
     #[cfg(feature = "ml-dsa-65")]
     &MlDsaPure::ML_DSA_65,
+];
+
+/// For `Algorithms::chain_schemes`: those of [`CHAIN_ALGORITHMS`] that sign no handshakes.
+pub static CHAIN_SCHEMES: &[SignatureScheme] = &[
+    #[cfg(feature = "rsa")]
+    SignatureScheme::RSA_PKCS1_SHA256,
 ];

@@ -4,12 +4,14 @@
 
 mod masks;
 mod provider;
+#[cfg(feature = "rsa")]
+mod rsa;
 #[cfg(feature = "p256")]
 mod scalars;
 #[cfg(feature = "ecdsa")]
 mod sign;
 mod source;
-#[cfg(any(feature = "ecdsa", feature = "ml-dsa"))]
+#[cfg(any(feature = "ecdsa", feature = "rsa", feature = "ml-dsa"))]
 mod verify;
 
 use source::provider;

@@ -1,15 +1,28 @@
 //! Signatures of AWS-LC are verified, and no others.
 
+#[cfg(any(feature = "ecdsa", feature = "ml-dsa"))]
 use aws_lc_rs::signature::KeyPair;
+use pki_types::SignatureVerificationAlgorithm;
 use tessera::wire::SignatureScheme;
 use tessera_rustcrypto::{CHAIN_ALGORITHMS, HANDSHAKE_ALGORITHMS};
 
-const MESSAGE: &[u8] = b"TLS 1.3, server CertificateVerify";
+pub const MESSAGE: &[u8] = b"TLS 1.3, server CertificateVerify";
 
 /// Asserts that a signature is good, and bad with any byte of it or of its key changed, cut off or added.
-fn assert_verifies(scheme: SignatureScheme, public: &[u8], signature: &[u8]) {
-    let (_, algorithm) =
-        HANDSHAKE_ALGORITHMS.iter().find(|(known, _)| *known == scheme).expect("it is known");
+pub fn assert_verifies(scheme: SignatureScheme, public: &[u8], signature: &[u8]) {
+    assert_verifies_with(in_handshakes(scheme), public, signature);
+}
+
+pub fn in_handshakes(scheme: SignatureScheme) -> &'static dyn SignatureVerificationAlgorithm {
+    let known = HANDSHAKE_ALGORITHMS.iter().find(|(known, _)| *known == scheme);
+    known.expect("it is known").1
+}
+
+pub fn assert_verifies_with(
+    algorithm: &dyn SignatureVerificationAlgorithm,
+    public: &[u8],
+    signature: &[u8],
+) {
     let verifies = |public: &[u8], message: &[u8], signature: &[u8]| {
         algorithm.verify_signature(public, message, signature).is_ok()
     };
@@ -66,5 +79,7 @@ fn ml_dsa_65_verifies() {
 fn chains_may_be_signed_like_handshakes() {
     let handshakes = HANDSHAKE_ALGORITHMS.iter().map(|(_, algorithm)| algorithm.signature_alg_id());
     let chains = CHAIN_ALGORITHMS.iter().map(|algorithm| algorithm.signature_alg_id());
+    // It signs no handshakes (RFC 8446 §4.2.3).
+    let chains = chains.filter(|it| *it != pki_types::alg_id::RSA_PKCS1_SHA256);
     assert_eq!(handshakes.collect::<Vec<_>>(), chains.collect::<Vec<_>>());
 }
