@@ -10,14 +10,22 @@ use crate::der::{Elements, Tag, only};
 /// Each scheme with its algorithm, in order of preference; for handshakes and for certificates alike.
 pub type Algorithms = &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)];
 
+/// What verifies certificates: a verifier's algorithms, and those that sign no handshakes.
+#[derive(Clone, Copy)]
+pub(crate) struct CertificateAlgorithms {
+    pub(crate) alike: Algorithms,
+    pub(crate) others: &'static [&'static dyn SignatureVerificationAlgorithm],
+}
+
 /// Checks the signature of a certificate under its issuer's key (a SubjectPublicKeyInfo).
 pub(crate) fn check_certificate(
-    algorithms: Algorithms,
+    algorithms: CertificateAlgorithms,
     issuer_key: &[u8],
     certificate: &Certificate<'_>,
 ) -> Result<(), Defect> {
     let mut defect = Defect::Algorithm;
-    for (_, algorithm) in algorithms {
+    let CertificateAlgorithms { alike, others } = algorithms;
+    for algorithm in alike.iter().map(|(_, algorithm)| algorithm).chain(others) {
         if algorithm.signature_alg_id().as_ref() == certificate.algorithm {
             let signed = (certificate.signed, certificate.signature);
             match check(*algorithm, issuer_key, signed, Defect::KeyAlgorithm, Defect::Signature) {

@@ -2,7 +2,7 @@
 //! reads certificates in place, and takes a few kilobytes of flash.
 //!
 //! Such a PKI has few authorities, known when the image is built: they issue in order, without revocation lists, with a
-//! provider's algorithms (ECDSA with P-256 and SHA-256; ML-DSA). For the Web's PKI, use `tessera-webpki`.
+//! provider's algorithms (ECDSA with P-256 and SHA-256; RSA; ML-DSA). For the Web's PKI, use `tessera-webpki`.
 //!
 //! ```
 //! use tessera_fixed_pki::{Anchor, Algorithms, FixedPkiVerifier};

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use tessera::Role;
 
-use crate::algorithms::{Algorithms, check_certificate};
+use crate::algorithms::{CertificateAlgorithms, check_certificate};
 use crate::anchor::Anchor;
 use crate::certificate::Certificate;
 use crate::defect::Defect;
@@ -40,7 +40,7 @@ impl Path<'_> {
 /// Decides which chains are accepted.
 pub(crate) struct Rules<'a> {
     pub(crate) anchors: &'a [Anchor],
-    pub(crate) algorithms: Algorithms,
+    pub(crate) algorithms: CertificateAlgorithms,
     pub(crate) peer: Role,
     /// Seconds since the Unix epoch; `None` if dates go unchecked.
     pub(crate) unix: Option<u64>,

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use pki_types::SignatureVerificationAlgorithm;
 use tessera::Role;
 use tessera::auth::{
     PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifierPolicy, VerifyPeer,
@@ -10,7 +11,7 @@ use tessera::auth::{
 use tessera::handshake::Reply;
 use tessera::wire::SignatureScheme;
 
-use crate::algorithms::{Algorithms, check_proof};
+use crate::algorithms::{Algorithms, CertificateAlgorithms, check_proof};
 use crate::anchor::Anchor;
 use crate::certificate::Certificate;
 use crate::clients;
@@ -25,7 +26,7 @@ use crate::path::{Path, Rules};
 /// [`PeerIdentity::expires_at`] is the earliest notAfter below the anchor, or nothing if dates go unchecked.
 pub struct FixedPkiVerifier {
     anchors: Vec<Anchor>,
-    algorithms: Algorithms,
+    algorithms: CertificateAlgorithms,
     schemes: Vec<SignatureScheme>,
     pub(crate) checks_dates: bool,
     /// Names clients. A function that isn't set isn't linked.
@@ -54,6 +55,7 @@ impl FixedPkiVerifier {
         if schemes.is_empty() {
             return Err(ConfigError::NoAlgorithms);
         }
+        let algorithms = CertificateAlgorithms { alike: algorithms, others: &[] };
         Ok(Self { anchors, algorithms, schemes, checks_dates: true, identifies: None })
     }
 
@@ -63,6 +65,21 @@ impl FixedPkiVerifier {
     #[must_use]
     pub fn accepting_clients(mut self) -> Self {
         self.identifies = Some(clients::identity);
+        self
+    }
+
+    /// Accepts these algorithms in certificates, too, but not in handshakes: for RSASSA-PKCS1-v1_5 (RFC 8446 §4.2.3). They
+    /// may be all of a provider's, such as `tessera_rustcrypto::CHAIN_ALGORITHMS`. The schemes, such as
+    /// `tessera_rustcrypto::CHAIN_SCHEMES`, are offered after those of handshakes, since a peer may hold back a chain that
+    /// signature_algorithms doesn't allow.
+    #[must_use]
+    pub fn accepting_in_certificates(
+        mut self,
+        algorithms: &'static [&'static dyn SignatureVerificationAlgorithm],
+        schemes: &[SignatureScheme],
+    ) -> Self {
+        self.algorithms.others = algorithms;
+        self.schemes.extend_from_slice(schemes);
         self
     }
 
@@ -154,7 +171,7 @@ impl FixedPkiVerifier {
         let Proof::Signature { scheme, signed, signature } = &question.proof else {
             return Err(Defect::ProofKind);
         };
-        check_proof(self.algorithms, public_key, *scheme, (signed, signature))
+        check_proof(self.algorithms.alike, public_key, *scheme, (signed, signature))
     }
 }
 
@@ -166,9 +183,16 @@ impl PeerVerifier for FixedPkiVerifier {
     fn policy(&self) -> VerifierPolicy {
         let mut policy = VerifierPolicy::new("tessera-fixed-pki: chains, 1")
             .with(&[u8::from(self.checks_dates), u8::from(self.identifies.is_some())]);
-        for (scheme, algorithm) in self.algorithms {
+        for (scheme, algorithm) in self.algorithms.alike {
             policy = policy
                 .with(&scheme.0.to_be_bytes())
+                .with(&algorithm.public_key_alg_id())
+                .with(&algorithm.signature_alg_id());
+        }
+        // They have no scheme: no code point is as short.
+        for algorithm in self.algorithms.others {
+            policy = policy
+                .with(&[])
                 .with(&algorithm.public_key_alg_id())
                 .with(&algorithm.signature_alg_id());
         }

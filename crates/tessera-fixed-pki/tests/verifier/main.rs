@@ -11,4 +11,5 @@ mod mutated;
 mod names;
 mod pki;
 mod proofs;
+mod rsa;
 mod setup;

@@ -171,6 +171,20 @@ impl Both {
         Self { fixed, webpki: WebPkiVerifier::with_algorithms(roots, algorithms).unwrap() }
     }
 
+    /// Returns those of devices with algorithms for certificates alone.
+    pub fn accepting_in_certificates(roots: &[&Ca]) -> Self {
+        use tessera_rustcrypto::{CHAIN_ALGORITHMS, CHAIN_SCHEMES, HANDSHAKE_ALGORITHMS};
+        let algorithms = tessera_webpki::Algorithms {
+            handshake: HANDSHAKE_ALGORITHMS,
+            chain: CHAIN_ALGORITHMS,
+            chain_schemes: CHAIN_SCHEMES,
+        };
+        let roots: Vec<_> = roots.iter().map(|root| root.der().to_vec()).collect();
+        let Self { fixed, .. } = Self::with(&roots, HANDSHAKE_ALGORITHMS, CHAIN_ALGORITHMS);
+        let fixed = fixed.accepting_in_certificates(CHAIN_ALGORITHMS, CHAIN_SCHEMES);
+        Self { fixed, webpki: WebPkiVerifier::with_algorithms(&roots, algorithms).unwrap() }
+    }
+
     /// Asserts that both accept, with the same identity, which it returns.
     #[track_caller]
     pub fn accept(&self, question: &VerifyPeer) -> PeerIdentity {

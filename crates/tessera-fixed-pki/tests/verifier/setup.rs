@@ -1,16 +1,18 @@
 //! Construction of verifiers, and their policies.
 
+use pki_types::SignatureVerificationAlgorithm;
 use tessera::Role;
 use tessera::auth::PeerVerifier;
 use tessera::wire::SignatureScheme;
 use tessera_fixed_pki::{Algorithms, ConfigError, Defect, FixedPkiVerifier};
+use webpki::aws_lc_rs as aws_lc;
 
 use crate::pki::{ALGORITHMS, NOT_AFTER, NOW, Peer, anchor, root, server_params};
 
 #[test]
 fn a_verifier_needs_anchors_and_algorithms_for_handshakes() {
     static PKCS1: Algorithms =
-        &[(SignatureScheme::RSA_PKCS1_SHA256, webpki::aws_lc_rs::RSA_PKCS1_2048_8192_SHA256)];
+        &[(SignatureScheme::RSA_PKCS1_SHA256, aws_lc::RSA_PKCS1_2048_8192_SHA256)];
     let error = |anchors, algorithms| FixedPkiVerifier::new(anchors, algorithms).err();
     let one = || vec![anchor(root().der())];
     assert_eq!(error(vec![], ALGORITHMS), Some(ConfigError::NoAnchors));
@@ -30,6 +32,19 @@ fn a_verifier_offers_its_algorithms_in_their_order() {
     assert!(verifier.chain_schemes().is_empty());
 }
 
+static PKCS1: &[&dyn SignatureVerificationAlgorithm] = &[aws_lc::RSA_PKCS1_2048_8192_SHA256];
+static BOTH_PKCS1: &[&dyn SignatureVerificationAlgorithm] =
+    &[aws_lc::RSA_PKCS1_2048_8192_SHA256, aws_lc::RSA_PKCS1_2048_8192_SHA384];
+
+#[test]
+fn schemes_of_certificates_alone_are_offered_last() {
+    let verifier = FixedPkiVerifier::new(vec![anchor(root().der())], &ALGORITHMS[..1]).unwrap();
+    let verifier = verifier.accepting_in_certificates(PKCS1, &[SignatureScheme::RSA_PKCS1_SHA256]);
+    let expected = [SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::RSA_PKCS1_SHA256];
+    assert_eq!(verifier.schemes(), expected);
+    assert!(verifier.chain_schemes().is_empty());
+}
+
 #[test]
 fn policies_differ_in_what_decides() {
     let (one, other) = (anchor(root().der()), anchor(root().der()));
@@ -42,6 +57,8 @@ fn policies_differ_in_what_decides() {
         of(&[one], &ALGORITHMS[..1]),
         of(&[one], ALGORITHMS).without_checking_dates(),
         of(&[one], ALGORITHMS).accepting_clients(),
+        of(&[one], ALGORITHMS).accepting_in_certificates(PKCS1, &[]),
+        of(&[one], ALGORITHMS).accepting_in_certificates(BOTH_PKCS1, &[]),
     ]
     .map(|verifier| verifier.policy());
     for (at, policy) in policies.iter().enumerate() {
