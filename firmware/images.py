@@ -12,11 +12,11 @@ FIRMWARE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", FIRMWARE / "target"))
 RELEASE = TARGET / "thumbv8m.main-none-eabi/release"
 # Each image is a feature of the same name, but one.
-IMAGES = ["psk", "p256", "hybrid", "ml-dsa", "cached", "psk-datagram"]
+IMAGES = ["psk", "p256", "hybrid", "ml-dsa", "cached", "cached-rsa", "psk-datagram"]
 FEATURES = {"psk-datagram": "psk"}
 HYBRIDS = ["hybrid", "ml-dsa"]
 # Where an image's chain is.
-PKI = {"ml-dsa": FIRMWARE / "pki/ml-dsa"}
+PKI = {"ml-dsa": FIRMWARE / "pki/ml-dsa", "cached-rsa": FIRMWARE / "pki/rsa"}
 QEMU = ["qemu-system-arm", "-M", "mps2-an505", "-nographic", "-monitor", "none",
         "-semihosting-config", "enable=on,target=native", "-icount", "shift=7"]
 LIMIT = 600  # seconds, of a run, and one more for each connection

@@ -15,5 +15,8 @@ pub mod ends;
 mod ml_dsa_key;
 #[path = "../src/random.rs"]
 pub mod random;
+#[cfg(feature = "cached-rsa")]
+#[path = "../src/rsa_key.rs"]
+mod rsa_key;
 #[path = "../src/xorshift.rs"]
 mod xorshift;

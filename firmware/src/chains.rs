@@ -28,10 +28,17 @@ pub enum Keys {
     P256,
     #[cfg(feature = "ml-dsa")]
     MlDsa44,
+    #[cfg(feature = "cached-rsa")]
+    Rsa2048,
 }
 
 /// The chain of the image.
-pub const CHAIN: Chain = if cfg!(feature = "ml-dsa") { ML_DSA_44 } else { p256(TWO) };
+#[cfg(not(any(feature = "ml-dsa", feature = "cached-rsa")))]
+pub const CHAIN: Chain = p256(TWO);
+#[cfg(feature = "ml-dsa")]
+pub const CHAIN: Chain = ML_DSA_44;
+#[cfg(feature = "cached-rsa")]
+pub const CHAIN: Chain = rsa(RSA_TWO);
 
 const fn p256(certificates: &'static [&'static [u8]]) -> Chain {
     Chain {
@@ -55,11 +62,40 @@ const ML_DSA_44: Chain = Chain {
     key: include_bytes!("../pki/ml-dsa/server.key.der"),
 };
 
-#[cfg(not(feature = "ml-dsa"))]
-const ML_DSA_44: Chain = p256(TWO);
+#[cfg(feature = "cached-rsa")]
+const fn rsa(certificates: &'static [&'static [u8]]) -> Chain {
+    Chain {
+        keys: Keys::Rsa2048,
+        root: include_bytes!("../pki/rsa/root.der"),
+        certificates,
+        key: include_bytes!("../pki/rsa/server.key.der"),
+    }
+}
+
+#[cfg(feature = "cached-rsa")]
+const RSA_TWO: &[&[u8]] =
+    &[include_bytes!("../pki/rsa/server.der"), include_bytes!("../pki/rsa/between.der")];
 
 /// One to four certificates.
-#[cfg(feature = "cached")]
+#[cfg(feature = "cached-rsa")]
+pub static CHAINS: &[Chain] = &[
+    rsa(&[include_bytes!("../pki/rsa/server-1.der")]),
+    rsa(RSA_TWO),
+    rsa(&[
+        include_bytes!("../pki/rsa/server-3.der"),
+        include_bytes!("../pki/rsa/lower.der"),
+        include_bytes!("../pki/rsa/between.der"),
+    ]),
+    rsa(&[
+        include_bytes!("../pki/rsa/server-4.der"),
+        include_bytes!("../pki/rsa/lowest.der"),
+        include_bytes!("../pki/rsa/lower.der"),
+        include_bytes!("../pki/rsa/between.der"),
+    ]),
+];
+
+/// One to four certificates.
+#[cfg(all(feature = "cached", not(feature = "cached-rsa")))]
 pub static CHAINS: &[Chain] = &[
     p256(&[include_bytes!("../pki/server-1.der")]),
     p256(TWO),
@@ -81,6 +117,8 @@ pub static SIGNATURES: &[Chain] = &[
     p256(TWO),
     #[cfg(feature = "ml-dsa")]
     ML_DSA_44,
+    #[cfg(feature = "cached-rsa")]
+    rsa(RSA_TWO),
 ];
 
 impl Chain {
@@ -126,6 +164,8 @@ impl Chain {
             Keys::P256 => Arc::new(SigningKey::from_pkcs8(self.key).ok()?),
             #[cfg(feature = "ml-dsa")]
             Keys::MlDsa44 => Arc::new(crate::ml_dsa_key::MlDsaKey::from_pkcs8(self.key)?),
+            #[cfg(feature = "cached-rsa")]
+            Keys::Rsa2048 => Arc::new(crate::rsa_key::RsaKey::from_pkcs8(self.key)?),
         })
     }
 }
@@ -139,6 +179,9 @@ impl Keys {
             // The end of id-ml-dsa-44 (RFC 9881 §2).
             #[cfg(feature = "ml-dsa")]
             Self::MlDsa44 => (&[0x65, 3, 4, 3, 17, 3, 0x82, 5, 0x21, 0], 1312),
+            // The end of rsaEncryption and its NULL (RFC 3279 §2.3.1); RSAPublicKey with the exponent 65537.
+            #[cfg(feature = "cached-rsa")]
+            Self::Rsa2048 => (&[0x0d, 1, 1, 1, 5, 0, 3, 0x82, 1, 0x0f, 0], 270),
         }
     }
 
@@ -148,6 +191,8 @@ impl Keys {
             Self::P256 => ["ECDSA P-256 sign", "ECDSA P-256 verify"],
             #[cfg(feature = "ml-dsa")]
             Self::MlDsa44 => ["ML-DSA-44 sign", "ML-DSA-44 verify"],
+            #[cfg(feature = "cached-rsa")]
+            Self::Rsa2048 => ["RSA-2048 PSS sign", "RSA-2048 PSS verify"],
         }
     }
 
@@ -156,6 +201,8 @@ impl Keys {
             Self::P256 => "P-256",
             #[cfg(feature = "ml-dsa")]
             Self::MlDsa44 => "ML-DSA-44",
+            #[cfg(feature = "cached-rsa")]
+            Self::Rsa2048 => "RSA-2048",
         }
     }
 }
@@ -165,6 +212,11 @@ pub fn client_below(root: &'static [u8]) -> ClientConfig {
     let root = Anchor::certificate(root).expect("the root is good");
     let verifier = FixedPkiVerifier::new(vec![root], HANDSHAKE_ALGORITHMS);
     let verifier = verifier.expect("anchor and algorithms are there");
+    #[cfg(feature = "cached-rsa")]
+    let verifier = verifier.accepting_in_certificates(
+        tessera_rustcrypto::CHAIN_ALGORITHMS,
+        tessera_rustcrypto::CHAIN_SCHEMES,
+    );
     remembering(verifier)
 }
 

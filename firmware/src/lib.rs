@@ -18,6 +18,8 @@ mod ml_dsa_key;
 pub mod one_heap;
 pub mod random;
 pub mod report;
+#[cfg(feature = "cached-rsa")]
+mod rsa_key;
 pub mod search;
 pub mod uart;
 mod xorshift;
