@@ -2,6 +2,7 @@
 
 import base64
 import os
+import shutil
 import subprocess
 import textwrap
 from pathlib import Path
@@ -25,6 +26,19 @@ PSK = ["-nocert", "-psk_identity", "device", "-psk", "07" * 32]
 SMALL = ["--config", 'profile.release.opt-level="z"', "-Zbuild-std-features=optimize_for_size", "--config",
          "target.thumbv8m.main-none-eabi.rustflags="
          """['--cfg', 'sha2_backend_soft="compact"', '-Zunstable-options', '-Cpanic=immediate-abort', '-Zfmt-debug=none', '-Clink-arg=--icf=all', '-Cllvm-args=--inline-threshold=12']"""]
+
+
+# What all scripts run, and Debian's package that has it.
+TOOLS = {"/usr/bin/cargo": "cargo-web", "/usr/bin/rustc": "rustc-web", "ld.lld": "lld", "qemu-system-arm": "qemu-system-arm",
+         "openssl": "openssl", "size": "binutils"}
+
+
+def missing():
+    """What to install before anything is built, or nothing."""
+    lacking = {tool: package for tool, package in TOOLS.items() if not shutil.which(tool)}
+    if not lacking and not Path("/usr/lib/rustlib/src/rust/library").exists():
+        lacking = {"the sources of Rust's library": "rust-web-src"}
+    return "; ".join(f"no {tool}: install Debian's {package}" for tool, package in lacking.items())
 
 
 def program(image, role):

@@ -56,10 +56,13 @@ pub fn recorded() -> usize {
 }
 
 /// Returns how often a recorded half lies between two addresses.
-pub fn found(low: usize, high: usize) -> usize {
+///
+/// # Safety
+/// All between them is memory.
+pub unsafe fn found(low: usize, high: usize) -> usize {
     // SAFETY: one thread.
     let recorded = unsafe { &*SECRETS.0.get() };
-    // SAFETY: the callers' addresses are memory.
+    // SAFETY: the caller's addresses are memory.
     let byte = |at: usize| unsafe { read_volatile(at as *const u8) };
     let is_here = |at: usize, half: &[u8; HALF]| (0..HALF).all(|i| byte(at + i) == !half[i]);
     let halves = &recorded.halves[..recorded.count];

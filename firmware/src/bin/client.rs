@@ -37,7 +37,10 @@ fn run() -> Result<(), Error<Infallible>> {
     let mut stream = connector()?.start(ends::destination(), Uart, buffers)?;
     stream.handshake_blocking()?;
     stream.write(LINE)?;
-    stream.read(&mut [0; 64])?;
+    if stream.read(&mut [0; 64])? == 0 {
+        // The server has closed without an answer.
+        return Err(Error::Tls(tessera::Error::Truncated));
+    }
     stream.close_blocking()
 }
 
