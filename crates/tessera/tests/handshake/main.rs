@@ -3,6 +3,7 @@
 mod certificate_compression;
 mod closing;
 mod configuration;
+mod floods;
 mod forged;
 mod grease;
 mod hellos;
