@@ -26,8 +26,11 @@ impl StackDepth {
 }
 
 /// A length of stack, with the code that overwrites just this length.
+// A reference: each connection has two depths, asleep too.
 #[derive(Clone, Copy)]
-pub struct Depth {
+pub struct Depth(&'static Frame);
+
+struct Frame {
     bytes: usize,
     zero: fn(),
 }
@@ -35,18 +38,20 @@ pub struct Depth {
 impl Depth {
     /// Returns the depth of this many bytes.
     pub const fn of<const BYTES: usize>() -> Self {
-        Self { bytes: BYTES, zero: if BYTES == 0 { nothing } else { zero::<BYTES> } }
+        Self(
+            const { &Frame { bytes: BYTES, zero: if BYTES == 0 { nothing } else { zero::<BYTES> } } },
+        )
     }
 
     /// Returns the deeper one.
     pub const fn max(self, other: Self) -> Self {
-        if self.bytes < other.bytes { other } else { self }
+        if self.0.bytes < other.0.bytes { other } else { self }
     }
 }
 
 impl fmt::Debug for Depth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.bytes)
+        write!(f, "{} bytes", self.0.bytes)
     }
 }
 
@@ -57,7 +62,7 @@ impl fmt::Debug for Depth {
 /// the engine, such as stores of sessions. The code to wipe after must have its own frame: `#[inline(never)]`.
 #[inline(always)]
 pub fn wipe_stack_below(depth: Depth) {
-    (depth.zero)();
+    (depth.0.zero)();
 }
 
 fn nothing() {}
@@ -88,11 +93,14 @@ mod tests {
             Depth::of::<{ 256 * KIB }>(),
         ];
         for depth in depths {
-            leave(depth.bytes / 2);
-            assert!(marks_below(depth.bytes) > depth.bytes / 8, "what is looked for can be found");
-            leave(depth.bytes / 2);
+            leave(depth.0.bytes / 2);
+            assert!(
+                marks_below(depth.0.bytes) > depth.0.bytes / 8,
+                "what is looked for can be found"
+            );
+            leave(depth.0.bytes / 2);
             wipe_stack_below(depth);
-            assert_eq!(marks_below(depth.bytes), 0, "{depth:?}");
+            assert_eq!(marks_below(depth.0.bytes), 0, "{depth:?}");
         }
     }
 
