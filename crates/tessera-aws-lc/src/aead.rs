@@ -3,7 +3,8 @@
 use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use tessera::crypto::{
-    Aead, AeadAlgorithm, HeaderKey, MASK_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
+    Aead, AeadAlgorithm, Depth, HeaderKey, MASK_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
+    wipe_stack_below,
 };
 use zeroize::Zeroizing;
 
@@ -49,6 +50,19 @@ struct MaskKey {
 
 impl HeaderKey for MaskKey {
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
+        let mask = self.mask_below(sample);
+        wipe_stack_below(MASK_DEPTH);
+        mask
+    }
+}
+
+/// How deep a mask reaches into the stack, where it leaves copies of the key and of its schedules: no step of the engine
+/// that wipes them need come after it.
+const MASK_DEPTH: Depth = Depth::of::<{ 4 * 1024 }>();
+
+impl MaskKey {
+    #[inline(never)]
+    fn mask_below(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
         HeaderProtectionKey::new(self.algorithm, &self.key)
             .and_then(|key| key.new_mask(sample))
             .expect("the key is exactly `key_len` bytes long, and every sample has 16")
