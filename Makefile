@@ -95,12 +95,11 @@ check:
 unit:
 	scripts/unit-tests
 	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
-	$(CARGO) test --package tessera-rustcrypto --all-features --locked
 	$(CARGO) test --package tessera-rustcrypto --no-default-features --features x25519,chacha20poly1305 --locked
 
-## bare-metal         build what is no_std for a Cortex-M33
+## bare-metal         check what is no_std for a Cortex-M33
 bare-metal:
-	scripts/build-bare-metal
+	scripts/bare-metal
 
 ## firmware           connect on an emulated Cortex-M33, and compare what it takes with firmware/budgets.json
 firmware:
