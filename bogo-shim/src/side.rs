@@ -74,7 +74,7 @@ impl Side {
         config.key_log = Some(secrets.clone());
         let destination = Destination {
             server_name: options.host_name.clone(),
-            session,
+            session: session.map(Box::new),
             external_psks: configuration::external_psks(options, &credentials)?,
             ..Destination::default()
         };

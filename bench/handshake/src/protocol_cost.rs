@@ -74,8 +74,11 @@ fn handshake(
     session: Option<ClientSession>,
     counted: bool,
 ) -> (Facts, Option<ClientSession>) {
-    let destination =
-        Destination { server_name: "server.example".into(), session, ..Destination::default() };
+    let destination = Destination {
+        server_name: "server.example".into(),
+        session: session.map(Box::new),
+        ..Destination::default()
+    };
     let (mut to_server, mut to_client) = (Output::new(), Output::new());
     let mut client = match counted {
         true => client_start(client, destination, &mut to_server),

@@ -165,8 +165,11 @@ impl Scene {
         meter: &mut impl Meter,
     ) -> Option<ClientSession> {
         let resumes = session.is_some();
-        let destination =
-            Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
+        let destination = Destination {
+            server_name: SERVER_NAME.into(),
+            session: session.map(Box::new),
+            ..Destination::default()
+        };
         let (mut to_server, mut to_client) = (Output::new(), Output::new());
         // Every connection brings one request: early if possible, otherwise after the handshake.
         let mut request = Some(REQUEST);

@@ -71,7 +71,7 @@ pub(crate) fn connect_to(
     let (_, request) = endpoint::fresh_request()?;
     let destination = Destination {
         server_name: name.into(),
-        session,
+        session: session.map(Box::new),
         clock: Some(Arc::new(MachineClock)),
         ..Destination::default()
     };

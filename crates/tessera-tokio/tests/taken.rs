@@ -36,7 +36,7 @@ async fn neither_end_keeps_what_a_taken_ticket_was_made_of() {
     let psk = Mark::of(session.state.psk.expose());
     assert!(fs_secret.count() > 0 && psk.count() > 0, "what is there is found");
     let (near, far) = duplex(64 * 1024);
-    let to = Destination { session: Some(session), ..destination() };
+    let to = Destination { session: Some(Box::new(session)), ..destination() };
     let connector = ends.connector();
     let acceptor = ends.acceptor();
     let (client, server) = tokio::join!(

@@ -119,7 +119,7 @@ impl Client {
         let asked = again.filter(|_| below(rng, 2) == 0).map(|pending| pending.key());
         let destination = Destination {
             server_name: SERVER_NAME.into(),
-            session,
+            session: session.map(Box::new),
             ask_receipts: asked.into_iter().collect(),
             clock: Some(self.clock.clone()),
             ..Destination::default()

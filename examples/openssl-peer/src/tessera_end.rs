@@ -55,7 +55,7 @@ impl TesseraClient {
     ) -> Result<Self, Error> {
         let destination = Destination {
             server_name: SERVER_NAME.into(),
-            session,
+            session: session.map(Box::new),
             clock: Some(Arc::new(MachineClock)),
             ..Destination::default()
         };

@@ -201,5 +201,9 @@ pub fn credential() -> Credential {
 
 /// Returns the scene's server as a destination, with or without a session.
 pub fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
+    Destination {
+        server_name: SERVER_NAME.into(),
+        session: session.map(Box::new),
+        ..Destination::default()
+    }
 }

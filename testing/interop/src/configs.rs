@@ -22,5 +22,9 @@ pub fn server(identity: &Identity) -> ServerConfig {
 
 /// Returns the server of these tests as a destination.
 pub fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
+    Destination {
+        server_name: SERVER_NAME.into(),
+        session: session.map(Box::new),
+        ..Destination::default()
+    }
 }

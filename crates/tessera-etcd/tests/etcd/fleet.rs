@@ -107,7 +107,12 @@ async fn ask(
 ) -> (EarlyDataOutcome, Facts) {
     let (near, far) = duplex(64 * 1024);
     let server_name = SERVER.into();
-    let destination = Destination { server_name, session, ask_receipts, ..Destination::default() };
+    let destination = Destination {
+        server_name,
+        session: session.map(Box::new),
+        ask_receipts,
+        ..Destination::default()
+    };
     let asking = async {
         let connecting = connector.connect_with_early_data(destination, near, b"hello");
         let mut stream = match connecting.await {

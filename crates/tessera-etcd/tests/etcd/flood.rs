@@ -129,7 +129,12 @@ fn foreign_handles(provider: &Provider) -> Vec<FlightHandle> {
 /// Returns a client that asks about eight flights that are not its own.
 fn asking(session: Option<ClientSession>) -> Destination {
     let ask_receipts = foreign_handles(&provider());
-    Destination { server_name: SERVER.into(), session, ask_receipts, ..Destination::default() }
+    Destination {
+        server_name: SERVER.into(),
+        session: session.map(Box::new),
+        ask_receipts,
+        ..Destination::default()
+    }
 }
 
 /// Returns the first flight of a client.

@@ -143,7 +143,7 @@ fn connecting<'a>(
     let start = || {
         let destination = Destination {
             server_name: SERVER_NAME.into(),
-            session,
+            session: session.map(Box::new),
             clock: Some(Arc::new(MachineClock)),
             ..Destination::default()
         };

@@ -117,7 +117,7 @@ impl Client {
         let used = session.as_ref().filter(|_| recorded).map(|used| used.export().to_vec());
         let destination = Destination {
             server_name: SERVER_NAME.into(),
-            session,
+            session: session.map(Box::new),
             clock: Some(Arc::new(MachineClock)),
             ..Destination::default()
         };

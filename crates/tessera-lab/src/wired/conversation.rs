@@ -107,7 +107,7 @@ impl Caller {
         let Self { config, session, sessions } = self;
         let destination = Destination {
             server_name: SERVER_NAME.into(),
-            session,
+            session: session.map(Box::new),
             clock: Some(Arc::new(MachineClock)),
             ..Destination::default()
         };

@@ -144,8 +144,11 @@ impl Scene {
     /// received.
     async fn send(&self, site: usize, session: &[u8]) -> (SentFlight, Option<PskKind>, Vec<u8>) {
         let session = Some(ClientSession::import(session).unwrap());
-        let destination =
-            Destination { server_name: SERVER.into(), session, ..Destination::default() };
+        let destination = Destination {
+            server_name: SERVER.into(),
+            session: session.map(Box::new),
+            ..Destination::default()
+        };
         let (near, far) = duplex(64 * 1024);
         let (mut sent, server) = tokio::join!(
             self.connector.connect_with_early_data(destination, near, REQUEST),

@@ -11,7 +11,7 @@ use tessera_tokio::SessionStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 fn to(session: ClientSession) -> Destination {
-    Destination { session: Some(session), ..destination() }
+    Destination { session: Some(Box::new(session)), ..destination() }
 }
 
 fn psk(facts: &Facts) -> Option<PskKind> {

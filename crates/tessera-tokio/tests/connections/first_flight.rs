@@ -98,7 +98,7 @@ async fn with_used_key(ends: &Ends) -> (FirstFlight<DuplexStream>, DuplexStream)
     let session = store.pop(SERVER_NAME).unwrap().export();
     let to = || {
         let session = Some(ClientSession::import(&session).unwrap());
-        Destination { session, ..destination() }
+        Destination { session: session.map(Box::new), ..destination() }
     };
     let (near, far) = duplex(64 * 1024);
     let mut client = connector.first_flight(to(), near).await.unwrap();

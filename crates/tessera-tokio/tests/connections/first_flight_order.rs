@@ -67,8 +67,8 @@ async fn case(
         Fate::Used | Fate::UsedAndRepeatable => {
             let session = store.pop(SERVER_NAME).unwrap().export();
             let copy = || Some(ClientSession::import(&session).unwrap());
-            destination.session = copy();
-            let to = Destination { session: copy(), ..common::destination() };
+            destination.session = copy().map(Box::new);
+            let to = Destination { session: copy().map(Box::new), ..common::destination() };
             let (near, far) = duplex(64 * 1024);
             let mut first = connector.first_flight(to, near).await.unwrap();
             first.write_all(b"first").await.unwrap();

@@ -90,7 +90,7 @@ impl Scene {
     /// verdict allows. Returns what the client learned, and what the server's application received.
     async fn send(&self, site: &Acceptor) -> (EarlyDataReport, Option<PskKind>, Vec<u8>) {
         let session = Some(ClientSession::import(&self.session).unwrap());
-        let destination = Destination { session, ..destination() };
+        let destination = Destination { session: session.map(Box::new), ..destination() };
         let (near, far) = duplex(64 * 1024);
         let (client, server) = tokio::join!(
             self.connector.connect_with_early_data(destination, near, b"request"),

@@ -23,39 +23,48 @@ pub(super) fn check(needed: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns what the keys, hashes and secrets of a connection take.
-pub(super) fn keys(common: &Common<'_>) -> usize {
-    let suites = common.suites.iter().filter_map(|suite| common.provider.suite(*suite));
-    let key = suites.map(|suite| suite.key_heap).max().unwrap_or(0);
-    // The secrets of the schedule's steps, and the slab.
-    3 * HmacState::LEN + 256 + 3 * key + hashes(common)
+/// What the primitives of a configuration take at most, in bytes.
+#[derive(Default)]
+pub(super) struct Primitives {
+    /// A key of a suite.
+    key: usize,
+    /// A hash's output.
+    hash: usize,
+    /// Key pairs of all groups and their results: a few times as much as they send.
+    pub(super) agreements: usize,
+    /// An answer to a share.
+    pub(super) agreement: usize,
+    /// The longest share or reply.
+    pub(super) longest_share: usize,
 }
 
-/// Returns what the transcript takes, and a copy: a block, a chaining value and a count each.
-pub(super) fn hashes(common: &Common<'_>) -> usize {
-    let suites = common.suites.iter().filter_map(|suite| common.provider.suite(*suite));
-    2 * suites.map(|suite| 5 * suite.hash.len()).max().unwrap_or(0)
-}
+impl Primitives {
+    pub(super) fn of(common: &Common<'_>) -> Self {
+        let mut most = Self::default();
+        for suite in common.suites.iter().filter_map(|suite| common.provider.suite(*suite)) {
+            most.key = most.key.max(suite.key_heap);
+            most.hash = most.hash.max(suite.hash.len());
+        }
+        for group in common.groups.iter().filter_map(|group| common.provider.group(*group)) {
+            let (share, reply) = (group.share_len(), group.reply_len());
+            let agreement = 4 * (share + reply) + 128;
+            most.agreements += agreement;
+            most.agreement = most.agreement.max(agreement);
+            most.longest_share = most.longest_share.max(share).max(reply);
+        }
+        most
+    }
 
-/// Returns what key pairs of all groups and their results take: a few times as much as they send.
-pub(super) fn agreements(common: &Common<'_>) -> usize {
-    of_groups(common).sum()
-}
+    /// Returns what the keys, hashes and secrets of a connection take.
+    pub(super) fn keys(&self) -> usize {
+        // The secrets of the schedule's steps, and the slab.
+        3 * HmacState::LEN + 256 + 3 * self.key + self.hashes()
+    }
 
-/// Returns what an answer to a share takes.
-pub(super) fn agreement(common: &Common<'_>) -> usize {
-    of_groups(common).max().unwrap_or(0)
-}
-
-fn of_groups(common: &Common<'_>) -> impl Iterator<Item = usize> {
-    let groups = common.groups.iter().filter_map(|group| common.provider.group(*group));
-    groups.map(|group| 4 * (group.share_len() + group.reply_len()) + 128)
-}
-
-/// Returns the longest share or reply, in bytes.
-pub(super) fn longest_share(common: &Common<'_>) -> usize {
-    let groups = common.groups.iter().filter_map(|group| common.provider.group(*group));
-    groups.map(|group| group.share_len().max(group.reply_len())).max().unwrap_or(0)
+    /// Returns what the transcript takes, and a copy: a block, a chaining value and a count each.
+    pub(super) fn hashes(&self) -> usize {
+        2 * 5 * self.hash
+    }
 }
 
 /// Returns what a message of `len` bytes takes that arrives in pieces.

@@ -1,5 +1,6 @@
 //! What a new configuration withdraws from connections and sessions of an earlier one.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
@@ -201,8 +202,8 @@ impl Checked<ClientConfig> {
         &self,
         store: &dyn SessionStore,
         server_name: &str,
-    ) -> Option<ClientSession> {
-        let pop = || store.pop(server_name);
+    ) -> Option<Box<ClientSession>> {
+        let pop = || store.pop(server_name).map(Box::new);
         iter::from_fn(pop).take(MAX_POPPED).find(|session| self.accepts_session(session))
     }
 }

@@ -31,8 +31,11 @@ fn configs(client_limit: Option<u16>, server_limit: Option<u16>) -> (ClientConfi
 fn connect_twice(client: ClientConfig, server: ServerConfig) {
     let mut session = None;
     for early in [0, 1_000] {
-        let destination =
-            Destination { server_name: "server.example".into(), session, ..Destination::default() };
+        let destination = Destination {
+            server_name: "server.example".into(),
+            session: session.map(Box::new),
+            ..Destination::default()
+        };
         let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
         let data = vec![b'e'; early];
         let written = pair.client.write_early_data(&data, &mut pair.client_output);

@@ -99,8 +99,11 @@ pub(super) fn run(
     let both = EndpointOptions::default();
     let max_datagram = both.max_datagram.min(usize::from(link.mtu) - HEADERS);
     let options = AssociationOptions { max_datagram, ..AssociationOptions::default() };
-    let destination =
-        Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
+    let destination = Destination {
+        server_name: SERVER_NAME.into(),
+        session: session.map(Box::new),
+        ..Destination::default()
+    };
     let now = time.now();
     let mut client = ClientAssociation::start(client.clone(), destination, options, now)?;
     if client.early_data_room() >= REQUEST.len() {

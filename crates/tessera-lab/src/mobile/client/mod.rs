@@ -384,7 +384,11 @@ fn begin(
 }
 
 fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
+    Destination {
+        server_name: SERVER_NAME.into(),
+        session: session.map(Box::new),
+        ..Destination::default()
+    }
 }
 
 /// Returns why a client can't go on, in the words of all programs.

@@ -1,5 +1,6 @@
 //! A client's configuration, shared by all its connections.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -206,7 +207,7 @@ pub struct Destination {
     pub port: Option<u16>,
     /// A session with this server. Remove it from its store, durably, before use. Ignored if another
     /// verifier accepted its server, or a PSK that is not in `external_psks` authenticated it.
-    pub session: Option<ClientSession>,
+    pub session: Option<Box<ClientSession>>,
     /// PSKs agreed with this server outside of TLS.
     pub external_psks: Vec<ExternalPsk>,
     /// Earlier forward-secret flights to this server whose fate is unknown: at most eight.

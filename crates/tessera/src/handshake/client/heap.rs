@@ -10,7 +10,7 @@ use crate::crypto::HmacState;
 use crate::error::Error;
 use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
-use crate::handshake::heap::{self, Written};
+use crate::handshake::heap::{self, Primitives, Written};
 use crate::limits::MAX_COOKIE;
 use crate::linked::{Certificates, Sessions};
 use crate::resume::ClientSession;
@@ -26,28 +26,35 @@ impl ClientConfig {
     /// ([`Suite::key_heap`](crate::crypto::Suite::key_heap)); a key pair is assumed to take four times its share and reply.
     ///
     /// Not counted is what lies outside: the buffer for input; application and early data in the output; what the verifier,
-    /// the private key, certificate codecs, a key log and the owner's answers allocate; sessions that the owner has taken
-    /// out; what the allocator adds to each block, of which there are at most some 50, and loses by fragmentation. The size
-    /// holds for the target for which it is compiled.
+    /// the private key, a key log and the owner's answers allocate; what certificate codecs allocate, and add to messages;
+    /// sessions that the owner has taken out; what the allocator adds to each block, of which there are at most some 50, and
+    /// loses by fragmentation. The size holds for the target for which it is compiled, and for limits that
+    /// [`checked`](Self::checked) accepts.
     ///
-    /// With small [`limits`](field@Self::limits) and one group it is at most twice what a connection with a PSK takes.
+    /// With small [`limits`](field@Self::limits) and one group it is at most 2.25 times what a connection with a PSK takes.
     #[must_use]
     pub fn heap_needed(&self, to: &Destination) -> usize {
-        let common = self.common();
+        let primitives = Primitives::of(&self.common());
         let limits = &self.limits;
         let first = usize::from(limits.first_messages());
         let cookie = MAX_COOKIE.min(limits.handshake_message);
 
         let offered = to.session.as_ref().filter(|_| Sessions::linked().is_some());
         let session = offered.map_or(0, |it| it.ticket.len());
-        let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
-        let psks = to.external_psks.len() + 2 * usize::from(offered.is_some());
-        let schemes = self.verifier.schemes().len() + self.verifier.chain_schemes().len();
-        let lists = 2 * (self.suites.len() + self.groups.len() + schemes)
-            + self.protocols.iter().map(|it| 1 + it.len()).sum::<usize>()
-            + self.verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>();
         // A forward-secret identity has what answers a one-time key.
-        let share = heap::longest_share(&common);
+        let answers = offered
+            .filter(|it| it.forward_secret.is_some() && self.one_time_kinds().next().is_some());
+        let answers = usize::from(answers.is_some());
+        let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
+        let psks = to.external_psks.len() + usize::from(offered.is_some()) + answers;
+        let of_certificates = Certificates::linked().map_or(0, |_| {
+            2 * (self.verifier.schemes().len() + self.verifier.chain_schemes().len())
+                + self.verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>()
+        });
+        let lists = 2 * (self.suites.len() + self.groups.len())
+            + self.protocols.iter().map(|it| 1 + it.len()).sum::<usize>()
+            + of_certificates;
+        let share = primitives.longest_share;
         let fixed = if self.grease { 260 } else { 200 };
         let without_shares = fixed
             + to.server_name.len()
@@ -57,7 +64,7 @@ impl ClientConfig {
             + psks * (57 + TICKET_ID_LEN)
             + to.ask_receipts.len() * FlightHandle::LEN
             + OpaqueExtension::len_of(&to.extensions);
-        let shares = common.groups.len().min(2) + 2 * usize::from(offered.is_some());
+        let shares = self.groups.len().min(2) + 2 * answers;
         let hello = without_shares + shares * share;
         let classical = shares * share.min(LONGEST_CLASSICAL_SHARE);
         let written = match without_shares + classical > HELLO_WITHOUT_SHARES {
@@ -72,8 +79,8 @@ impl ClientConfig {
 
         // Until ServerHello: hellos and the key pairs of both, with what a HelloRetryRequest asks to repeat.
         let second = hello + 6 + cookie;
-        let hellos = heap::hashes(&common)
-            + heap::agreements(&common)
+        let hellos = primitives.hashes()
+            + primitives.agreements
             + heap::message(limits.handshake_message)
             + written.max(second)
             + 2 * (second + heap::OVERHEAD).max(first);
@@ -103,7 +110,7 @@ impl ClientConfig {
                 written.buffers(first) + heap::signing(&self.credentials)
             }
         };
-        state + hellos.max(heap::keys(&common) + handovers + received + sent)
+        state + hellos.max(primitives.keys() + handovers + received + sent)
     }
 
     /// Checks that [`heap_needed`](Self::heap_needed) bytes of heap are free, in one block. Call it before the connection

@@ -51,7 +51,7 @@ pub(crate) struct Offer {
     pub(super) offers_modes: bool,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
-    pub(crate) session: Option<(ClientSession, Sessions)>,
+    pub(crate) session: Option<(Box<ClientSession>, Sessions)>,
     /// Whether there is no date, and times are those of the monotonic clock.
     pub(crate) is_monotonic: bool,
     /// How much early data may go with the first identity; `None` if early data isn't offered.

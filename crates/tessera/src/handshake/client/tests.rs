@@ -73,8 +73,11 @@ pub(super) fn offer(trace: &Trace) -> Box<Offer> {
         forward_secret: None,
         clock: SessionClock::Unix,
     });
-    let destination =
-        Destination { server_name: "server".into(), session, ..Destination::default() };
+    let destination = Destination {
+        server_name: "server".into(),
+        session: session.map(Box::new),
+        ..Destination::default()
+    };
     let mut offer = Offer::new(config, destination, &STREAM, now).expect("an offer");
     let hello = trace.message("client_hello");
     offer.random.copy_from_slice(&hello[6..38]);

@@ -8,7 +8,7 @@ use crate::auth::PeerIdentity;
 use crate::error::Error;
 use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
-use crate::handshake::heap::{self, Written};
+use crate::handshake::heap::{self, Primitives, Written};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::schedule::MasterSecret;
 use crate::wire::OpaqueExtension;
@@ -22,10 +22,10 @@ impl ServerConfig {
     /// own. A configuration that a [`ConfigChooser`](super::ConfigChooser) chooses needs its own check.
     #[must_use]
     pub fn heap_needed(&self) -> usize {
-        let common = self.common();
+        let primitives = Primitives::of(&self.common());
         let limits = &self.limits;
         let first = usize::from(limits.first_messages());
-        let share = heap::longest_share(&common);
+        let share = primitives.longest_share;
         let handover = size_of::<Handover<ServerPart, MasterSecret>>();
         let state = size_of::<ReadClientHello>() + handover + handover.max(size_of::<Connected>());
         let is_asked = self.client_authentication.verifier().is_some();
@@ -71,9 +71,8 @@ impl ServerConfig {
             records: (hello_back + CHANGE_CIPHER_SPEC + heap::records(flight))
                 .max(heap::records(tickets * ticket)),
         };
-        let answered =
-            hello + share + heap::agreement(&common).max(heap::signing(&self.credentials));
-        state + heap::keys(&common) + answered.max(received) + written.buffers(first)
+        let answered = hello + share + primitives.agreement.max(heap::signing(&self.credentials));
+        state + primitives.keys() + answered.max(received) + written.buffers(first)
     }
 
     /// Checks that [`heap_needed`](Self::heap_needed) bytes of heap are free, in one block, as

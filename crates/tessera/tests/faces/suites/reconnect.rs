@@ -30,7 +30,11 @@ fn credential() -> Credential {
 }
 
 fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: "server.example".into(), session, ..Destination::default() }
+    Destination {
+        server_name: "server.example".into(),
+        session: session.map(Box::new),
+        ..Destination::default()
+    }
 }
 
 /// Connects, exchanges data, and returns the pair.

@@ -33,7 +33,8 @@ fn a_second_client_hello_keeps_the_psk_modes() {
     assert!(session.is_some());
 
     client.policy.psk_only_without_forward_secrecy = true;
-    let mut second = Pair::start_over(FACE, &client, &server, to(session), at(0)).expect("starts");
+    let mut second =
+        Pair::start_over(FACE, &client, &server, to(session.map(Box::new)), at(0)).expect("starts");
     second.run();
     assert_eq!((&second.to_client.error, &second.to_server.error), (&None, &None));
     let facts = second.client.facts();
