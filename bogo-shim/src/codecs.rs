@@ -66,8 +66,10 @@ impl CertificateCompression for Form {
             Self::Shrinking => (SHRINKING, Some(compressed)),
             Self::Random => (&[], compressed.get(1..)),
         };
-        let decoded = [prefix, rest.ok_or(CertificateNotDecoded)?].concat();
-        body.get_mut(..decoded.len()).ok_or(CertificateNotDecoded)?.copy_from_slice(&decoded);
+        let decoded = [prefix, rest.ok_or(CertificateNotDecoded::Malformed)?].concat();
+        body.get_mut(..decoded.len())
+            .ok_or(CertificateNotDecoded::Malformed)?
+            .copy_from_slice(&decoded);
         Ok(decoded.len())
     }
 }

@@ -58,7 +58,7 @@ impl CertificateCompression for Brotli {
         // Trailing data is an error.
         match result {
             BrotliResult::ResultSuccess if to_read == 0 => Ok(written),
-            _ => Err(CertificateNotDecoded),
+            _ => Err(CertificateNotDecoded::Malformed),
         }
     }
 }

@@ -34,7 +34,7 @@ impl CertificateCompression for Zlib {
         match decompress(&mut state, compressed, body, 0, flags) {
             // Trailing data after the checksum is an error.
             (TINFLStatus::Done, read, written) if read == compressed.len() => Ok(written),
-            _ => Err(CertificateNotDecoded),
+            _ => Err(CertificateNotDecoded::Malformed),
         }
     }
 }

@@ -65,7 +65,7 @@ fn decode(
     assert!(matches!(decoded.contents, CertificateContents::Body(_)), "{decoded:?}");
     match decoded.contents {
         CertificateContents::Body(body) => Ok(body),
-        CertificateContents::Known(_) => Err(CertificateNotDecoded),
+        CertificateContents::Known(_) => Err(CertificateNotDecoded::Malformed),
     }
 }
 
@@ -100,11 +100,15 @@ fn no_more_is_decompressed_than_there_is_room_for() {
         let encoded = encode(codec, &bomb);
         assert!(encoded.len() < 2000);
         for room in [0, 1, 1000, 128 * 1024] {
-            assert_eq!(decode(codec, &encoded, room), Err(CertificateNotDecoded));
+            assert_eq!(decode(codec, &encoded, room), Err(CertificateNotDecoded::Malformed));
         }
         let encoded = encode(codec, &body(1000));
         for room in [0, 1, 500, 999] {
-            assert_eq!(decode(codec, &encoded, room), Err(CertificateNotDecoded), "{room}");
+            assert_eq!(
+                decode(codec, &encoded, room),
+                Err(CertificateNotDecoded::Malformed),
+                "{room}"
+            );
         }
         // A shorter body shows by its length, which the engine compares.
         assert_eq!(decode(codec, &encoded, 1001), Ok(body(1000)));
@@ -117,12 +121,16 @@ fn a_compressed_stream_that_is_cut_or_followed_by_more_is_refused() {
         let body = body(1000);
         let encoded = encode(codec, &body);
         for len in 0..encoded.len() {
-            assert_eq!(decode(codec, &encoded[..len], 1000), Err(CertificateNotDecoded), "{len}");
+            assert_eq!(
+                decode(codec, &encoded[..len], 1000),
+                Err(CertificateNotDecoded::Malformed),
+                "{len}"
+            );
         }
         let longer = [&encoded[..], &[0]].concat();
-        assert_eq!(decode(codec, &longer, 1000), Err(CertificateNotDecoded));
+        assert_eq!(decode(codec, &longer, 1000), Err(CertificateNotDecoded::Malformed));
         let twice = encoded.repeat(2);
-        assert_eq!(decode(codec, &twice, 2000), Err(CertificateNotDecoded));
+        assert_eq!(decode(codec, &twice, 2000), Err(CertificateNotDecoded::Malformed));
     }
 }
 
@@ -165,7 +173,7 @@ fn a_stream_made_by_zlib_itself_is_decompressed() {
     let zlib = &mut codec(Arc::new(Zlib::default()));
     assert_eq!(decode(zlib, ZLIB, text.len()), Ok(text.to_vec()));
     // Raw DEFLATE is not zlib.
-    assert_eq!(decode(zlib, &ZLIB[2..], text.len()), Err(CertificateNotDecoded));
+    assert_eq!(decode(zlib, &ZLIB[2..], text.len()), Err(CertificateNotDecoded::Malformed));
 }
 
 const ZLIB: &[u8] = &[
@@ -180,7 +188,7 @@ const ZLIB: &[u8] = &[
 fn brotli_with_large_windows_is_refused() {
     let brotli = &mut codec(Arc::new(tessera_compression::Brotli::default()));
     assert_eq!(decode(brotli, &[0x06], 100), Ok(Vec::new()));
-    assert_eq!(decode(brotli, &[0x11, 0xd8], 100), Err(CertificateNotDecoded));
+    assert_eq!(decode(brotli, &[0x11, 0xd8], 100), Err(CertificateNotDecoded::Malformed));
 }
 
 /// Nothing is compressed for a peer that can't decompress it, and connections share the cache.

@@ -106,6 +106,18 @@ pub struct PeerRejected {
     pub reason: String,
 }
 
+impl PeerRejected {
+    /// Creates a rejection with this reason, or with none if there is no memory for it.
+    #[must_use]
+    pub fn new(alert: AlertDescription, reason: &str) -> Self {
+        let mut kept = String::new();
+        if kept.try_reserve_exact(reason.len()).is_ok() {
+            kept.push_str(reason);
+        }
+        Self { alert, reason: kept }
+    }
+}
+
 impl fmt::Display for PeerRejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the peer is not accepted: {} ({:?})", self.reason, self.alert)

@@ -69,17 +69,26 @@ impl Limits {
     }
 }
 
-/// Makes room for `more` bytes that a peer sends.
-pub(crate) fn reserve(to: &mut Vec<u8>, more: usize) -> Result<(), Error> {
-    to.try_reserve_exact(more).map_err(|_| Error::OutOfMemory(more))
+/// Makes room for `more` elements, such as bytes, that a peer sends.
+pub(crate) fn reserve<T>(to: &mut Vec<T>, more: usize) -> Result<(), Error> {
+    to.try_reserve_exact(more).map_err(|_| Error::OutOfMemory(more * size_of::<T>()))
 }
 
 /// Copies bytes that a peer sent.
 pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let mut copy = Vec::new();
-    reserve(&mut copy, bytes.len())?;
-    copy.extend_from_slice(bytes);
-    Ok(copy)
+    joined(&[bytes])
+}
+
+/// Joins byte strings of which a peer chose the length, such as a part of its certificate, in one allocation of exactly
+/// their length: what verifiers and codecs copy of a peer.
+///
+/// # Errors
+/// There is no memory for them: [`Error::OutOfMemory`].
+pub fn joined(parts: &[&[u8]]) -> Result<Vec<u8>, Error> {
+    let mut joined = Vec::new();
+    reserve(&mut joined, parts.iter().map(|part| part.len()).sum())?;
+    parts.iter().for_each(|part| joined.extend_from_slice(part));
+    Ok(joined)
 }
 
 /// The longest handshake message by default, in bytes.

@@ -136,7 +136,7 @@ impl CertificateCodec for ClientCodec {
         encoded: &[u8],
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        let offered = self.offered.find(id).ok_or(CertificateNotDecoded)?;
+        let offered = self.offered.find(id).ok_or(CertificateNotDecoded::Malformed)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let decoded = offered.decode(expected, encoded, len)?;
         self.end.receive(expected, &decoded, len, encoded.len());

@@ -99,7 +99,7 @@ impl<P> OfferedChain<P> {
         encoded: &[u8],
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        let content = Content::read(encoded).ok_or(CertificateNotDecoded)?;
+        let content = Content::read(encoded).ok_or(CertificateNotDecoded::Malformed)?;
         let is_named = content.chain == expected;
         let (mut decoded, is_sent) = match &self.form {
             Form::Whole(chain) => {
@@ -110,7 +110,7 @@ impl<P> OfferedChain<P> {
                 (DecodedCertificate::new(CertificateContents::Body(body)), is_sent)
             }
             Form::Known(_) => {
-                let pinned = self.pinned.as_ref().ok_or(CertificateNotDecoded)?;
+                let pinned = self.pinned.as_ref().ok_or(CertificateNotDecoded::Malformed)?;
                 let count = content.extensions.len();
                 let beside = content.extensions.iter().map(|it| it.len()).sum();
                 let fits = count == 0 || count == pinned.certificates;

@@ -195,7 +195,7 @@ impl CertificateCodec for ServerCodec {
         encoded: &[u8],
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        let offered = self.offered.find(id).ok_or(CertificateNotDecoded)?;
+        let offered = self.offered.find(id).ok_or(CertificateNotDecoded::Malformed)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let mut decoded = offered.decode(expected, encoded, len)?;
         if self.says == Announcement::Nothing && !decoded.is_what_was_sent {

@@ -98,7 +98,7 @@ pub trait CertificateCodec: Send + Sync {
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let _ = (algorithm, encoded, len);
-        Err(CertificateNotDecoded)
+        Err(CertificateNotDecoded::Malformed)
     }
 
     /// Called on a server when the verifier has rejected the client itself, if this codec decoded the client's

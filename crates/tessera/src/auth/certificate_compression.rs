@@ -37,7 +37,7 @@ use crate::wire::CertificateCompressionAlgorithm;
 ///         compressed: &[u8],
 ///         body: &mut [u8],
 ///     ) -> Result<usize, CertificateNotDecoded> {
-///         let rest = body.get_mut(1..=compressed.len()).ok_or(CertificateNotDecoded)?;
+///         let rest = body.get_mut(1..=compressed.len()).ok_or(CertificateNotDecoded::Malformed)?;
 ///         rest.copy_from_slice(compressed);
 ///         Ok(1 + compressed.len())
 ///     }
@@ -106,7 +106,9 @@ impl<C: CertificateCompression> CertificateCodec for CompressionCodec<C> {
         encoded: &[u8],
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
-        let mut body = alloc::vec![0; len];
+        let mut body = Vec::new();
+        body.try_reserve_exact(len).map_err(|_| CertificateNotDecoded::OutOfMemory(len))?;
+        body.resize(len, 0);
         let len = self.compression.decompress(encoded, &mut body)?;
         body.truncate(len);
         Ok(DecodedCertificate::new(CertificateContents::Body(body)))

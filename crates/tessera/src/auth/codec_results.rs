@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::codec_peer::CertificateContents;
-use crate::error::{Error, decode_error, illegal_parameter};
-use crate::wire::CertificateCompressionAlgorithm;
+use crate::error::{Error, decode_error, illegal_parameter, protocol};
+use crate::wire::{AlertDescription, CertificateCompressionAlgorithm};
 
 /// The body of a Certificate, encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,14 +58,34 @@ impl DecodedCertificate {
     }
 }
 
-/// A peer's Certificate can't be decoded, or is longer than announced: the handshake ends
-/// with bad_certificate.
+/// Why a peer's Certificate wasn't decoded: the handshake ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CertificateNotDecoded;
+#[non_exhaustive]
+pub enum CertificateNotDecoded {
+    /// It can't be decoded, or is longer than announced: bad_certificate.
+    Malformed,
+    /// There is no memory for a block of so many bytes: internal_error.
+    OutOfMemory(usize),
+}
+
+impl From<CertificateNotDecoded> for Error {
+    fn from(not_decoded: CertificateNotDecoded) -> Self {
+        match not_decoded {
+            CertificateNotDecoded::Malformed => protocol(
+                AlertDescription::BAD_CERTIFICATE,
+                "a compressed Certificate can't be decompressed",
+            ),
+            CertificateNotDecoded::OutOfMemory(len) => Self::OutOfMemory(len),
+        }
+    }
+}
 
 impl core::fmt::Display for CertificateNotDecoded {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the peer's encoded certificate can't be decoded")
+        match self {
+            Self::Malformed => f.write_str("the peer's encoded certificate can't be decoded"),
+            Self::OutOfMemory(len) => Error::OutOfMemory(*len).fmt(f),
+        }
     }
 }
 

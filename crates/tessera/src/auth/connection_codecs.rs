@@ -16,6 +16,7 @@ use super::connection_after::RemainingCodecs;
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol, require};
+use crate::limits::{copied, reserve};
 use crate::linked::Certificates;
 use crate::time::Time;
 use crate::wire::{
@@ -83,7 +84,7 @@ impl ConnectionCodecs {
             PeerInfo::Server(_) => (HandshakeType::CLIENT_HELLO, None),
             PeerInfo::Client(from) => (HandshakeType::CERTIFICATE_REQUEST, Some(from.extensions)),
         };
-        let peer_offers = offers.into_iter().flat_map(PeerExtensions::algorithms).collect();
+        let peer_offers = offers.map_or(Ok(Vec::new()), algorithms)?;
         let (received, accepted) = (None, None);
         let codecs = Box::new(Codecs { first, others, peer_offers, longest, received, accepted });
         check_offers(&codecs, message)?;
@@ -110,7 +111,7 @@ impl ConnectionCodecs {
         extensions: PeerExtensions<'_>,
     ) -> Result<(), Error> {
         let Some((it, _)) = &mut self.0 else { return Ok(()) };
-        it.peer_offers = extensions.algorithms().collect();
+        it.peer_offers = algorithms(extensions)?;
         for Codec { codec, .. } in it.iter_mut() {
             codec.received(message, extensions)?;
         }
@@ -188,9 +189,7 @@ impl ConnectionCodecs {
         if len + HANDSHAKE_HEADER_LEN > longest {
             return Err(bad_certificate("a compressed Certificate is too long"));
         }
-        let decoded = codec.codec.decode(algorithm, message.compressed, len);
-        let decoded = decoded
-            .map_err(|_| bad_certificate("a compressed Certificate can't be decompressed"))?;
+        let decoded = codec.codec.decode(algorithm, message.compressed, len)?;
         codec.decoded(&decoded);
         match &decoded.contents {
             CertificateContents::Body(body) if decoded.is_what_was_sent && body.len() != len => {
@@ -222,7 +221,7 @@ impl ConnectionCodecs {
         let Some((it, _)) = self.0.as_mut().filter(|_| read.is_err()) else { return read };
         let Some(codec) = it.iter_mut().find(|codec| codec.conceals) else { return read };
         codec.is_wrong = true;
-        it.received.as_ref().map(without_extensions).ok_or(GONE)
+        without_extensions(it.received.as_ref().ok_or(GONE)?)
     }
 
     /// Handles the rejection of a client by the server's verifier. Checks the proof wherever the client named a
@@ -314,6 +313,16 @@ impl Codecs {
     }
 }
 
+/// Returns what a peer can decode.
+fn algorithms(
+    extensions: PeerExtensions<'_>,
+) -> Result<Vec<CertificateCompressionAlgorithm>, Error> {
+    let mut offered = Vec::new();
+    reserve(&mut offered, extensions.algorithms().count())?;
+    offered.extend(extensions.algorithms());
+    Ok(offered)
+}
+
 /// Returns the codecs' extensions of a message.
 fn extensions_of<'c>(
     codecs: impl Iterator<Item = &'c Codec> + Clone,
@@ -336,14 +345,18 @@ fn check_offers(codecs: &Codecs, message: HandshakeType) -> Result<(), Error> {
 }
 
 /// Returns a certificate without its extensions.
-fn without_extensions(kept: &PeerCertificate) -> Certificate {
+fn without_extensions(kept: &PeerCertificate) -> Result<Certificate, Error> {
     let known = match kept.contents {
         CertificateContents::Body(_) => None,
         CertificateContents::Known(hash) => Some(hash),
     };
-    let chain = kept.chain().map(<[u8]>::to_vec).collect();
+    let mut chain = Vec::new();
+    reserve(&mut chain, kept.chain().count())?;
+    for certificate in kept.chain() {
+        chain.push(copied(certificate)?);
+    }
     let (certificate_type, ocsp_response, sct_list) = (kept.certificate_type, None, None);
-    Certificate { certificate_type, chain, known, ocsp_response, sct_list }
+    Ok(Certificate { certificate_type, chain, known, ocsp_response, sct_list })
 }
 
 const GONE: Error = Error::Internal("a certificate that was decoded is gone");

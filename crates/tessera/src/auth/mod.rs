@@ -23,6 +23,7 @@ mod policy;
 mod proof;
 mod verifier;
 
+pub use crate::limits::joined;
 pub use crate::role::Role;
 #[cfg(feature = "abbreviations")]
 pub use abbreviations::{AbbreviatedMessages, Abbreviations, ServerFlight};

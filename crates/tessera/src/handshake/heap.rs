@@ -16,7 +16,7 @@ pub(super) const OVERHEAD: usize = 5 + 1 + TAG_LEN;
 
 /// Checks that so many bytes are free, in one block.
 pub(super) fn check(needed: usize) -> Result<(), Error> {
-    let mut block = Vec::new();
+    let mut block = Vec::<u8>::new();
     reserve(&mut block, needed)?;
     // An allocation that is never used may be optimized away, and then always succeeds.
     black_box(&mut block);

@@ -160,7 +160,7 @@ impl CertificateCodec for ConnectionCodec {
         _: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let known = self.known.as_ref().filter(|known| hash(known) == encoded);
-        let known = known.ok_or(CertificateNotDecoded)?;
+        let known = known.ok_or(CertificateNotDecoded::Malformed)?;
         self.cache.change(|state| state.decoded += 1);
         Ok(DecodedCertificate::new(CertificateContents::Body(known.clone())))
     }

@@ -297,7 +297,7 @@ impl CertificateCompression for PrefixCodec {
 
     fn decompress(&self, from: &[u8], body: &mut [u8]) -> Result<usize, CertificateNotDecoded> {
         let rest = from.strip_prefix(&[7]).filter(|rest| rest.len() == body.len());
-        body.copy_from_slice(rest.ok_or(CertificateNotDecoded)?);
+        body.copy_from_slice(rest.ok_or(CertificateNotDecoded::Malformed)?);
         Ok(body.len())
     }
 }

@@ -185,7 +185,8 @@ impl CertificateCodec for ScriptedCodec {
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         self.script.note(CodecCall::Decode);
         let play = &self.script.play;
-        let (hash, entry_extensions) = encoded.split_first_chunk().ok_or(CertificateNotDecoded)?;
+        let (hash, entry_extensions) =
+            encoded.split_first_chunk().ok_or(CertificateNotDecoded::Malformed)?;
         let expected = play.expects.clone().map(CertificateContents::Body);
         let contents = expected.unwrap_or(CertificateContents::Known(*hash));
         let mut decoded = DecodedCertificate::new(contents);

@@ -52,9 +52,9 @@ impl CertificateCompression for RunLengths {
         self.decoded.fetch_add(1, Ordering::Relaxed);
         let mut at = 0;
         for run in encoded.chunks(2) {
-            let [len, byte] = *run else { return Err(CertificateNotDecoded) };
+            let [len, byte] = *run else { return Err(CertificateNotDecoded::Malformed) };
             let end = at + usize::from(len);
-            body.get_mut(at..end).ok_or(CertificateNotDecoded)?.fill(byte);
+            body.get_mut(at..end).ok_or(CertificateNotDecoded::Malformed)?.fill(byte);
             at = end;
         }
         Ok(at)

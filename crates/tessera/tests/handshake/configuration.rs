@@ -71,7 +71,7 @@ impl CertificateCompression for UnusedCodec {
         None
     }
     fn decompress(&self, _: &[u8], _: &mut [u8]) -> Result<usize, CertificateNotDecoded> {
-        Err(CertificateNotDecoded)
+        Err(CertificateNotDecoded::Malformed)
     }
 }
 
