@@ -60,7 +60,8 @@ pub struct JudgedChain {
     /// earliest notAfter. All times if dates don't count.
     pub validity: RangeInclusive<u64>,
     /// The end entity, if the chain as received is exactly the verified path, in order, perhaps followed by the path's own
-    /// anchor; `None` for any other chain, which isn't remembered: otherwise one peer could have any number of them.
+    /// anchor; `None` for any other chain, which isn't remembered: otherwise one peer could have any number of them. `None`
+    /// also without memory for a copy ([`joined`](tessera::auth::joined)).
     pub end_entity: Option<EndEntity>,
 }
 

@@ -5,7 +5,7 @@ use core::mem;
 
 use hashbrown::HashTable;
 
-use crate::key::Key;
+use crate::key::{Key, short};
 use crate::record::Record;
 use crate::shares::{NONE, Shares};
 
@@ -80,20 +80,21 @@ impl Entries {
     }
 
     /// Adds a record for a chain of this authority, or replaces the record with its key; `left` gets the
-    /// evicted ones. A record larger than the whole table isn't kept.
+    /// evicted ones. Returns the record if it isn't kept: it is larger than the whole table, or there is no memory for
+    /// its place.
     pub(crate) fn insert(
         &mut self,
         mut record: Record,
         authority: &[u8],
         mut left: impl FnMut(Record),
-    ) {
+    ) -> Option<Record> {
         let key = record.key();
         self.remove(&key);
         let cost = Self::OVERHEAD + record.len();
         if self.bounds.entries == 0 || cost > self.bounds.bytes {
-            return;
+            return Some(record);
         }
-        let share = self.shares.of(authority);
+        let Some(share) = self.shares.of(authority) else { return Some(record) };
         record.count_in(share);
         loop {
             let leaves = if self.len() >= self.bounds.entries {
@@ -106,17 +107,25 @@ impl Entries {
             let leaves = leaves.and_then(|at| self.slot(at)?.record.as_ref()).map(Record::key);
             match leaves.and_then(|key| self.remove(&key)) {
                 Some(record) => left(record),
-                None => return,
+                None => return Some(record),
             }
         }
-        let slot = Slot { record: Some(record), newer: NONE, older: NONE };
-        let Some(at) = self.place(slot) else { return };
+        let Some(at) = self.place() else { return Some(record) };
+        let Self { pieces, index, .. } = self;
+        let hash = |at: &u32| {
+            get(pieces, *at).and_then(|slot| slot.record.as_ref()).map_or(0, |it| short(&it.key()))
+        };
+        if index.try_reserve(1, hash).is_err() {
+            self.give_back(at);
+            return Some(record);
+        }
+        index.insert_unique(short(&key), at, hash);
+        if let Some(slot) = self.slot_mut(at) {
+            slot.record = Some(record);
+        }
         self.bytes += cost;
         self.link(at, cost);
-        let Self { pieces, index, .. } = self;
-        index.insert_unique(short(&key), at, |at| {
-            get(pieces, *at).and_then(|slot| slot.record.as_ref()).map_or(0, |it| short(&it.key()))
-        });
+        None
     }
 
     pub(crate) fn remove(&mut self, key: &Key) -> Option<Record> {
@@ -124,10 +133,7 @@ impl Entries {
         let is_it = |at: &u32| get(pieces, *at).is_some_and(|slot| slot.is_of(key));
         let at = index.find_entry(short(key), is_it).ok()?.remove().0;
         self.bytes -= self.unlink(at);
-        let empty = mem::replace(&mut self.empty, at);
-        let slot = self.slot_mut(at)?;
-        slot.older = empty;
-        slot.record.take()
+        self.give_back(at)
     }
 
     fn find(&self, key: &Key) -> Option<u32> {
@@ -135,21 +141,31 @@ impl Entries {
         self.index.find(short(key), is_it).copied()
     }
 
-    /// Puts a slot into an empty place, or at the end.
-    fn place(&mut self, slot: Slot) -> Option<u32> {
-        if let Some(empty) = self.slot_mut(self.empty) {
+    /// Takes an empty slot, or a new one at the end. `None` without memory for it.
+    fn place(&mut self) -> Option<u32> {
+        if let Some(empty) = self.slot(self.empty) {
             let next = empty.older;
-            *empty = slot;
             return Some(mem::replace(&mut self.empty, next));
         }
         if self.pieces.last().is_none_or(|piece| piece.len() == PIECE) {
-            self.pieces.push(Vec::with_capacity(PIECE.min(self.bounds.entries)));
+            let mut piece = Vec::new();
+            piece.try_reserve_exact(PIECE.min(self.bounds.entries)).ok()?;
+            self.pieces.try_reserve(1).ok()?;
+            self.pieces.push(piece);
         }
         let full = (self.pieces.len() - 1) * PIECE;
         let piece = self.pieces.last_mut()?;
         let at = u32::try_from(full + piece.len()).ok().filter(|at| *at != NONE)?;
-        piece.push(slot);
+        piece.push(Slot { record: None, newer: NONE, older: NONE });
         Some(at)
+    }
+
+    /// Empties a slot, and returns its record.
+    fn give_back(&mut self, at: u32) -> Option<Record> {
+        let empty = mem::replace(&mut self.empty, at);
+        let slot = self.slot_mut(at)?;
+        slot.older = empty;
+        slot.record.take()
     }
 
     /// Makes an entry the newest one of its share.
@@ -212,11 +228,6 @@ impl Entries {
 fn get(pieces: &[Vec<Slot>], at: u32) -> Option<&Slot> {
     let at = at as usize;
     pieces.get(at / PIECE)?.get(at % PIECE)
-}
-
-/// Keys are hashes, so a prefix is a good hash too.
-fn short(key: &Key) -> u64 {
-    key.first_chunk().copied().map_or(0, u64::from_ne_bytes)
 }
 
 #[cfg(test)]

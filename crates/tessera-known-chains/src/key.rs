@@ -14,6 +14,11 @@ use crate::chain_verifier::{ChainVerifier, RevocationLists};
 /// 2^128 at the store itself.
 pub(crate) type Key = [u8; 16];
 
+/// Returns a hash of a key for tables: keys are hashes, so a prefix is a good one.
+pub(crate) fn short(key: &Key) -> u64 {
+    key.first_chunk().copied().map_or(0, u64::from_ne_bytes)
+}
+
 /// An unpredictable number, specific to a store.
 pub(crate) type Salt = [u8; 32];
 

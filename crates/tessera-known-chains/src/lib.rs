@@ -13,6 +13,7 @@ mod entries;
 mod error;
 mod key;
 mod lock;
+mod pinned;
 mod pins;
 mod public_key;
 mod record;

@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use tessera::auth::joined;
+
 /// A kind of keys: the prefix and suffix of its SubjectPublicKeyInfo, and the length in between.
 struct Kind {
     before: &'static [u8],
@@ -35,32 +37,39 @@ const KINDS: [Kind; 2] = [
 /// The number for other kinds: such a key is stored whole, after its length.
 const WHOLE: u8 = 15;
 
-/// Writes a SubjectPublicKeyInfo (DER), and returns the number of its kind, below 16. `None` if it is longer
-/// than any key.
-pub(crate) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<u8> {
-    for (number, kind) in (0..).zip(&KINDS) {
-        let middle = key.strip_prefix(kind.before).and_then(|key| key.strip_suffix(kind.after));
-        if let Some(middle) = middle.filter(|middle| middle.len() == kind.len) {
-            to.extend_from_slice(middle);
-            return Some(number);
-        }
-    }
-    to.extend_from_slice(&u16::try_from(key.len()).ok()?.to_be_bytes());
-    to.extend_from_slice(key);
-    Some(WHOLE)
+/// A key as it is stored.
+pub(crate) struct StoredKey<'a> {
+    /// The number of its kind, below 16.
+    pub(crate) kind: u8,
+    /// Its length, unless the kind has one.
+    pub(crate) len: Option<[u8; 2]>,
+    /// What its kind doesn't tell.
+    pub(crate) rest: &'a [u8],
 }
 
-/// Reads a key of this kind; returns it in full, and the bytes that follow.
+/// Returns what is stored of a SubjectPublicKeyInfo (DER). `None` if it is longer than any key.
+pub(crate) fn stored(key: &[u8]) -> Option<StoredKey<'_>> {
+    for (number, kind) in (0..).zip(&KINDS) {
+        let middle = key.strip_prefix(kind.before).and_then(|key| key.strip_suffix(kind.after));
+        if let Some(rest) = middle.filter(|middle| middle.len() == kind.len) {
+            return Some(StoredKey { kind: number, len: None, rest });
+        }
+    }
+    let len = u16::try_from(key.len()).ok()?.to_be_bytes();
+    Some(StoredKey { kind: WHOLE, len: Some(len), rest: key })
+}
+
+/// Reads a key of this kind; returns it in full, and the bytes that follow. `None` also without memory for it.
 pub(crate) fn read(kind: u8, from: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     match KINDS.get(usize::from(kind)) {
         Some(kind) => {
             let (middle, rest) = from.split_at_checked(kind.len)?;
-            Some(([kind.before, middle, kind.after].concat(), rest))
+            Some((joined(&[kind.before, middle, kind.after]).ok()?, rest))
         }
         None => {
             let (len, rest) = from.split_first_chunk()?;
             let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
-            Some((key.to_vec(), rest))
+            Some((joined(&[key]).ok()?, rest))
         }
     }
 }
@@ -70,7 +79,13 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use super::{KINDS, read, write};
+    use super::{KINDS, read, stored};
+
+    /// Returns the number of a key's kind, and the key as it is stored.
+    fn write(key: &[u8]) -> (u8, Vec<u8>) {
+        let stored = stored(key).unwrap();
+        (stored.kind, [stored.len.as_ref().map_or(&[][..], |len| len), stored.rest].concat())
+    }
 
     #[test]
     fn public_keys_of_every_kind_come_back_as_they_were() {
@@ -87,8 +102,7 @@ mod tests {
             (b"another".to_vec(), 2 + 7),
             (Vec::new(), 2),
         ] {
-            let mut written = Vec::new();
-            let kind = write(&key, &mut written).unwrap();
+            let (kind, mut written) = write(&key);
             assert_eq!((written.len(), kind < 16), (len, true));
             written.extend_from_slice(b"what follows");
             assert_eq!(read(kind, &written).unwrap(), (key, &b"what follows"[..]));
@@ -97,8 +111,7 @@ mod tests {
 
     #[test]
     fn a_public_key_that_is_cut_off_is_none() {
-        let mut written = Vec::new();
-        let kind = write(b"another", &mut written).unwrap();
+        let (kind, written) = write(b"another");
         assert!((0..written.len()).all(|len| read(kind, &written[..len]).is_none()));
     }
 }

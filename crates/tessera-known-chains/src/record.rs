@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
+use tessera::auth::joined;
+
 use crate::key::Key;
 use crate::public_key;
 
@@ -28,7 +30,7 @@ pub(crate) struct VerifiedChain<'a> {
 pub(crate) struct KnownPeer {
     /// When all certificates are valid.
     pub(crate) validity: RangeInclusive<u64>,
-    /// Its public key and its identity; `None` if they can't be read.
+    /// Its public key and its identity; `None` if they can't be read, or without memory for them.
     pub(crate) key_and_identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -38,27 +40,30 @@ pub(crate) struct KnownPeer {
 pub(crate) struct Record(Box<[u8]>);
 
 impl Record {
-    /// Returns `None` for anything larger than a chain, and for chains that begin after 2106.
+    /// Returns `None` for anything larger than a chain, for chains that begin after 2106, and without memory for it.
     pub(crate) fn new(key: &Key, found: &VerifiedChain<'_>) -> Option<Self> {
         // RFC 5280 §4.1.2.5 has four digits for the year.
         let not_after = found.not_after.min((1 << 40) - 1);
         let not_before = u32::try_from(found.not_before).ok()?;
         let certificates = u8::try_from(found.certificates).ok()?;
         let list_len = u32::try_from(found.list_len).ok().filter(|len| *len < 1 << 24)?;
-        let mut bytes = Vec::with_capacity(HEAD + found.public_key.len() + found.identity.len());
-        bytes.extend_from_slice(key);
-        bytes.extend_from_slice(&not_before.to_be_bytes());
-        bytes.extend_from_slice(&not_after.to_be_bytes()[3..]);
-        bytes.push(certificates);
-        bytes.extend_from_slice(&list_len.to_be_bytes()[1..]);
-        bytes.extend_from_slice(&[0; 2]);
-        let key_kind = public_key::write(found.public_key, &mut bytes)?;
-        let (beginning, rest) = (0..)
+        let public_key = public_key::stored(found.public_key)?;
+        let (beginning, identity) = (0..)
             .zip(BEGINNINGS)
             .find_map(|(number, it)| Some((number, found.identity.strip_prefix(it)?)))?;
-        bytes.extend_from_slice(rest);
-        *bytes.get_mut(KINDS)? = beginning << 4 | key_kind;
-        Some(Self(bytes.into_boxed_slice()))
+        let bytes = joined(&[
+            key,
+            &not_before.to_be_bytes(),
+            &not_after.to_be_bytes()[3..],
+            &[certificates],
+            &list_len.to_be_bytes()[1..],
+            // No share yet.
+            &[0, beginning << 4 | public_key.kind],
+            public_key.len.as_ref().map_or(&[], |len| len),
+            public_key.rest,
+            identity,
+        ]);
+        Some(Self(bytes.ok()?.into_boxed_slice()))
     }
 
     /// Returns the share that it counts in.
@@ -110,12 +115,12 @@ impl Record {
         self.number(26..29) as usize
     }
 
-    /// Returns public key and identity.
+    /// Returns public key and identity. `None` also without memory for them.
     pub(crate) fn peer(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         let kinds = self.byte(KINDS);
         let (public_key, rest) = public_key::read(kinds & 15, self.0.get(HEAD..)?)?;
         let beginning = BEGINNINGS.get(usize::from(kinds >> 4))?;
-        Some((public_key, [beginning, rest].concat()))
+        Some((public_key, joined(&[beginning, rest]).ok()?))
     }
 
     /// Returns its size in bytes.

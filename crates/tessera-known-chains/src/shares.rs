@@ -4,6 +4,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use tessera::auth::joined;
+
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -26,24 +28,26 @@ pub(crate) struct Shares(Vec<Share>);
 
 impl Shares {
     /// Returns the share of this authority (the contents of its Name): its own, or else a new or empty one.
-    /// If all numbers are taken, it shares the last one with others.
-    pub(crate) fn of(&mut self, authority: &[u8]) -> u8 {
+    /// If all numbers are taken, it shares the last one with others. `None` without memory for a new one.
+    pub(crate) fn of(&mut self, authority: &[u8]) -> Option<u8> {
         let authority = if authority.len() > LONGEST_NAME { &[] } else { authority };
         let shares = &mut self.0;
-        let its = shares.iter().position(|it| *it.authority == *authority);
-        let at = its.or_else(|| {
-            let empty = shares.iter().position(|it| it.entries == 0);
-            let at = empty.unwrap_or(shares.len());
-            let (newest, oldest, entries, bytes) = (NONE, NONE, 0, 0);
-            let share = Share { authority: authority.into(), newest, oldest, entries, bytes };
-            match shares.get_mut(at) {
-                Some(empty) => *empty = share,
-                None if u8::try_from(at).is_ok() => shares.push(share),
-                None => return None,
+        if let Some(its) = shares.iter().position(|it| *it.authority == *authority) {
+            return u8::try_from(its).ok();
+        }
+        let empty = shares.iter().position(|it| it.entries == 0);
+        let Ok(at) = u8::try_from(empty.unwrap_or(shares.len())) else { return Some(u8::MAX) };
+        let authority = joined(&[authority]).ok()?.into_boxed_slice();
+        let (newest, oldest, entries, bytes) = (NONE, NONE, 0, 0);
+        let share = Share { authority, newest, oldest, entries, bytes };
+        match shares.get_mut(usize::from(at)) {
+            Some(empty) => *empty = share,
+            None => {
+                shares.try_reserve(1).ok()?;
+                shares.push(share);
             }
-            Some(at)
-        });
-        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+        }
+        Some(at)
     }
 
     pub(crate) fn get_mut(&mut self, number: u8) -> Option<&mut Share> {
@@ -73,7 +77,7 @@ mod tests {
         for (name, bytes) in
             [(b"a", usize::MAX / 2), (b"b", usize::MAX / 3), (b"c", usize::MAX / 6)]
         {
-            let number = shares.of(name);
+            let number = shares.of(name).unwrap();
             let share = shares.get_mut(number).unwrap();
             (share.entries, share.bytes, share.oldest) = (1, bytes, 10 + u32::from(number));
         }

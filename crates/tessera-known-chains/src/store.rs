@@ -1,6 +1,5 @@
 //! The store of known chains.
 
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 use core::ops::DerefMut;
@@ -11,6 +10,7 @@ use crate::entries::{Entries, StoreBounds};
 use crate::error::StoreError;
 use crate::key::{Key, Salt};
 use crate::lock::Lock;
+use crate::pinned::PinnedEntries;
 use crate::record::{KnownPeer, Record};
 
 /// The chains that verifiers know. One store serves any number of [`KnownChains`](crate::KnownChains) and
@@ -47,17 +47,9 @@ pub struct StoreCounts {
 struct StoreState {
     entries: Entries,
     /// Chains that connections depend on.
-    pins: BTreeMap<Key, EntryPins>,
+    pinned: PinnedEntries,
     hits: u64,
     misses: u64,
-}
-
-/// The pins of one entry.
-#[derive(Default)]
-struct EntryPins {
-    connections: usize,
-    /// The record, once evicted from the entries.
-    record: Option<Record>,
 }
 
 impl ChainStore {
@@ -66,8 +58,8 @@ impl ChainStore {
     /// # Errors
     /// Returns an error if the provider has no suite with SHA-256, or no randomness.
     pub fn new(provider: &Provider, bounds: StoreBounds) -> Result<Self, StoreError> {
-        let kept =
-            StoreState { entries: Entries::new(bounds), pins: BTreeMap::new(), hits: 0, misses: 0 };
+        let (entries, pinned) = (Entries::new(bounds), PinnedEntries::default());
+        let kept = StoreState { entries, pinned, hits: 0, misses: 0 };
         let sha256 = provider.sha256().ok_or(StoreError::NoSha256)?;
         let mut salt = Salt::default();
         provider.random.fill(&mut salt).map_err(|_| StoreError::NoRandom)?;
@@ -81,7 +73,7 @@ impl ChainStore {
         StoreCounts {
             entries: kept.entries.len(),
             bytes: kept.entries.bytes(),
-            held: kept.pins.values().filter(|pin| pin.record.is_some()).count(),
+            held: kept.pinned.held(),
             hits: kept.hits,
             misses: kept.misses,
         }
@@ -120,18 +112,15 @@ impl ChainStore {
 
     /// Stores the record of a chain whose end entity this authority issued.
     pub(crate) fn insert(&self, record: Record, authority: &[u8]) {
-        let StoreState { entries, pins, .. } = &mut *self.kept();
-        if let Some(pin) = pins.get_mut(&record.key()) {
-            pin.record = None;
-        }
-        entries.insert(record, authority, |record| {
-            if let Some(pin) = pins.get_mut(&record.key()) {
-                pin.record = Some(record);
-            }
-        });
+        let StoreState { entries, pinned, .. } = &mut *self.kept();
+        let key = record.key();
+        let left =
+            entries.insert(record, authority, |record| pinned.keep(&record.key(), Some(record)));
+        pinned.keep(&key, left);
     }
 
-    /// Returns what `look` finds in the record, if it is valid now; the record stays until every pin is released.
+    /// Returns what `look` finds in the record, if it is valid now; the record stays until every pin is released. `None`
+    /// also without memory for the pin.
     pub(crate) fn pin<R>(
         &self,
         key: &Key,
@@ -140,17 +129,12 @@ impl ChainStore {
     ) -> Option<R> {
         let mut kept = self.kept();
         let found = kept.find(key).filter(|record| record.is_valid_at(unix)).map(look)?;
-        kept.pins.entry(*key).or_default().connections += 1;
+        kept.pinned.add(*key)?;
         Some(found)
     }
 
     pub(crate) fn unpin(&self, key: &Key) {
-        let mut kept = self.kept();
-        let Some(pin) = kept.pins.get_mut(key) else { return };
-        pin.connections -= 1;
-        if pin.connections == 0 {
-            kept.pins.remove(key);
-        }
+        self.kept().pinned.release(key);
     }
 
     fn kept(&self) -> impl DerefMut<Target = StoreState> {
@@ -160,8 +144,8 @@ impl ChainStore {
 
 impl StoreState {
     fn find(&mut self, key: &Key) -> Option<&Record> {
-        let Self { entries, pins, .. } = self;
-        entries.get(key).or_else(|| pins.get(key)?.record.as_ref())
+        let Self { entries, pinned, .. } = self;
+        entries.get(key).or_else(|| pinned.record(key))
     }
 }
 

@@ -1,13 +1,12 @@
 //! The verifier that remembers accepted chains.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use tessera::Role;
 use tessera::auth::{
     AskedChain, ChainMemory, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PinnedChain,
-    VerifierPolicy, VerifyPeer, chain_hash,
+    VerifierPolicy, VerifyPeer, chain_hash, joined,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
@@ -35,7 +34,7 @@ use crate::store::ChainStore;
 /// change an ECDSA signature to its other form (s to n - s), and the certificate with that signature is a
 /// different one, and as valid. Of n certificates with such signatures there are 2^n chains, and as many with
 /// the root: 8 of a client with one intermediate. They only evict entries of the same authority
-/// ([`StoreBounds`](crate::StoreBounds)).
+/// ([`StoreBounds`](crate::StoreBounds)). A chain for which there is no memory is accepted, and not remembered.
 ///
 /// A chain is learned when it is first accepted, not when it returns, although that costs something for
 /// chains that never return: their hash, about a hundredth of checking three certificates with P-256 keys. In
@@ -156,11 +155,11 @@ impl<V: ChainVerifier> KnownChains<V> {
         let unix = self.unix(question.unix).ok_or_else(|| ours("the time is not known"))?;
         let peer = self.peer_at_any_time(question, chain, purpose).ok_or_else(|| {
             let reason = "the certificates that the peer names are no longer known: connect again, and have them sent";
-            reject(AlertDescription::BAD_CERTIFICATE, reason)
+            PeerRejected::new(AlertDescription::BAD_CERTIFICATE, reason)
         })?;
         if !peer.validity.contains(&unix) {
             let reason = "certificate: one of the known ones is not valid now";
-            return Err(reject(AlertDescription::CERTIFICATE_EXPIRED, reason));
+            return Err(PeerRejected::new(AlertDescription::CERTIFICATE_EXPIRED, reason));
         }
         self.answer(question, purpose, peer)
     }
@@ -172,11 +171,10 @@ impl<V: ChainVerifier> KnownChains<V> {
         purpose: Option<Purpose<'_>>,
         KnownPeer { validity, key_and_identity }: KnownPeer,
     ) -> Result<PeerIdentity, PeerRejected> {
-        let (public_key, identity) =
-            key_and_identity.ok_or_else(|| ours("an entry of the known chains can't be read"))?;
+        let (public_key, identity) = key_and_identity.ok_or_else(no_memory)?;
         self.inner.judge_proof(question, &public_key)?;
         let blob = match purpose {
-            Some(Purpose::Server(name)) => name.as_bytes().to_vec(),
+            Some(Purpose::Server(name)) => joined(&[name.as_bytes()]).map_err(|_| no_memory())?,
             _ => identity,
         };
         Ok(self.peer_identity(blob, *validity.end()))
@@ -232,13 +230,13 @@ impl<V: ChainVerifier> KnownChains<V> {
     }
 }
 
-fn reject(alert: AlertDescription, reason: &str) -> PeerRejected {
-    PeerRejected { alert, reason: String::from(reason) }
-}
-
 /// Rejects a peer for a lack at this side.
 fn ours(reason: &str) -> PeerRejected {
-    reject(AlertDescription::INTERNAL_ERROR, reason)
+    PeerRejected::new(AlertDescription::INTERNAL_ERROR, reason)
+}
+
+fn no_memory() -> PeerRejected {
+    ours("no memory for a copy of what is known of the peer")
 }
 
 impl<V: ChainVerifier> PeerVerifier for KnownChains<V> {
