@@ -5,7 +5,7 @@ use core::fmt;
 use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
 
-/// What is wrong with a peer's certificates, its names or its proof; or, for the last ones, with the question.
+/// What is wrong with a peer's certificates, its names or its proof; or, for the last ones, with the question or this side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Defect {
@@ -73,6 +73,8 @@ pub enum Defect {
     ServerName,
     /// The peer is a client, and this verifier accepts servers alone.
     IsClient,
+    /// There is no memory for a copy of the peer's names.
+    OutOfMemory,
 }
 
 impl Defect {
@@ -97,7 +99,9 @@ impl Defect {
             Self::Scheme | Self::SchemeOfAnotherKey => AlertDescription::ILLEGAL_PARAMETER,
             // RFC 8446 §4.4.3.
             Self::ProofSignature => AlertDescription::DECRYPT_ERROR,
-            Self::NoTime | Self::ServerName | Self::IsClient => AlertDescription::INTERNAL_ERROR,
+            Self::NoTime | Self::ServerName | Self::IsClient | Self::OutOfMemory => {
+                AlertDescription::INTERNAL_ERROR
+            }
             Self::Malformed
             | Self::AlgorithmsDiffer
             | Self::DuplicateExtension
@@ -146,6 +150,7 @@ impl Defect {
             Self::NoTime => "the time is not known",
             Self::ServerName => "no DNS name to verify the server for",
             Self::IsClient => "clients are not accepted here",
+            Self::OutOfMemory => "no memory for a copy of the peer's names",
         }
     }
 }
@@ -161,6 +166,6 @@ impl core::error::Error for Defect {}
 impl From<Defect> for PeerRejected {
     fn from(defect: Defect) -> Self {
         let reason = if cfg!(feature = "reasons") { defect.words() } else { "" };
-        Self { alert: defect.alert(), reason: reason.into() }
+        Self::new(defect.alert(), reason)
     }
 }

@@ -1,7 +1,7 @@
 //! What the memory of chains needs from the verifier.
 
 use tessera::Role;
-use tessera::auth::{PeerRejected, VerifyPeer};
+use tessera::auth::{PeerRejected, VerifyPeer, joined};
 use tessera_known_chains::{ChainVerifier, EndEntity, JudgedChain, Names};
 
 use crate::verifier::FixedPkiVerifier;
@@ -26,15 +26,15 @@ impl ChainVerifier for FixedPkiVerifier {
     ) -> Result<JudgedChain, PeerRejected> {
         let (path, identity) = self.judge(question, names == Names::Checked)?;
         let is_remembered = remembers && path.is_all_of(&question.chain);
-        let end_entity = is_remembered.then(|| EndEntity {
-            public_key: path.end_entity.public_key.into(),
-            issuer: path.end_entity.issuer.into(),
+        let end_entity = is_remembered.then(|| {
+            let public_key = joined(&[path.end_entity.public_key]).ok()?;
+            Some(EndEntity { public_key, issuer: joined(&[path.end_entity.issuer]).ok()? })
         });
         let validity = match self.checks_dates {
             true => path.validity.not_before..=path.validity.not_after,
             false => 0..=u64::MAX,
         };
-        Ok(JudgedChain { identity, validity, end_entity })
+        Ok(JudgedChain { identity, validity, end_entity: end_entity.flatten() })
     }
 
     fn judge_proof(&self, question: &VerifyPeer, public_key: &[u8]) -> Result<(), PeerRejected> {

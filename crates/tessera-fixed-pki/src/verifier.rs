@@ -7,6 +7,7 @@ use pki_types::SignatureVerificationAlgorithm;
 use tessera::Role;
 use tessera::auth::{
     PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifierPolicy, VerifyPeer,
+    joined,
 };
 use tessera::handshake::Reply;
 use tessera::wire::SignatureScheme;
@@ -156,7 +157,7 @@ impl FixedPkiVerifier {
             Role::Server => {
                 let name = server_name.ok_or(Defect::ServerName)?;
                 names::check_server(end_entity.extensions.names, name)?;
-                Ok(name.into())
+                joined(&[name.as_bytes()]).map_err(|_| Defect::OutOfMemory)
             }
             Role::Client => (self.identifies.ok_or(Defect::IsClient)?)(end_entity),
         }
