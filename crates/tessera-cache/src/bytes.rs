@@ -2,6 +2,9 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Deref;
+
+use tessera::auth::joined;
 
 /// A cursor over bytes from a peer or a file. Methods return `None` if fewer bytes are left than requested.
 #[derive(Clone, Copy)]
@@ -51,9 +54,58 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Returns these bytes, without an allocation if there are none.
-pub(crate) fn shared(bytes: &[u8]) -> Arc<[u8]> {
-    if bytes.is_empty() { Arc::default() } else { bytes.into() }
+/// Bytes that clones share; nothing is allocated if there are none. A peer may size them: an `Arc<[u8]>` could not be
+/// [made fallibly](Self::copied).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Shared(Option<Arc<Vec<u8>>>);
+
+impl Shared {
+    /// Copies bytes that a peer sent; `None` without memory for them.
+    pub(crate) fn copied(bytes: &[u8]) -> Option<Self> {
+        Some(joined(&[bytes]).ok()?.into())
+    }
+
+    /// Whether both share their bytes.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl Deref for Shared {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.as_deref().map_or(&[], |bytes| bytes)
+    }
+}
+
+impl From<Vec<u8>> for Shared {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self((!bytes.is_empty()).then(|| Arc::new(bytes)))
+    }
+}
+
+impl From<&[u8]> for Shared {
+    fn from(bytes: &[u8]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+#[cfg(test)]
+impl<const N: usize> From<[u8; N]> for Shared {
+    fn from(bytes: [u8; N]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+/// Returns room for as many bytes, which a peer sizes; `None` without memory for them.
+pub(crate) fn room(len: usize) -> Option<Vec<u8>> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(len).ok()?;
+    Some(room)
 }
 
 /// Encodes a three-byte length, below 2^24.

@@ -1,14 +1,13 @@
 //! A certificate chain without the parts that change in every handshake: the request context, and the
 //! extensions of entries.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::{PeerCertificate, certificate_entries, chain_hash, raw_public_key_hash};
 use tessera::crypto::Hash;
 use tessera::wire::CertificateType;
 
-use crate::bytes::{Bytes, put16, put24, shared};
+use crate::bytes::{Bytes, Shared, len24, put16, put24, room};
 use crate::chain_hash::ChainHash;
 use crate::der::expires_at;
 
@@ -17,13 +16,13 @@ use crate::der::expires_at;
 pub(crate) struct Chain {
     pub(crate) certificate_type: CertificateType,
     /// The end entity, DER; or the raw public key.
-    pub(crate) leaf: Arc<[u8]>,
+    pub(crate) leaf: Shared,
     /// The others, each with a three-byte length. Clients of one authority share the allocation.
-    pub(crate) issuers: Arc<[u8]>,
+    pub(crate) issuers: Shared,
 }
 
 impl Chain {
-    /// Parses the chain of a Certificate's body; `None` if it is empty, or has no hash.
+    /// Parses the chain of a Certificate's body; `None` if it is empty, or has no hash, or without memory for it.
     pub(crate) fn of_body(certificate_type: CertificateType, body: &[u8]) -> Option<Self> {
         let entries = certificate_entries(body)?;
         Self::of_certificates(certificate_type, entries.map(|entry| entry.certificate))
@@ -32,13 +31,13 @@ impl Chain {
     /// Builds the chain of these certificates, or of this raw public key.
     pub(crate) fn of_certificates(
         certificate_type: CertificateType,
-        certificates: impl IntoIterator<Item: AsRef<[u8]>>,
+        certificates: impl IntoIterator<Item: AsRef<[u8]>, IntoIter: Clone>,
     ) -> Option<Self> {
         let mut certificates = certificates.into_iter();
-        let leaf = certificates.next()?;
-        let mut issuers = Vec::new();
+        let leaf = Shared::copied(certificates.next()?.as_ref())?;
+        let mut issuers = room(certificates.clone().map(|it| 3 + it.as_ref().len()).sum())?;
         certificates.for_each(|certificate| put24(&mut issuers, certificate.as_ref()));
-        Self::new(certificate_type, leaf.as_ref().into(), shared(&issuers))
+        Self::new(certificate_type, leaf, issuers.into())
     }
 
     /// Builds the chain of an accepted peer.
@@ -49,8 +48,8 @@ impl Chain {
     /// Builds a chain from these parts; `None` if it has no hash.
     pub(crate) fn new(
         certificate_type: CertificateType,
-        leaf: Arc<[u8]>,
-        issuers: Arc<[u8]>,
+        leaf: Shared,
+        issuers: Shared,
     ) -> Option<Self> {
         // The maximum length in a message, including the lengths before leaf and list.
         if leaf.len() + issuers.len() + 6 >= 1 << 24 {
@@ -85,32 +84,32 @@ impl Chain {
         self.leaf.len() + self.issuers.len()
     }
 
-    /// Returns the body of a Certificate with only this chain.
-    pub(crate) fn body(&self) -> Vec<u8> {
-        self.body_with(&[]).unwrap_or_default()
+    /// Returns the length of the body of its Certificate, if the extensions of all entries have this total length, without
+    /// each entry's two-byte length.
+    pub(crate) fn body_len(&self, extensions: usize) -> usize {
+        1 + 3 + 3 + self.len() + 2 * self.count() + extensions
     }
 
-    /// Returns the body of a Certificate with these extensions of its entries, in order; an empty list means
-    /// entries without extensions. `None` if there are more or fewer.
-    pub(crate) fn body_with(&self, extensions: &[&[u8]]) -> Option<Vec<u8>> {
-        let mut left = extensions.iter().copied();
-        let mut extension = || match left.next() {
-            None if !extensions.is_empty() => None,
-            next => Some(next.unwrap_or_default()),
-        };
-        let extensions_len = extensions.iter().map(|it| it.len()).sum::<usize>();
-        // The lengths of a certificate and of its extensions.
-        let lengths = (3 + 2) * self.certificates().count();
-        let mut list = Vec::with_capacity(self.len() + lengths + extensions_len);
-        for certificate in self.certificates() {
-            put24(&mut list, certificate);
-            put16(&mut list, extension()?);
-        }
-        let mut body = Vec::with_capacity(4 + list.len());
+    /// Returns the number of its certificates.
+    pub(crate) fn count(&self) -> usize {
+        self.certificates().count()
+    }
+
+    /// Returns the body of its Certificate with these extensions of its entries, in order, each list with its two-byte
+    /// length; nothing means entries without extensions. `None` without memory for it.
+    pub(crate) fn body_with(&self, extensions: &[u8]) -> Option<Vec<u8>> {
+        let mut extensions = Bytes(extensions);
+        let lengths = if extensions.is_empty() { 0 } else { 2 * self.count() };
+        let len = self.body_len(extensions.0.len().saturating_sub(lengths));
+        let mut body = room(len)?;
         // No request context.
         body.push(0);
-        put24(&mut body, &list);
-        left.next().is_none().then_some(body)
+        body.extend_from_slice(&len24(len - 4));
+        for certificate in self.certificates() {
+            put24(&mut body, certificate);
+            put16(&mut body, extensions.vec16().unwrap_or_default());
+        }
+        Some(body)
     }
 
     /// Returns when the first of the certificates expires, in seconds since the Unix epoch, as far as can be

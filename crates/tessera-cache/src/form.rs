@@ -1,7 +1,5 @@
 //! The form in which a peer's chain is remembered.
 
-use alloc::sync::Arc;
-
 use tessera::crypto::Hash;
 
 use crate::chain::Chain;
@@ -29,7 +27,7 @@ impl Form {
     pub(crate) fn is_still(&self, before: &Self) -> bool {
         match (self, before) {
             (Self::Whole(now), Self::Whole(before)) => {
-                Arc::ptr_eq(&now.issuers, &before.issuers)
+                now.issuers.is_same(&before.issuers)
                     && (now.certificate_type, &now.leaf) == (before.certificate_type, &before.leaf)
             }
             (now, before) => now == before,
@@ -47,8 +45,8 @@ impl Form {
     /// Returns how many bytes it takes besides itself.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            // Two counted allocations.
-            Self::Whole(chain) => size_of::<[usize; 4]>() + chain.len(),
+            // Two counted allocations, and their bytes.
+            Self::Whole(chain) => size_of::<[usize; 10]>() + chain.len(),
             Self::Known(..) => 0,
         }
     }
@@ -56,17 +54,16 @@ impl Form {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use tessera::wire::CertificateType;
 
     use super::Form;
+    use crate::bytes::Shared;
     use crate::chain::Chain;
 
     #[test]
     fn a_chain_is_still_the_same_with_its_leaf_and_the_list_of_its_issuers() {
-        let lists: [Arc<[u8]>; 2] = [(); 2].map(|()| Arc::from([7; 20]));
-        let chain = |leaf: u8, list: &Arc<[u8]>| {
+        let lists = [(); 2].map(|()| Shared::from([7; 20]));
+        let chain = |leaf: u8, list: &Shared| {
             let chain = Chain::new(CertificateType::X509, [leaf; 30].into(), list.clone());
             Form::Whole(chain.expect("a chain"))
         };

@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use tessera::auth::certificate_entries;
+use tessera::auth::{certificate_entries, joined};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use crate::bytes::{Bytes, put8, put16};
+use crate::bytes::{Bytes, put8, put16, room};
 use crate::chain_hash::ChainHash;
 use crate::ids::{FIRST_ID, TICKETS, TicketBytes};
 
@@ -46,15 +46,18 @@ impl<'a> Hello<'a> {
         Ok(Self::Tickets([one, other], sealed))
     }
 
-    pub(crate) fn write(self) -> Vec<u8> {
+    /// Writes it; `None` without memory for it.
+    pub(crate) fn write(self) -> Option<Vec<u8>> {
         match self {
-            Self::TakesPart => Vec::new(),
+            Self::TakesPart => Some(Vec::new()),
             Self::Tickets(tickets, sealed) => {
-                let mut out = tickets.concat();
+                let tickets = tickets.as_flattened();
+                let mut out = room(tickets.len() + sealed.map_or(0, |it| 1 + it.len()))?;
+                out.extend_from_slice(tickets);
                 if let Some(sealed) = sealed {
                     put8(&mut out, sealed);
                 }
-                out
+                Some(out)
             }
         }
     }
@@ -70,11 +73,11 @@ pub(crate) struct FleetTicket {
 }
 
 impl FleetTicket {
-    /// Parses it; `None` if it is invalid.
+    /// Parses it; `None` if it is invalid, or without memory for it.
     pub(crate) fn read(body: &[u8]) -> Option<Self> {
         let mut reader = Bytes(body);
         let id = Id(reader.u16()?);
-        let sealed = whole_sealed(&mut reader)?.into();
+        let sealed = joined(&[whole_sealed(&mut reader)?]).ok()?.into_boxed_slice();
         (id.0 >= FIRST_ID).then_some(Self { id, sealed })
     }
 
@@ -95,8 +98,8 @@ fn whole_sealed<'a>(reader: &mut Bytes<'a>) -> Option<&'a [u8]> {
 pub(crate) struct Content<'a> {
     /// The chain.
     pub(crate) chain: ChainHash,
-    /// The extensions of its entries, in order; none if no entry has any.
-    pub(crate) extensions: Vec<&'a [u8]>,
+    /// The extensions of its entries, in order, each list with its two-byte length; nothing if no entry has any.
+    pub(crate) extensions: &'a [u8],
 }
 
 impl<'a> Content<'a> {
@@ -105,12 +108,18 @@ impl<'a> Content<'a> {
     pub(crate) fn read(content: &'a [u8]) -> Option<Self> {
         let mut reader = Bytes(content);
         let chain = ChainHash(reader.array()?);
-        let mut extensions = Vec::new();
+        let extensions = reader.0;
+        let mut some = extensions.is_empty();
         while !reader.is_empty() {
-            extensions.push(reader.vec16()?);
+            some |= !reader.vec16()?.is_empty();
         }
-        let some = extensions.iter().any(|it| !it.is_empty());
-        (some || extensions.is_empty()).then_some(Self { chain, extensions })
+        some.then_some(Self { chain, extensions })
+    }
+
+    /// Iterates over the extensions of its entries.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let mut reader = Bytes(self.extensions);
+        core::iter::from_fn(move || reader.vec16())
     }
 
     /// Writes it for the body of a Certificate with this chain; `None` if that is not a valid body.

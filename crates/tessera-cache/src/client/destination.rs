@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tessera::auth::{ServerInfo, VerifierDigest};
 
 use super::tickets::OwnTickets;
-use crate::bytes::shared;
+use crate::bytes::Shared;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::public_id;
@@ -19,7 +19,7 @@ pub(crate) struct Key {
     pub(crate) server_name: Arc<str>,
     pub(crate) port: Option<u16>,
     /// The offered application protocols, each with its length.
-    pub(crate) protocols: Arc<[u8]>,
+    pub(crate) protocols: Shared,
     pub(crate) policy: Option<[u8; VerifierDigest::LEN]>,
 }
 
@@ -32,7 +32,7 @@ impl Key {
             protocols.extend_from_slice(protocol);
         }
         let policy = to.policy.map(|digest| digest.0);
-        let protocols = shared(&protocols);
+        let protocols = protocols.into();
         Self { server_name: to.server_name.into(), port: to.port, protocols, policy }
     }
 }
@@ -55,7 +55,7 @@ pub(crate) struct Destination {
     pub(crate) answers: bool,
     pub(crate) tickets: OwnTickets,
     /// The body of its CertificateRequest, if that may be cached.
-    pub(crate) request: Option<Arc<[u8]>>,
+    pub(crate) request: Option<Shared>,
     /// The last connection failed after the server's chain was sent as a hash: the next one offers nothing.
     pub(super) failed: bool,
     /// This cache has connected to it since it came from another cache.
@@ -69,12 +69,14 @@ pub(crate) struct Destination {
 pub(crate) const CHAINS: usize = 4;
 
 impl Destination {
-    /// Adds a chain that the server has presented.
+    /// Adds a chain that the server has presented, if there is memory for it.
     pub(super) fn learn(&mut self, shown: ServerChain) {
         // Two chains with one public id would never be offered again.
         self.chains.retain(|it| public_id(&it.hash) != public_id(&shown.hash));
         self.chains.truncate(CHAINS - 1);
-        self.chains.insert(0, shown);
+        if self.chains.try_reserve(1).is_ok() {
+            self.chains.insert(0, shown);
+        }
     }
 
     /// Puts back a chain seen before all present ones; drops the oldest if there are too many.
@@ -98,7 +100,6 @@ const OVERHEAD: usize = size_of::<Destination>() + 2 * size_of::<Key>() + 64;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
@@ -120,7 +121,7 @@ mod tests {
         assert!(bare >= 150 + size_of::<Destination>() + size_of::<Key>());
         let longer = Key { server_name: "n".repeat(101).into(), ..key.clone() };
         assert_eq!(destination.cost(&longer), bare + 1);
-        destination.request = Some(Arc::from([0; 300]));
+        destination.request = Some([0; 300].into());
         assert_eq!(destination.cost(&key), bare + 300);
         destination
             .tickets
@@ -128,7 +129,7 @@ mod tests {
         let with_tickets = destination.cost(&key);
         assert_eq!(with_tickets, bare + 300 + destination.tickets.cost());
         assert!(destination.tickets.cost() > 0);
-        let chain = Chain::new(CertificateType::X509, [2; 900].into(), Arc::from([3; 700]));
+        let chain = Chain::new(CertificateType::X509, [2; 900].into(), [3; 700].into());
         let form = Form::Whole(chain.expect("a chain"));
         let chain = size_of::<ServerChain>() + form.bytes();
         destination.learn(ServerChain { hash: ChainHash([1; 32]), form, expires_at: None });

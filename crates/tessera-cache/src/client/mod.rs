@@ -6,7 +6,6 @@ mod tickets;
 mod written;
 
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
@@ -15,6 +14,7 @@ use tessera::crypto::{Provider, Random};
 pub(crate) use self::destination::{CHAINS, Destination, Key, ServerChain};
 use self::tickets::OwnTickets;
 pub(crate) use self::tickets::{HelloTickets, OwnFleetTicket, OwnTicket};
+use crate::bytes::Shared;
 use crate::cache::Cache;
 use crate::chain_hash::ChainHash;
 use crate::error::ProviderError;
@@ -29,7 +29,7 @@ use crate::wire::FleetTicket;
 /// All connections of a program share one, unless they have different credentials: use a separate cache for
 /// each identity that must not be linked to others. It remembers the results of complete handshakes with
 /// servers that the verifier accepted, separately for each server name, port, list of offered protocols and
-/// policy of the verifier. The least recently used servers are evicted.
+/// policy of the verifier. The least recently used servers are evicted, and what there is no memory for isn't remembered.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -84,7 +84,7 @@ pub(crate) struct HandshakeOutcome {
     /// New tickets, and the chain that they stand for.
     pub(crate) tickets: Option<(ChainHash, [Option<Ticket>; TICKETS])>,
     /// The body of the server's CertificateRequest, if it was sent in full and may be cached.
-    pub(crate) request: Option<Arc<[u8]>>,
+    pub(crate) request: Option<Shared>,
 }
 
 impl ClientCache {
@@ -180,8 +180,13 @@ impl State {
         let before = found.cost(key);
         let tickets = found.tickets.take();
         self.bytes = self.bytes.saturating_sub(before) + found.cost(key);
+        // Without memory for the list, none is offered.
+        let mut chains = Vec::new();
+        if chains.try_reserve_exact(found.chains.len()).is_ok() {
+            chains.extend_from_slice(&found.chains);
+        }
         let known = Destination {
-            chains: found.chains.clone(),
+            chains,
             answers: found.answers,
             request: found.request.clone(),
             ..Destination::default()

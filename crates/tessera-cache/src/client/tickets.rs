@@ -54,10 +54,12 @@ const FLEET: usize = 4;
 const HANDSHAKES: usize = 4;
 
 impl OwnTickets {
-    /// Adds the tickets of a complete handshake.
+    /// Adds the tickets of a complete handshake, if there is memory for them.
     pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Option<Ticket>; TICKETS]) {
         self.derived.truncate(HANDSHAKES - 1);
-        self.derived.push_front(HandshakeTickets::new(chain, tickets));
+        if self.derived.try_reserve(1).is_ok() {
+            self.derived.push_front(HandshakeTickets::new(chain, tickets));
+        }
     }
 
     /// Returns the tickets for the next ClientHello, and removes them for good.
@@ -72,10 +74,12 @@ impl OwnTickets {
         shown
     }
 
-    /// Adds a server's fleet ticket for this chain.
+    /// Adds a server's fleet ticket for this chain, if there is memory for it.
     pub(crate) fn add_fleet(&mut self, chain: ChainHash, ticket: FleetTicket) {
         self.fleet.truncate(FLEET - 1);
-        self.fleet.push_front((ticket, chain));
+        if self.fleet.try_reserve(1).is_ok() {
+            self.fleet.push_front((ticket, chain));
+        }
     }
 
     /// Removes and returns what this many concurrent connections send.

@@ -9,7 +9,7 @@ use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 use super::destination::{Destination, Key, ServerChain};
 use super::tickets::{OwnTickets, RemainingTickets};
 use super::{ClientCache, State};
-use crate::bytes::{Bytes, put16, put24, shared};
+use crate::bytes::{Bytes, put16, put24};
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::error::ImportError;
@@ -116,7 +116,7 @@ const WITH_FLEET_TICKETS: u8 = 2;
 fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, Destination)> {
     let server_name = core::str::from_utf8(from.vec16()?).ok()?.into();
     let port = option(from, Bytes::u16)?;
-    let protocols = shared(from.vec24()?);
+    let protocols = from.vec24()?.into();
     let policy = option(from, |from| from.array::<{ VerifierDigest::LEN }>())?;
     let (answers, failed) = (flag(from)?, flag(from)?);
     let mut destination = Destination { answers, failed, ..Destination::default() };
@@ -124,7 +124,7 @@ fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, 
         let expires_at = option(from, |from| from.array().map(u64::from_be_bytes))?;
         let certificate_type = CertificateType(from.u8()?);
         let (leaf, issuers) = (from.vec24()?.into(), from.vec24()?);
-        let chain = Chain::new(certificate_type, leaf, shared(issuers))?;
+        let chain = Chain::new(certificate_type, leaf, issuers.into())?;
         let (hash, form) = (chain.hash(sha256), Form::Whole(chain));
         destination.put_before(ServerChain { hash, form, expires_at });
     }

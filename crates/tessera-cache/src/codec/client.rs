@@ -51,10 +51,10 @@ impl CertificateCodecFactory for ClientCache {
     }
 }
 
-/// Builds the contents of the extension in the ClientHello; `None` without randomness, and then nothing is sent.
+/// Builds the contents of the extension in the ClientHello; `None` without randomness or memory, and then nothing is sent.
 fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
     if end.tickets[0].is_none() && end.fleet.is_none() {
-        return Some(Hello::TakesPart.write());
+        return Hello::TakesPart.write();
     }
     // Random bytes replace a missing ticket, so that an observer can't count them.
     let mut random: [TicketBytes; TICKETS] = Default::default();
@@ -66,7 +66,7 @@ fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
         *bytes = ticket.bytes;
     }
     let sealed = end.fleet.as_ref().map(|(ticket, _)| &*ticket.sealed);
-    (shown[0] != shown[1]).then(|| Hello::Tickets(shown, sealed).write())
+    (shown[0] != shown[1]).then(|| Hello::Tickets(shown, sealed).write())?
 }
 
 /// Returns the server's chains to offer.

@@ -14,6 +14,7 @@ use tessera::wire::CertificateCompressionAlgorithm as Id;
 use super::client_after::ClientAfter;
 use super::learned_form;
 use super::offered::{OfferedChain, asked_of};
+use crate::bytes::Shared;
 use crate::chain_hash::ChainHash;
 use crate::client::{
     ClientCache, Destination, HandshakeOutcome, Key, OwnFleetTicket, OwnTicket, ServerChain,
@@ -157,7 +158,7 @@ impl ClientEnd {
         &mut self,
         end: &HandshakeEnd<'_>,
         offered: bool,
-        request: Option<Arc<[u8]>>,
+        request: Option<Shared>,
         derive: impl FnOnce(&ChainHash) -> Option<[Option<Ticket>; TICKETS]>,
     ) {
         self.ended = true;

@@ -6,7 +6,7 @@ use core::slice;
 use tessera::Time;
 use tessera::auth::{
     AskedChain, CertificateContents, CertificateNotDecoded, ChainMemory, DecodedCertificate,
-    PinnedChain, Role,
+    PinnedChain, Role, joined,
 };
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
@@ -41,6 +41,21 @@ impl<P> OfferedChains<P> {
         }
     }
 
+    fn add(&mut self, chain: OfferedChain<P>) {
+        let Some(first) = &self.first else {
+            self.first = Some(chain);
+            return;
+        };
+        if self.ids.try_reserve(2).is_err() || self.others.try_reserve(1).is_err() {
+            return;
+        }
+        if self.ids.is_empty() {
+            self.ids.push(first.id);
+        }
+        self.ids.push(chain.id);
+        self.others.push(chain);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -56,13 +71,11 @@ impl<P> OfferedChains<P> {
 }
 
 impl<P> FromIterator<OfferedChain<P>> for OfferedChains<P> {
+    /// Leaves out chains without memory for them.
     fn from_iter<I: IntoIterator<Item = OfferedChain<P>>>(chains: I) -> Self {
-        let mut chains = chains.into_iter();
-        let first = chains.next();
-        let others: Vec<_> = chains.collect();
-        let all = first.iter().chain(&others).filter(|_| !others.is_empty());
-        let ids = all.map(|it| it.id).collect();
-        Self { first, others, ids }
+        let mut offered = Self { first: None, others: Vec::new(), ids: Vec::new() };
+        chains.into_iter().for_each(|chain| offered.add(chain));
+        offered
     }
 }
 
@@ -100,25 +113,28 @@ impl<P> OfferedChain<P> {
         len: usize,
     ) -> Result<DecodedCertificate, CertificateNotDecoded> {
         let content = Content::read(encoded).ok_or(CertificateNotDecoded::Malformed)?;
-        let is_named = content.chain == expected;
-        let (mut decoded, is_sent) = match &self.form {
+        let count = content.entries().count();
+        let beside = content.extensions.len() - 2 * count;
+        let (certificates, body_len) = match (&self.form, &self.pinned) {
+            (Form::Whole(chain), _) => (chain.count(), chain.body_len(beside)),
+            (Form::Known(_), Some(pinned)) => (pinned.certificates, pinned.body_len(beside)),
+            (Form::Known(_), None) => return Err(CertificateNotDecoded::Malformed),
+        };
+        let fits = count == 0 || count == certificates;
+        let is_sent = fits && len == body_len && content.chain == expected;
+        let extensions = if is_sent { content.extensions } else { &[] };
+        let mut decoded = match &self.form {
             Form::Whole(chain) => {
-                let sent = chain.body_with(&content.extensions);
-                let sent = sent.filter(|body| body.len() == len && is_named);
-                let is_sent = sent.is_some();
-                let body = sent.unwrap_or_else(|| chain.body());
-                (DecodedCertificate::new(CertificateContents::Body(body)), is_sent)
+                let body = chain.body_with(extensions);
+                let body = body.ok_or(CertificateNotDecoded::OutOfMemory(body_len))?;
+                DecodedCertificate::new(CertificateContents::Body(body))
             }
             Form::Known(_) => {
-                let pinned = self.pinned.as_ref().ok_or(CertificateNotDecoded::Malformed)?;
-                let count = content.extensions.len();
-                let beside = content.extensions.iter().map(|it| it.len()).sum();
-                let fits = count == 0 || count == pinned.certificates;
-                let is_sent = fits && len == pinned.body_len(beside) && is_named;
-                let beside = encoded.get(ChainHash::LEN..).filter(|_| is_sent);
+                let copied = joined(&[extensions]);
                 let mut decoded = DecodedCertificate::new(CertificateContents::Known(expected.0));
-                decoded.entry_extensions = beside.unwrap_or_default().to_vec();
-                (decoded, is_sent)
+                decoded.entry_extensions =
+                    copied.map_err(|_| CertificateNotDecoded::OutOfMemory(extensions.len()))?;
+                decoded
             }
         };
         decoded.is_what_was_sent = is_sent;

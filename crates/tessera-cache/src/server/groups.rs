@@ -1,11 +1,12 @@
 //! Data that many clients share, stored once: the rest of their chains, and the policy that accepted them.
 
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
 use tessera::wire::CertificateType;
+
+use crate::bytes::Shared;
 
 /// The data shared by the clients of a group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +19,7 @@ pub(super) struct Group {
     pub(super) policy: Option<[u8; VerifierDigest::LEN]>,
     pub(super) kind: Kind,
     /// The rest of their chains.
-    pub(super) issuers: Arc<[u8]>,
+    pub(super) issuers: Shared,
 }
 
 impl Group {

@@ -1,7 +1,6 @@
 //! Measures a server's memory for many clients, and the time to look one up. The caller brings the clock and
 //! the allocator's counters: this module knows no machine.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
@@ -119,7 +118,7 @@ impl Template {
                 let mut leaf = self.chain.leaf.to_vec();
                 let at = leaf.len().saturating_sub(own.len());
                 leaf.splice(at.., own);
-                let issuers = Arc::clone(&self.chain.issuers);
+                let issuers = self.chain.issuers.clone();
                 let certificate_type = self.chain.certificate_type;
                 Form::Whole(Chain { certificate_type, leaf: leaf.into(), issuers })
             }

@@ -1,13 +1,13 @@
 //! A server's record of one client, in 48 bytes and its certificate.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::extras::INLINE;
 use super::groups::{Group, Kind};
 use super::shares::NONE;
+use crate::bytes::Shared;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
@@ -52,12 +52,12 @@ impl Record {
 }
 
 /// Splits a chain into what its record keeps, and what it shares with others.
-pub(super) fn parts(form: &Form) -> (Kind, &[u8], Arc<[u8]>) {
+pub(super) fn parts(form: &Form) -> (Kind, &[u8], Shared) {
     match form {
         Form::Whole(chain) => {
             (Kind::of(chain.certificate_type), &chain.leaf, chain.issuers.clone())
         }
-        Form::Known(hash) => (Kind::Known, &hash.0, Arc::default()),
+        Form::Known(hash) => (Kind::Known, &hash.0, Shared::default()),
     }
 }
 

@@ -17,6 +17,7 @@ use super::wire::{
     read_certificate, read_request, read_selected_ticket,
 };
 use super::{NO_ID, derive, expand, request_hash};
+use crate::bytes::Shared;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, OwnTicket, ServerChain};
@@ -73,13 +74,13 @@ struct PaperClient {
     /// The offered chains of the server.
     chains: Vec<OfferedChain<ChainHash>>,
     /// The offered CertificateRequest of the server: its hash and its body.
-    request: Option<([u8; 32], Arc<[u8]>)>,
+    request: Option<([u8; 32], Shared)>,
     /// What the server abbreviates.
     selected: CachedInfoAnswer,
     /// The index of the ticket that the server found.
     ticket: Option<usize>,
     /// The body of the server's CertificateRequest, if it was sent in full.
-    requested: Option<Arc<[u8]>>,
+    requested: Option<Shared>,
 }
 
 impl CertificateCodec for PaperClient {
@@ -138,7 +139,8 @@ impl Abbreviations for PaperClient {
 
     fn read_request(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, CodecRefusal> {
         if !self.selected.request {
-            self.requested = (body.len() <= LONGEST_REQUEST).then(|| body.into());
+            let kept = Some(body).filter(|body| body.len() <= LONGEST_REQUEST);
+            self.requested = kept.and_then(Shared::copied);
             return Ok(None);
         }
         let hash = read_request(body)?;

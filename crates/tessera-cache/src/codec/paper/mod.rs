@@ -57,7 +57,7 @@ fn expand<P>(
     let refusal = CodecRefusal::Malformed(wire::CERTIFICATE_IS_MALFORMED);
     let beside = wire::staples_len(content).ok_or(refusal)?;
     let len = match (&offered.form, &offered.pinned) {
-        (Form::Whole(chain), _) => chain.body().len() + beside,
+        (Form::Whole(chain), _) => chain.body_len(beside),
         (Form::Known(_), Some(pinned)) => pinned.body_len(beside),
         (Form::Known(_), None) => return Err(refusal),
     };

@@ -212,7 +212,7 @@ pub(super) fn read_request(body: &[u8]) -> Result<[u8; 32], CodecRefusal> {
 
 /// Returns the length of the staples in a Certificate's content, without their length fields.
 pub(super) fn staples_len(content: &[u8]) -> Option<usize> {
-    Some(Content::read(content)?.extensions.iter().map(|it| it.len()).sum())
+    Some(Content::read(content)?.entries().map(<[u8]>::len).sum())
 }
 
 /// Length of a hash.

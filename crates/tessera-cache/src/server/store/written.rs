@@ -1,7 +1,6 @@
 //! Export and import of all clients.
 
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::{self, Vec};
 use core::cmp::Reverse;
 
@@ -9,7 +8,7 @@ use tessera::auth::VerifierDigest;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::{AcceptanceConditions, ClientEntry, Store};
-use crate::bytes::{Bytes, put24};
+use crate::bytes::{Bytes, Shared, put24};
 use crate::chain::Chain;
 use crate::form::Form;
 use crate::ids::KeptTicket;
@@ -147,7 +146,7 @@ impl Store {
     }
 
     /// Reads what follows the issuers of a client.
-    fn read_client(&mut self, from: &mut Bytes<'_>, issuers: Arc<[u8]>) -> Option<()> {
+    fn read_client(&mut self, from: &mut Bytes<'_>, issuers: Shared) -> Option<()> {
         let certificate_type = CertificateType(from.u8()?);
         let leaf = from.vec24()?;
         let share = self.share_of(leaf);
@@ -178,11 +177,11 @@ impl Store {
 /// of one share can have different ones in any order, and the cache holds each list once per group: so does a
 /// file.
 #[derive(Default)]
-struct Issuers(BTreeMap<usize, (u32, Arc<[u8]>)>);
+struct Issuers(BTreeMap<usize, (u32, Shared)>);
 
 impl Issuers {
     /// Writes the list itself the first time, and later its number.
-    fn put(&mut self, issuers: &Arc<[u8]>, out: &mut Vec<u8>) {
+    fn put(&mut self, issuers: &Shared, out: &mut Vec<u8>) {
         let place = issuers.as_ptr().addr();
         let written = self.0.get(&place).map(|(number, _)| *number);
         out.push(u8::from(written.is_none()));
@@ -201,7 +200,7 @@ impl Issuers {
 const WITH_NUMBERS: u8 = 2;
 
 /// Reads a client's issuers: an earlier list, or a new one.
-fn issuers(from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>, version: u8) -> Option<Arc<[u8]>> {
+fn issuers(from: &mut Bytes<'_>, lists: &mut Vec<Shared>, version: u8) -> Option<Shared> {
     if flag(from)? {
         lists.push(from.vec24()?.into());
         return lists.last().cloned();

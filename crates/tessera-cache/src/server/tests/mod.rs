@@ -4,7 +4,6 @@ mod authorities;
 mod public;
 mod tickets;
 
-use std::sync::Arc;
 use std::vec::Vec;
 
 use tessera::auth::{CertificateContents, PeerCertificate, VerifierDigest};
@@ -44,8 +43,7 @@ pub(super) fn certificate(authority: u8, client: u32) -> Vec<u8> {
 
 /// Makes a client with this certificate and share.
 fn entry(leaf: Vec<u8>, issuers: &[u8], share: u32) -> ClientEntry {
-    let chain =
-        Chain::new(CertificateType::X509, leaf.into(), Arc::from(issuers)).expect("a chain");
+    let chain = Chain::new(CertificateType::X509, leaf.into(), issuers.into()).expect("a chain");
     ClientEntry { form: Form::Whole(chain), under: under(1), identity: 0, share }
 }
 
