@@ -60,6 +60,12 @@ impl<H: Handshake> End<H> {
         }
     }
 
+    /// Returns whether the peer's certificates came encoded.
+    pub fn has_decoded(&self) -> bool {
+        let came = self.connection.facts().peer_certificate;
+        came.is_some_and(|it| it.encoded_with.is_some())
+    }
+
     /// Returns what was written.
     pub fn sent(&mut self) -> Vec<u8> {
         let bytes = self.output.as_slice().to_vec();
@@ -80,13 +86,18 @@ pub struct Pair {
 
 impl Ends {
     /// Starts both, with `counted` on a heap of `limit` bytes.
-    pub fn start(
+    pub fn start_with(
         &self,
         destination: Destination,
         counted: Role,
         limit: isize,
     ) -> Result<Pair, Error> {
         set_heap(Heap::with_limit(limit));
+        self.start(destination, counted)
+    }
+
+    /// Starts both, with `counted` on the heap as it is set.
+    pub fn start(&self, destination: Destination, counted: Role) -> Result<Pair, Error> {
         let mut output = Output::new();
         let start = || ClientConnection::start(self.client.clone(), destination, NOW, &mut output);
         let client = if counted == Role::Client { on_heap(start) } else { start() }?;

@@ -2,8 +2,11 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod cache;
 mod ends;
+mod known;
 mod need;
+mod verifier;
 
 use tessera_heap_tests::CountingAllocator;
 

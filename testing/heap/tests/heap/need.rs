@@ -26,7 +26,7 @@ impl RandomSource for Counter {
     }
 }
 
-static PROVIDER: Provider = tessera_rustcrypto::provider::<Counter>();
+pub static PROVIDER: Provider = tessera_rustcrypto::provider::<Counter>();
 
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::X25519MLKEM768];
 
@@ -35,7 +35,7 @@ fn psk() -> ExternalPsk {
     ExternalPsk::new(b"device".to_vec(), vec![7; 32].into(), suite)
 }
 
-fn limits(longest: usize, certificate: usize, tickets: u8) -> Limits {
+pub fn limits(longest: usize, certificate: usize, tickets: u8) -> Limits {
     Limits {
         handshake_message: longest,
         certificate_message: certificate,
@@ -102,7 +102,7 @@ fn connect(
     for piece in [1, 7, 100, 100_000, 100_000] {
         let destination = Destination { session: session.map(Box::new), ..to(psks) };
         let limit = limit(&destination);
-        let mut pair = ends.start(destination, counted, limit as isize).unwrap();
+        let mut pair = ends.start_with(destination, counted, limit as isize).unwrap();
         let heap = pair.run(piece);
         assert_eq!((&pair.client.error, &pair.server.error), (&None, &None));
         assert!(pair.client.is_complete && pair.server.is_complete);
@@ -210,7 +210,7 @@ fn no_peer_makes_a_client_take_more_than_it_needs() {
             };
             for over in [0, 1] {
                 for piece in [1, 100, 20_000] {
-                    let start = checked.start(to(psks), Role::Client, needed as isize);
+                    let start = checked.start_with(to(psks), Role::Client, needed as isize);
                     let mut pair = start.unwrap();
                     let hello = pair.client.sent();
                     let session_id = hello[5 + 4 + 2 + 32 + 1..][..32].to_vec();
@@ -244,7 +244,7 @@ fn a_message_without_memory_for_it_is_an_error() {
     let ends = Ends { client: client.checked().unwrap(), server: server.checked().unwrap() };
     // Enough for all but the chain: its message, and its copy.
     for limit in [20_000, 60_000, 100_000, 150_000, 190_000] {
-        let mut pair = ends.start(to(false), Role::Client, limit).unwrap();
+        let mut pair = ends.start_with(to(false), Role::Client, limit).unwrap();
         pair.run(100_000);
         assert!(
             matches!(pair.client.error, Some(Error::OutOfMemory(_))),
@@ -252,7 +252,7 @@ fn a_message_without_memory_for_it_is_an_error() {
             pair.client.error
         );
     }
-    let mut pair = ends.start(to(false), Role::Client, 400_000).unwrap();
+    let mut pair = ends.start_with(to(false), Role::Client, 400_000).unwrap();
     pair.run(100_000);
     assert_eq!(pair.client.error, None);
 }
