@@ -8,7 +8,8 @@ use super::config::Common;
 use crate::auth::Credential;
 use crate::crypto::{HmacState, TAG_LEN};
 use crate::error::Error;
-use crate::limits::{MAX_SMALL_MESSAGE, reserve};
+use crate::limits::{MAX_PLAINTEXT, MAX_SMALL_MESSAGE, reserve};
+use crate::padding::Padding;
 use crate::wire::{SignatureScheme, max_chain};
 
 /// What a record adds to its content: header, content type and tag.
@@ -134,8 +135,14 @@ impl Written {
     }
 }
 
-/// Returns how long the records of so many bytes are, of which a peer may want short ones (RFC 8449 §4).
-pub(super) fn records(len: usize) -> usize {
+/// Returns how long the records of so many bytes are, of which a peer may want short ones (RFC 8449 §4). The last one is
+/// padded.
+pub(super) fn records(len: usize, padding: Padding) -> usize {
     const SHORTEST: usize = 63;
-    len + (1 + len / SHORTEST) * OVERHEAD
+    len + (1 + len / SHORTEST) * OVERHEAD + longest_padding(padding)
+}
+
+/// Returns how much longer padding makes a record at most, in bytes.
+pub(super) fn longest_padding(padding: Padding) -> usize {
+    padding.padded(1, MAX_PLAINTEXT) - 1
 }

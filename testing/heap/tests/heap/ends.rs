@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tessera::handshake::{Checked, Handshake};
+use tessera::resume::ClientSession;
 use tessera::{
     ClientConfig, ClientConnection, Connection, Destination, Error, Event, Output, ReadEvent, Role,
     ServerConfig, ServerConnection, Time,
@@ -18,7 +19,7 @@ pub struct End<H: Handshake> {
     pub output: Output,
     pub input: Vec<u8>,
     pub is_complete: bool,
-    pub sessions: Vec<tessera::resume::ClientSession>,
+    pub sessions: Vec<ClientSession>,
     pub error: Option<Error>,
     counts: bool,
 }
@@ -46,7 +47,12 @@ impl<H: Handshake> End<H> {
             let mut goes_on = true;
             match progress.event {
                 ReadEvent::Handshake(Event::HandshakeComplete) => self.is_complete = true,
-                ReadEvent::Handshake(Event::NewSession(session)) => self.sessions.push(*session),
+                ReadEvent::Handshake(Event::NewSession(session)) => {
+                    // What the owner keeps doesn't count.
+                    let kept = ClientSession::import(&session.export()).unwrap();
+                    self.sessions.push(kept);
+                    self.on(|_, _, _| drop(session));
+                }
                 ReadEvent::NeedInput
                 | ReadEvent::OutputFull
                 | ReadEvent::WaitingForAnswer

@@ -4,9 +4,11 @@
 
 mod cache;
 mod ends;
+mod hostile;
 mod known;
 mod need;
 mod verifier;
+mod worlds;
 
 use tessera_heap_tests::CountingAllocator;
 

@@ -1,5 +1,6 @@
 //! What a connection takes is at most what its configuration states, with any peer; `check_heap` finds out whether it is free.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use tessera::auth::{Credential, PrivateKey};
@@ -7,7 +8,7 @@ use tessera::crypto::{Provider, RandomFailed};
 use tessera::handshake::ClientAuthentication;
 use tessera::resume::ExternalPsk;
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera::{ClientConfig, Destination, Error, Limits, Role, ServerConfig};
+use tessera::{ClientConfig, Destination, Error, Limits, Padding, Role, ServerConfig};
 use tessera_harness::{UnsealedTickets, message, plain};
 use tessera_heap_tests::{Heap, heap, on_heap, set_heap};
 use tessera_null_provider::{NullSigner, NullVerifier};
@@ -151,6 +152,27 @@ fn certificates_and_sessions_take_at_most_what_is_stated() {
                 };
                 let peak = connect(&ends, false, role, needed);
                 println!("{name}, {group:?}, {role:?}: {peak} of {} bytes", needed(&to(false)));
+            }
+        }
+    }
+}
+
+/// Handshake messages are padded, too.
+#[test]
+fn padded_records_are_part_of_the_need() {
+    for multiple in [1_000, 16_384] {
+        for (mut ends, psks) in
+            [(with_psk(NamedGroup::X25519), true), (with_certificates(NamedGroup::X25519), false)]
+        {
+            let padding = Padding::MultipleOf(NonZeroU16::new(multiple).unwrap());
+            (ends.0.padding, ends.1.padding) = (padding, padding);
+            for role in [Role::Client, Role::Server] {
+                let needed = |destination: &Destination| match role {
+                    Role::Client => ends.0.heap_needed(destination),
+                    Role::Server => ends.1.heap_needed(),
+                };
+                let peak = connect(&ends, psks, role, needed);
+                println!("{multiple}, {role:?}: {peak} of {} bytes", needed(&to(psks)));
             }
         }
     }

@@ -101,11 +101,13 @@ impl ClientConfig {
             }
             None => heap::message(limits.handshake_message) + tickets,
         };
+        let padding = heap::longest_padding(self.padding);
         let sent = match Certificates::linked().filter(|_| !self.credentials.is_empty()) {
-            None => 2 * (hello + heap::OVERHEAD).max(first) + first.max(128),
+            // Finished, and an alert or a KeyUpdate behind it: the buffer grows, and moves.
+            None => 2 * (hello + heap::OVERHEAD).max(first) + first.max(128) + 4 * padding,
             Some(_) => {
                 let longest = hello.max(heap::flight(&self.credentials));
-                let records = heap::records(longest);
+                let records = heap::records(longest, self.padding) + padding;
                 let written = Written { message: longest, flight: longest, records };
                 written.buffers(first) + heap::signing(&self.credentials)
             }

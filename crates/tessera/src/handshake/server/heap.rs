@@ -68,8 +68,8 @@ impl ServerConfig {
                 .max(own)
                 .max(tickets.min(1) * ticket),
             flight: flight.max(hello_back).max(tickets * ticket),
-            records: (hello_back + CHANGE_CIPHER_SPEC + heap::records(flight))
-                .max(heap::records(tickets * ticket)),
+            records: (hello_back + CHANGE_CIPHER_SPEC + heap::records(flight, self.padding))
+                .max(heap::records(tickets * ticket, self.padding)),
         };
         let answered = hello + share + primitives.agreement.max(heap::signing(&self.credentials));
         state + primitives.keys() + answered.max(received) + written.buffers(first)
