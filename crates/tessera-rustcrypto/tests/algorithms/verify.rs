@@ -55,6 +55,51 @@ fn ecdsa_with_p256_verifies() {
     assert_verifies(scheme, pair.public_key().as_ref(), signature.as_ref());
 }
 
+/// What is accepted of signatures in other encodings, and with other numbers, AWS-LC accepts, too.
+#[cfg(feature = "ecdsa")]
+#[test]
+fn fuzz_no_other_encoding_of_a_signature_is_accepted() {
+    use aws_lc_rs::rand::SystemRandom;
+    use aws_lc_rs::signature::{
+        ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, UnparsedPublicKey,
+    };
+    use tessera_harness::{change, each_seed};
+    let algorithm = in_handshakes(SignatureScheme::ECDSA_SECP256R1_SHA256);
+    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).unwrap();
+    let public = pair.public_key().as_ref();
+    let theirs = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, public);
+    let (mut accepted, mut refused) = (0, 0);
+    each_seed(400, |numbers| {
+        let signature = pair.sign(&SystemRandom::new(), MESSAGE).unwrap();
+        let mut signature = signature.as_ref().to_vec();
+        match numbers.below(4) {
+            // A zero before a number, with lengths that fit; and lengths in their long form.
+            0 => {
+                signature.insert(4, 0);
+                signature[1] += 1;
+                signature[3] += 1;
+            }
+            1 => signature.insert(1, 0x81),
+            2 => {
+                signature.insert(3, 0x81);
+                signature[1] += 1;
+            }
+            _ => (),
+        }
+        for _ in 0..numbers.below(3) {
+            change(numbers, &mut signature);
+        }
+        let ours = algorithm.verify_signature(public, MESSAGE, &signature).is_ok();
+        if ours {
+            theirs.verify(MESSAGE, &signature).unwrap();
+            accepted += 1;
+        } else {
+            refused += 1;
+        }
+    });
+    assert!(accepted > 10 && refused > 100, "{accepted} {refused}");
+}
+
 #[cfg(feature = "ml-dsa")]
 #[test]
 fn ml_dsa_44_verifies() {
