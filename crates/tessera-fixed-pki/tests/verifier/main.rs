@@ -11,5 +11,7 @@ mod mutated;
 mod names;
 mod pki;
 mod proofs;
+mod random;
+mod rebuilt;
 mod rsa;
 mod setup;

@@ -34,17 +34,17 @@ static CHAIN: &[&dyn SignatureVerificationAlgorithm] = &[&Anything];
 
 /// What both verifiers find.
 #[derive(Default)]
-struct Verdicts {
-    accepted: usize,
-    refused: usize,
+pub struct Verdicts {
+    pub accepted: usize,
+    pub refused: usize,
     /// How often webpki alone accepts, for each reason why this verifier doesn't.
-    alone: BTreeMap<String, usize>,
+    pub alone: BTreeMap<String, usize>,
     /// Refusals with different alerts: both reasons.
     different: BTreeMap<(String, String), usize>,
 }
 
 impl Verdicts {
-    fn add(&mut self, both: &Both, question: &VerifyPeer) {
+    pub fn add(&mut self, both: &Both, question: &VerifyPeer) {
         let verdicts = [&both.fixed as &dyn PeerVerifier, &both.webpki];
         match verdicts.map(|verifier| judge(verifier, question)) {
             [Ok(one), Ok(other)] => {
@@ -100,7 +100,7 @@ fn peer(params: &CertificateParams) -> (Both, Peer) {
     (Both::with(&[root.der().to_vec()], HANDSHAKE, CHAIN), peer)
 }
 
-fn questions() -> [(Both, VerifyPeer); 2] {
+pub fn questions() -> [(Both, VerifyPeer); 2] {
     let (of_server, server) = peer(&server_params());
     let (of_client, client) = peer(&client_params(&["client.example"]));
     [(of_server, server.as_server()), (of_client, client.as_client())]
