@@ -7,13 +7,14 @@ use core::fmt;
 use core::ops::Range;
 
 use embedded_storage::nor_flash::NorFlash;
+use sequential_storage::Error;
 use sequential_storage::cache::{Cache, Uncached};
-use sequential_storage::map::{MapConfig, MapStorage};
+use sequential_storage::map::{MapConfig, MapStorage, SerializationError};
 use spin::Mutex;
 use tessera::resume::{ClientSession, SessionStore};
 use zeroize::Zeroize;
 
-use entry::Entry;
+use entry::{Contents, Entry, Slot};
 use waitless::{Waitless, finish};
 
 /// A bounded number of sessions in flash, over [`NorFlash`]. Each is taken out, durably, before it is returned.
@@ -25,6 +26,9 @@ use waitless::{Waitless, finish};
 /// Sessions of all servers share the room; a new one takes the place of the oldest. A session in flash is a secret, and
 /// not erased when it is taken, but when the log comes round: an attacker who reads the flash and has recorded connections
 /// can do what [`FileSessionStore`](https://docs.rs/tessera-tokio) lists for files. Where that counts, encrypt the flash.
+///
+/// What is no log of sessions, or one that is damaged or has longer sessions than the buffer, is erased when the next
+/// session is kept or taken. Damage may bring a session back that was taken.
 ///
 /// Methods block while the flash works: an erase takes tens of milliseconds. A call that another one interrupts finds no
 /// session, and keeps none.
@@ -42,7 +46,7 @@ pub struct SessionStorage<F: NorFlash, B> {
     inner: Mutex<Inner<F, B>>,
 }
 
-type Map<F> = MapStorage<u8, Waitless<F>, Cache<Uncached, Uncached, Uncached, u8>>;
+type Map<F> = MapStorage<Slot, Waitless<F>, Cache<Uncached, Uncached, Uncached, Slot>>;
 
 struct Inner<F: NorFlash, B> {
     /// The slots of sessions. An empty one is `None`.
@@ -67,7 +71,7 @@ impl<F: NorFlash, B: AsMut<[u8]>> SessionStorage<F, B> {
         sessions: u8,
         mut buffer: B,
     ) -> Result<Self, StorageError> {
-        if range.end as usize > flash.capacity() {
+        if range.is_empty() || range.end as usize > flash.capacity() {
             return Err(StorageError::Range);
         }
         let config = MapConfig::try_new(range.clone()).map_err(|_| StorageError::Range)?;
@@ -88,9 +92,9 @@ impl<F: NorFlash, B: AsMut<[u8]>> SessionStorage<F, B> {
 /// Returns how many sessions fit a range, each as long as the buffer: one sector is always free, one entry more than there
 /// are sessions may be live, and none crosses the end of a sector.
 fn fitting<F: NorFlash>(range: &Range<u32>, longest: usize) -> usize {
-    let word = F::WRITE_SIZE.max(F::READ_SIZE).max(1);
+    let word = word::<F>();
     let sectors = range.len() / F::ERASE_SIZE;
-    let entry = longest.next_multiple_of(word) + Map::<F>::item_overhead_size() as usize;
+    let entry = (longest - longest % word) + Map::<F>::item_overhead_size() as usize;
     let in_sector = F::ERASE_SIZE.saturating_sub(2 * word) / entry;
     ((sectors - 1) * in_sector).saturating_sub(1)
 }
@@ -98,18 +102,73 @@ fn fitting<F: NorFlash>(range: &Range<u32>, longest: usize) -> usize {
 impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
     /// Passes the entry of a slot, if it has one.
     fn look<R>(&mut self, slot: u8, look: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
-        let buffer = self.buffer.as_mut();
-        let entry = finish(self.map.fetch_item::<Option<Entry<'_>>>(buffer, &slot))?;
-        let found = entry.ok().flatten().flatten().map(|entry| look(&entry));
+        self.fetch(slot, |entry| entry.map(look)).ok().flatten()
+    }
+
+    /// Passes what a slot holds, unless it can't be read.
+    fn fetch<R>(
+        &mut self,
+        slot: u8,
+        look: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<R, Failure> {
+        let buffer = words::<F>(self.buffer.as_mut());
+        let found = match finish(self.map.fetch_item::<Contents<'_>>(buffer, &Slot(slot))) {
+            Some(Ok(contents)) => Ok(look(contents.and_then(|it| it.0).as_ref())),
+            Some(Err(error)) => Err(error.into()),
+            None => Err(Failure::Flash),
+        };
         self.buffer.as_mut().zeroize();
         found
     }
 
     /// Replaces the entry of a slot; returns whether that is durable.
-    fn store(&mut self, slot: u8, entry: &Option<Entry<'_>>) -> bool {
-        let stored = finish(self.map.store_item(self.buffer.as_mut(), &slot, entry));
+    fn store(&mut self, slot: u8, contents: &Contents<'_>) -> bool {
+        match self.store_once(slot, contents) {
+            // Damaged, or no log of sessions with this buffer.
+            Err(Failure::Contents) => {
+                self.erase().is_ok() && self.store_once(slot, contents).is_ok()
+            }
+            stored => stored.is_ok(),
+        }
+    }
+
+    /// The same, of a log without damage. What was written is read again: a flash that is protected ignores writes, and a word
+    /// that wasn't erased doesn't hold what is written there.
+    fn store_once(&mut self, slot: u8, contents: &Contents<'_>) -> Result<(), Failure> {
+        let buffer = words::<F>(self.buffer.as_mut());
+        let stored = finish(self.map.store_item(buffer, &Slot(slot), contents));
         self.buffer.as_mut().zeroize();
-        matches!(stored, Some(Ok(())))
+        stored.ok_or(Failure::Flash)?.map_err(Failure::from)?;
+        let sequence = contents.0.as_ref().map(|entry| entry.sequence);
+        match self.fetch(slot, |found| found.map(|entry| entry.sequence) == sequence)? {
+            true => Ok(()),
+            false => Err(Failure::Contents),
+        }
+    }
+
+    /// Erases everything, the oldest sector first: if power is lost meanwhile, no session is left whose removal isn't.
+    fn erase(&mut self) -> Result<(), F::Error> {
+        let range = self.map.flash_range();
+        let flash = &mut self.map.flash().0;
+        let (sector, last) = (F::ERASE_SIZE as u32, (F::ERASE_SIZE - F::READ_SIZE) as u32);
+        let mut word = [0; 32];
+        let word = &mut word[..F::READ_SIZE];
+        // A sector is marked at its beginning when the log reaches it, and at its end when the log leaves it.
+        let mut newest = range.start;
+        for begin in range.clone().step_by(F::ERASE_SIZE) {
+            flash.read(begin, word)?;
+            let is_begun = word.first() != Some(&0xff);
+            flash.read(begin + last, word)?;
+            if is_begun && word.first() == Some(&0xff) {
+                newest = begin;
+            }
+        }
+        let sectors = range.clone().step_by(F::ERASE_SIZE);
+        let (before, after) = (sectors.clone(), sectors);
+        for begin in after.filter(|it| *it > newest).chain(before.filter(|it| *it <= newest)) {
+            flash.erase(begin, begin + sector)?;
+        }
+        Ok(())
     }
 
     fn put(&mut self, server_name: &str, session: &ClientSession) {
@@ -125,7 +184,7 @@ impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
         let Some((_, slot)) = oldest else { return };
         let bytes = session.export();
         let entry = Entry { sequence: last.saturating_add(1), server_name, session: &bytes };
-        self.store(slot, &Some(entry));
+        self.store(slot, &Contents(Some(entry)));
     }
 
     fn pop(&mut self, server_name: &str) -> Option<ClientSession> {
@@ -139,7 +198,7 @@ impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
             let (_, slot) = newest?;
             let session = self.look(slot, |entry| ClientSession::import(entry.session));
             // Before it is sent. Otherwise power may be lost, and it would be here again.
-            if !self.store(slot, &None) {
+            if !self.store(slot, &Contents(None)) {
                 return None;
             }
             if let Some(Ok(session)) = session {
@@ -152,7 +211,7 @@ impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
         for slot in 0..self.slots {
             let session = self.look(slot, |entry| ClientSession::import(entry.session));
             let is_kept = session.is_none_or(|it| it.is_ok_and(|session| keep(&session)));
-            if !is_kept && !self.store(slot, &None) {
+            if !is_kept && !self.store(slot, &Contents(None)) {
                 return;
             }
         }
@@ -173,6 +232,41 @@ impl<F: NorFlash + Send, B: AsMut<[u8]> + Send> SessionStore for SessionStorage<
     fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
         if let Some(mut inner) = self.inner.try_lock() {
             inner.retain(keep);
+        }
+    }
+}
+
+/// Returns the whole words of a buffer: what is longer would be written, and never read.
+fn words<F: NorFlash>(buffer: &mut [u8]) -> &mut [u8] {
+    let rest = buffer.len() % word::<F>();
+    let len = buffer.len() - rest;
+    &mut buffer[..len]
+}
+
+/// The length of a word, in bytes.
+fn word<F: NorFlash>() -> usize {
+    F::WRITE_SIZE.max(F::READ_SIZE).max(1)
+}
+
+/// Why an entry wasn't read or written.
+enum Failure {
+    /// The flash failed.
+    Flash,
+    /// The entry doesn't fit.
+    Entry,
+    /// What is in the flash is no log, or can't be read with this buffer.
+    Contents,
+}
+
+impl<E> From<Error<E>> for Failure {
+    fn from(error: Error<E>) -> Self {
+        match error {
+            Error::Storage { .. } => Self::Flash,
+            Error::SerializationError(
+                SerializationError::BufferTooSmall | SerializationError::InvalidData,
+            )
+            | Error::ItemTooBig => Self::Entry,
+            _ => Self::Contents,
         }
     }
 }

@@ -23,6 +23,10 @@ struct Cells {
     fuel: Option<usize>,
     /// What torn words hold then.
     torn: u8,
+    /// Writes and erases are ignored.
+    is_protected: bool,
+    /// Words may be written that are not erased: what they then hold is of no use.
+    is_foreign: bool,
 }
 
 impl Flash {
@@ -35,14 +39,38 @@ impl Flash {
             erased: [0; SECTORS],
             fuel: None,
             torn: 0,
+            is_protected: false,
+            is_foreign: false,
         })))
+    }
+
+    /// A flash with this in it, which no log of sessions has written.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        let flash = Self::new();
+        flash.damage(|it| it.copy_from_slice(&bytes));
+        flash
+    }
+
+    /// Changes what is in it.
+    pub fn damage(&self, change: impl FnOnce(&mut [u8])) {
+        let mut cells = self.0.lock().unwrap();
+        change(&mut cells.bytes);
+        cells.is_foreign = true;
+    }
+
+    /// Ignores writes and erases, or no longer.
+    pub fn protect(&self, is_protected: bool) {
+        self.0.lock().unwrap().is_protected = is_protected;
     }
 
     /// A flash with the same in it.
     pub fn copy(&self) -> Self {
         let cells = self.0.lock().unwrap();
         let (bytes, is_written) = (cells.bytes.clone(), cells.is_written.clone());
-        let cells = Cells { bytes, is_written, erased: cells.erased, fuel: None, torn: 0 };
+        let (is_protected, is_foreign) = (cells.is_protected, cells.is_foreign);
+        let erased = cells.erased;
+        let cells =
+            Cells { bytes, is_written, erased, fuel: None, torn: 0, is_protected, is_foreign };
         Self(Arc::new(Mutex::new(cells)))
     }
 
@@ -113,9 +141,13 @@ impl NorFlash for Flash {
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
         check_erase(self, from, to)?;
         let mut cells = self.0.lock().unwrap();
+        if cells.is_protected {
+            return Ok(());
+        }
         for at in (from as usize..to as usize).step_by(WORD) {
-            cells.change(at, [0xff; WORD])?;
-            cells.is_written[at / WORD] = false;
+            let result = cells.change(at, [0xff; WORD]);
+            cells.is_written[at / WORD] = cells.bytes[at..at + WORD] != [0xff; WORD];
+            result?;
         }
         for sector in from as usize / SECTOR..to as usize / SECTOR {
             cells.erased[sector] += 1;
@@ -126,10 +158,19 @@ impl NorFlash for Flash {
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         check_write(self, offset, bytes.len())?;
         let mut cells = self.0.lock().unwrap();
+        if cells.is_protected {
+            return Ok(());
+        }
         for (at, word) in bytes.chunks(WORD).enumerate() {
             let at = offset as usize + at * WORD;
-            assert!(!cells.is_written[at / WORD], "the word at {at} is written twice");
-            let result = cells.change(at, word.try_into().unwrap());
+            let is_again = cells.is_written[at / WORD] && !cells.is_foreign;
+            assert!(!is_again, "the word at {at} is written twice");
+            let mut word: [u8; WORD] = word.try_into().unwrap();
+            // Bits of NOR flash only become 0.
+            for (byte, now) in word.iter_mut().zip(&cells.bytes[at..]) {
+                *byte &= now;
+            }
+            let result = cells.change(at, word);
             // Of a torn word that reads as erased, no one can know.
             cells.is_written[at / WORD] = cells.bytes[at..at + WORD] != [0xff; WORD];
             result?;

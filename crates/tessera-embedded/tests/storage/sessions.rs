@@ -6,19 +6,20 @@ use tessera::crypto::Secret;
 use tessera::resume::{Ancestry, Carrier, ClientSession, SessionClock, SessionState, SessionStore};
 use tessera::wire::CipherSuite;
 use tessera_embedded::{SessionStorage, StorageError};
+use tessera_harness::each_seed;
 
 use crate::flash::{Flash, SECTOR, SECTORS};
 
-const RANGE: core::ops::Range<u32> = 0..(SECTOR * SECTORS) as u32;
-const LONGEST: usize = 400;
-const SESSIONS: u8 = 4;
+pub const RANGE: core::ops::Range<u32> = 0..(SECTOR * SECTORS) as u32;
+pub const LONGEST: usize = 400;
+pub const SESSIONS: u8 = 4;
 
-fn open(flash: &Flash) -> SessionStorage<Flash, [u8; LONGEST]> {
+pub fn open(flash: &Flash) -> SessionStorage<Flash, [u8; LONGEST]> {
     SessionStorage::new(flash.clone(), RANGE, SESSIONS, [0; LONGEST]).unwrap()
 }
 
 /// A session with a ticket of this number.
-fn session(number: u16) -> ClientSession {
+pub fn session(number: u16) -> ClientSession {
     let state = SessionState {
         suite: CipherSuite::TLS_AES_128_GCM_SHA256,
         psk: Secret::filled_by(32, |out| out.fill(7)),
@@ -46,7 +47,7 @@ fn number(session: ClientSession) -> u16 {
     u16::from_be_bytes(*session.ticket.first_chunk().unwrap())
 }
 
-fn pop(store: &impl SessionStore, server_name: &str) -> Option<u16> {
+pub fn pop(store: &impl SessionStore, server_name: &str) -> Option<u16> {
     store.pop(server_name).map(number)
 }
 
@@ -106,6 +107,9 @@ fn what_doesnt_fit_the_range_is_refused() {
     assert_eq!(new(0..SECTOR as u32, 1, 100), Err(StorageError::Range));
     assert_eq!(new(0..RANGE.end + SECTOR as u32, 1, 100), Err(StorageError::Range));
     assert_eq!(new(1..1 + 2 * SECTOR as u32, 1, 100), Err(StorageError::Range));
+    #[expect(clippy::reversed_empty_ranges, reason = "the fault")]
+    let reversed = 2 * SECTOR as u32..0;
+    assert_eq!(new(reversed, 1, 100), Err(StorageError::Range));
     // Four entries of 416 bytes in a sector, and one of three sectors is free; one entry more than there are sessions.
     assert_eq!(new(RANGE, 7, LONGEST), Ok(()));
     assert_eq!(new(RANGE, 8, LONGEST), Err(StorageError::TooManySessions { fit: 7 }));
@@ -204,6 +208,45 @@ fn lose(
     store.put("a", session(2000));
     assert_eq!(pop(&store, "a"), Some(2000), "{case}");
     is_lost
+}
+
+/// Power is lost again and again, also while the log recovers.
+#[test]
+fn fuzz_power_lost_often_returns_no_session_twice() {
+    let mut losses = 0;
+    each_seed(6, |numbers| {
+        let flash = Flash::new();
+        let (mut taken, mut next) = (BTreeSet::new(), 0);
+        for _ in 0..300 {
+            let torn = *numbers.pick(&[0, 0xff, 0x5a, 0x0f]);
+            let words =
+                if numbers.happens(30) { 1 + numbers.below(8) } else { 1 + numbers.below(400) };
+            flash.lose_power_after(words, torn);
+            let store = open(&flash);
+            for _ in 0..=numbers.below(3) {
+                match numbers.below(3) {
+                    0 => {
+                        store.put("a", session(next));
+                        next += 1;
+                    }
+                    1 => {
+                        if let Some(number) = pop(&store, "a") {
+                            assert!(taken.insert(number), "{number} is returned twice");
+                        }
+                    }
+                    _ => store.retain(&|session| session.ticket[1] % 5 != 0),
+                }
+            }
+            losses += usize::from(flash.restart());
+        }
+        let store = open(&flash);
+        for _ in 0..20 {
+            store.put("b", session(next));
+            assert_eq!(pop(&store, "b"), Some(next));
+            next += 1;
+        }
+    });
+    assert!(losses > 500, "{losses}");
 }
 
 /// Takes everything.
