@@ -18,7 +18,7 @@ use crate::peer::Peer;
 pub const HEAP: usize = 32 * 1024;
 
 /// What it reads.
-const LIMITS: Limits =
+pub const LIMITS: Limits =
     Limits { handshake_message: 2048, certificate_message: 4096, client_hello: 2048, tickets: 1 };
 
 /// One end of a connection.
@@ -166,7 +166,7 @@ impl Device for Server {
 }
 
 /// Runs a device with so much heap beyond what it is given: all must be free at the end.
-fn on_heap_of<T, R>(size: usize, given: fn() -> T, device: impl FnOnce(T) -> R) -> (R, usize) {
+pub fn on_heap_of<T, R>(size: usize, given: fn() -> T, device: impl FnOnce(T) -> R) -> (R, usize) {
     set_heap(Heap::with_limit(isize::MAX));
     let given = on_heap(given);
     let held = heap().held;
@@ -177,7 +177,7 @@ fn on_heap_of<T, R>(size: usize, given: fn() -> T, device: impl FnOnce(T) -> R) 
 }
 
 /// A connection: its handshake, what the test does then, a line, its answer, and both ends' close_notify.
-fn converse<H: Handshake, P: Handshake>(
+pub fn converse<H: Handshake, P: Handshake>(
     mut stream: TlsStream<'_, &mut Peer<P>, H>,
     then: fn(&mut Peer<P>),
 ) -> Result<(), Error<ErrorKind>> {
