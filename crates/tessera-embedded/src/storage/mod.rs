@@ -3,6 +3,8 @@
 mod entry;
 mod waitless;
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
@@ -11,7 +13,7 @@ use sequential_storage::Error;
 use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage, SerializationError};
 use spin::Mutex;
-use tessera::resume::{ClientSession, SessionStore};
+use tessera::resume::{ClientSession, SessionClock, SessionImportError, SessionStore};
 use zeroize::Zeroize;
 
 use entry::{Contents, Entry, Slot};
@@ -29,6 +31,9 @@ use waitless::{Waitless, finish};
 ///
 /// What is no log of sessions, or one that is damaged or has longer sessions than the buffer, is erased when the next
 /// session is kept or taken. Damage may bring a session back that was taken.
+///
+/// Without a date, a session that is taken before the next start has its age; one of an earlier start has lost it
+/// ([`SessionClock::Lost`]).
 ///
 /// Methods block while the flash works: an erase takes tens of milliseconds. A call that another one interrupts finds no
 /// session, and keeps none.
@@ -54,6 +59,8 @@ struct Inner<F: NorFlash, B> {
     /// Where one entry is read and written; zeros between calls.
     buffer: B,
     slots: u8,
+    /// The numbers and clocks of the sessions that were kept since the start, by slot: the monotonic clock goes on for them.
+    kept: Vec<Option<(u32, SessionClock)>>,
 }
 
 impl<F: NorFlash, B: AsMut<[u8]>> SessionStorage<F, B> {
@@ -80,7 +87,8 @@ impl<F: NorFlash, B: AsMut<[u8]>> SessionStorage<F, B> {
         if usize::from(sessions) > fit {
             return Err(StorageError::TooManySessions { fit });
         }
-        Ok(Self { inner: Mutex::new(Inner { map, buffer, slots: sessions }) })
+        let kept = vec![None; sessions.into()];
+        Ok(Self { inner: Mutex::new(Inner { map, buffer, slots: sessions, kept }) })
     }
 
     /// Returns the flash.
@@ -183,8 +191,22 @@ impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
         }
         let Some((_, slot)) = oldest else { return };
         let bytes = session.export();
-        let entry = Entry { sequence: last.saturating_add(1), server_name, session: &bytes };
-        self.store(slot, &Contents(Some(entry)));
+        let sequence = last.saturating_add(1);
+        let entry = Entry { sequence, server_name, session: &bytes };
+        if self.store(slot, &Contents(Some(entry))) {
+            self.kept[usize::from(slot)] = Some((sequence, session.clock));
+        }
+    }
+
+    /// Reads the session of a slot, if it has one.
+    fn session(&mut self, slot: u8) -> Option<Result<ClientSession, SessionImportError>> {
+        let read = |entry: &Entry<'_>| (entry.sequence, ClientSession::import(entry.session));
+        let (sequence, read) = self.look(slot, read)?;
+        let clock = self.kept[usize::from(slot)].filter(|kept| kept.0 == sequence).map(|kept| kept.1);
+        Some(read.map(|session| match (session.clock, clock) {
+            (SessionClock::Lost, Some(clock)) => ClientSession { clock, ..session },
+            _ => session,
+        }))
     }
 
     fn pop(&mut self, server_name: &str) -> Option<ClientSession> {
@@ -196,7 +218,7 @@ impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
                 newest = newest.max(order.flatten().map(|sequence| (sequence, slot)));
             }
             let (_, slot) = newest?;
-            let session = self.look(slot, |entry| ClientSession::import(entry.session));
+            let session = self.session(slot);
             // Before it is sent. Otherwise power may be lost, and it would be here again.
             if !self.store(slot, &Contents(None)) {
                 return None;
@@ -209,7 +231,7 @@ impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
 
     fn retain(&mut self, keep: &dyn Fn(&ClientSession) -> bool) {
         for slot in 0..self.slots {
-            let session = self.look(slot, |entry| ClientSession::import(entry.session));
+            let session = self.session(slot);
             let is_kept = session.is_none_or(|it| it.is_ok_and(|session| keep(&session)));
             if !is_kept && !self.store(slot, &Contents(None)) {
                 return;

@@ -88,6 +88,28 @@ fn retained_sessions_stay_and_others_go() {
     assert_eq!([pop(&store, "a"), pop(&store, "a"), pop(&store, "a")], [Some(2), Some(0), None]);
 }
 
+/// Without a date: the monotonic clock goes on until the next start, and is another one then.
+#[test]
+fn a_session_loses_its_age_with_a_restart() {
+    let flash = Flash::new();
+    let pop = |store: &SessionStorage<Flash, _>| store.pop("a").map(|session| session.clock);
+    let put = |store: &SessionStorage<Flash, _>, clock| {
+        store.put("a", ClientSession { clock, ..session(1) });
+    };
+    let store = open(&flash);
+    for clock in [SessionClock::Unix, SessionClock::Monotonic, SessionClock::Lost] {
+        put(&store, clock);
+        assert_eq!(pop(&store), Some(clock));
+    }
+    for clock in [SessionClock::Unix, SessionClock::Monotonic] {
+        put(&store, clock);
+    }
+    store.retain(&|session| session.clock == SessionClock::Monotonic);
+    let store = open(&flash);
+    assert_eq!(pop(&store), Some(SessionClock::Lost));
+    assert_eq!(pop(&store), None);
+}
+
 #[test]
 fn sessions_that_dont_fit_are_not_kept() {
     let store = open(&Flash::new());
