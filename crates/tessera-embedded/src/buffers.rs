@@ -74,11 +74,14 @@ pub struct BufferTooSmall {
 
 impl fmt::Display for BufferTooSmall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let buffer = match self.buffer {
-            Buffer::Input => "input",
-            Buffer::Output => "output",
-        };
-        write!(f, "the {buffer} buffer lacks {} bytes", self.missing)
+        let missing = self.missing;
+        match self.buffer {
+            Buffer::Input => write!(
+                f,
+                "the input buffer lacks {missing} bytes: lengthen it, or lower record_size_limit"
+            ),
+            Buffer::Output => write!(f, "the output buffer lacks {missing} bytes: lengthen it"),
+        }
     }
 }
 

@@ -119,7 +119,7 @@ impl Defect {
     fn words(self) -> &'static str {
         match self {
             Self::NoCertificate => "no certificate",
-            Self::Malformed => "certificate: it is malformed",
+            Self::Malformed => "certificate: it is not DER, or malformed",
             Self::Version => "certificate: it is not of version 3",
             Self::AlgorithmsDiffer => "certificate: its two signature algorithms differ",
             Self::DuplicateExtension => "certificate: it has an extension twice",
@@ -135,7 +135,9 @@ impl Defect {
             Self::TooManyCertificates => "certificate: its chain is too long",
             Self::KeyUsage => "certificate: its key usage lacks digitalSignature",
             Self::ExtendedKeyUsage => "certificate: it is for other uses",
-            Self::UnknownIssuer => "certificate: no trusted root issued it",
+            Self::UnknownIssuer => {
+                "certificate: no trusted root issued it, nor the certificate sent after it"
+            }
             Self::Algorithm => "certificate: a signature algorithm is not accepted",
             Self::KeyAlgorithm => "certificate: a signature algorithm does not fit the key",
             Self::Signature => "certificate: a signature is wrong",
@@ -147,7 +149,7 @@ impl Defect {
             Self::SchemeOfAnotherKey => "CertificateVerify: the scheme does not fit the key",
             Self::ProofSignature => "CertificateVerify: the signature is wrong",
             Self::NotSent => "the peer names certificates that are not known here",
-            Self::NoTime => "the time is not known",
+            Self::NoTime => "the clock has no date to check certificates by",
             Self::ServerName => "no DNS name to verify the server for",
             Self::IsClient => "clients are not accepted here",
             Self::OutOfMemory => "no memory for a copy of the peer's names",

@@ -84,7 +84,10 @@ impl fmt::Display for Error {
             Self::AssociationLost => f.write_str("the server has lost the association"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
-            Self::OutOfMemory(len) => write!(f, "no {len} bytes of memory in one block"),
+            Self::OutOfMemory(len) => write!(
+                f,
+                "no {len} bytes of memory are free in one block: free some, or lower the limits"
+            ),
             Self::Internal(what) => write!(f, "a mistake in this library: {what}"),
             Self::Configuration(what) => write!(f, "configuration: {what}"),
             Self::TooEarly(what) => write!(f, "the handshake is not far enough: {what}"),

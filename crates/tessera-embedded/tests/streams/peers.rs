@@ -233,7 +233,9 @@ fn a_peer_that_ignores_the_limit_is_refused() {
     let mut stream = connector.connect_blocking(by_chain(), io, memory.lend()).unwrap();
     let error = stream.read(&mut [0; 100]).unwrap_err();
     let missing = 5 + 16_384 + 1 + 16 - memory_len();
-    assert_eq!(error.to_string(), format!("the input buffer lacks {missing} bytes"));
+    let words =
+        format!("the input buffer lacks {missing} bytes: lengthen it, or lower record_size_limit");
+    assert_eq!(error.to_string(), words);
     // A socket that is closed with unread bytes is reset, and the alert would be lost.
     let mut socket = stream.into_inner().into_inner();
     socket.shutdown(Shutdown::Write).unwrap();

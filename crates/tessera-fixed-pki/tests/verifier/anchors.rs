@@ -30,6 +30,12 @@ fn an_anchor_is_a_name_with_a_key() {
 }
 
 #[test]
+fn a_root_in_pem_is_refused_by_name() {
+    let defect = Anchor::certificate(b"-----BEGIN CERTIFICATE-----\nMIIB").unwrap_err();
+    assert_eq!(defect.to_string(), "certificate: it is not DER, or malformed");
+}
+
+#[test]
 fn an_anchor_that_is_no_authority_vouches_for_itself_alone() {
     let key = KeyPair::generate().unwrap();
     let own = server_params().self_signed(&key).unwrap().der().to_vec();

@@ -158,7 +158,7 @@ fn length(bytes: &[u8], longest: usize) -> Result<Option<usize>, Error> {
     let len = HandshakeMessage::len_of(bytes);
     if len.is_some_and(|len| len > longest) {
         // RFC 8446 §6.2: its length is incorrect.
-        return Err(decode_error("a handshake message is longer than this side reads"));
+        return Err(decode_error("a handshake message is longer than this side's limits"));
     }
     Ok(len)
 }
