@@ -202,7 +202,8 @@ impl<F: NorFlash, B: AsMut<[u8]>> Inner<F, B> {
     fn session(&mut self, slot: u8) -> Option<Result<ClientSession, SessionImportError>> {
         let read = |entry: &Entry<'_>| (entry.sequence, ClientSession::import(entry.session));
         let (sequence, read) = self.look(slot, read)?;
-        let clock = self.kept[usize::from(slot)].filter(|kept| kept.0 == sequence).map(|kept| kept.1);
+        let clock =
+            self.kept[usize::from(slot)].filter(|kept| kept.0 == sequence).map(|kept| kept.1);
         Some(read.map(|session| match (session.clock, clock) {
             (SessionClock::Lost, Some(clock)) => ClientSession { clock, ..session },
             _ => session,
