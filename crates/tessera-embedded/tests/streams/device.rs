@@ -170,7 +170,7 @@ pub fn on_heap_of<T, R>(size: usize, given: fn() -> T, device: impl FnOnce(T) ->
     set_heap(Heap::with_limit(isize::MAX));
     let given = on_heap(given);
     let held = heap().held;
-    set_heap(Heap { held, peak: held, limit: held + size as isize, refused: 0 });
+    set_heap(Heap { held, peak: held, ..Heap::with_limit(held + size as isize) });
     let result = on_heap(|| device(given));
     assert_eq!(heap().held, 0);
     (result, heap().refused)

@@ -113,7 +113,8 @@ fn fuzz_what_is_accepted_of_random_chains_is_accepted_by_webpki() {
         let roots = authorities.len();
         for _ in 0..6 {
             let issuer = numbers.below(authorities.len());
-            let mut params = authority_params(numbers.pick(&AUTHORITIES));
+            let name = *numbers.pick(&AUTHORITIES);
+            let mut params = authority_params(name);
             change(numbers, &mut params);
             // Sometimes a new name for a key that has one.
             let key = match numbers.happens(20) {

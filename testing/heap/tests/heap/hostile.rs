@@ -33,7 +33,7 @@ fn fuzz_no_configuration_takes_more_than_it_states() {
                     Role::Client => world.client.heap_needed(&destination),
                     Role::Server => world.server.heap_needed(),
                 };
-                let Ok(mut pair) = ends.start(destination, role, NO_LIMIT) else { return };
+                let Ok(mut pair) = ends.start_with(destination, role, NO_LIMIT) else { return };
                 let peak = pair.run(piece).peak as usize;
                 runs += 1;
                 if pair.client.is_complete && pair.server.is_complete {
@@ -87,7 +87,7 @@ fn fuzz_no_server_makes_a_client_take_more_than_it_states() {
         for _ in 0..4 {
             secrets.forget();
             let needed = world.client.heap_needed(&world.to());
-            let Ok(mut pair) = ends.start(world.to(), Role::Client, NO_LIMIT) else { return };
+            let Ok(mut pair) = ends.start_with(world.to(), Role::Client, NO_LIMIT) else { return };
             let piece = *random.numbers.pick(&[1, 50, 1000, 100_000]);
             let hello = pair.client.sent();
             pair.server.input.extend(hello);
@@ -248,7 +248,7 @@ fn fuzz_no_client_makes_a_server_take_more_than_it_states() {
         let ends = Ends { client, server };
         let needed = world.server.heap_needed();
         for _ in 0..6 {
-            let Ok(mut pair) = ends.start(world.to(), Role::Server, NO_LIMIT) else { return };
+            let Ok(mut pair) = ends.start_with(world.to(), Role::Server, NO_LIMIT) else { return };
             let hello = pair.client.sent();
             let mut hello = tessera_harness::Hello::read(&hello[5..]);
             // Up to as long as the server reads.
