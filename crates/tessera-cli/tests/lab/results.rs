@@ -69,6 +69,11 @@ fn the_tables_of_clients_that_move_are_those_of_the_reports() {
     tables_are_those_of_the_reports("mobile");
 }
 
+#[test]
+fn the_tables_of_devices_are_those_of_the_reports() {
+    tables_are_those_of_the_reports("embedded");
+}
+
 /// A file that was made again is the committed one.
 fn are_alike(made: &Path, kept: &Path) {
     let of = kept.file_name().expect("a name").display();
