@@ -217,8 +217,8 @@ async fn converse(network: Stack<'static>, connector: &Connector) -> Option<()> 
     stream.close().await.ok()
 }
 
-/// A connection by PSK takes less than 10 KB where its server behaves, and up to 32 KB where it doesn't, or 49 KB with the
-/// longest session: with less, the connection would go without it.
+/// Room for what `heap_needed` returns for a connection by PSK with the longest session: with less, the connection would go
+/// without the session.
 fn start_heap() {
     static MEMORY: StaticCell<[u8; 64 * 1024]> = StaticCell::new();
     let memory = MEMORY.init([0; 64 * 1024]);
