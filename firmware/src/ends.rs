@@ -97,9 +97,7 @@ pub fn datagrams() -> AssociationOptions {
 mod by_psk {
     use super::*;
     use alloc::string::String;
-    use tessera::auth::{PeerAcceptance, PeerRejected, VerifierPolicy, VerifyPeer};
-    use tessera::handshake::Reply;
-    use tessera::wire::{AlertDescription, SignatureScheme};
+    use tessera::auth::NoCertificates;
 
     pub(super) fn psks() -> Vec<ExternalPsk> {
         vec![ExternalPsk::new(
@@ -111,24 +109,6 @@ mod by_psk {
 
     pub fn client() -> ClientConfig {
         client_with(Arc::new(NoCertificates))
-    }
-
-    /// Refuses every certificate: the peer is known by its PSK.
-    struct NoCertificates;
-
-    impl PeerVerifier for NoCertificates {
-        fn schemes(&self) -> &[SignatureScheme] {
-            &[SignatureScheme::ECDSA_SECP256R1_SHA256]
-        }
-
-        fn policy(&self) -> VerifierPolicy {
-            VerifierPolicy::new("firmware: no certificates")
-        }
-
-        fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-            let alert = AlertDescription::BAD_CERTIFICATE;
-            Reply::Now(Err(PeerRejected { alert, reason: String::new() }))
-        }
     }
 
     pub fn server() -> Result<ServerConfig, Error> {

@@ -17,11 +17,10 @@ use std::time::Instant;
 
 use embedded_io::{Read, Write};
 use embedded_io_adapters::std::FromStd;
-use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
+use tessera::auth::NoCertificates;
 use tessera::crypto::{Provider, RandomFailed};
-use tessera::handshake::Reply;
 use tessera::resume::ExternalPsk;
-use tessera::wire::{AlertDescription, CipherSuite, SignatureScheme};
+use tessera::wire::CipherSuite;
 use tessera::{ClientConfig, Clock, Destination, ServerConfig, Time};
 use tessera_embedded::{Acceptor, Buffers, Connector, input_len, output_len};
 use tessera_rustcrypto::{RandomSource, provider};
@@ -48,24 +47,6 @@ struct Uptime(Instant);
 impl Clock for Uptime {
     fn now(&self) -> Time {
         Time { monotonic: self.0.elapsed(), unix: None }
-    }
-}
-
-/// Refuses every certificate: the ends know each other by a PSK.
-struct NoCertificates;
-
-impl PeerVerifier for NoCertificates {
-    fn schemes(&self) -> &[SignatureScheme] {
-        &[SignatureScheme::ECDSA_SECP256R1_SHA256]
-    }
-
-    fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("example: no certificates")
-    }
-
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        let alert = AlertDescription::BAD_CERTIFICATE;
-        Reply::Now(Err(PeerRejected { alert, reason: String::new() }))
     }
 }
 

@@ -33,11 +33,10 @@ use embedded_hal_bus::spi::ExclusiveDevice;
 use embedded_io_async::{Read, Write};
 use panic_halt as _;
 use static_cell::StaticCell;
-use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
+use tessera::auth::NoCertificates;
 use tessera::crypto::{Provider, RandomFailed};
-use tessera::handshake::Reply;
 use tessera::resume::ExternalPsk;
-use tessera::wire::{AlertDescription, CipherSuite, NamedGroup, SignatureScheme};
+use tessera::wire::{CipherSuite, NamedGroup};
 use tessera::{ClientConfig, Clock, Destination, Limits, Time};
 use tessera_embedded::{Buffers, Connector, SessionStorage, input_len, output_len};
 use tessera_rustcrypto::RandomSource;
@@ -94,24 +93,6 @@ impl Clock for Uptime {
     fn now(&self) -> Time {
         let monotonic = core::time::Duration::from_micros(Instant::now().as_micros());
         Time { monotonic, unix: None }
-    }
-}
-
-/// Refuses every certificate: the server is known by the PSK.
-struct NoCertificates;
-
-impl PeerVerifier for NoCertificates {
-    fn schemes(&self) -> &[SignatureScheme] {
-        &[SignatureScheme::ECDSA_SECP256R1_SHA256]
-    }
-
-    fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("device: no certificates")
-    }
-
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        let alert = AlertDescription::BAD_CERTIFICATE;
-        Reply::Now(Err(PeerRejected { alert, reason: String::new() }))
     }
 }
 

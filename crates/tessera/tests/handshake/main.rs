@@ -9,6 +9,7 @@ mod grease;
 mod hellos;
 mod judged;
 mod key_updates;
+mod no_certificates;
 mod oversize;
 mod padding;
 mod post_quantum_groups;
