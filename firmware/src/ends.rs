@@ -50,10 +50,12 @@ pub const LIMITS: Limits = Limits {
     // The signature of a CertificateVerify has 2,420 bytes with ML-DSA-44, and a certificate 4 KB.
     handshake_message: if cfg!(feature = "ml-dsa") {
         4096
-    } else if cfg!(feature = "p256") {
+    } else if cfg!(feature = "hybrid") {
         2048
-    } else {
+    } else if cfg!(feature = "p256") {
         1024
+    } else {
+        512
     },
     certificate_message: if cfg!(feature = "ml-dsa") {
         12 * 1024
@@ -96,7 +98,6 @@ pub fn datagrams() -> AssociationOptions {
 #[cfg(not(feature = "p256"))]
 mod by_psk {
     use super::*;
-    use alloc::string::String;
     use tessera::auth::NoCertificates;
 
     pub(super) fn psks() -> Vec<ExternalPsk> {

@@ -53,7 +53,13 @@ fn run() -> Result<(), Error> {
     #[cfg(feature = "cached")]
     ends.connect(false, || ())?;
     report::repeat(|is_measured| ends.connect(is_measured, || ()))?;
-    messages::measure(&ends.client, &ends.server)?;
+    let Ends { client, server, .. } = &ends;
+    hprintln!(
+        "needed client {} server {}",
+        client.heap_needed(&ends::destination()),
+        server.heap_needed()
+    );
+    messages::measure(client, server)?;
     search()
 }
 

@@ -89,6 +89,9 @@ pub(crate) struct Sections {
 pub(crate) struct End {
     pub(crate) stack: u32,
     pub(crate) heap: u32,
+    /// What must be free of the heap for a connection to start, so that nothing fails later, whatever the peer sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) needed: Option<u32>,
     /// Of the heap, before a connection and after it: the configuration.
     pub(crate) kept: u32,
     pub(crate) allocations: u32,

@@ -127,6 +127,7 @@ fn handshakes(report: &Report) -> Table {
             end.heap,
             end.buffers,
             end.ram(),
+            end.needed,
             end.kept,
             end.allocations,
             end.instructions,
@@ -136,10 +137,11 @@ fn handshakes(report: &Report) -> Table {
     });
     Table::new(
         "a handshake, by end",
-        "image | end || stack | heap | buffers | RAM in all | heap at rest | allocations | instructions | sent",
+        "image | end || stack | heap | buffers | RAM in all | free heap to start | heap at rest | allocations | instructions | sent",
     )
     .note(
-        "The most at once, in bytes; RAM in all is stack, heap and buffers, and the heap includes what is in use at rest.",
+        "The most at once, in bytes; RAM in all is stack, heap and buffers, and the heap includes what is in use at rest. A \
+         connection starts only where so much heap is free that nothing fails later, whatever the peer sends within the limits.",
     )
     .rows(rows)
 }
