@@ -7,7 +7,7 @@ use rcgen::{CertificateParams, KeyUsagePurpose, SanType};
 use tessera::auth::{PeerVerifier, VerifyPeer};
 use tessera::wire::SignatureScheme;
 use tessera_fixed_pki::{Algorithms, Defect};
-use tessera_harness::{change, each_seed};
+use tessera_harness::{Numbers, change, each_seed};
 
 use crate::pki::{Both, Peer, below, client_params, extension, judge, root, server_params, with};
 
@@ -129,8 +129,8 @@ fn each_byte_of_a_chain_counts_as_in_webpki() {
     }
 }
 
-#[test]
-fn fuzz_what_is_accepted_is_accepted_by_webpki() {
+/// Judges chains after one to three random changes.
+pub fn judge_changed(change: impl Fn(&mut Numbers, &mut VerifyPeer)) -> Verdicts {
     let questions = questions();
     let mut verdicts = Verdicts::default();
     each_seed(100, |numbers| {
@@ -138,11 +138,19 @@ fn fuzz_what_is_accepted_is_accepted_by_webpki() {
         for _ in 0..200 {
             let mut question = question.clone();
             for _ in 0..=numbers.below(3) {
-                let at = numbers.below(2);
-                change(numbers, &mut question.chain[at]);
+                change(numbers, &mut question);
             }
             verdicts.add(both, &question);
         }
+    });
+    verdicts
+}
+
+#[test]
+fn fuzz_what_is_accepted_is_accepted_by_webpki() {
+    let verdicts = judge_changed(|numbers, question| {
+        let at = numbers.below(2);
+        change(numbers, &mut question.chain[at]);
     });
     verdicts.check();
     assert!(verdicts.accepted > 100, "{}", verdicts.accepted);

@@ -23,10 +23,7 @@ fn usages(numbers: &mut Numbers) -> Vec<KeyUsagePurpose> {
         KeyUsagePurpose::KeyAgreement,
         KeyUsagePurpose::CrlSign,
     ];
-    if numbers.happens(40) {
-        return Vec::new();
-    }
-    all.into_iter().filter(|_| numbers.happens(70)).collect()
+    some(numbers, all, [60, 70])
 }
 
 fn purposes(numbers: &mut Numbers) -> Vec<ExtendedKeyUsagePurpose> {
@@ -36,10 +33,15 @@ fn purposes(numbers: &mut Numbers) -> Vec<ExtendedKeyUsagePurpose> {
         ExtendedKeyUsagePurpose::Any,
         ExtendedKeyUsagePurpose::CodeSigning,
     ];
-    if numbers.happens(60) {
+    some(numbers, all, [40, 60])
+}
+
+/// Returns some of these, with the probability in percent that there are any, and that of each.
+fn some<T>(numbers: &mut Numbers, all: [T; 4], [any, each]: [u64; 2]) -> Vec<T> {
+    if !numbers.happens(any) {
         return Vec::new();
     }
-    all.into_iter().filter(|_| numbers.happens(60)).collect()
+    all.into_iter().filter(|_| numbers.happens(each)).collect()
 }
 
 /// Extensions as no tool writes them.
