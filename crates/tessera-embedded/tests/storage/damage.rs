@@ -30,7 +30,7 @@ fn what_is_no_log_of_sessions_is_overwritten() {
 
 #[test]
 fn fuzz_damaged_flash_is_no_obstacle() {
-    each_seed(40, |numbers| {
+    each_seed(10, |numbers| {
         let flash = Flash::new();
         let store = open(&flash);
         let mut kept = BTreeSet::new();
