@@ -31,15 +31,16 @@ impl Meter for Allocations {
 const MUTUAL: &str = "mutual, x25519";
 const NEVER_HIT: &str = "mutual, x25519, caches that never hit";
 
-/// How many allocations caches that never hit may add.
-const OF_CACHES: u64 = 10;
+/// How many allocations caches that never hit may add. One of them is the price of an end entity that is copied fallibly: its
+/// bytes, and the count of those who share them.
+const OF_CACHES: u64 = 11;
 
 /// The most allocations of a server and of a client, for ways whose names begin so; the first that fits counts.
 const BOUNDS: [(&str, u64, u64); 15] = [
     ("full, x25519", 30, 41),
     ("full, hybrid", 39, 53),
     ("mutual, x25519, cached and known chains", 47, 55),
-    (NEVER_HIT, 51, 58),
+    (NEVER_HIT, 52, 59),
     ("mutual, x25519, known chains", 41, 48),
     (MUTUAL, 45, 48),
     ("psk-dhe, x25519", 32, 36),
