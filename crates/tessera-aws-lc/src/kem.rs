@@ -1,8 +1,8 @@
-//! ML-KEM-768 and ML-KEM-1024 (FIPS 203).
+//! ML-KEM-512, ML-KEM-768 and ML-KEM-1024 (FIPS 203).
 
 use aws_lc_rs::kem::{
-    self, AlgorithmId, Ciphertext, DecapsulationKey, EncapsulationKey, ML_KEM_768 as KEM_768,
-    ML_KEM_1024 as KEM_1024,
+    self, AlgorithmId, Ciphertext, DecapsulationKey, EncapsulationKey, ML_KEM_512 as KEM_512,
+    ML_KEM_768 as KEM_768, ML_KEM_1024 as KEM_1024,
 };
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
@@ -21,6 +21,13 @@ pub(crate) struct MlKem {
     encapsulation_key_len: usize,
     ciphertext_len: usize,
 }
+
+pub(crate) static ML_KEM_512: MlKem = MlKem {
+    group: NamedGroup::MLKEM512,
+    algorithm: &KEM_512,
+    encapsulation_key_len: 800,
+    ciphertext_len: 768,
+};
 
 pub(crate) static ML_KEM_768: MlKem = MlKem {
     group: NamedGroup::MLKEM768,

@@ -122,6 +122,7 @@ static PROVIDER: Provider = Provider {
     suites: &[&AES_128_GCM_SHA256, &AES_256_GCM_SHA384, &CHACHA20_POLY1305_SHA256],
     groups: &[&X25519_ML_KEM_768, &dh::X25519, &dh::P256, &dh::P384, &kem::ML_KEM_768],
     one_time_keys: &[&ONE_TIME_X25519_ML_KEM_768, &one_time::X25519],
+    kems: &[&kem::ML_KEM_512, &kem::ML_KEM_768, &kem::ML_KEM_1024, &dh::X25519, &X25519_ML_KEM_768],
     random: &random::AwsLc,
     stack_depth: STACK_DEPTH,
 };

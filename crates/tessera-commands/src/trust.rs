@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tessera::auth::{
-    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+    AskedKey, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
@@ -58,6 +58,10 @@ impl PeerVerifier for ExplainingVerifier {
 
     fn entry_extensions(&self) -> EntryExtensions {
         self.0.entry_extensions()
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        self.0.kem_scheme(asked)
     }
 
     fn policy(&self) -> VerifierPolicy {

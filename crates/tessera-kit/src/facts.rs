@@ -114,12 +114,13 @@ impl ConnectionFacts {
             peer_certificate: facts.peer_certificate.map(way),
             peer_certificate_bytes: facts.peer_certificate.map(|it| it.len),
             peer_certificate_missed: facts.peer_certificate.and_then(|it| it.missed),
-            resumed: matches!(psk, Some(PskKind::Resumption | PskKind::ForwardSecret)),
+            resumed: psk.is_some_and(PskKind::resumes),
             psk: psk.map(|kind| match kind {
                 PskKind::Resumption => "resumption",
                 PskKind::External => "external",
                 PskKind::Imported => "imported",
                 PskKind::ForwardSecret => "forward-secret",
+                PskKind::KnownKey => "known-key",
             }),
             one_time_key: facts.one_time_key.map(|group| format!("{group:?}")),
             continuation: facts.continuation.map(|continuation| match continuation {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
+use tessera::auth::{
+    AskedKey, PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::Reply;
 use tessera::wire::{CertificateType, EntryExtensions, SignatureScheme};
@@ -40,6 +42,10 @@ impl<O: Observer> PeerVerifier for ObservedPart<Arc<dyn PeerVerifier>, O> {
 
     fn entry_extensions(&self) -> EntryExtensions {
         self.inner.entry_extensions()
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        self.inner.kem_scheme(asked)
     }
 
     fn policy(&self) -> VerifierPolicy {

@@ -13,12 +13,17 @@ pub(crate) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provide
         let observed: &'static dyn KeyAgreement = leak(ObservedPart { inner: *group, by });
         observed
     });
+    let kems = inner.kems.iter().map(|kem| {
+        let observed: &'static dyn KeyAgreement = leak(ObservedPart { inner: *kem, by });
+        observed
+    });
     let one_time_keys = inner.one_time_keys.iter().map(|keys| {
         let observed: &'static dyn OneTimeKeys = leak(ObservedPart { inner: *keys, by });
         observed
     });
     let mut provider = Provider {
         groups: groups.collect::<Vec<_>>().leak(),
+        kems: kems.collect::<Vec<_>>().leak(),
         one_time_keys: one_time_keys.collect::<Vec<_>>().leak(),
         random: leak(ObservedPart { inner: inner.random, by }),
         ..*inner

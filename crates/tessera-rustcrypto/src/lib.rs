@@ -109,6 +109,7 @@ pub const fn provider<R: RandomSource>() -> Provider {
         suites: SUITES,
         groups: Of::<R>::GROUPS,
         one_time_keys: &[],
+        kems: &[],
         random: Of::<R>::RANDOM,
         stack_depth: STACK_DEPTH,
     }

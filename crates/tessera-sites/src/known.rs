@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tessera::auth::{
-    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+    AskedKey, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
@@ -109,6 +109,10 @@ impl PeerVerifier for KnownSites {
 
     fn entry_extensions(&self) -> EntryExtensions {
         self.verifier.entry_extensions()
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        self.verifier.kem_scheme(asked)
     }
 
     fn policy(&self) -> VerifierPolicy {

@@ -5,8 +5,8 @@ use std::pin::Pin;
 
 use tessera::ServerConfig;
 use tessera::auth::{PeerAcceptance, PeerRejected, VerifyPeer};
-use tessera::crypto::SigningError;
-use tessera::handshake::{Checked, ChooseConfig, NoConfig, Sign};
+use tessera::crypto::{AgreementError, SharedSecret, SigningError};
+use tessera::handshake::{Checked, ChooseConfig, Decapsulate, NoConfig, Sign};
 use tessera::resume::{
     AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
     TakeAnswer, TakeSecret,
@@ -112,6 +112,14 @@ pub trait Answers: Send + Sync {
         match self.others() {
             Some(others) => others.sign(question),
             None => Box::pin(ready(Err(SigningError))),
+        }
+    }
+
+    /// Decapsulates with the private key of this side's certificate.
+    fn decapsulate(&self, question: Decapsulate) -> Answer<Result<SharedSecret, AgreementError>> {
+        match self.others() {
+            Some(others) => others.decapsulate(question),
+            None => Box::pin(ready(Err(AgreementError::Provider))),
         }
     }
 }

@@ -66,6 +66,7 @@ asks! {
     ClientHandshake, ClientConfig, |_, _| None, ClientQuestion:
     VerifyPeer => verify_peer,
     Sign => sign,
+    Decapsulate => decapsulate,
 }
 
 asks! {
@@ -79,6 +80,7 @@ asks! {
     TakeSecret => take_secret,
     VerifyPeer => verify_peer,
     Sign => sign,
+    Decapsulate => decapsulate,
 }
 
 /// Asks one question; its token is kept with the pending answer.

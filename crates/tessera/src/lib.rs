@@ -12,10 +12,14 @@
 //! | way | early data | forward secrecy | turned on by |
 //! |---|---|---|---|
 //! | full handshake | no | yes | always there |
+//! | the same, without a certificate | no | yes | [`known_server_key`](Destination::known_server_key), a KEM's |
 //! | PSK with a key exchange | no | yes | default, where the server has [`tickets`](ServerConfig::tickets) |
 //! | PSK alone | no | no | [`psk_only_without_forward_secrecy`](resume::ReconnectPolicy::psk_only_without_forward_secrecy) |
 //! | 0-RTT (RFC 8446) | replayable | no | a [`ReplayGuard`](resume::ReplayGuard) |
 //! | 0-RTT FS | accepted at most once | yes, from its take | a [`OneTimeKeyGuard`](resume::OneTimeKeyGuard) |
+//!
+//! In a full handshake a side signs, or both decapsulate: a [`Credential`](auth::Credential) with a KEM's key, for peers
+//! whose verifier accepts [KEMs](auth::PeerVerifier::kem_scheme).
 //!
 //! What a side offers and accepts is one value, its [`ReconnectPolicy`](resume::ReconnectPolicy).
 //!

@@ -20,11 +20,20 @@ macro_rules! witness {
                 #[cfg(not(feature = $feature))]
                 None
             }
+
+            /// Does nothing; without the feature, what comes after isn't linked.
+            #[inline(always)]
+            #[allow(dead_code, reason = "some are tested where they are made")]
+            pub(crate) fn is_here(self) {
+                #[cfg(not(feature = $feature))]
+                match self.0 {}
+            }
         }
     };
 }
 
 witness!(Certificates, "certificates");
+witness!(KemAuthentication, "kem-authentication");
 witness!(Sessions, "sessions");
 witness!(Grease, "grease");
 
@@ -35,12 +44,5 @@ impl Certificates {
     /// Fails the handshake in builds without the feature.
     pub(crate) fn agreed() -> Result<Self, Error> {
         Self::linked().ok_or(handshake_failure("certificates, which this build leaves out"))
-    }
-
-    /// Does nothing; without the feature, what comes after isn't linked.
-    #[inline(always)]
-    pub(crate) fn is_here(self) {
-        #[cfg(not(feature = "certificates"))]
-        match self.0 {}
     }
 }

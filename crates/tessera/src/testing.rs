@@ -181,6 +181,7 @@ pub(crate) fn provider(trace: &Trace) -> Provider {
         suites: Box::leak(Box::new([&AES_128_GCM_SHA256])),
         groups: Box::leak(Box::new([x25519 as &dyn KeyAgreement])),
         one_time_keys: &[],
+        kems: &[],
         random: &Zeros,
         stack_depth: StackDepth::NOTHING_IS_WIPED,
     }

@@ -31,6 +31,6 @@ pub use messages::{MessageConnection, first_message, plain_item};
 pub use numbers::{Numbers, each_seed};
 pub use pair::{Moment, Pair, TestClock, at};
 pub use received::ReceivedData;
-pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
+pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, kem_credential, to};
 pub use stores::{Journal, OneRegister, OneVault, Ring, UnsealedTickets};
 pub use trace::Trace;

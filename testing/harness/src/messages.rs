@@ -234,7 +234,13 @@ pub fn first_message(sent: &[u8]) -> HandshakeMessage<'_> {
 pub(crate) fn first_item(bytes: &[u8]) -> Option<(u8, Epoch, &[u8], usize)> {
     let [kind, epoch, len @ ..] = bytes.first_chunk::<6>()?;
     let len = 6 + u32::from_be_bytes(*len) as usize;
-    let epochs = [Epoch::Initial, Epoch::EarlyData, Epoch::Handshake, Epoch::Application];
+    let epochs = [
+        Epoch::Initial,
+        Epoch::EarlyData,
+        Epoch::Handshake,
+        Epoch::AuthenticatedHandshake,
+        Epoch::Application,
+    ];
     let epoch = epochs.into_iter().find(|it| *it as u8 == *epoch).expect("an epoch");
     Some((*kind, epoch, bytes.get(6..len)?, len))
 }

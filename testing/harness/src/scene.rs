@@ -8,7 +8,9 @@ use tessera::handshake::ClientAuthentication;
 use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, ReplayGuard};
 use tessera::wire::NamedGroup;
 use tessera::{ClientConfig, Destination, ServerConfig, Time};
-use tessera_null_provider::{NullSigner, NullVerifier};
+use tessera_null_provider::{
+    NULL_KEM_KEY, NullDecapsulator, NullKemVerifier, NullSigner, NullVerifier,
+};
 
 use crate::{Face, OneRegister, OneVault, Pair, Sealer, Secrets, UnsealedTickets, at};
 
@@ -21,6 +23,10 @@ pub enum Mode {
     Mutual,
     /// A full handshake with a HelloRetryRequest.
     Retry,
+    /// A full handshake whose server authenticates with a KEM.
+    Kem,
+    /// The same, in which the client has a certificate as well.
+    KemMutual,
     /// Resumption with psk_dhe_ke.
     PskDhe,
     /// Resumption with psk_ke.
@@ -37,7 +43,22 @@ pub enum Mode {
 
 impl Mode {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
+        Self::Full,
+        Self::Mutual,
+        Self::Retry,
+        Self::Kem,
+        Self::KemMutual,
+        Self::PskDhe,
+        Self::PskOnly,
+        Self::Replayable,
+        Self::FsDhe,
+        Self::FsKe,
+        Self::FsPsk,
+    ];
+
+    /// Those that there are over datagrams.
+    pub const OVER_DATAGRAMS: [Self; 9] = [
         Self::Full,
         Self::Mutual,
         Self::Retry,
@@ -51,7 +72,17 @@ impl Mode {
 
     /// Whether it needs a session of an earlier connection.
     pub fn resumes(self) -> bool {
-        !matches!(self, Self::Full | Self::Mutual | Self::Retry)
+        !matches!(self, Self::Full | Self::Mutual | Self::Retry) && !self.is_kem()
+    }
+
+    /// Whether the server authenticates with a KEM.
+    pub fn is_kem(self) -> bool {
+        matches!(self, Self::Kem | Self::KemMutual)
+    }
+
+    /// Whether the client has a certificate as well.
+    pub fn is_mutual(self) -> bool {
+        matches!(self, Self::Mutual | Self::KemMutual)
     }
 }
 
@@ -104,6 +135,18 @@ impl Scene {
                 // To an unknown server a client sends no post-quantum share if its first group is a classical one.
                 client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
                 server.groups = vec![NamedGroup::X25519MLKEM768];
+            }
+            Mode::Kem | Mode::KemMutual => {
+                // Of any provider, since the key is one.
+                client.provider.kems = tessera_null_provider::provider().kems;
+                server.provider.kems = client.provider.kems;
+                client.verifier = Arc::new(NullKemVerifier);
+                server.credentials = vec![kem_credential()];
+                if mode == Mode::KemMutual {
+                    client.credentials = vec![kem_credential()];
+                    server.client_authentication =
+                        ClientAuthentication::Required(Arc::new(NullKemVerifier));
+                }
             }
             Mode::PskOnly => {
                 client.policy.psk_only_without_forward_secrecy = true;
@@ -172,14 +215,22 @@ impl Scene {
 
     /// Returns the server's sealers, from its newest ServerHello on.
     pub fn server_sealers(&self) -> Vec<Sealer> {
-        self.sealers(&["SERVER_HANDSHAKE_TRAFFIC_SECRET", "SERVER_TRAFFIC_SECRET_0"])
+        self.sealers(&[
+            "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+            "SERVER_AUTHENTICATED_HANDSHAKE_TRAFFIC_SECRET",
+            "SERVER_TRAFFIC_SECRET_0",
+        ])
     }
 
     /// Returns the client's sealers, from the newest ServerHello on. The scene's early data counts as sent.
     pub fn client_sealers(&self) -> Vec<Sealer> {
         let mut early = self.sealers(&["CLIENT_EARLY_TRAFFIC_SECRET"]);
         early.iter_mut().for_each(|sealer| sealer.number = 1);
-        early.extend(self.sealers(&["CLIENT_HANDSHAKE_TRAFFIC_SECRET", "CLIENT_TRAFFIC_SECRET_0"]));
+        early.extend(self.sealers(&[
+            "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+            "CLIENT_AUTHENTICATED_HANDSHAKE_TRAFFIC_SECRET",
+            "CLIENT_TRAFFIC_SECRET_0",
+        ]));
         early
     }
 
@@ -197,6 +248,12 @@ impl Scene {
 /// Returns a certificate of the null provider.
 pub fn credential() -> Credential {
     Credential::new(vec![vec![0x30; 300]], PrivateKey::Signs(Arc::new(NullSigner)))
+}
+
+/// Returns a certificate of the null provider's KEM.
+pub fn kem_credential() -> Credential {
+    let key = PrivateKey::Decapsulates(Arc::new(NullDecapsulator));
+    Credential::new(vec![NULL_KEM_KEY.to_vec()], key)
 }
 
 /// Returns the scene's server as a destination, with or without a session.

@@ -22,6 +22,10 @@ pub(crate) struct NullAgreement {
 pub(crate) static X25519: NullAgreement =
     NullAgreement { group: NamedGroup::X25519, share_len: 32, reply_len: 32, secret_len: 32 };
 
+/// Stands in for ML-KEM-768.
+pub(crate) static ML_KEM_768: NullAgreement =
+    NullAgreement { group: NamedGroup::MLKEM768, share_len: 1184, reply_len: 1088, secret_len: 32 };
+
 /// Stands in for X25519MLKEM768.
 pub(crate) static X25519_ML_KEM_768: NullAgreement = NullAgreement {
     group: NamedGroup::X25519MLKEM768,

@@ -14,6 +14,7 @@ extern crate alloc;
 mod aead;
 mod agreement;
 mod hash;
+mod kem;
 mod mix;
 mod one_time;
 mod random;
@@ -23,6 +24,7 @@ mod verify;
 use tessera::crypto::{AeadAlgorithm, Hash, Provider, StackDepth, Suite};
 use tessera::wire::CipherSuite;
 
+pub use kem::{NULL_KEM_KEY, NullDecapsulator, NullKemVerifier};
 pub use sign::NullSigner;
 pub use verify::NullVerifier;
 
@@ -34,6 +36,7 @@ pub fn provider() -> Provider {
 static PROVIDER: Provider = Provider {
     suites: &[&AES_128_GCM_SHA256, &AES_256_GCM_SHA384, &CHACHA20_POLY1305_SHA256],
     groups: &[&agreement::X25519_ML_KEM_768, &agreement::X25519],
+    kems: &[&agreement::ML_KEM_768],
     one_time_keys: &[&one_time::X25519_ML_KEM_768, &one_time::X25519],
     random: &random::Counter,
     stack_depth: StackDepth::NOTHING_IS_WIPED,

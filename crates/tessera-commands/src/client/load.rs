@@ -192,7 +192,7 @@ impl Run {
         let _ = stream.shutdown().await;
         while !receive(&mut stream).await.map_err(failed)?.is_empty() {}
         let facts = stream.facts();
-        let resumed = matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        let resumed = facts.psk.is_some_and(PskKind::resumes);
         let early_data_accepted = facts.early_data == EarlyDataStatus::Accepted;
         let as_asked = match self.load.mode {
             LoadMode::Full => !resumed,

@@ -118,7 +118,8 @@ pub(crate) fn observed(facts: &Facts) -> ObservedFacts {
     use tessera::resume::Ancestry;
     ObservedFacts {
         psk: match facts.psk {
-            None => Psk::None,
+            // Of the session modes, it is none.
+            None | Some(PskKind::KnownKey) => Psk::None,
             Some(PskKind::ForwardSecret) => Psk::ForwardSecret,
             Some(_) => Psk::Resumption,
         },

@@ -54,7 +54,7 @@ impl Mode {
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         match (facts.psk, facts.early_data, facts.group) {
-            (None, _, _) => Self::Full,
+            (None | Some(PskKind::KnownKey), _, _) => Self::Full,
             (Some(PskKind::ForwardSecret), _, _) => Self::ForwardSecretEarlyData,
             (Some(_), EarlyDataStatus::Accepted, _) => Self::ReplayableEarlyData,
             (Some(_), _, None) => Self::PskKe,

@@ -126,7 +126,7 @@ impl HandshakeKind {
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         match facts.psk {
-            None => Self::Full,
+            None | Some(PskKind::KnownKey) => Self::Full,
             Some(PskKind::Resumption) => Self::Resumed,
             Some(PskKind::ForwardSecret) => Self::ForwardSecret,
             Some(PskKind::External | PskKind::Imported) => Self::ExternalPsk,

@@ -4,10 +4,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_type::check_types;
-use crate::crypto::{Signer, SigningError};
+use super::key_id::KeyId;
+use crate::crypto::{AgreementError, Decapsulator, Hash, SharedSecret, Signer, SigningError};
 use crate::error::{Error, require};
 use crate::question::{Question, Reply};
 use crate::role::Role;
+use crate::schedule::Profile;
 use crate::wire::{
     CertificateCriteria, CertificateType, EntryExtensions, MAX_STAPLED, Reader, SignatureScheme,
     read_sct_list, write_certificate_body,
@@ -44,8 +46,10 @@ pub struct Credential {
 pub enum PrivateKey {
     /// A local key, which signs at once.
     Signs(Arc<dyn Signer>),
-    /// A key elsewhere: the driver of the connection gets the `Sign` question. The schemes are
-    /// those that the key can sign with, in order of preference.
+    /// A local key of a KEM, which decapsulates at once (docs/kem-auth.md).
+    Decapsulates(Arc<dyn Decapsulator>),
+    /// A key elsewhere: the driver of the connection gets the `Sign` question, or `Decapsulate` if the key is one of a KEM.
+    /// The schemes are those of the key, in order of preference.
     Elsewhere(Vec<SignatureScheme>),
 }
 
@@ -72,11 +76,39 @@ impl Question for Sign {
     type Answer = Result<Vec<u8>, SigningError>;
 }
 
+/// The question what a KEMEncapsulation to this side's certificate holds (docs/kem-auth.md).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decapsulate {
+    /// The KEM.
+    pub scheme: SignatureScheme,
+    /// The end entity's certificate as sent: it identifies the key.
+    pub certificate: Vec<u8>,
+    /// What the peer encapsulated, of the KEM's length.
+    pub encapsulation: Vec<u8>,
+}
+
+impl Question for Decapsulate {
+    type Answer = Result<SharedSecret, AgreementError>;
+}
+
 impl PrivateKey {
-    /// Returns the schemes that the key can sign with, in order of preference.
+    /// Returns the id of its public key, if it is one of a KEM that a client may know (docs/kem-auth.md §9).
+    pub(crate) fn known_by(&self, sha256: &dyn Hash) -> Option<KeyId> {
+        let Self::Decapsulates(key) = self else { return None };
+        Some(KeyId::of(sha256, *key.scheme(), key.public_key()?))
+    }
+
+    /// Returns whether its holder decapsulates, and doesn't sign.
+    pub(crate) fn is_kem(&self) -> bool {
+        self.schemes().first().is_some_and(|scheme| scheme.kem().is_some())
+    }
+
+    /// Returns the schemes of the key, in order of preference.
     pub(crate) fn schemes(&self) -> &[SignatureScheme] {
         match self {
             Self::Signs(signer) => signer.schemes(),
+            Self::Decapsulates(key) => core::slice::from_ref(key.scheme()),
             Self::Elsewhere(schemes) => schemes,
         }
     }
@@ -143,11 +175,16 @@ impl Credential {
         write_certificate_body(out, &self.chain, response, list);
     }
 
-    /// Returns the scheme to sign with for a peer, if any fits.
-    fn scheme_for(&self, peer: &CertificateCriteria<'_>) -> Option<SignatureScheme> {
+    /// Returns the scheme to authenticate with to a peer, if any fits.
+    fn scheme_for(
+        &self,
+        peer: &CertificateCriteria<'_>,
+        profile: &Profile,
+    ) -> Option<SignatureScheme> {
         let schemes = self.key.schemes();
         let fits = |scheme: &&SignatureScheme| {
-            scheme.signs_handshakes() && peer.accepts_signature(**scheme)
+            let is_proof = scheme.signs_handshakes() || scheme.kem().is_some();
+            is_proof && profile.has_proof(**scheme) && peer.accepts_proof(**scheme)
         };
         schemes.iter().find(fits).copied()
     }
@@ -157,6 +194,18 @@ impl Credential {
             PrivateKey::Signs(signer) => {
                 Reply::Now(signer.sign(question.scheme, &question.message))
             }
+            PrivateKey::Decapsulates(_) => Reply::Now(Err(SigningError)),
+            PrivateKey::Elsewhere(_) => Reply::Later,
+        }
+    }
+
+    pub(crate) fn decapsulate(
+        &self,
+        question: &Decapsulate,
+    ) -> Reply<Result<SharedSecret, AgreementError>> {
+        match &self.key {
+            PrivateKey::Decapsulates(key) => Reply::Now(key.decapsulate(&question.encapsulation)),
+            PrivateKey::Signs(_) => Reply::Now(Err(AgreementError::Provider)),
             PrivateKey::Elsewhere(_) => Reply::Later,
         }
     }
@@ -184,18 +233,19 @@ fn issuer_misses(credential: &Credential, peer: &CertificateCriteria<'_>) -> u8 
     }
 }
 
-/// Chooses the credential for a peer: returns its index in `credentials`, and the scheme to sign with. Its
+/// Chooses the credential for a peer: returns its index in `credentials`, and the scheme to authenticate with. Its
 /// type is `allowed`, and its key signs what the peer can check; among several, those whose chain the peer
 /// can check come first, then those that the peer's authorities issued, then the order of the list.
 pub(crate) fn choose_credential(
     credentials: &[Credential],
     own_role: Role,
     peer: &CertificateCriteria<'_>,
+    profile: &Profile,
     allowed: impl Fn(&Credential) -> bool,
 ) -> Option<(usize, SignatureScheme)> {
     let typed = credentials.iter().enumerate().filter(|(_, credential)| allowed(credential));
     let fitting = typed.filter_map(|(index, credential)| {
-        let scheme = credential.scheme_for(peer)?;
+        let scheme = credential.scheme_for(peer, profile)?;
         let chain = credential.chain_schemes.iter().all(|scheme| peer.accepts_in_chain(*scheme));
         // RFC 8446 §4.4.2.3: a client's certificates MUST be signed so; §4.4.2.2: a server without
         // such a chain sends another.

@@ -4,15 +4,18 @@ use alloc::vec::Vec;
 
 use super::verifier::PeerVerifier;
 use crate::error::{Error, require};
+use crate::schedule::Profile;
 use crate::wire::{ExtensionType, Grease, SignatureScheme, write_certificate_criteria};
 
 /// Writes the extensions of a ClientHello or CertificateRequest that state it.
 pub(super) fn write_criteria(
     out: &mut Vec<u8>,
     verifier: &dyn PeerVerifier,
+    profile: &Profile,
     grease: Option<Grease>,
 ) {
-    let (schemes, chain) = (verifier.schemes(), chain_schemes(verifier));
+    let (schemes, chain) = (verifier.schemes().iter().copied(), chain_schemes(verifier));
+    let schemes = schemes.filter(|scheme| profile.has_proof(*scheme));
     let grease = grease.map(Grease::scheme);
     write_certificate_criteria(out, schemes, chain, verifier.authorities(), grease);
 }
@@ -35,6 +38,10 @@ fn chain_schemes(verifier: &dyn PeerVerifier) -> &[SignatureScheme] {
 
 /// Checks that the criteria fit their messages.
 pub(super) fn check_criteria(verifier: &dyn PeerVerifier) -> Result<(), Error> {
+    require(
+        verifier.chain_schemes().iter().all(|scheme| scheme.kem().is_none()),
+        "verifier: chain_schemes sign certificates, which a KEM can't",
+    )?;
     let names = verifier.authorities();
     let len: usize = names.iter().map(|name| 2 + name.len()).sum();
     require(

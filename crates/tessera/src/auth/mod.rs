@@ -19,6 +19,7 @@ mod connection_codecs;
 mod credential;
 mod criteria;
 mod handshake_end;
+mod key_id;
 mod no_certificates;
 mod policy;
 mod proof;
@@ -44,10 +45,13 @@ pub use codec_results::{
 };
 pub(crate) use connection_after::RemainingCodecs;
 pub(crate) use connection_codecs::ConnectionCodecs;
-pub use credential::{Credential, PrivateKey, Sign};
+pub use credential::{Credential, Decapsulate, PrivateKey, Sign};
 pub(crate) use credential::{choose_credential, types_of};
 pub use handshake_end::HandshakeEnd;
+pub(crate) use key_id::KeyId;
 pub use no_certificates::NoCertificates;
 pub use policy::{VerifierDigest, VerifierPolicy};
 pub use proof::{PeerPublicKey, Proof};
-pub use verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+pub use verifier::{
+    AskedKey, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer,
+};

@@ -17,13 +17,19 @@ pub enum Proof {
         /// The signature, to check with the end entity's public key.
         signature: Vec<u8>,
     },
+    /// A KEM (docs/kem-auth.md): the peer will decapsulate what this side encapsulates to the end entity's key, which the
+    /// verifier returns ([`PeerAcceptance::with_public_key`](super::PeerAcceptance::with_public_key)).
+    Kem {
+        /// The scheme of the key, one of those that the verifier listed.
+        scheme: SignatureScheme,
+    },
 }
 
 impl Proof {
     /// Returns the scheme of the proof.
     pub fn scheme(&self) -> SignatureScheme {
         match self {
-            Self::Signature { scheme, .. } => *scheme,
+            Self::Signature { scheme, .. } | Self::Kem { scheme } => *scheme,
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::wire::{CertificateType, EntryExtensions, SignatureScheme};
 
 /// Judges peers: certificate chain, name and proof. `tessera-webpki` implements it.
 pub trait PeerVerifier: Send + Sync {
-    /// Returns the signature schemes that this verifier can check, in order of preference; they go into
-    /// signature_algorithms.
+    /// Returns the signature schemes that this verifier can check, and the KEMs that it accepts in their place
+    /// ([`kem_scheme`](Self::kem_scheme)), in order of preference; they go into signature_algorithms.
     fn schemes(&self) -> &[SignatureScheme];
 
     /// Returns the schemes that certificates may be signed with, if they differ from
@@ -40,6 +40,14 @@ pub trait PeerVerifier: Send + Sync {
     /// Default: nothing. A verifier should ask only for what it checks.
     fn entry_extensions(&self) -> EntryExtensions {
         EntryExtensions::default()
+    }
+
+    /// Returns the KEM of the end entity's key, accepted or not, if its holder authenticates by decapsulating
+    /// (docs/kem-auth.md); `None`, the default, if by a signature. Called before [`verify`](Self::verify), and only if one of
+    /// the [`schemes`](Self::schemes) is a KEM. A verifier that wraps another one delegates.
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        let _ = asked;
+        None
     }
 
     /// Returns what this verifier accepts, as a value: trust anchors, names, pinned keys, its treatment of
@@ -73,6 +81,23 @@ pub trait PeerVerifier: Send + Sync {
         let _ = question;
         false
     }
+}
+
+/// A certificate whose holder has proved nothing yet, as in the [`VerifyPeer`] that follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedKey<'a> {
+    /// Which end the peer is.
+    pub peer: Role,
+    /// The name that the certificate must be valid for.
+    pub server_name: Option<&'a str>,
+    /// What `chain` holds.
+    pub certificate_type: CertificateType,
+    /// The certificates as DER, or the SubjectPublicKeyInfo alone; empty if the chain is `known`.
+    pub chain: &'a [Vec<u8>],
+    /// The hash of the chain, if the verifier knows it.
+    pub known: Option<&'a [u8; 32]>,
+    /// Seconds since the Unix epoch, if known.
+    pub unix: Option<u64>,
 }
 
 /// The question whether the peer is the expected one: everything in its certificate flight
@@ -134,8 +159,8 @@ impl VerifyPeer {
 pub struct PeerAcceptance {
     /// The peer's identity.
     pub identity: PeerIdentity,
-    /// The public key of the end entity. With [`Proof::Signature`] the verifier itself checks the
-    /// proof, and the engine needs no key.
+    /// The public key of the end entity, with [`Proof::Kem`] alone: the engine encapsulates to it. With
+    /// [`Proof::Signature`] the verifier itself checks the proof.
     pub public_key: Option<PeerPublicKey>,
     /// The [`chain_hash`](super::chain_hash) of the question's chain, if the verifier has computed it.
     ///

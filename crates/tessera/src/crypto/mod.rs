@@ -5,6 +5,7 @@
 
 mod aead;
 mod agreement;
+mod decapsulator;
 mod digest;
 mod hash;
 mod hmac_state;
@@ -21,6 +22,7 @@ pub use aead::{
 pub use agreement::{
     AgreementError, Ephemeral, KeyAgreement, KeyForm, NewOneTimeKey, OneTimeKey, OneTimeKeys,
 };
+pub use decapsulator::Decapsulator;
 pub use digest::{Digest, MAX_HASH_LEN};
 pub use hash::{Hash, RunningHash};
 pub use hmac_state::HmacState;
@@ -35,7 +37,7 @@ pub use suite::Suite;
 use subtle::ConstantTimeEq;
 
 use crate::error::Error;
-use crate::wire::{CipherSuite, NamedGroup};
+use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
 
 /// All cryptography that the engine uses.
 #[derive(Clone, Copy)]
@@ -46,6 +48,9 @@ pub struct Provider {
     pub groups: &'static [&'static dyn KeyAgreement],
     /// The one-time key kinds for forward-secret 0-RTT, in order of preference.
     pub one_time_keys: &'static [&'static dyn OneTimeKeys],
+    /// The KEMs with static keys, for authentication (docs/kem-auth.md), each with the code point of its group. Their share is
+    /// the public key.
+    pub kems: &'static [&'static dyn KeyAgreement],
     /// The random number generator.
     pub random: &'static dyn Random,
     /// How deep the stack is wiped after steps that handled secrets.
@@ -66,6 +71,12 @@ impl Provider {
     /// Returns the key agreement with this code point, if the provider has it.
     pub fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
         self.groups.iter().copied().find(|group| group.group() == id)
+    }
+
+    /// Returns the KEM of this scheme, if it is one and the provider has it.
+    pub fn kem(&self, scheme: SignatureScheme) -> Option<&'static dyn KeyAgreement> {
+        let id = scheme.kem()?;
+        self.kems.iter().copied().find(|kem| kem.group() == id)
     }
 
     /// Returns the one-time keys of this kind, if the provider has them.

@@ -15,6 +15,8 @@ pub enum Epoch {
     EarlyData,
     /// The handshake traffic secrets.
     Handshake,
+    /// The authenticated handshake traffic secrets, between those with KEM authentication (docs/kem-auth.md).
+    AuthenticatedHandshake,
     /// The application traffic secrets.
     Application,
 }

@@ -10,7 +10,7 @@ use super::facts::CertificateTransfer;
 use super::handover::{Handover, Part};
 use crate::auth::{
     self, ConnectionCodecs, Credential, EncodedCertificate, PeerAcceptance, PeerIdentity,
-    PeerRejected, Proof, Sign, VerifyPeer,
+    PeerRejected, PeerVerifier, Proof, Sign, VerifyPeer,
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
@@ -35,14 +35,9 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     then: Next<P, K>,
 ) -> Result<P::State, Error> {
     Certificates::agreed()?;
-    let Handover { own, transcript, codecs, .. } = &mut handover;
+    send_certificate_alone(&mut handover, credential, requested, Epoch::Handshake, ctx);
+    let Handover { own, transcript, .. } = &mut handover;
     let credential = &own.config().common().credentials[credential];
-    let mut encoded_with = None;
-    ctx.send(Epoch::Handshake, transcript, |out| {
-        encoded_with = write_certificate(credential, requested, codecs, out);
-    });
-    // `scratch` still holds the message sent last.
-    ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     let message = signed_content(P::ROLE, &transcript.hash());
     let question = Sign { scheme, certificate, message };
@@ -52,6 +47,24 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
         send_certificate_verify(ctx, &mut handover.transcript, scheme, signature)?;
         then(handover, ctx)
     })
+}
+
+/// Sends Certificate. The credential is an index into the configuration.
+pub(super) fn send_certificate_alone<P: Part, K>(
+    handover: &mut Handover<P, K>,
+    credential: usize,
+    requested: EntryExtensions,
+    epoch: Epoch,
+    ctx: &mut Context<'_>,
+) {
+    let Handover { own, transcript, codecs, .. } = handover;
+    let credential = &own.config().common().credentials[credential];
+    let mut encoded_with = None;
+    ctx.send(epoch, transcript, |out| {
+        encoded_with = write_certificate(credential, requested, codecs, out);
+    });
+    // `scratch` still holds the message sent last.
+    ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
 }
 
 /// How the handshake continues with a handover.
@@ -101,15 +114,14 @@ fn send_certificate_verify(
 }
 
 /// Reads the peer's Certificate of this type; it may be empty.
-pub(super) fn read_certificate<P: Part>(
-    mut handover: Box<Handover<P, P::Secrets>>,
+pub(super) fn read_certificate<P: Part, K>(
+    handover: &mut Handover<P, K>,
     typ: CertificateType,
-    linked: Certificates,
     message: HandshakeMessage<'_>,
     ctx: &mut Context<'_>,
-) -> Result<ReadCertificateVerify<P>, Error> {
-    let Handover { own, transcript, codecs, .. } = &mut *handover;
-    let verifier = own.config().common().verifier.ok_or(NO_VERIFIER)?;
+) -> Result<Certificate, Error> {
+    let Handover { own, transcript, codecs, .. } = handover;
+    let verifier = verifier_of(own)?;
     let longest = own.config().limits().certificate_message;
     let (certificate, encoded_with) =
         auth::read_certificate(message, typ, verifier, codecs, longest)?;
@@ -118,17 +130,40 @@ pub(super) fn read_certificate<P: Part>(
         ctx.facts.peer_certificate = Some(transfer);
     }
     transcript.add(message.bytes);
-    Ok(ReadCertificateVerify { handover, certificate, linked })
+    Ok(certificate)
 }
 
-/// The verifier existed when the peer was asked.
-const NO_VERIFIER: Error = Error::Internal("a certificate without a verifier");
+/// Returns the verifier, which existed when the peer was asked.
+pub(super) fn verifier_of(own: &impl Part) -> Result<&dyn PeerVerifier, Error> {
+    own.config().common().verifier.ok_or(Error::Internal("a certificate without a verifier"))
+}
 
-/// The peer's Certificate was read.
+/// Returns the question whether the peer with this certificate and proof is the expected one.
+pub(super) fn judge_by_proof<P: Part>(
+    own: &P,
+    certificate: Certificate,
+    proof: Proof,
+    ctx: &Context<'_>,
+) -> VerifyPeer {
+    let Certificate { certificate_type, chain, known, ocsp_response, sct_list } = certificate;
+    VerifyPeer {
+        peer: P::ROLE.peer(),
+        server_name: own.peer_name(),
+        certificate_type,
+        chain,
+        known,
+        ocsp_response,
+        sct_list,
+        proof,
+        unix: ctx.now.unix_secs(),
+    }
+}
+
+/// The peer's Certificate was read, and its key signs.
 pub struct ReadCertificateVerify<P: Part> {
     pub(super) handover: Box<Handover<P, P::Secrets>>,
     pub(super) certificate: Certificate,
-    linked: Certificates,
+    pub(super) linked: Certificates,
 }
 
 impl<P: Part> ReadCertificateVerify<P> {
@@ -143,25 +178,14 @@ impl<P: Part> ReadCertificateVerify<P> {
         let Handover { own, transcript, codecs, .. } = &mut *handover;
         let reader = message.reader_for(HandshakeType::CERTIFICATE_VERIFY)?;
         let CertificateVerify { scheme, signature } = CertificateVerify::read(reader)?;
-        let verifier = own.config().common().verifier.ok_or(NO_VERIFIER)?;
+        let verifier = verifier_of(own)?;
         // RFC 8446 §4.4.3: one of those offered in signature_algorithms, and never PKCS #1 v1.5.
         if !verifier.schemes().contains(&scheme) || !scheme.signs_handshakes() {
             return Err(illegal_parameter("a signature with a scheme that was not offered"));
         }
-        let peer = P::ROLE.peer();
-        let signed = signed_content(peer, &transcript.hash());
-        let Certificate { certificate_type, chain, known, ocsp_response, sct_list } = certificate;
-        let question = VerifyPeer {
-            peer,
-            server_name: own.peer_name(),
-            certificate_type,
-            chain,
-            known,
-            ocsp_response,
-            sct_list,
-            proof: Proof::Signature { scheme, signed, signature: copied(signature)? },
-            unix: ctx.now.unix_secs(),
-        };
+        let signed = signed_content(P::ROLE.peer(), &transcript.hash());
+        let proof = Proof::Signature { scheme, signed, signature: copied(signature)? };
+        let question = judge_by_proof(own, certificate, proof, ctx);
         transcript.add(message.bytes);
         let reply = verifier.verify(&question);
         match (P::ROLE, &reply) {
@@ -181,25 +205,44 @@ impl<P: Part> ReadCertificateVerify<P> {
 }
 
 impl<P: Part, K> Handover<P, K> {
-    /// Gives the peer the identity that the verifier found.
+    /// Gives a peer whose signature the verifier checked the identity that it found.
     fn accept_peer(
         &mut self,
         answer: Result<PeerAcceptance, PeerRejected>,
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let PeerAcceptance { identity, public_key, chain_hash } =
-            answer.map_err(|rejected| Error::PeerRejected(self.codecs.refusal(rejected)))?;
-        if public_key.is_some() {
+        let accepted = self.accepted(answer)?;
+        if accepted.public_key.is_some() {
             // The verifier itself checks a signature. Don't trust one that leaves it open.
             return Err(Error::Configuration(
                 "the verifier requires a proof other than a signature",
             ));
         }
-        if identity.blob.len() > PeerIdentity::MAX_LEN {
+        self.identify(accepted, ctx)
+    }
+
+    /// Returns what the verifier found.
+    pub(super) fn accepted(
+        &self,
+        answer: Result<PeerAcceptance, PeerRejected>,
+    ) -> Result<PeerAcceptance, Error> {
+        let accepted =
+            answer.map_err(|rejected| Error::PeerRejected(self.codecs.refusal(rejected)))?;
+        if accepted.identity.blob.len() > PeerIdentity::MAX_LEN {
             return Err(Error::Configuration(
                 "the verifier made an identity of more than 1,024 bytes",
             ));
         }
+        Ok(accepted)
+    }
+
+    /// Gives the peer the identity that the verifier found.
+    pub(super) fn identify(
+        &mut self,
+        accepted: PeerAcceptance,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let PeerAcceptance { identity, chain_hash, .. } = accepted;
         let by = self.own.config().authentication().verifier;
         let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
         self.codecs.accept(&identity, chain_hash)?;

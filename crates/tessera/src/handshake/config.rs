@@ -6,12 +6,14 @@ use core::ops::Deref;
 use core::time::Duration;
 
 use crate::auth::{
-    CertificateCodecFactory, Credential, PeerVerifier, VerifierPolicy, check_certificates,
+    CertificateCodecFactory, Credential, KeyId, PeerVerifier, PrivateKey, VerifierPolicy,
+    check_certificates,
 };
-use crate::crypto::Provider;
+use crate::crypto::{Decapsulator, Provider};
 use crate::error::{Error, require};
 use crate::key_log::KeyLog;
 use crate::limits::{Limits, MAX_RECORD_SIZE_LIMIT};
+use crate::linked::KemAuthentication;
 use crate::resume::AuthenticationScope;
 use crate::wire::{CipherSuite, NamedGroup};
 
@@ -38,6 +40,8 @@ pub struct Checked<C>(Arc<Shared<C>>);
 struct Shared<C> {
     config: C,
     authentication: AuthenticationScope,
+    /// The ids of credentials' static keys that clients may know, each with the credential's index.
+    known_keys: Vec<(KeyId, usize)>,
 }
 
 /// Checks what types can't.
@@ -50,15 +54,37 @@ pub(super) fn check<C: Config>(config: C) -> Result<Checked<C>, Error> {
 
 /// Asks the verifier what it accepts, once for all connections.
 pub(super) fn settle<C: Config>(config: C) -> Checked<C> {
-    let Common { verifier, also_accepted, policy_epoch, provider, .. } = config.common();
+    let Common { verifier, also_accepted, policy_epoch, provider, credentials, .. } =
+        config.common();
     let authentication = AuthenticationScope::new(verifier, also_accepted, policy_epoch, provider);
-    Checked(Arc::new(Shared { config, authentication }))
+    let sha256 = provider.sha256().filter(|_| KemAuthentication::linked().is_some());
+    let known_keys = sha256.map_or_else(Vec::new, |sha256| {
+        let ids = credentials.iter().map(|own| own.key.known_by(sha256)).enumerate();
+        ids.filter_map(|(index, id)| Some((id?, index))).collect()
+    });
+    Checked(Arc::new(Shared { config, authentication, known_keys }))
 }
 
 impl<C> Checked<C> {
     /// Returns where sessions are valid, as far as the configuration's verifier decides.
     pub(super) fn authentication(&self) -> &AuthenticationScope {
         &self.0.authentication
+    }
+}
+
+impl<C: Config> Checked<C> {
+    /// Returns whether clients may know a static key of this side.
+    pub(super) fn has_known_keys(&self) -> bool {
+        !self.0.known_keys.is_empty()
+    }
+
+    /// Returns this side's first static key with this id.
+    pub(super) fn key_known_by(&self, id: &KeyId) -> Option<&dyn Decapsulator> {
+        let (_, credential) = self.0.known_keys.iter().find(|(known, _)| known == id)?;
+        match &self.0.config.common().credentials[*credential].key {
+            PrivateKey::Decapsulates(key) => Some(&**key),
+            _ => None,
+        }
     }
 }
 
@@ -111,6 +137,11 @@ impl Common<'_> {
     fn check(&self) -> Result<(), Error> {
         let Self { provider, suites, groups, protocols, record_size_limit, .. } = *self;
         check_certificates(self.verifier, self.credentials, self.certificate_codecs)?;
+        let accepted = self.verifier.map(|verifier| verifier.schemes()).unwrap_or_default();
+        let own = self.credentials.iter().flat_map(|own| own.key.schemes());
+        let mut kems = accepted.iter().chain(own).filter(|scheme| scheme.kem().is_some());
+        let has_kems = kems.all(|scheme| provider.kem(*scheme).is_some());
+        require(has_kems, "verifier, credentials: a KEM that the provider lacks")?;
         let has_suite = suites.iter().any(|suite| provider.suite(*suite).is_some());
         require(has_suite, "suites: name at least one that the provider has")?;
         let has_group = groups.iter().any(|group| provider.group(*group).is_some());

@@ -295,6 +295,12 @@ impl<H: Handshake> Core<H> {
         self.state.application().is_some()
     }
 
+    /// Returns whether data may go out as soon as there are keys for it: to a server that is authenticated implicitly, only
+    /// by a [policy](ClientConfig::data_to_implicitly_authenticated_servers).
+    pub fn may_write(&self) -> bool {
+        self.state.may_write()
+    }
+
     /// Returns when the handshake must be complete, on the monotonic clock; `None` once it is, or has failed.
     pub fn deadline(&self) -> Option<Duration> {
         (!self.is_complete() && self.failure.is_none()).then_some(self.deadline)
@@ -346,12 +352,14 @@ impl<H: Handshake> Core<H> {
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
     ) -> Result<(), Error> {
-        let (result, reached) = self.unwiped_step(reached, now, below, step);
+        let mut failure = None;
+        let reached = self.unwiped_step(reached, now, below, step, &mut failure);
         wipe_stack_below(reached);
-        result
+        failure.map_or(Ok(()), Err)
     }
 
-    /// In its own frame, which is wiped with those below it.
+    /// In its own frame, which is wiped with those below it. It returns no `Result`: an `Ok` would bring along whatever was on
+    /// the stack where it was made, in the bytes that only an `Err` needs.
     #[inline(never)]
     fn unwiped_step(
         &mut self,
@@ -359,7 +367,8 @@ impl<H: Handshake> Core<H> {
         now: Time,
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
-    ) -> (Result<(), Error>, Depth) {
+        failure: &mut Option<Error>,
+    ) -> Depth {
         let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
         let (first_messages, of) = (self.first_messages, self.stack_depth);
         let stack = StackReach { of, reached };
@@ -377,6 +386,10 @@ impl<H: Handshake> Core<H> {
         let next = step(core::mem::replace(state, H::State::failed()), &mut ctx);
         let reached = ctx.stack.reached;
         below.step_ended();
-        (next.map(|next| *state = next), reached)
+        match next {
+            Ok(next) => *state = next,
+            Err(error) => *failure = Some(error),
+        }
+        reached
     }
 }

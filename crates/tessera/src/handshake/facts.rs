@@ -35,7 +35,10 @@ pub struct Facts {
     pub peer: Option<PeerIdentity>,
     /// When the last full handshake of the chain was, in seconds since the Unix epoch.
     pub authenticated_at: Option<u64>,
-    /// The scheme with which the server signed, in a full handshake.
+    /// On a client: its server, which authenticates with a KEM, is authenticated implicitly. Only the holder of the accepted
+    /// certificate's key can read what is sent; that it is there is known with its Finished (docs/kem-auth.md §7).
+    pub server_is_implicit: bool,
+    /// The scheme with which the server signed, or its KEM, in a full handshake.
     pub signature_scheme: Option<SignatureScheme>,
     /// How this side's Certificate travelled, if it sent one.
     pub own_certificate: Option<CertificateTransfer>,

@@ -103,8 +103,13 @@ mod tag {
     pub(super) const PEER_EXTENSIONS: u8 = 20;
 }
 
-const PSK_KINDS: [PskKind; 4] =
-    [PskKind::Resumption, PskKind::External, PskKind::Imported, PskKind::ForwardSecret];
+const PSK_KINDS: [PskKind; 5] = [
+    PskKind::Resumption,
+    PskKind::External,
+    PskKind::Imported,
+    PskKind::ForwardSecret,
+    PskKind::KnownKey,
+];
 const CONTINUATIONS: [Continuation; 2] = [Continuation::PskDheKe, Continuation::PskKe];
 const ANCESTRIES: [Ancestry; 3] = [Ancestry::PskOnly, Ancestry::Classical, Ancestry::PostQuantum];
 const EARLY_DATA: [EarlyDataStatus; 6] = [

@@ -6,7 +6,7 @@ use alloc::string::String;
 use super::config::{Checked, Config};
 use super::lineage::Lineage;
 use super::state::State;
-use crate::auth::{ConnectionCodecs, Sign, VerifyPeer};
+use crate::auth::{ConnectionCodecs, Decapsulate, PeerAcceptance, Sign, VerifyPeer};
 use crate::crypto::Suite;
 use crate::limits::Limits;
 use crate::question::OpenQuestion;
@@ -23,6 +23,8 @@ pub struct Handover<P, K> {
     pub(super) secrets: K,
     pub(super) codecs: ConnectionCodecs,
     pub(super) lineage: Lineage,
+    /// A peer with a KEM that the verifier accepted: it has its key if its Finished is right.
+    pub(super) unproved: Option<Box<PeerAcceptance>>,
 }
 
 impl<P: Part, K> Handover<P, K> {
@@ -30,12 +32,24 @@ impl<P: Part, K> Handover<P, K> {
     pub(super) fn limits(&self) -> &Limits {
         self.own.config().limits()
     }
+
+    /// Continues with the next secrets. Inlined: it is large, and would be moved.
+    #[inline(always)]
+    pub(super) fn map<L>(self, next: impl FnOnce(K) -> L) -> Handover<P, L> {
+        let Self { own, suite, client_random, transcript, secrets, codecs, lineage, unproved } =
+            self;
+        let secrets = next(secrets);
+        Handover { own, suite, client_random, transcript, secrets, codecs, lineage, unproved }
+    }
 }
 
 /// The part of a handshake that is specific to one role.
 pub trait Part: Sized + Send + Sync + 'static {
     /// The questions that it may ask.
-    type Question: From<OpenQuestion<Sign>> + From<OpenQuestion<VerifyPeer>> + 'static;
+    type Question: From<OpenQuestion<Sign>>
+        + From<OpenQuestion<Decapsulate>>
+        + From<OpenQuestion<VerifyPeer>>
+        + 'static;
 
     /// Its states; the one after the peer's certificates is made from the handover.
     type State: State<Question = Self::Question> + From<Box<Handover<Self, Self::Secrets>>>;

@@ -9,6 +9,7 @@ use crate::auth::Credential;
 use crate::crypto::{HmacState, TAG_LEN};
 use crate::error::Error;
 use crate::limits::{MAX_PLAINTEXT, MAX_SMALL_MESSAGE, reserve};
+use crate::linked::KemAuthentication;
 use crate::padding::Padding;
 use crate::wire::{SignatureScheme, max_chain};
 
@@ -65,6 +66,33 @@ impl Primitives {
     /// Returns what the transcript takes, and a copy: a block, a chaining value and a count each.
     pub(super) fn hashes(&self) -> usize {
         2 * 5 * self.hash
+    }
+}
+
+/// What it takes to answer a peer's certificate of a KEM, in bytes.
+#[derive(Default)]
+pub(super) struct Encapsulation {
+    /// The key, the encapsulation and the secret.
+    pub(super) work: usize,
+    /// KEMEncapsulation.
+    pub(super) message: usize,
+}
+
+impl Encapsulation {
+    /// Of the largest KEM that this side's verifier accepts.
+    pub(super) fn to_peer(common: &Common<'_>) -> Self {
+        let Some(verifier) = common.verifier.filter(|_| KemAuthentication::linked().is_some())
+        else {
+            return Self::default();
+        };
+        let kems = verifier.schemes().iter().filter_map(|scheme| common.provider.kem(*scheme));
+        kems.fold(Self::default(), |most, kem| {
+            let (share, reply) = (kem.share_len(), kem.reply_len());
+            Self {
+                work: most.work.max(5 * share + 4 * reply + 128),
+                message: most.message.max(7 + reply),
+            }
+        })
     }
 }
 

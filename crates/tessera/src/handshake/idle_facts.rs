@@ -55,6 +55,8 @@ impl From<Facts> for IdleFacts {
             server_name,
             peer,
             authenticated_at,
+            // Only a complete handshake is idle.
+            server_is_implicit: _,
             signature_scheme,
             own_certificate,
             peer_certificate,
@@ -123,6 +125,7 @@ impl From<IdleFacts> for Facts {
             server_name: facts.server_name,
             peer: facts.peer,
             authenticated_at: facts.authenticated_at,
+            server_is_implicit: false,
             signature_scheme: facts.signature_scheme,
             own_certificate: facts.own_certificate,
             peer_certificate: facts.peer_certificate,

@@ -22,6 +22,7 @@ mod handover;
 mod heap;
 mod idle;
 mod idle_facts;
+mod kem_flight;
 mod lineage;
 mod secrets;
 mod server;
@@ -43,5 +44,5 @@ pub use server::{
 
 pub use withdrawal::Foundation;
 
-pub use crate::auth::Sign;
+pub use crate::auth::{Decapsulate, Sign};
 pub use crate::question::{OpenQuestion, Question, Reply, Token};

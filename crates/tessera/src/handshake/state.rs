@@ -30,6 +30,9 @@ pub trait State: From<Suspension<Self::Question>> + Send + Sync + Unpin + 'stati
     /// Consumes the state and returns it.
     fn into_suspension(self) -> Option<Suspension<Self::Question>>;
 
+    /// Returns whether data may go out as soon as there are keys for it.
+    fn may_write(&self) -> bool;
+
     /// Returns the secrets of the connection, once the handshake is complete.
     fn application(&self) -> Option<&Application>;
 
@@ -51,6 +54,9 @@ macro_rules! states {
             /// An error ended the handshake.
             Failed,
         }
+
+        // Where a small state replaces a larger one, the rest of the place is whatever was on the stack.
+        const _: () = assert!(size_of::<$name>() <= 3 * size_of::<usize>(), "box a state's data");
 
         impl From<Suspension<$question>> for $name {
             fn from(suspension: Suspension<$question>) -> Self {
@@ -99,6 +105,10 @@ macro_rules! states {
 
             fn into_suspension(self) -> Option<Suspension<$question>> {
                 if let Self::Suspended(suspension) = self { Some(*suspension) } else { None }
+            }
+
+            fn may_write(&self) -> bool {
+                self.trusts_keys()
             }
 
             fn application(&self) -> Option<&Application> {

@@ -104,7 +104,7 @@ impl<C> Checked<C> {
 
     /// Returns the foundation without a server's parts; `None` if the connection authenticated no peer.
     fn common_foundation(&self, policy_epoch: u64, facts: &Facts) -> Option<Foundation> {
-        let is_resumed = matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        let is_resumed = facts.psk.is_some_and(PskKind::resumes);
         let verifiers = match facts.peer {
             Some(_) => self.authentication().those_that_count().collect(),
             None => Vec::new(),

@@ -4,6 +4,7 @@ mod client_session;
 mod early_data;
 mod forward_secret;
 mod importer;
+mod known_key;
 mod lone_identity;
 mod one_time_psk;
 mod one_time_secret;
@@ -26,6 +27,8 @@ pub use forward_secret::{
 };
 pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use importer::ImportablePsk;
+pub use known_key::KnownServerKey;
+pub(crate) use known_key::{KnownKeyIdentity, psk_of_known_key};
 pub(crate) use lone_identity::LoneIdentity;
 pub(crate) use one_time_psk::{answer_one_time_key, one_time_keys};
 pub use one_time_secret::OneTimeSecret;

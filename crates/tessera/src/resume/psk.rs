@@ -23,6 +23,9 @@ pub enum PskKind {
     Imported,
     /// From a forward-secret ticket: it includes a key agreed on for this flight alone.
     ForwardSecret,
+    /// From the server's static key of a KEM, which the client knows ([`KnownServerKey`](super::KnownServerKey)): the server
+    /// is authenticated, the client is not.
+    KnownKey,
 }
 
 impl PskKind {
@@ -31,7 +34,7 @@ impl PskKind {
     pub(crate) fn binder_label(self) -> Label {
         match self {
             Self::Resumption => Label::RESUMPTION_BINDER,
-            Self::External | Self::ForwardSecret => Label::EXTERNAL_BINDER,
+            Self::External | Self::ForwardSecret | Self::KnownKey => Label::EXTERNAL_BINDER,
             Self::Imported => Label::IMPORTED_BINDER,
         }
     }
@@ -41,11 +44,23 @@ impl PskKind {
         matches!(self, Self::External | Self::Imported)
     }
 
+    /// Returns whether a client may offer nothing else where it wants no key exchange.
+    pub(crate) fn may_go_alone(self) -> bool {
+        !matches!(self, Self::ForwardSecret | Self::KnownKey)
+    }
+
+    /// Returns whether it continues a session of an earlier connection.
+    pub fn resumes(self) -> bool {
+        matches!(self, Self::Resumption | Self::ForwardSecret)
+    }
+
     /// Returns the key exchange modes in which a PSK of this kind may be used; both ends enforce them.
     pub(crate) fn modes(self, psk_only: bool, continuation: Option<Continuation>) -> PskModes {
         let psk_ke = match self {
             Self::Resumption | Self::External | Self::Imported => psk_only,
             Self::ForwardSecret => continuation == Some(Continuation::PskKe),
+            // Without a key exchange the static key would open recordings.
+            Self::KnownKey => false,
         };
         PskModes { psk_ke, psk_dhe_ke: true }
     }
@@ -75,6 +90,14 @@ impl ExternalPsk {
         suite: CipherSuite,
     ) -> Self {
         Self { identity, secret, suite, kind: PskKind::Imported }
+    }
+
+    pub(crate) fn of_known_key(
+        identity: Vec<u8>,
+        secret: Zeroizing<Vec<u8>>,
+        suite: CipherSuite,
+    ) -> Self {
+        Self { identity, secret, suite, kind: PskKind::KnownKey }
     }
 
     /// Returns the PSK's digest: a session that began with another secret under the same name doesn't match

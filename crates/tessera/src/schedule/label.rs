@@ -33,6 +33,10 @@ impl Label {
     pub(crate) const SERVER_HANDSHAKE_TRAFFIC: Self = Self::new(b"s hs traffic");
     pub(crate) const CLIENT_APPLICATION_TRAFFIC: Self = Self::new(b"c ap traffic");
     pub(crate) const SERVER_APPLICATION_TRAFFIC: Self = Self::new(b"s ap traffic");
+    /// docs/kem-auth.md.
+    pub(crate) const CLIENT_AUTHENTICATED_TRAFFIC: Self = Self::new(b"c ahs traffic");
+    /// docs/kem-auth.md.
+    pub(crate) const SERVER_AUTHENTICATED_TRAFFIC: Self = Self::new(b"s ahs traffic");
     pub(crate) const EXPORTER_MASTER: Self = Self::new(b"exp master");
     pub(crate) const RESUMPTION_MASTER: Self = Self::new(b"res master");
     pub(crate) const KEY: Self = Self::new(b"key");
@@ -40,6 +44,10 @@ impl Label {
     /// RFC 9147 §4.2.3.
     pub(crate) const RECORD_NUMBER: Self = Self::new(b"sn");
     pub(crate) const FINISHED: Self = Self::new(b"finished");
+    /// docs/kem-auth.md.
+    pub(crate) const CLIENT_FINISHED: Self = Self::new(b"client finished");
+    /// docs/kem-auth.md.
+    pub(crate) const SERVER_FINISHED: Self = Self::new(b"server finished");
     pub(crate) const TRAFFIC_UPDATE: Self = Self::new(b"traffic upd");
     pub(crate) const EXPORTER: Self = Self::new(b"exporter");
     pub(crate) const RESUMPTION: Self = Self::new(b"resumption");
@@ -49,6 +57,8 @@ impl Label {
     pub(crate) const FORWARD_SECRET: Self = Self::new(b"0rttfs");
     /// docs/0rtt-fs.md §15.2.
     pub(crate) const FORWARD_SECRET_PROOF: Self = Self::new(b"fs proof");
+    /// docs/kem-auth.md §9.
+    pub(crate) const KNOWN_KEY: Self = Self::new(b"known key");
     /// docs/cached-handshakes.md.
     pub(crate) const CERTIFICATE_TICKET: Self = Self::new(b"bithac ticket");
 

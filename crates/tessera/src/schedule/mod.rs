@@ -1,9 +1,11 @@
-//! The key schedule (RFC 8446 §7.1) as typestates: early, handshake, master.
+//! The key schedule (RFC 8446 §7.1) as typestates: early, handshake, master; with KEM authentication, authenticated handshake
+//! between them.
 //!
 //! Each secret yields its derived secrets and is then consumed by the next step, so that no
 //! step is repeated or out of order, and no secret outlives its use.
 
 mod application;
+mod authenticated;
 mod exporter;
 mod label;
 mod profile;
@@ -14,6 +16,9 @@ mod traffic;
 mod transcript;
 
 pub(crate) use application::{ApplicationSecrets, IdleSecrets};
+pub use authenticated::{
+    AuthenticatedHandshakeSecret, HalfFinishedMasterSecret, UnfinishedMasterSecret,
+};
 pub(crate) use exporter::ExporterSecret;
 pub(crate) use label::{KeyDerivation, Label, MAX_LABEL};
 pub use profile::{DATAGRAM, Profile, STREAM};

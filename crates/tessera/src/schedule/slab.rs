@@ -17,9 +17,10 @@ pub(super) struct Slab {
 /// A block of the slab, by what is in it.
 #[derive(Clone, Copy)]
 pub(super) enum Block {
-    /// The client's handshake traffic secret, until the handshake ends.
+    /// The client's handshake traffic secret, until the handshake ends; with KEM authentication, then that of the
+    /// authenticated handshake, until the Master Secret.
     ClientHandshake = 0,
-    /// The server's handshake traffic secret, until its Finished; then the exporter's.
+    /// The same of the server, until its Finished; then the exporter's.
     ServerHandshakeOrExporter = 1,
     /// The client's application traffic secret.
     ClientApplication = 2,

@@ -100,6 +100,17 @@ impl KeyDerivation {
         };
         for_one_call(self.hash.len(), fill, |key| self.hash.hmac(key, transcript.as_ref()))
     }
+
+    /// Computes the verify_data of a Finished whose key is derived under this label (docs/kem-auth.md).
+    pub(crate) fn verify_data(
+        &self,
+        secret: &HmacState,
+        label: Label,
+        transcript: &Digest,
+    ) -> Digest {
+        let fill = |out: &mut [u8]| self.expand_label(secret, label, &[], out);
+        for_one_call(self.hash.len(), fill, |key| self.hash.hmac(key, transcript.as_ref()))
+    }
 }
 
 fn key_len(suite: &Suite) -> usize {

@@ -9,7 +9,7 @@ use super::entry_extensions::EntryExtensions;
 use super::extensions::{write_code_points, write_extension};
 use super::reader::{CodePoints, Reader};
 use super::writer::Writer;
-use crate::error::{Error, decode_error};
+use crate::error::{Error, decode_error, illegal_parameter};
 
 /// What the peer accepts.
 #[derive(Clone, Copy, Default)]
@@ -34,7 +34,13 @@ impl<'a> CertificateCriteria<'a> {
         match typ {
             ExtensionType::SIGNATURE_ALGORITHMS => self.signature_algorithms = schemes(body)?,
             ExtensionType::SIGNATURE_ALGORITHMS_CERT => {
-                self.signature_algorithms_cert = schemes(body)?;
+                let listed = schemes(body)?;
+                // docs/kem-auth.md §3: a KEM signs no certificate.
+                if listed.is_some_and(|it| it.iter().any(|id| SignatureScheme(id).kem().is_some()))
+                {
+                    return Err(illegal_parameter("a KEM in signature_algorithms_cert"));
+                }
+                self.signature_algorithms_cert = listed;
             }
             ExtensionType::CERTIFICATE_AUTHORITIES => {
                 self.authorities = Some(Authorities::read(body)?);
@@ -51,8 +57,8 @@ impl<'a> CertificateCriteria<'a> {
         Ok(true)
     }
 
-    /// Returns whether the peer can check a CertificateVerify of the scheme.
-    pub fn accepts_signature(&self, scheme: SignatureScheme) -> bool {
+    /// Returns whether the peer can check a CertificateVerify of the scheme, or encapsulate to a key of the KEM.
+    pub fn accepts_proof(&self, scheme: SignatureScheme) -> bool {
         self.signature_algorithms.is_some_and(|schemes| schemes.contains(scheme.0))
     }
 
@@ -106,16 +112,16 @@ impl<'a> Authorities<'a> {
 /// and `authorities` if none are listed; `more` is a scheme in front of both lists.
 pub fn write_certificate_criteria(
     out: &mut Vec<u8>,
-    schemes: &[SignatureScheme],
+    schemes: impl Iterator<Item = SignatureScheme>,
     chain_schemes: &[SignatureScheme],
     authorities: &[Vec<u8>],
     more: Option<SignatureScheme>,
 ) {
-    let with_more = |schemes| more.iter().chain(schemes).map(|scheme: &SignatureScheme| scheme.0);
-    write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, with_more(schemes));
+    let schemes = more.into_iter().chain(schemes).map(|scheme| scheme.0);
+    write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, schemes);
     if !chain_schemes.is_empty() {
-        let typ = ExtensionType::SIGNATURE_ALGORITHMS_CERT;
-        write_code_points(out, typ, with_more(chain_schemes));
+        let schemes = more.iter().chain(chain_schemes).map(|scheme| scheme.0);
+        write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS_CERT, schemes);
     }
     if !authorities.is_empty() {
         write_extension(out, ExtensionType::CERTIFICATE_AUTHORITIES, |out| {

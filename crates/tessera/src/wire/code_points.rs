@@ -25,6 +25,8 @@ code_points! {
         SECP521R1 = 0x0019,
         /// X25519 (RFC 7748).
         X25519 = 0x001d,
+        /// ML-KEM-512 alone (draft-ietf-tls-mlkem).
+        MLKEM512 = 0x0200,
         /// ML-KEM-768 alone (draft-ietf-tls-mlkem).
         MLKEM768 = 0x0201,
         /// ML-KEM-1024 alone (draft-ietf-tls-mlkem).
@@ -41,7 +43,7 @@ code_points! {
 impl NamedGroup {
     /// Returns whether a recorded handshake stays confidential when discrete logarithms fall.
     pub fn is_post_quantum(self) -> bool {
-        matches!(self, Self::MLKEM768 | Self::MLKEM1024 | Self::X25519MLKEM768)
+        matches!(self, Self::MLKEM512 | Self::MLKEM768 | Self::MLKEM1024 | Self::X25519MLKEM768)
     }
 }
 
@@ -80,13 +82,39 @@ code_points! {
         MLDSA65 = 0x0905,
         /// ML-DSA-87 (draft-ietf-tls-mldsa).
         MLDSA87 = 0x0906,
+        /// No signature: the certificate has an X25519 key, and its holder decapsulates (docs/kem-auth.md).
+        KEM_X25519 = 0xfe40,
+        /// The same with ML-KEM-512.
+        KEM_MLKEM512 = 0xfe41,
+        /// The same with ML-KEM-768.
+        KEM_MLKEM768 = 0xfe42,
+        /// The same with ML-KEM-1024.
+        KEM_MLKEM1024 = 0xfe43,
+        /// The same with ML-KEM-768 and X25519.
+        KEM_X25519MLKEM768 = 0xfe44,
     }
 }
 
 impl SignatureScheme {
-    /// Returns whether the scheme may sign a handshake: RSASSA-PKCS1-v1_5 may not (RFC 8446 §4.2.3).
+    /// Returns whether the scheme may sign a handshake: RSASSA-PKCS1-v1_5 may not (RFC 8446 §4.2.3), and a KEM doesn't sign.
     pub fn signs_handshakes(self) -> bool {
-        !matches!(self, Self::RSA_PKCS1_SHA256 | Self::RSA_PKCS1_SHA384 | Self::RSA_PKCS1_SHA512)
+        let in_certificates = matches!(
+            self,
+            Self::RSA_PKCS1_SHA256 | Self::RSA_PKCS1_SHA384 | Self::RSA_PKCS1_SHA512
+        );
+        !in_certificates && self.kem().is_none()
+    }
+
+    /// Returns the KEM with which the holder of a certificate authenticates, if the scheme is one (docs/kem-auth.md).
+    pub fn kem(self) -> Option<NamedGroup> {
+        Some(match self {
+            Self::KEM_X25519 => NamedGroup::X25519,
+            Self::KEM_MLKEM512 => NamedGroup::MLKEM512,
+            Self::KEM_MLKEM768 => NamedGroup::MLKEM768,
+            Self::KEM_MLKEM1024 => NamedGroup::MLKEM1024,
+            Self::KEM_X25519MLKEM768 => NamedGroup::X25519MLKEM768,
+            _ => return None,
+        })
     }
 }
 
@@ -155,6 +183,8 @@ code_points! {
         KEY_UPDATE = 24,
         /// compressed_certificate (RFC 8879).
         COMPRESSED_CERTIFICATE = 25,
+        /// kem_encapsulation (docs/kem-auth.md).
+        KEM_ENCAPSULATION = 30,
         /// message_hash, the synthetic first message after a HelloRetryRequest.
         MESSAGE_HASH = 254,
     }

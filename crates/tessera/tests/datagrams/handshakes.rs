@@ -8,14 +8,14 @@ use tessera::auth::{Credential, PrivateKey};
 use tessera::resume::ExternalPsk;
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera::{AssociationOptions, Destination, EarlyDataStatus};
-use tessera_harness::{EARLY_DATA, Mode, Pair, Scene, at, lossless, to};
+use tessera_harness::{EARLY_DATA, Mode, Pair, Scene, at, credential, lossless, to};
 use tessera_null_provider::NullSigner;
 
 use crate::world::{DELAY, begin, is_connected, scene, session, start, start_with};
 
 #[test]
 fn every_way_to_connect_works() {
-    for mode in Mode::ALL {
+    for mode in Mode::OVER_DATAGRAMS {
         for max_datagram in [1200, 300, 96] {
             let scene = scene(mode);
             let options = AssociationOptions { max_datagram, ..AssociationOptions::default() };
@@ -41,11 +41,24 @@ fn every_way_to_connect_works() {
     }
 }
 
+/// docs/kem-auth.md §8.
+#[test]
+fn a_kem_is_neither_offered_nor_chosen() {
+    let mut scene = scene(Mode::Kem);
+    scene.server.credentials.push(credential());
+    let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
+    pair.run();
+    let facts = pair.client.facts();
+    assert!(
+        facts.handshake_complete && facts.signature_scheme.is_some_and(|it| it.kem().is_none())
+    );
+}
+
 /// Certificates longer than a record and than a datagram, in all flights and in both roles.
 #[test]
 fn messages_longer_than_a_record_travel_both_ways() {
     for limit in [64, 512, 2_048] {
-        for mode in Mode::ALL {
+        for mode in Mode::OVER_DATAGRAMS {
             let mut scene = scene(mode);
             let key = PrivateKey::Signs(Arc::new(NullSigner));
             let long = Credential::new(vec![vec![0x30; 2_000]; 3], key);
@@ -65,7 +78,7 @@ fn messages_longer_than_a_record_travel_both_ways() {
 /// RFC 9147 §5.7: a flight each way, and the ACK.
 #[test]
 fn a_handshake_takes_as_many_round_trips_as_flights_and_its_hello_one_datagram() {
-    for mode in Mode::ALL {
+    for mode in Mode::OVER_DATAGRAMS {
         let mut pair = start(&scene(mode), AssociationOptions::default(), lossless(DELAY));
         while !(pair.to_client.complete && pair.to_server.complete) {
             pair.pass(DELAY / 4);

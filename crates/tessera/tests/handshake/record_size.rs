@@ -8,8 +8,8 @@ use tessera::resume::{Continuation, OneTimeKeyGuard};
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
 use tessera::{ClientConfig, Destination, Error, ServerConfig};
 use tessera_harness::{
-    Hello, Mode, OneVault, Pair, Scene, UnsealedTickets, at, message, open_all, plain, records,
-    rewrite, vec16,
+    Hello, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential, kem_credential, message,
+    open_all, plain, records, rewrite, vec16,
 };
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
@@ -77,10 +77,10 @@ fn messages_longer_than_a_record_travel_both_ways() {
     for limit in [64, 512, 2_048] {
         for mode in Mode::ALL {
             let mut scene = Scene::new(provider(), mode);
-            let key = PrivateKey::Signs(Arc::new(NullSigner));
-            let long = Credential::new(vec![vec![0x30; 6_000]; 4], key);
+            let mut long = if mode.is_kem() { kem_credential() } else { credential() };
+            long.chain.extend(vec![vec![0x30; 6_000]; 4]);
             scene.server.credentials = vec![long.clone()];
-            if mode == Mode::Mutual {
+            if mode.is_mutual() {
                 scene.client.credentials = vec![long];
             }
             scene.client.record_size_limit = Some(limit);
@@ -101,8 +101,8 @@ fn messages_longer_than_a_record_travel_both_ways() {
                 );
             }
             let certificates = match mode {
-                Mode::Full | Mode::Retry => [0, 24_000],
-                Mode::Mutual => [24_000; 2],
+                Mode::Full | Mode::Retry | Mode::Kem => [0, 24_000],
+                Mode::Mutual | Mode::KemMutual => [24_000; 2],
                 _ => [0; 2],
             };
             assert!(pair.client_sent.len() > certificates[0], "{mode:?}");

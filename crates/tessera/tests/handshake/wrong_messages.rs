@@ -52,6 +52,12 @@ const STATES: &[State] = &[
     state(Victim::Server, Mode::FsDhe, Some(1), &[HandshakeType::FINISHED]),
     state(Victim::Server, Mode::FsKe, Some(0), &[HandshakeType::END_OF_EARLY_DATA]),
     state(Victim::Server, Mode::Full, Some(1), &[HandshakeType::KEY_UPDATE]),
+    state(Victim::Server, Mode::Kem, Some(0), &[HandshakeType::KEM_ENCAPSULATION]),
+    state(Victim::Server, Mode::Kem, Some(1), &[HandshakeType::FINISHED]),
+    state(Victim::Server, Mode::Kem, Some(2), &[HandshakeType::KEY_UPDATE]),
+    state(Victim::Server, Mode::KemMutual, Some(0), &[HandshakeType::KEM_ENCAPSULATION]),
+    state(Victim::Server, Mode::KemMutual, Some(1), &[HandshakeType::CERTIFICATE]),
+    state(Victim::Server, Mode::KemMutual, Some(2), &[HandshakeType::FINISHED]),
     state(Victim::Client, Mode::Full, None, &[HandshakeType::SERVER_HELLO]),
     state(Victim::Client, Mode::Retry, None, &[HandshakeType::SERVER_HELLO]),
     state(Victim::Client, Mode::FsDhe, None, &[HandshakeType::SERVER_HELLO]),
@@ -60,6 +66,11 @@ const STATES: &[State] = &[
     state(Victim::Client, Mode::Mutual, Some(2), &[HandshakeType::CERTIFICATE]),
     state(Victim::Client, Mode::Mutual, Some(3), &[HandshakeType::CERTIFICATE_VERIFY]),
     state(Victim::Client, Mode::Mutual, Some(4), &[HandshakeType::FINISHED]),
+    state(Victim::Client, Mode::Kem, Some(1), CERTIFICATES),
+    state(Victim::Client, Mode::Kem, Some(2), &[HandshakeType::FINISHED]),
+    state(Victim::Client, Mode::KemMutual, Some(2), &[HandshakeType::CERTIFICATE]),
+    state(Victim::Client, Mode::KemMutual, Some(3), &[HandshakeType::KEM_ENCAPSULATION]),
+    state(Victim::Client, Mode::KemMutual, Some(4), &[HandshakeType::FINISHED]),
     state(Victim::Client, Mode::PskDhe, Some(0), &[HandshakeType::ENCRYPTED_EXTENSIONS]),
     state(Victim::Client, Mode::PskDhe, Some(1), &[HandshakeType::FINISHED]),
     state(Victim::Client, Mode::FsDhe, Some(1), &[HandshakeType::FINISHED]),
@@ -105,43 +116,57 @@ impl ReachedState {
             Victim::Server => &[
                 "CLIENT_EARLY_TRAFFIC_SECRET",
                 "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+                "CLIENT_AUTHENTICATED_HANDSHAKE_TRAFFIC_SECRET",
                 "CLIENT_TRAFFIC_SECRET_0",
             ],
-            Victim::Client => &["SERVER_HANDSHAKE_TRAFFIC_SECRET", "SERVER_TRAFFIC_SECRET_0"],
+            Victim::Client => &[
+                "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+                "SERVER_AUTHENTICATED_HANDSHAKE_TRAFFIC_SECRET",
+                "SERVER_TRAFFIC_SECRET_0",
+            ],
         };
-        let sealers = || -> Vec<Sealer> {
-            labels.iter().filter_map(|label| scene.secrets.sealer(suite, label)).collect()
-        };
-        let output = if is_client { &mut pair.server_output } else { &mut pair.client_output };
-        let flight = take(output);
-        let mut openers = sealers();
-        let mut closers = sealers();
+        let sealer = |label: &&str| scene.secrets.sealer(suite, label);
+        let sealers = || -> Vec<Sealer> { labels.iter().filter_map(sealer).collect() };
+        let (mut openers, mut closers) = (sealers(), sealers());
         // The early data itself was delivered.
-        let early = !is_client && openers.len() == 3;
-        if early {
+        if !is_client && sealer(&labels[0]).is_some() {
             openers[0].number = 1;
             closers[0].number = 1;
         }
-        let mut epoch = usize::from(!early && closers.len() == 3);
-        let mut delivered = 0;
-        for (sealed_in, typ, content) in open_all(&flight, &mut openers) {
-            if sealed_in == 0 {
-                deliver(&mut pair, state.victim, &plain(typ, &content));
-                continue;
+        let (mut epoch, mut delivered) = (0, 0);
+        for flight in 0..2 {
+            if flight == 1 && delivered == taken {
+                break;
             }
-            for message in messages(&content) {
-                if delivered < taken {
-                    epoch = sealed_in - 1;
-                    let record = closers[epoch].seal(typ, &message);
-                    deliver(&mut pair, state.victim, &record);
-                    delivered += 1;
-                    let ends_epoch = message[0] == HandshakeType::END_OF_EARLY_DATA.0
-                        || message[0] == HandshakeType::FINISHED.0;
-                    epoch += usize::from(ends_epoch);
+            let _moved = match (flight, is_client) {
+                (0, _) => false,
+                (_, true) => pair.client_to_server(),
+                (_, false) => pair.server_to_client(),
+            };
+            // Only now may the secrets of later epochs be known.
+            let known = sealers().into_iter();
+            openers.extend(known.skip(openers.len()));
+            closers.extend(sealers().into_iter().skip(closers.len()));
+            let output = if is_client { &mut pair.server_output } else { &mut pair.client_output };
+            let flight = take(output);
+            for (sealed_in, typ, content) in open_all(&flight, &mut openers) {
+                if sealed_in == 0 {
+                    deliver(&mut pair, state.victim, &plain(typ, &content));
+                    continue;
+                }
+                for message in messages(&content) {
+                    if delivered < taken {
+                        epoch = sealed_in - 1;
+                        let record = closers[epoch].seal(typ, &message);
+                        deliver(&mut pair, state.victim, &record);
+                        delivered += 1;
+                        epoch += usize::from(ends_epoch(&state, message[0]));
+                    }
                 }
             }
         }
         assert_eq!(delivered, taken, "{state:?}");
+        closers.extend(sealers().into_iter().skip(closers.len()));
         let connected = match state.victim {
             Victim::Client => pair.to_client.complete,
             Victim::Server => pair.to_server.complete,
@@ -207,6 +232,18 @@ impl ReachedState {
     }
 }
 
+/// Whether what the peer sends after a message of this type is under other keys.
+fn ends_epoch(state: &State, typ: u8) -> bool {
+    let by_kem = match state.victim {
+        Victim::Server => HandshakeType::KEM_ENCAPSULATION,
+        Victim::Client => HandshakeType::CERTIFICATE,
+    };
+    let typ = HandshakeType(typ);
+    typ == HandshakeType::END_OF_EARLY_DATA
+        || typ == HandshakeType::FINISHED
+        || state.mode.is_kem() && typ == by_kem
+}
+
 fn suite(provider: Provider) -> &'static Suite {
     provider.suite(CipherSuite::TLS_AES_128_GCM_SHA256).expect("every provider has it")
 }
@@ -238,7 +275,9 @@ fn every_message(provider: Provider) -> Vec<Vec<u8>> {
     let certificate = [&[0, 0, 0, 9, 0, 0, 4][..], &[0x30; 4], &[0, 0]].concat();
     let request = [0, 0, 8, 0, 13, 0, 4, 0, 2, 8, 7];
     let verify = [&[8, 7, 0, 64][..], &[0x55; 64]].concat();
-    let made: [(u8, &[u8]); 17] = [
+    let encapsulation = [&[0, 4, 64][..], &[7; 1088]].concat();
+    let made: [(u8, &[u8]); 18] = [
+        (HandshakeType::KEM_ENCAPSULATION.0, &encapsulation),
         (HandshakeType::NEW_SESSION_TICKET.0, &ticket),
         (HandshakeType::END_OF_EARLY_DATA.0, &[]),
         (HandshakeType::ENCRYPTED_EXTENSIONS.0, &[0, 0]),

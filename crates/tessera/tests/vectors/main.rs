@@ -3,12 +3,13 @@
 //!
 //! With TESSERA_WRITE_VECTORS set, the vectors are regenerated.
 //!
-//! And the traces of RFC 8448.
+//! The same for docs/kem-auth.md, and the traces of RFC 8448.
 
 mod answers;
 mod datagrams;
 mod derive;
 mod flight;
+mod kem_auth;
 mod make;
 mod mobility;
 mod rfc8448;

@@ -119,6 +119,7 @@ fn provider(trace: &Trace) -> Provider {
         suites: real.suites,
         groups: Box::leak(Box::new([x25519 as &dyn KeyAgreement])),
         one_time_keys: &[],
+        kems: &[],
         random: Box::leak(Box::new(TraceRandom(random))),
         stack_depth: real.stack_depth,
     }

@@ -14,7 +14,8 @@ impl<H: Handshake> Association<H> {
     /// has authenticated the client.
     #[must_use]
     pub fn can_write(&self) -> bool {
-        self.check_writable().is_ok() && self.datagrams.has_application_keys()
+        let has_keys = self.datagrams.has_application_keys();
+        self.check_writable().is_ok() && has_keys && self.core.may_write()
     }
 
     /// Changes [`first_timeout`](super::AssociationOptions::first_timeout), also for what was sent: the round-trip time

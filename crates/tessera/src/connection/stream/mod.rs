@@ -281,7 +281,8 @@ impl<H: Handshake> Connection<H> {
     /// client's Finished has authenticated the client.
     #[must_use]
     pub fn can_write(&self) -> bool {
-        self.check_writable().is_ok() && self.stream.outgoing.epoch == Epoch::Application
+        let has_keys = self.stream.outgoing.epoch == Epoch::Application;
+        self.check_writable().is_ok() && has_keys && self.core.may_write()
     }
 
     /// Writes application data; returns how many bytes the output took. See

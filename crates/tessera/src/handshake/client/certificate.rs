@@ -3,13 +3,15 @@
 use alloc::boxed::Box;
 
 use super::ClientState;
+use super::kem::answer_certificate;
 use super::part::{CertificateAnswer, ClientPart};
 use crate::auth::{AgreedTypes, Credential, PeerExtensions, choose_credential};
 use crate::error::{Error, decode_error};
-use crate::handshake::certificate_flight::read_certificate;
+use crate::handshake::certificate_flight::{ReadCertificateVerify, read_certificate};
 use crate::handshake::context::Context;
 use crate::handshake::handover::Handover;
-use crate::linked::Certificates;
+use crate::handshake::kem_flight::kem_of;
+use crate::linked::{Certificates, KemAuthentication};
 use crate::role::Role;
 use crate::schedule::HandshakeSecret;
 use crate::wire::{CertificateRequest, HandshakeMessage, HandshakeType, Reader};
@@ -34,10 +36,17 @@ impl ReadCertificate {
             let request = CertificateRequest::read(Reader::new(body))?;
             let criteria = &request.criteria;
             let credentials = &own.offer.config.credentials;
-            let allowed = |own: &Credential| own.certificate_type == self.types.client;
+            // Whether the server signs isn't known yet, and the client then does the same (docs/kem-auth.md §3).
+            let choose = |with_kem| {
+                let allowed = |own: &Credential| {
+                    own.certificate_type == self.types.client && own.key.is_kem() == with_kem
+                };
+                choose_credential(credentials, Role::Client, criteria, ctx.profile, allowed)
+            };
             own.certificate_request = Some(CertificateAnswer {
                 linked: self.linked,
-                credential: choose_credential(credentials, Role::Client, criteria, allowed),
+                credential: choose(false),
+                kem: KemAuthentication::linked().and_then(|_| choose(true)),
                 entry_extensions: criteria.entry_extensions,
             });
             let algorithms = criteria.compression_algorithms;
@@ -46,11 +55,16 @@ impl ReadCertificate {
             transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }
-        let read = read_certificate(self.handover, self.types.server, self.linked, message, ctx)?;
-        if read.certificate.is_empty() {
+        let Self { mut handover, types, linked } = self;
+        let certificate = read_certificate(&mut handover, types.server, message, ctx)?;
+        if certificate.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));
         }
+        if let Some(kem) = kem_of(&handover.own, &certificate, ctx)? {
+            return answer_certificate(*handover, certificate, kem, ctx);
+        }
+        let read = ReadCertificateVerify { handover, certificate, linked };
         Ok(ClientState::ReadCertificateVerify(Box::new(read)))
     }
 }

@@ -18,8 +18,10 @@ use crate::limits::Limits;
 use crate::linked::{Certificates, Sessions};
 use crate::padding::Padding;
 use crate::resume::{
-    ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
+    ClientSession, ExternalPsk, FlightHandle, KnownServerKey, OfferEarlyData, PskKind,
+    ReconnectPolicy,
 };
+use crate::schedule::Profile;
 use crate::time::Clock;
 use crate::wire::{
     CertificateType, CipherSuite, MaxFragmentLength, NamedGroup, OpaqueExtension, PskModes,
@@ -60,6 +62,13 @@ pub struct ClientConfig {
     /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879).
     /// Default: only whole.
     pub certificate_codecs: Vec<Arc<dyn CertificateCodecFactory>>,
+    /// Lets data be sent to a server that authenticates with a KEM as soon as its certificate is accepted
+    /// (docs/kem-auth.md §7). Default: off.
+    ///
+    /// Only the holder of the certificate's key can read the data, but whether it is there, and received what this client
+    /// sent, is known a round trip later, with its Finished. Until then an attacker in the path may have replaced the key
+    /// share: if the static key is ever stolen, they can open what they recorded.
+    pub data_to_implicitly_authenticated_servers: bool,
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449): 64 to 16,385; `None` for the
     /// protocol's own limit.
     ///
@@ -97,6 +106,7 @@ impl ClientConfig {
             protocols: Vec::new(),
             credentials: Vec::new(),
             certificate_codecs: Vec::new(),
+            data_to_implicitly_authenticated_servers: false,
             record_size_limit: None,
             limits: Limits::default(),
             grease: false,
@@ -166,8 +176,9 @@ impl ClientConfig {
     pub(crate) fn accepted_certificates<'a>(
         &'a self,
         codecs: &'a ConnectionCodecs,
+        profile: &'static Profile,
     ) -> AcceptedCertificates<'a> {
-        AcceptedCertificates { verifier: &*self.verifier, codecs }
+        AcceptedCertificates { verifier: &*self.verifier, codecs, profile }
     }
 }
 
@@ -208,6 +219,11 @@ pub struct Destination {
     /// A session with this server. Remove it from its store, durably, before use. Ignored if another
     /// verifier accepted its server, or a PSK that is not in `external_psks` authenticated it.
     pub session: Option<Box<ClientSession>>,
+    /// The static key of a KEM that this server has (docs/kem-auth.md §9): it is authenticated by its key alone, without a
+    /// certificate, in one round trip. A server that doesn't have the key, or asks for a certificate, makes a full handshake.
+    ///
+    /// Observers see which key it is, by a hash.
+    pub known_server_key: Option<Box<KnownServerKey>>,
     /// PSKs agreed with this server outside of TLS.
     pub external_psks: Vec<ExternalPsk>,
     /// Earlier forward-secret flights to this server whose fate is unknown: at most eight.

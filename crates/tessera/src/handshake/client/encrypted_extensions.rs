@@ -98,7 +98,7 @@ impl ReadEncryptedExtensions {
             return Err(illegal_parameter("a count of more early data than was sent"));
         }
         let session = self.offer.session.as_ref().map(|(session, _)| &session.state);
-        let resumes = matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        let resumes = self.psk.is_some_and(PskKind::resumes);
         self.lineage.inherit(session.filter(|_| resumes), self.group, self.one_time_key);
         ctx.facts.note_lineage(&self.lineage);
 
@@ -112,7 +112,9 @@ impl ReadEncryptedExtensions {
             early_records_taken,
             certificate_request: None,
         };
-        let handover = Handover { own, suite, client_random, transcript, secrets, codecs, lineage };
+        let unproved = None;
+        let handover =
+            Handover { own, suite, client_random, transcript, secrets, codecs, lineage, unproved };
         let handover = Box::new(handover);
         Ok(match psk {
             Some(_) => handover.into(),

@@ -32,29 +32,25 @@ impl ReadFinished {
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         let mut last = self.0.after_first(Finished::In(message), ctx)?;
-        let early_data = last.own.early_data;
-        ctx.facts.early_data = early_data;
-        // As with the verdict: an attacker who could report "burned" could have it executed twice.
-        ctx.facts.receipts = core::mem::take(&mut last.own.receipts);
-        ctx.facts.early_records_taken = last.own.early_records_taken;
-        match early_data {
-            EarlyDataStatus::Accepted => {
-                ctx.event(Event::EarlyDataAccepted);
-                // §4.5: EndOfEarlyData goes under the early data's keys.
-                if ctx.profile.end_of_early_data {
-                    ctx.send(Epoch::EarlyData, &mut last.transcript, |out| {
-                        write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());
-                    });
-                }
-                let secret = last.secrets.client_handshake_traffic();
-                ctx.install(Direction::Write, Epoch::Handshake, last.suite, secret)?;
+        last.own.report_early_data(ctx);
+        if last.own.early_data == EarlyDataStatus::Accepted {
+            // §4.5: EndOfEarlyData goes under the early data's keys.
+            if ctx.profile.end_of_early_data {
+                ctx.send(Epoch::EarlyData, &mut last.transcript, |out| {
+                    write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());
+                });
             }
-            EarlyDataStatus::Rejected(verdict) => ctx.event(Event::EarlyDataRejected(verdict)),
-            EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => (),
+            let secret = last.secrets.client_handshake_traffic();
+            ctx.install(Direction::Write, Epoch::Handshake, last.suite, secret)?;
         }
         match last.own.certificate_request.take() {
             None => send_finished(last, ctx),
-            Some(CertificateAnswer { credential: Some(credential), entry_extensions, linked }) => {
+            Some(CertificateAnswer {
+                credential: Some(credential),
+                entry_extensions,
+                linked,
+                ..
+            }) => {
                 linked.is_here();
                 send_certificate(last, credential, entry_extensions, ctx, send_finished)
             }
@@ -71,9 +67,30 @@ fn send_finished(
     last: Handover<ClientPart, MasterSecret>,
     ctx: &mut Context<'_>,
 ) -> Result<ClientState, Error> {
-    let Handover { own, secrets, lineage, .. } = last.after_second(Finished::Out, ctx)?;
+    Ok(connected(last.after_second(Finished::Out, ctx)?))
+}
+
+/// The handshake is complete. Inlined: the handover is large, and would be moved.
+#[inline(always)]
+pub(super) fn connected(done: Handover<ClientPart, LastSecrets>) -> ClientState {
+    let Handover { own, secrets, lineage, .. } = done;
     let LastSecrets { application, resumption } = secrets;
     let (config, group) = (own.offer.config, own.group);
     let connected = Connected { application, resumption, config, lineage, group };
-    Ok(ClientState::Connected(Box::new(connected)))
+    ClientState::Connected(Box::new(connected))
+}
+
+impl ClientPart {
+    /// Reports the fate of early data and of earlier flights, once the server's Finished has come.
+    pub(super) fn report_early_data(&mut self, ctx: &mut Context<'_>) {
+        ctx.facts.early_data = self.early_data;
+        // As with the verdict: an attacker who could report "burned" could have it executed twice.
+        ctx.facts.receipts = core::mem::take(&mut self.receipts);
+        ctx.facts.early_records_taken = self.early_records_taken;
+        match self.early_data {
+            EarlyDataStatus::Accepted => ctx.event(Event::EarlyDataAccepted),
+            EarlyDataStatus::Rejected(verdict) => ctx.event(Event::EarlyDataRejected(verdict)),
+            EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => (),
+        }
+    }
 }

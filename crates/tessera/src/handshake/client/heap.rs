@@ -6,11 +6,12 @@ use super::encrypted_extensions::ReadEncryptedExtensions;
 use super::offer::{Offer, OfferedPsk};
 use super::part::ClientPart;
 use super::server_hello::HELLO_WITHOUT_SHARES;
+use crate::auth::KeyId;
 use crate::crypto::HmacState;
 use crate::error::Error;
 use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
-use crate::handshake::heap::{self, Primitives, Written};
+use crate::handshake::heap::{self, Encapsulation, Primitives, Written};
 use crate::limits::MAX_COOKIE;
 use crate::linked::{Certificates, Sessions};
 use crate::resume::ClientSession;
@@ -45,8 +46,18 @@ impl ClientConfig {
         let answers = offered
             .filter(|it| it.forward_secret.is_some() && self.one_time_kinds().next().is_some());
         let answers = usize::from(answers.is_some());
+        let known_key = to.known_server_key.as_ref().map_or((0, 0), |known| {
+            let kem = self.provider.kem(known.public_key.scheme());
+            kem.map_or((0, 0), |kem| {
+                (KeyId::LEN + kem.reply_len(), kem.share_len() + kem.reply_len())
+            })
+        });
         let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
-        let psks = to.external_psks.len() + usize::from(offered.is_some()) + answers;
+        let identities = identities + known_key.0;
+        let psks = to.external_psks.len()
+            + usize::from(known_key.0 > 0)
+            + usize::from(offered.is_some())
+            + answers;
         let of_certificates = Certificates::linked().map_or(0, |_| {
             2 * (self.verifier.schemes().len() + self.verifier.chain_schemes().len())
                 + self.verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>()
@@ -81,6 +92,7 @@ impl ClientConfig {
         let second = hello + 6 + cookie;
         let hellos = primitives.hashes()
             + primitives.agreements
+            + 4 * known_key.1
             + heap::message(limits.handshake_message)
             + written.max(second)
             + 2 * (second + heap::OVERHEAD).max(first);
@@ -101,12 +113,17 @@ impl ClientConfig {
             }
             None => heap::message(limits.handshake_message) + tickets,
         };
+        let encapsulation = Encapsulation::to_peer(&self.common());
+        let received = received + encapsulation.work;
+        // Finished comes with it.
+        let longest_alone = hello.max(encapsulation.message + 100);
         let padding = heap::longest_padding(self.padding);
         let sent = match Certificates::linked().filter(|_| !self.credentials.is_empty()) {
             // Finished, and an alert or a KeyUpdate behind it: the buffer grows, and moves.
-            None => 2 * (hello + heap::OVERHEAD).max(first) + first.max(128) + 4 * padding,
+            None => 2 * (longest_alone + heap::OVERHEAD).max(first) + first.max(128) + 4 * padding,
             Some(_) => {
-                let longest = hello.max(heap::flight(&self.credentials));
+                let own = heap::flight(&self.credentials) + encapsulation.message;
+                let longest = hello.max(own);
                 let records = heap::records(longest, self.padding) + padding;
                 let written = Written { message: longest, flight: longest, records };
                 written.buffers(first) + heap::signing(&self.credentials)

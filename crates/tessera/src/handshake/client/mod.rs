@@ -7,8 +7,11 @@ mod connected;
 mod encrypted_extensions;
 mod finished;
 mod heap;
+mod kem;
+mod known_key;
 mod offer;
 mod part;
+mod progress;
 mod questions;
 mod server_hello;
 #[cfg(test)]
@@ -22,10 +25,12 @@ use alloc::boxed::Box;
 use super::application::Application;
 use super::certificate_flight::ReadCertificateVerify;
 use super::context::Context;
+use super::kem_flight::ReadEncapsulation;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
 use crate::limits::MAX_SMALL_MESSAGE;
 use crate::question::Suspension;
+use crate::schedule::AuthenticatedHandshakeSecret;
 use crate::wire::HandshakeMessage;
 
 states! {
@@ -40,6 +45,16 @@ states! {
         ReadCertificateVerify(Box<ReadCertificateVerify<part::ClientPart>>):
             |it| it.handover.limits().small_message(),
         ReadFinished(finished::ReadFinished): |it| it.0.limits().small_message(),
+        ReadEncapsulation(
+            Box<ReadEncapsulation<part::ClientPart, AuthenticatedHandshakeSecret>>
+        ): |it| it.handover.limits().small_message(),
+        ReadLastFinished(kem::ReadLastFinished): |it| it.0.limits().small_message(),
         Connected(Box<connected::Connected>): |it| it.config.limits.handshake_message,
+    }
+}
+
+impl ClientState {
+    fn trusts_keys(&self) -> bool {
+        if let Self::ReadLastFinished(state) = self { state.may_write() } else { true }
     }
 }

@@ -5,17 +5,18 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::config::{ClientConfig, Destination};
-use crate::auth::{ConnectionCodecs, PeerInfo, ServerInfo, VerifierDigest};
+use super::progress::Progress;
+use crate::auth::{ConnectionCodecs, PeerIdentity, PeerInfo, ServerInfo, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::{Error, require};
 use crate::handshake::config::Checked;
 use crate::handshake::context::{SecretLog, same_hash};
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
-use crate::linked::Sessions;
+use crate::linked::{KemAuthentication, Sessions};
 use crate::resume::{
-    Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionAge, SessionAuthentication,
-    SessionState, answer_one_time_key, psk_for_flight,
+    Beginning, ClientSession, ExternalPsk, FsIdentity, KnownServerKey, PskKind, SessionAge,
+    SessionAuthentication, SessionState, answer_one_time_key, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, Profile};
 use crate::time::Time;
@@ -39,9 +40,13 @@ pub(crate) struct Offer {
     /// a particular share.
     pub(crate) greases_share: bool,
     pub(super) sends_server_name: bool,
+    /// The ClientHellos sent.
+    pub(super) progress: Progress,
     /// The ephemeral keys of the shares sent.
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
+    /// The server whose static key one of them is from.
+    pub(super) known_server: Option<(PeerIdentity, KemAuthentication)>,
     /// The certificate codecs for this server.
     pub(crate) codecs: ConnectionCodecs,
     /// Whether the last ClientHello had PSKs; `psks` itself is emptied at ServerHello.
@@ -83,7 +88,7 @@ pub(crate) struct OfferedPsk {
 }
 
 impl OfferedPsk {
-    fn new(
+    pub(super) fn new(
         kind: PskKind,
         suite: &'static Suite,
         kdf: KeyDerivation,
@@ -131,6 +136,7 @@ impl Offer {
             server_name,
             port,
             session,
+            known_server_key,
             external_psks,
             ask_receipts,
             extensions,
@@ -168,9 +174,15 @@ impl Offer {
         let age = session.as_ref().map(|(session, _)| session.age(now));
         let session = session.filter(|(session, _)| {
             is_usable(&config, session, &server_name, profile.carrier, now)
-                && is_authenticated(&config, &session.state, &external_psks)
+                && is_authenticated(
+                    &config,
+                    &session.state,
+                    known_server_key.as_deref(),
+                    &external_psks,
+                )
         });
-        let psks = external_psks.len() + if session.is_some() { 2 } else { 0 };
+        let known_keys = usize::from(known_server_key.is_some());
+        let psks = external_psks.len() + known_keys + if session.is_some() { 2 } else { 0 };
         let mut offer = Box::new(Self {
             profile,
             codecs,
@@ -188,8 +200,10 @@ impl Offer {
             server_name,
             grease,
             greases_share: true,
+            progress: Progress::default(),
             ephemerals: Vec::new(),
             psks: Vec::with_capacity(psks),
+            known_server: None,
             offers_psks: false,
             offers_modes: false,
             early_suite: None,
@@ -201,6 +215,9 @@ impl Offer {
         });
         if let Some(age) = &age {
             offer.add_session_psks(age, now)?;
+        }
+        if let Some(known) = known_server_key {
+            offer.add_known_key(*known)?;
         }
         offer.add_external_psks(external_psks)?;
         offer.offers_psks = !offer.psks.is_empty();
@@ -325,7 +342,7 @@ impl Offer {
         let psk_ke = first.is_some_and(|psk| self.config.psk_modes(psk.kind).psk_ke);
         let alone = policy.psk_only_without_forward_secrecy
             && !self.psks.is_empty()
-            && self.psks.iter().all(|psk| psk.kind != PskKind::ForwardSecret);
+            && self.psks.iter().all(|psk| psk.kind.may_go_alone());
         self.modes = PskModes { psk_ke, psk_dhe_ke: !alone };
     }
 
@@ -412,8 +429,14 @@ fn is_usable(
 fn is_authenticated(
     config: &Checked<ClientConfig>,
     session: &SessionState,
+    known_server_key: Option<&KnownServerKey>,
     external_psks: &[ExternalPsk],
 ) -> bool {
+    let by_key =
+        |known: &KnownServerKey| session.accepted_by == Some(known.digest(&config.provider));
+    if session.policy_epoch == config.policy_epoch && known_server_key.is_some_and(by_key) {
+        return true;
+    }
     match config.authentication().weigh(session) {
         SessionAuthentication::Here => true,
         SessionAuthentication::Nobody => {

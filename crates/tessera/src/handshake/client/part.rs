@@ -34,6 +34,8 @@ pub struct ClientPart {
 pub(super) struct CertificateAnswer {
     /// The fitting credential, as an index into the configuration, and the scheme to sign with.
     pub(super) credential: Option<(usize, SignatureScheme)>,
+    /// The same for a server that authenticates with a KEM: one of a KEM.
+    pub(super) kem: Option<(usize, SignatureScheme)>,
     /// What the server wants with the certificates.
     pub(super) entry_extensions: EntryExtensions,
     pub(super) linked: Certificates,

@@ -1,6 +1,6 @@
 //! The questions of a client.
 
-use crate::auth::{Sign, VerifyPeer};
+use crate::auth::{Decapsulate, Sign, VerifyPeer};
 use crate::question::{OpenQuestion, questions};
 
 questions! {
@@ -13,5 +13,7 @@ questions! {
         VerifyPeer,
         /// Sign with the client's key.
         Sign,
+        /// Decapsulate with the client's key.
+        Decapsulate,
     }
 }

@@ -7,6 +7,7 @@ use super::ClientState;
 use super::config::{ClientConfig, Destination};
 use super::encrypted_extensions::ReadEncryptedExtensions;
 use super::offer::{Offer, OfferedPsk};
+use super::progress::Progress;
 use crate::crypto::{SharedSecret, Suite, equal};
 use crate::error::{Error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::below::{Direction, Epoch, Limit};
@@ -27,18 +28,7 @@ use crate::wire::{
 pub(in crate::handshake) const HELLO_WITHOUT_SHARES: usize = 512;
 
 /// The ClientHello was sent.
-pub struct ReadServerHello {
-    offer: Box<Offer>,
-    progress: Progress,
-}
-
-/// The state of the transcript's hash.
-enum Progress {
-    /// No hash is chosen yet; this is the ClientHello.
-    First(Vec<u8>),
-    /// After a HelloRetryRequest: its suite, and the transcript up to the second ClientHello.
-    Retried(&'static Suite, Transcript),
-}
+pub struct ReadServerHello(Box<Offer>);
 
 impl ClientState {
     /// Sends the ClientHello.
@@ -47,7 +37,7 @@ impl ClientState {
         destination: Destination,
         ctx: &mut Context<'_>,
     ) -> Result<Self, Error> {
-        let offer = Offer::new(config, destination, ctx.profile, ctx.now)?;
+        let mut offer = Offer::new(config, destination, ctx.profile, ctx.now)?;
         ctx.below.limit(Limit::Padding(offer.config.padding));
         // Classical shares have room.
         let shares = offer.ephemerals.iter().filter(|(group, _)| group.is_post_quantum());
@@ -66,21 +56,22 @@ impl ClientState {
             ctx.install(Direction::Write, Epoch::EarlyData, psk.suite, secret.traffic())?;
             ctx.below.limit(Limit::EarlyData(limit));
         }
-        let progress = Progress::First(hello);
-        Ok(Self::ReadServerHello(ReadServerHello { offer, progress }))
+        offer.progress = Progress::First(hello);
+        Ok(Self::ReadServerHello(ReadServerHello(offer)))
     }
 }
 
 impl ReadServerHello {
     /// Creates the state as if this ClientHello had been sent for the offer.
     #[cfg(test)]
-    pub(super) fn sent(offer: Box<Offer>, first_hello: Vec<u8>) -> Self {
-        Self { offer, progress: Progress::First(first_hello) }
+    pub(super) fn sent(mut offer: Box<Offer>, first_hello: Vec<u8>) -> Self {
+        offer.progress = Progress::First(first_hello);
+        Self(offer)
     }
 
     /// Returns what this side accepts.
     pub(super) fn limits(&self) -> &Limits {
-        &self.offer.config.limits
+        &self.0.config.limits
     }
 
     pub(crate) fn receive(
@@ -90,7 +81,7 @@ impl ReadServerHello {
     ) -> Result<ClientState, Error> {
         let reader = message.reader_for(HandshakeType::SERVER_HELLO)?;
         let Profile { versions, server_hello_extensions: owners, .. } = ctx.profile;
-        match HelloAnswer::read(reader, versions, owners, |typ| self.offer.has(typ))? {
+        match HelloAnswer::read(reader, versions, owners, |typ| self.0.has(typ))? {
             HelloAnswer::Hello(hello) => self.hello(hello, message, ctx),
             HelloAnswer::Retry(retry) => self.retry(retry, message, ctx),
         }
@@ -103,8 +94,8 @@ impl ReadServerHello {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let Self { mut offer, progress } = self;
-        let Progress::First(first_hello) = progress else {
+        let Self(mut offer) = self;
+        let Progress::First(first_hello) = core::mem::take(&mut offer.progress) else {
             return Err(unexpected_message("a second HelloRetryRequest"));
         };
         ctx.below.flight_ended()?;
@@ -143,8 +134,8 @@ impl ReadServerHello {
         }
         offer.write(ctx.scratch, Some(&mut transcript));
         ctx.below.send(Epoch::Initial, ctx.scratch);
-        let progress = Progress::Retried(suite, transcript);
-        Ok(ClientState::ReadServerHello(Self { offer, progress }))
+        offer.progress = Progress::Retried(suite, transcript);
+        Ok(ClientState::ReadServerHello(Self(offer)))
     }
 
     fn hello(
@@ -153,9 +144,9 @@ impl ReadServerHello {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let Self { mut offer, progress } = self;
+        let Self(mut offer) = self;
         let suite = chosen_suite(&offer, hello.cipher_suite, hello.session_id)?;
-        let mut transcript = match progress {
+        let mut transcript = match core::mem::take(&mut offer.progress) {
             Progress::First(first_hello) => Transcript::start(suite.hash, &first_hello),
             Progress::Retried(retried, _) if retried != suite => {
                 return Err(illegal_parameter("the suite changed after HelloRetryRequest"));
@@ -169,14 +160,21 @@ impl ReadServerHello {
         let shared = agree(&mut offer, &hello)?;
 
         let external = psk.as_ref().filter(|psk| psk.kind.is_agreed_outside());
-        let lineage = Lineage {
+        let mut lineage = Lineage {
             server_name: Some(offer.server_name.clone()).filter(|name| !name.is_empty()),
             external_psk: external.map(|psk| psk.identity.clone()),
-            accepted_by: external.and_then(|psk| psk.digest),
+            accepted_by: psk.as_ref().and_then(|psk| psk.digest),
             is_monotonic: offer.is_monotonic,
             ..Lineage::over(ctx.profile.carrier)
         };
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
+        if let (Some(PskKind::KnownKey), Some((server, linked))) =
+            (psk_kind, offer.known_server.take())
+        {
+            linked.is_here();
+            lineage.peer = Some(server);
+            lineage.authenticated_at = ctx.now.on(offer.is_monotonic).map(|now| now.as_secs());
+        }
         let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
         let shared_secret = shared.as_ref().map(|(_, secret)| secret);
         let secrets = handshake_secret(early, shared_secret, &transcript, offer.secret_log());

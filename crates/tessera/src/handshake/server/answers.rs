@@ -1,9 +1,11 @@
 //! What is already known when a server decides again about the same ClientHello.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::binder::ProvedHello;
 use super::config::{NoConfig, ServerConfig};
+use super::known_key::KnownKeyPsk;
 use super::psk_search::PskSearch;
 use crate::handshake::config::Checked;
 use crate::resume::{Receipt, ResumptionVerdict, TakeAnswer};
@@ -12,6 +14,7 @@ use crate::resume::{Receipt, ResumptionVerdict, TakeAnswer};
 #[derive(Default)]
 pub(super) struct Answers {
     pub(super) config: Option<Result<Checked<ServerConfig>, NoConfig>>,
+    pub(super) known_key: Option<Option<Box<KnownKeyPsk>>>,
     pub(super) psk: PskSearch,
     pub(super) proved: Option<ProvedHello>,
     pub(super) resumption: Option<ResumptionVerdict>,

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::ServerState;
 use super::part::ServerPart;
 use crate::error::{Error, protocol};
-use crate::handshake::certificate_flight::read_certificate;
+use crate::handshake::certificate_flight::{ReadCertificateVerify, read_certificate};
 use crate::handshake::context::Context;
 use crate::handshake::handover::Handover;
 use crate::linked::Certificates;
@@ -26,16 +26,24 @@ impl ReadCertificate {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let read = read_certificate(self.handover, self.typ, self.linked, message, ctx)?;
-        if !read.certificate.is_empty() {
-            return Ok(ServerState::ReadCertificateVerify(Box::new(read)));
+        let Self { mut handover, typ, linked } = self;
+        let certificate = read_certificate(&mut handover, typ, message, ctx)?;
+        if certificate.is_empty() {
+            check_no_certificate(&handover.own)?;
+            return Ok(handover.into());
         }
-        if read.handover.own.config.client_authentication.is_required() {
-            return Err(protocol(
-                AlertDescription::CERTIFICATE_REQUIRED,
-                "the client has no certificate, and needs one",
-            ));
-        }
-        Ok(read.handover.into())
+        let read = ReadCertificateVerify { handover, certificate, linked };
+        Ok(ServerState::ReadCertificateVerify(Box::new(read)))
     }
+}
+
+/// Returns an error if a client without a certificate is not accepted.
+pub(super) fn check_no_certificate(own: &ServerPart) -> Result<(), Error> {
+    if own.config.client_authentication.is_required() {
+        return Err(protocol(
+            AlertDescription::CERTIFICATE_REQUIRED,
+            "the client has no certificate, and needs one",
+        ));
+    }
+    Ok(())
 }

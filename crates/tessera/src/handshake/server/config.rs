@@ -20,6 +20,7 @@ use crate::question::{Question, Reply};
 use crate::resume::{
     AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
+use crate::schedule::Profile;
 use crate::wire::{
     CipherSuite, MAX_LIFETIME, NamedGroup, OpaqueExtension, PskModes, RecordSizeLimit,
     SignatureScheme, SmallExtensions,
@@ -230,9 +231,10 @@ impl ServerConfig {
     pub(crate) fn accepted_certificates<'a>(
         &'a self,
         codecs: &'a ConnectionCodecs,
+        profile: &'static Profile,
     ) -> Option<AcceptedCertificates<'a>> {
         let verifier = self.client_authentication.verifier()?;
-        Some(AcceptedCertificates { verifier, codecs })
+        Some(AcceptedCertificates { verifier, codecs, profile })
     }
 }
 

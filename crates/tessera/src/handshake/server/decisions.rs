@@ -84,10 +84,12 @@ impl ReadClientHello {
         ctx.below.limit(Limit::Padding(config.padding));
         // Application protocol and group depend on nothing else (RFC 7301 §3.2, RFC 8446 §4.2.8).
         let negotiation = Negotiation::new(&config, arrival, hello, ctx)?;
+        // The PSK of a client that knows this server's static key.
+        let known_key = negotiation.open_known_key(&mut answers.known_key, arrival, ctx)?;
         // The first known and usable PSK, or else one whose flight must be burned. A forward-secret PSK is taken
         // below, once the ticket that names it is proved.
         let known = negotiation
-            .find_psk(&mut answers.psk, ctx)
+            .find_psk(&mut answers.psk, known_key, ctx)
             .map_err(suspend(|answers| &mut answers.psk.opened))?;
         // A stranger's address is proved by a cookie (RFC 9147 §5.1), which also brings the right share.
         arrival.check_address(known.is_some() && !negotiation.lacks_share(known))?;

@@ -7,7 +7,7 @@ use super::connected::Connected;
 use super::part::ServerPart;
 use crate::error::Error;
 use crate::handshake::context::Context;
-use crate::handshake::finished::Finished;
+use crate::handshake::finished::{Finished, LastSecrets};
 use crate::handshake::handover::Handover;
 use crate::schedule::MasterSecret;
 use crate::wire::HandshakeMessage;
@@ -27,14 +27,22 @@ impl ReadFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let mut done = self.0.after_second(Finished::In(message), ctx)?;
-        // A full handshake begins a chain, with or without a client certificate.
-        if done.own.is_full {
-            done.lineage.authenticated_at = ctx.now.unix_secs();
-            ctx.facts.authenticated_at = done.lineage.authenticated_at;
-        }
-        done.send_tickets(ctx)?;
-        let application = done.secrets.application;
-        Ok(ServerState::Connected(Box::new(Connected { application })))
+        connected(self.0.after_second(Finished::In(message), ctx)?, ctx)
     }
+}
+
+/// The handshake is complete: sends tickets. Inlined: the handover is large, and would be moved.
+#[inline(always)]
+pub(super) fn connected(
+    mut done: Handover<ServerPart, LastSecrets>,
+    ctx: &mut Context<'_>,
+) -> Result<ServerState, Error> {
+    // A full handshake begins a chain, with or without a client certificate.
+    if done.own.is_full {
+        done.lineage.authenticated_at = ctx.now.unix_secs();
+        ctx.facts.authenticated_at = done.lineage.authenticated_at;
+    }
+    done.send_tickets(ctx)?;
+    let application = done.secrets.application;
+    Ok(ServerState::Connected(Box::new(Connected { application })))
 }

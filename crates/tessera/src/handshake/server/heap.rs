@@ -8,7 +8,7 @@ use crate::auth::PeerIdentity;
 use crate::error::Error;
 use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
-use crate::handshake::heap::{self, Primitives, Written};
+use crate::handshake::heap::{self, Encapsulation, Primitives, Written};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::schedule::MasterSecret;
 use crate::wire::OpaqueExtension;
@@ -48,6 +48,8 @@ impl ServerConfig {
             256 + 2 * (verifier.schemes().len() + verifier.chain_schemes().len())
                 + verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>()
         });
+        let encapsulation = Encapsulation::to_peer(&self.common());
+        let received = received + encapsulation.work;
         let hello_back = 136 + share;
         let extensions = 136 + protocols + OpaqueExtension::len_of(&self.extensions);
         let own = heap::flight(&self.credentials);
@@ -66,8 +68,9 @@ impl ServerConfig {
                 .max(extensions)
                 .max(authorities)
                 .max(own)
+                .max(encapsulation.message)
                 .max(tickets.min(1) * ticket),
-            flight: flight.max(hello_back).max(tickets * ticket),
+            flight: flight.max(hello_back).max(encapsulation.message + 100).max(tickets * ticket),
             records: (hello_back + CHANGE_CIPHER_SPEC + heap::records(flight, self.padding))
                 .max(heap::records(tickets * ticket, self.padding)),
         };

@@ -16,6 +16,8 @@ mod early_data;
 mod finished;
 mod heap;
 mod hello;
+mod kem;
+mod known_key;
 mod negotiation;
 mod one_time_key;
 mod part;
@@ -41,10 +43,12 @@ use alloc::boxed::Box;
 use super::application::Application;
 use super::certificate_flight::ReadCertificateVerify;
 use super::context::Context;
+use super::kem_flight::ReadEncapsulation;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
 use crate::limits::MAX_SMALL_MESSAGE;
 use crate::question::Suspension;
+use crate::schedule::HandshakeSecret;
 use crate::wire::HandshakeMessage;
 
 states! {
@@ -57,7 +61,19 @@ states! {
         ReadCertificateVerify(Box<ReadCertificateVerify<part::ServerPart>>):
             |it| it.handover.limits().small_message(),
         ReadFinished(finished::ReadFinished): |it| it.0.limits().small_message(),
+        ReadEncapsulation(Box<ReadEncapsulation<part::ServerPart, HandshakeSecret>>):
+            |it| it.handover.limits().small_message(),
+        ReadKemCertificate(kem::ReadKemCertificate):
+            |it| it.handover.limits().certificate_message,
+        ReadFirstFinished(kem::ReadFirstFinished): |it| it.0.limits().small_message(),
         // A KeyUpdate.
         Connected(Box<connected::Connected>): |_| MAX_SMALL_MESSAGE,
+    }
+}
+
+impl ServerState {
+    /// Always: before the client's Finished, a server's data goes to a client that isn't authenticated yet.
+    fn trusts_keys(&self) -> bool {
+        true
     }
 }

@@ -14,7 +14,7 @@ use crate::wire::CertificateType;
 /// The server's part.
 pub struct ServerPart {
     pub(super) config: Checked<ServerConfig>,
-    /// No PSK is used.
+    /// No earlier connection and no agreed PSK authenticates the ends.
     pub(super) is_full: bool,
     pub(super) receiving: ExpectedInput,
     pub(super) tickets: TicketPlan,

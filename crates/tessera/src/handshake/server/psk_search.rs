@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 
+use super::known_key::KnownKeyPsk;
 use super::negotiation::Negotiation;
 use super::psk_candidate::PskCandidate;
 use super::stop::{Stop, answer};
@@ -35,6 +36,7 @@ impl Negotiation<'_> {
     pub(super) fn find_psk<'s>(
         &self,
         search: &'s mut PskSearch,
+        known_key: Option<&KnownKeyPsk>,
         ctx: &Context<'_>,
     ) -> Result<Option<&'s PskCandidate>, Stop<OpenTicket>> {
         if search.is_over {
@@ -47,8 +49,10 @@ impl Negotiation<'_> {
             if index == 0 && self.is_forward_secret(identity.identity) {
                 continue;
             }
+            let of_key = known_key.filter(|known| known.index == index).map(|known| &known.psk);
             let mut external = self.config.external_psks.iter();
-            let known = match external.find(|psk| equal(&psk.identity, identity.identity)) {
+            let external = external.find(|psk| equal(&psk.identity, identity.identity));
+            let known = match of_key.or(external) {
                 Some(psk) => Some(KnownPsk::External(psk.clone())),
                 None => match &self.config.tickets {
                     Some(tickets) => self.open(tickets, index, identity.identity, search, ctx)?,

@@ -1,7 +1,7 @@
 //! The questions of a server.
 
 use super::config::ChooseConfig;
-use crate::auth::{Sign, VerifyPeer};
+use crate::auth::{Decapsulate, Sign, VerifyPeer};
 use crate::question::{OpenQuestion, questions};
 use crate::resume::{AcceptResumption, OpenTicket, SettleReceipt, TakeSecret};
 
@@ -21,6 +21,7 @@ questions! {
     ///         ServerQuestion::TakeSecret(_) => "secret",
     ///         ServerQuestion::VerifyPeer(_) => "peer",
     ///         ServerQuestion::Sign(_) => "signature",
+    ///         ServerQuestion::Decapsulate(_) => "decapsulation",
     ///     }
     /// }
     /// ```
@@ -39,5 +40,7 @@ questions! {
         VerifyPeer,
         /// Sign with the server's key.
         Sign,
+        /// Decapsulate with the server's key.
+        Decapsulate,
     }
 }

@@ -125,7 +125,8 @@ fn number_of(epoch: Epoch) -> u64 {
         Epoch::Initial => 0,
         Epoch::EarlyData => EARLY_DATA_EPOCH,
         Epoch::Handshake => HANDSHAKE_EPOCH,
-        Epoch::Application => APPLICATION_EPOCH,
+        // The profile has no KEM authentication, and so no epoch for it (docs/kem-auth.md §8).
+        Epoch::AuthenticatedHandshake | Epoch::Application => APPLICATION_EPOCH,
     }
 }
 

@@ -192,7 +192,7 @@ impl IncomingRecords {
                 self.early_data_left =
                     left.ok_or(unexpected_message("more early data than max_early_data_size"))?;
             }
-            Epoch::Initial | Epoch::Handshake => {
+            Epoch::Initial | Epoch::Handshake | Epoch::AuthenticatedHandshake => {
                 return Err(unexpected_message(
                     "application data before the handshake is complete",
                 ));

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::auth::{
-    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey,
-    VerifierPolicy, VerifyPeer,
+    AskedKey, Credential, Decapsulate, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier,
+    PrivateKey, Proof, VerifierPolicy, VerifyPeer,
 };
-use tessera::crypto::{Signer, SigningError};
+use tessera::crypto::{AgreementError, Decapsulator, SharedSecret, Signer, SigningError};
 use tessera::handshake::{
     Checked, ChooseConfig, ClientAuthentication, ClientQuestion, ConfigChooser, NoConfig, Reply,
     ServerQuestion, Sign,
@@ -22,9 +22,9 @@ use tessera::resume::{
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera::{Destination, Error, Role, ServerConfig};
 use tessera_harness::{
-    EARLY_DATA, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential, to,
+    EARLY_DATA, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential, kem_credential, to,
 };
-use tessera_null_provider::{NullSigner, NullVerifier};
+use tessera_null_provider::{NullDecapsulator, NullKemVerifier, NullSigner, NullVerifier};
 
 use super::FACE;
 
@@ -77,13 +77,20 @@ impl Receipts for Later {
     }
 }
 
-impl PeerVerifier for Later {
+/// Judges later what this verifier would judge.
+struct JudgesLater(&'static dyn PeerVerifier);
+
+impl PeerVerifier for JudgesLater {
     fn schemes(&self) -> &[SignatureScheme] {
-        NullVerifier.schemes()
+        self.0.schemes()
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        self.0.kem_scheme(asked)
     }
 
     fn policy(&self) -> VerifierPolicy {
-        NullVerifier.policy()
+        self.0.policy()
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
@@ -91,9 +98,30 @@ impl PeerVerifier for Later {
     }
 }
 
-fn elsewhere() -> Credential {
+fn elsewhere(mode: Mode) -> Credential {
+    if mode.is_kem() {
+        let key = PrivateKey::Elsewhere(vec![*NullDecapsulator.scheme()]);
+        return Credential { key, ..kem_credential() };
+    }
     let key = PrivateKey::Elsewhere(NullSigner.schemes().to_vec());
     Credential { key, ..credential() }
+}
+
+/// Judges for an owner.
+fn judged(question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
+    now(match question.proof {
+        Proof::Kem { .. } => NullKemVerifier.verify(question),
+        _ => NullVerifier.verify(question),
+    })
+}
+
+/// Decapsulates for an owner, or not.
+fn decapsulated(question: &Decapsulate, refuses: bool) -> Result<SharedSecret, AgreementError> {
+    assert_eq!(question.certificate, kem_credential().chain[0]);
+    match refuses {
+        true => Err(AgreementError::Provider),
+        false => NullDecapsulator.decapsulate(&question.encapsulation),
+    }
 }
 
 /// A certificate whose key can't be checked here.
@@ -111,12 +139,16 @@ fn assert_names_key(question: &Sign) {
 fn asking(mode: Mode) -> (Scene, Checked<ServerConfig>) {
     let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
     let later = Arc::new(Later(scene.vault.clone()));
-    scene.client.verifier = later.clone();
-    if mode == Mode::Mutual {
-        scene.client.credentials = vec![unfitting(), elsewhere()];
-        scene.server.client_authentication = ClientAuthentication::Required(later.clone());
+    let judge = Arc::new(match mode.is_kem() {
+        true => JudgesLater(&NullKemVerifier),
+        false => JudgesLater(&NullVerifier),
+    });
+    scene.client.verifier = judge.clone();
+    if mode.is_mutual() {
+        scene.client.credentials = vec![unfitting(), elsewhere(mode)];
+        scene.server.client_authentication = ClientAuthentication::Required(judge);
     }
-    scene.server.credentials = vec![unfitting(), elsewhere()];
+    scene.server.credentials = vec![unfitting(), elsewhere(mode)];
     scene.server.tickets = Some(later.clone());
     scene.server.judge = Some(later.clone());
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
@@ -192,7 +224,7 @@ impl Owner {
                 );
                 let answer = match self.rejects_client {
                     true => Err(rejected()),
-                    false => now(NullVerifier.verify(&asked.question)),
+                    false => judged(&asked.question),
                 };
                 ("verify client", server.answer(asked.token, answer, time, out))
             }
@@ -201,6 +233,10 @@ impl Owner {
                 let signed = NullSigner.sign(asked.question.scheme, &asked.question.message);
                 let answer = if self.server_does_not_sign { Err(SigningError) } else { signed };
                 ("server signs", server.answer(asked.token, answer, time, out))
+            }
+            ServerQuestion::Decapsulate(asked) => {
+                let answer = decapsulated(&asked.question, self.server_does_not_sign);
+                ("server decapsulates", server.answer(asked.token, answer, time, out))
             }
             _ => ("not known here", Ok(())),
         }
@@ -219,7 +255,7 @@ impl Owner {
                 );
                 let answer = match self.rejects_server {
                     true => Err(rejected()),
-                    false => now(NullVerifier.verify(&asked.question)),
+                    false => judged(&asked.question),
                 };
                 ("verify server", client.answer(asked.token, answer, time, out))
             }
@@ -228,6 +264,10 @@ impl Owner {
                 let signed = NullSigner.sign(asked.question.scheme, &asked.question.message);
                 let answer = if self.client_does_not_sign { Err(SigningError) } else { signed };
                 ("client signs", client.answer(asked.token, answer, time, out))
+            }
+            ClientQuestion::Decapsulate(asked) => {
+                let answer = decapsulated(&asked.question, self.client_does_not_sign);
+                ("client decapsulates", client.answer(asked.token, answer, time, out))
             }
             _ => ("not known here", Ok(())),
         }
@@ -286,6 +326,14 @@ fn handshakes_of_every_mode_complete_when_every_answer_comes_later() {
             Mode::Mutual => {
                 &["choose", "server signs", "verify server", "client signs", "verify client"]
             }
+            Mode::Kem => &["choose", "server decapsulates", "verify server"],
+            Mode::KemMutual => &[
+                "choose",
+                "server decapsulates",
+                "verify server",
+                "client decapsulates",
+                "verify client",
+            ],
             Mode::PskDhe | Mode::PskOnly | Mode::Replayable => &["choose", "open", "judge"],
             Mode::FsDhe | Mode::FsKe | Mode::FsPsk => &["choose", "open", "judge", "take"],
         };
@@ -363,14 +411,17 @@ fn a_refused_peer_or_name_ends_the_handshake_with_its_alert() {
             AlertDescription::INTERNAL_ERROR,
         ),
     ];
-    for (owner, alert) in cases {
-        let (asked, error, pair, _) = owner.connect(Mode::Mutual);
+    let modes = [Mode::Mutual, Mode::KemMutual];
+    for ((owner, alert), mode) in cases.into_iter().flat_map(|case| modes.map(|mode| (case, mode)))
+    {
+        let (asked, error, pair, _) = owner.connect(mode);
         let error = error.expect("an error");
         assert_eq!(error.alert(), Some(alert), "{asked:?}");
         assert_eq!(error == unknown_ca, owner.rejects_client || owner.rejects_server);
-        // The other end gets the alert.
+        // The other end gets the alert, unless it awaits one under keys that only a server that decapsulates has.
         let told = Some(Error::AlertReceived(alert));
-        assert!(pair.to_client.error == told || pair.to_server.error == told, "{asked:?}");
+        let is_told = pair.to_client.error == told || pair.to_server.error == told;
+        assert!(is_told || mode.is_kem() && owner.server_does_not_sign, "{asked:?}");
         assert!(!pair.to_server.complete);
     }
 }

@@ -12,6 +12,7 @@ use super::authentication::{Authentication, codecs_for, server_type};
 use super::binder::ProvedHello;
 use super::certificate::ReadCertificate;
 use super::early_data::{EarlyDataAnswer, ReadEndOfEarlyData};
+use super::kem::after_certificate;
 use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
 use super::part::{ExpectedInput, ServerPart};
@@ -20,14 +21,14 @@ use super::ticket_plan::TicketPlan;
 use crate::crypto::{SharedSecret, Suite};
 use crate::error::{Error, handshake_failure};
 use crate::handshake::below::{Direction, Epoch, Limit, RefusedEarlyData};
-use crate::handshake::certificate_flight::send_certificate;
+use crate::handshake::certificate_flight::{send_certificate, send_certificate_alone};
 use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::finished::Finished;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::handshake_secret;
-use crate::linked::Certificates;
+use crate::linked::{Certificates, KemAuthentication};
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
 use crate::schedule::{EarlySecret, HandshakeSecret, Transcript};
 use crate::wire::{
@@ -116,7 +117,7 @@ pub(super) fn send_server_hello(
     // RFC 8446 §4.1.1: a failed negotiation ends the handshake before ServerHello, in plaintext.
     let authentication = match psk_kind {
         Some(_) => None,
-        None => Some(Authentication::choose(config, hello)?),
+        None => Some(Authentication::choose(config, hello, ctx.profile)?),
     };
     let mut codecs = codecs_for(config, hello, psk_kind.is_some(), ctx.now)?;
     let exchange = negotiation.agree(choice.with_share)?;
@@ -158,8 +159,7 @@ pub(super) fn send_server_hello(
     let mut extensions =
         negotiation.encrypted_extensions(authentication.as_ref(), early_data, &receipts);
     // RFC 6066 §3: a server that resumes doesn't confirm the name.
-    extensions.server_name = hello.server_name.is_some()
-        && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
+    extensions.server_name = hello.server_name.is_some() && !psk_kind.is_some_and(PskKind::resumes);
     if let Some([peer, own]) = hello.small.records(&extensions.small) {
         ctx.below.limit(Limit::Records { peer, own });
     }
@@ -200,14 +200,17 @@ pub(super) fn send_server_hello(
         let limit = negotiation.refused_early_data_limit(found);
         ctx.below.limit(Limit::RefusedEarlyData(RefusedEarlyData::DoesNotOpen, limit));
     }
+    let is_full = psk_kind.is_none_or(|kind| kind == PskKind::KnownKey);
     let own = ServerPart {
         config: config.clone(),
-        is_full: psk_kind.is_none(),
+        is_full,
         receiving,
-        tickets: TicketPlan::new(negotiation, psk_kind.is_some(), [a, b, c, d]),
+        tickets: TicketPlan::new(negotiation, !is_full, [a, b, c, d]),
     };
     let client_random = *hello.random;
-    let flight = Handover { own, suite, client_random, transcript, secrets, codecs, lineage };
+    let unproved = None;
+    let flight =
+        Handover { own, suite, client_random, transcript, secrets, codecs, lineage, unproved };
     match authentication {
         None => send_finished(flight, ctx),
         Some(chosen) => send_certificates(flight, &chosen, request, ctx),
@@ -249,7 +252,7 @@ impl Negotiation<'_> {
     ) -> Lineage {
         let known = psk.map(|found| &found.psk);
         let external = match known {
-            Some(KnownPsk::External(psk)) => Some(psk),
+            Some(KnownPsk::External(psk)) if psk.kind().is_agreed_outside() => Some(psk),
             _ => None,
         };
         let mut lineage = Lineage {
@@ -277,7 +280,7 @@ impl Negotiation<'_> {
             client_certificate_type: authentication
                 .and_then(|chosen| chosen.client_type)
                 .filter(|_| hello.client_certificate_types.is_some()),
-            server_certificate_type: server_type(self.config, hello, authentication),
+            server_certificate_type: server_type(self.config, hello, authentication, self.profile),
             small: self.config.small_extensions(&hello.small),
             early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
             rejection: match early_data {
@@ -326,7 +329,7 @@ fn send_certificates(
     request: Option<Vec<u8>>,
     ctx: &mut Context<'_>,
 ) -> Result<ServerState, Error> {
-    let Authentication { credential, scheme, entry_extensions, client_type } = *chosen;
+    let Authentication { credential, scheme, entry_extensions, client_type, .. } = *chosen;
     if let Some(typ) = client_type {
         flight.own.receiving = ExpectedInput::Certificate(typ, Certificates::agreed()?);
     }
@@ -334,6 +337,11 @@ fn send_certificates(
         ctx.send(Epoch::Handshake, &mut flight.transcript, |out| out.bytes(&request));
     }
     ctx.facts.signature_scheme = Some(scheme);
+    if let (Some(_), Some(linked)) = (scheme.kem(), KemAuthentication::linked()) {
+        let epoch = Epoch::Handshake;
+        send_certificate_alone(&mut flight, credential, entry_extensions, epoch, ctx);
+        return Ok(after_certificate(flight, (credential, scheme), linked));
+    }
     send_certificate(flight, (credential, scheme), entry_extensions, ctx, send_finished)
 }
 

@@ -1,0 +1,43 @@
+//! The client knows the server's static key (docs/kem-auth.md §9).
+
+use super::offer::{Offer, OfferedPsk};
+use crate::auth::KeyId;
+use crate::crypto::AgreementError;
+use crate::error::Error;
+use crate::linked::KemAuthentication;
+use crate::resume::{KnownKeyIdentity, KnownServerKey, PskKind, psk_of_known_key};
+use crate::schedule::KeyDerivation;
+
+impl Offer {
+    /// Encapsulates to the key, and offers the PSK that follows.
+    pub(super) fn add_known_key(&mut self, known: KnownServerKey) -> Result<(), Error> {
+        let linked = KemAuthentication::linked();
+        let linked =
+            linked.ok_or(Error::Configuration("known_server_key: this build leaves KEMs out"))?;
+        let config = &self.config;
+        let (scheme, public_key) = (known.public_key.scheme(), known.public_key.as_bytes());
+        let kem = config
+            .provider
+            .kem(scheme)
+            .ok_or(Error::Configuration("known_server_key: the provider doesn't have its KEM"))?;
+        let mut suites = config.suites.iter().filter_map(|id| config.suite(*id));
+        let suite = suites.find(|suite| suite.hash.len() == 32).ok_or(Error::Configuration(
+            "known_server_key: add a suite with SHA-256 to the configuration's suites",
+        ))?;
+        let (encapsulation, shared) = kem.encapsulate(public_key).map_err(|error| match error {
+            AgreementError::InvalidShare => {
+                Error::Configuration("known_server_key: the key is not one of its KEM")
+            }
+            AgreementError::Provider => Error::Provider("encapsulation"),
+        })?;
+        let id = KeyId::of(suite.hash, scheme, public_key);
+        let identity = KnownKeyIdentity { id, encapsulation: &encapsulation }.encode();
+        let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
+        let psk = psk_of_known_key(kdf, &shared, &identity);
+        let digest = Some(known.digest(&config.provider));
+        let psk = OfferedPsk::new(PskKind::KnownKey, suite, kdf, psk.expose(), identity);
+        self.psks.push(OfferedPsk { digest, ..psk });
+        self.known_server = Some((known.identity, linked));
+        Ok(())
+    }
+}
