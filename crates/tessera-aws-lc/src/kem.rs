@@ -55,6 +55,18 @@ impl MlKem {
             .to_vec();
         Ok(EphemeralKey { key, share, ciphertext_len: self.ciphertext_len })
     }
+
+    /// Reads an expanded key. Refuses another length; a damaged key fails to decapsulate.
+    pub(crate) fn read(&self, expanded: &[u8]) -> Result<DecapsulationKey, AgreementError> {
+        DecapsulationKey::new(self.algorithm, expanded).map_err(|_| AgreementError::Provider)
+    }
+
+    /// Returns the encapsulation key in an expanded key, before its hash and the seed of implicit rejection (FIPS 203 §6.1,
+    /// algorithm 16).
+    pub(crate) fn public_half<'k>(&self, expanded: &'k [u8]) -> Option<&'k [u8]> {
+        let end = expanded.len().checked_sub(32 + 32)?;
+        expanded.get(end.checked_sub(self.encapsulation_key_len)?..end)
+    }
 }
 
 impl KeyAgreement for MlKem {

@@ -6,8 +6,7 @@ pub enum KeyRejected {
     /// The bytes are not DER of any kind of key that AWS-LC can read, or the parts of the key do not
     /// belong together.
     Malformed,
-    /// TLS 1.3 or this provider does not sign with keys of this kind, curve or
-    /// size.
+    /// TLS 1.3 or this provider does not use keys of this kind, curve or size, or not for this.
     Unsupported,
 }
 

@@ -1,7 +1,7 @@
 //! Tessera's cryptography on AWS-LC: the provider for servers and desktops.
 //!
 //! [`provider`] returns everything that the engine needs; [`SigningKey`] signs with the key of a
-//! certificate. It builds with a C compiler alone.
+//! certificate, and [`KemKey`] decapsulates with one. It builds with a C compiler alone.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -62,10 +62,13 @@
 mod aead;
 mod ahead;
 mod dh;
+mod expanded;
 mod hash;
 mod hmac_sha256;
 mod hybrid;
 mod kem;
+mod kem_key;
+mod key_info;
 mod key_rejected;
 mod one_time;
 mod pss_key;
@@ -82,6 +85,7 @@ use hybrid::{ONE_TIME_X25519_ML_KEM_768, X25519_ML_KEM_768};
 use stack_depth::STACK_DEPTH;
 
 pub use ahead::{FillStep, KeyCounts, KeyKind, KeyUsage, KeysAhead};
+pub use kem_key::KemKey;
 pub use key_rejected::KeyRejected;
 pub use sign::SigningKey;
 

@@ -1,16 +1,14 @@
 //! One-time keys for forward-secret 0-RTT.
 
-use std::ops::Range;
-
 use aws_lc_rs::agreement::PrivateKey;
 use aws_lc_rs::kem::{DecapsulationKey, ML_KEM_768};
+use ml_kem::DecapsulationKey768;
 use ml_kem::kem::KeyExport;
-use ml_kem::{DecapsulationKey768, Seed};
 use tessera::crypto::{AgreementError, OneTimeKey, OneTimeKeys, Random, SharedSecret};
 use tessera::wire::NamedGroup;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use crate::{dh, kem};
+use crate::{dh, expanded, kem};
 
 /// X25519; the seed is the private scalar (RFC 7748 §5 clamps it at every use).
 pub(crate) struct X25519;
@@ -65,9 +63,6 @@ pub(crate) struct MlKem768;
 /// Length of a decapsulation key of ML-KEM-768 in bytes (FIPS 203 §8, table 3).
 const DECAPSULATION_KEY_LEN: usize = 2400;
 
-/// The position of the encapsulation key in it (FIPS 203 §6.1, algorithm 16).
-const ENCAPSULATION_KEY: Range<usize> = 1152..1152 + kem::ENCAPSULATION_KEY_LEN;
-
 impl OneTimeKeys for MlKem768 {
     fn kind(&self) -> NamedGroup {
         NamedGroup::MLKEM768
@@ -82,9 +77,7 @@ impl OneTimeKeys for MlKem768 {
     }
 
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
-        let mut seed = Seed::try_from(seed).map_err(|_| AgreementError::Provider)?;
-        let key = DecapsulationKey768::from_seed(seed);
-        seed.zeroize();
+        let key = expanded::key_of(seed).ok_or(AgreementError::Provider)?;
         Ok(Box::new(SeededMlKem768Key(key)))
     }
 
@@ -108,17 +101,13 @@ impl OneTimeKeys for MlKem768 {
     }
 
     fn from_expanded(&self, private: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
-        Ok(Box::new(MlKem768Key(read(private)?)))
+        Ok(Box::new(MlKem768Key(kem::ML_KEM_768.read(private)?)))
     }
 }
 
-/// Reads an expanded key. Refuses another length; a damaged key fails to open.
-fn read(expanded: &[u8]) -> Result<DecapsulationKey, AgreementError> {
-    DecapsulationKey::new(&ML_KEM_768, expanded).map_err(|_| AgreementError::Provider)
-}
-
 fn public_half(expanded: &[u8]) -> Result<Vec<u8>, AgreementError> {
-    expanded.get(ENCAPSULATION_KEY).map(<[u8]>::to_vec).ok_or(AgreementError::Provider)
+    let public = kem::ML_KEM_768.public_half(expanded).ok_or(AgreementError::Provider)?;
+    Ok(public.to_vec())
 }
 
 fn open(key: &DecapsulationKey, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
@@ -138,9 +127,8 @@ impl OneTimeKey for MlKem768Key {
     }
 }
 
-/// AWS-LC's Rust interface generates ML-KEM keys from its own randomness only, so the `ml-kem`
-/// crate derives them from seeds. AWS-LC decapsulates: its vector code takes a fifth of the time,
-/// which more than pays for passing it the expanded key.
+/// AWS-LC decapsulates: its vector code takes a fifth of the time of the crate `ml-kem`, which more than pays for passing it
+/// the expanded key.
 struct SeededMlKem768Key(DecapsulationKey768);
 
 impl OneTimeKey for SeededMlKem768Key {
@@ -149,15 +137,7 @@ impl OneTimeKey for SeededMlKem768Key {
     }
 
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
-        let expanded = Zeroizing::new(expand(&self.0));
-        open(&read(expanded.as_slice())?, encapsulated)
+        let expanded = expanded::expand(&self.0);
+        open(&kem::ML_KEM_768.read(&expanded)?, encapsulated)
     }
-}
-
-/// Returns the decapsulation key in the encoding of FIPS 203 §6.1, the only one that AWS-LC reads. The crate
-/// deprecates it for storage in favour of the seed; here it lives for one call.
-#[allow(deprecated)]
-fn expand(key: &DecapsulationKey768) -> ml_kem::ml_kem_768::ExpandedDecapsulationKey {
-    use ml_kem::ExpandedKeyEncoding;
-    key.to_expanded_bytes()
 }

@@ -3,11 +3,10 @@
 
 use aws_lc_rs::rsa;
 use aws_lc_rs::signature::KeyPair;
-use der::asn1::{AnyRef, BitStringRef, OctetStringRef};
-use der::{Decode, Encode, SliceReader, Tag, Tagged};
 use tessera::crypto::SigningError;
 use tessera::wire::SignatureScheme;
 
+use crate::key_info;
 use crate::key_rejected::KeyRejected;
 
 /// A private key that signs with RSASSA-PSS alone.
@@ -41,7 +40,7 @@ const FORMS: [Form; 4] = [
 impl PssKey {
     /// Reads PKCS#8 (RFC 5958 §2); `None` for a key of another kind, or anything else.
     pub(crate) fn from_pkcs8(der: &[u8]) -> Result<Option<Self>, KeyRejected> {
-        let Ok((algorithm, key)) = open(der) else { return Ok(None) };
+        let Ok((algorithm, key)) = key_info::open(der) else { return Ok(None) };
         if !algorithm.starts_with(ID_RSASSA_PSS) {
             return Ok(None);
         }
@@ -57,30 +56,9 @@ impl PssKey {
 
     /// Returns the SubjectPublicKeyInfo, with the parameters of the private key.
     pub(crate) fn public_key_info(&self) -> Result<Vec<u8>, SigningError> {
-        self.encode_public().map_err(|_| SigningError)
+        key_info::public(self.form.algorithm, self.pair.public_key().as_ref())
+            .map_err(|_| SigningError)
     }
-
-    fn encode_public(&self) -> der::Result<Vec<u8>> {
-        let mut contents = AnyRef::new(Tag::Sequence, self.form.algorithm)?.to_der()?;
-        BitStringRef::from_bytes(self.pair.public_key().as_ref())?.encode_to_vec(&mut contents)?;
-        AnyRef::new(Tag::Sequence, &contents)?.to_der()
-    }
-}
-
-/// Returns the contents of a PKCS#8 key's AlgorithmIdentifier, and of its privateKey.
-fn open(der: &[u8]) -> der::Result<(&[u8], &[u8])> {
-    let mut fields = SliceReader::new(contents(AnyRef::from_der(der)?)?)?;
-    let _version = u8::decode(&mut fields)?;
-    let algorithm = contents(AnyRef::decode(&mut fields)?)?;
-    let key: &OctetStringRef = Decode::decode(&mut fields)?;
-    // Attributes and a public key may follow.
-    Ok((algorithm, key.as_bytes()))
-}
-
-/// Returns the contents of a SEQUENCE.
-fn contents(sequence: AnyRef<'_>) -> der::Result<&[u8]> {
-    sequence.tag().assert_eq(Tag::Sequence)?;
-    Ok(sequence.value())
 }
 
 /// id-RSASSA-PSS, 1.2.840.113549.1.1.10, without parameters.

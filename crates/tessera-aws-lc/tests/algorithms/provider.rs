@@ -1,6 +1,6 @@
 //! What the provider offers, in which order and with which limits.
 
-use tessera::wire::{CipherSuite, NamedGroup};
+use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
 use tessera_aws_lc::{provider, provider_with_rare_groups};
 
 #[test]
@@ -40,6 +40,20 @@ fn the_provider_lists_its_groups_in_order_of_preference() {
     assert_eq!(all[5..], [NamedGroup::SECP521R1, NamedGroup::MLKEM1024]);
     let kinds: Vec<_> = provider().one_time_keys.iter().map(|keys| keys.kind()).collect();
     assert_eq!(kinds, [NamedGroup::X25519MLKEM768, NamedGroup::X25519]);
+}
+
+#[test]
+fn the_provider_has_every_kem_for_static_keys() {
+    for scheme in [
+        SignatureScheme::KEM_X25519,
+        SignatureScheme::KEM_MLKEM512,
+        SignatureScheme::KEM_MLKEM768,
+        SignatureScheme::KEM_MLKEM1024,
+        SignatureScheme::KEM_X25519MLKEM768,
+    ] {
+        assert_eq!(provider().kem(scheme).map(|kem| kem.group()), scheme.kem());
+    }
+    assert!(provider().kem(SignatureScheme::ED25519).is_none());
 }
 
 #[test]

