@@ -1,7 +1,7 @@
 //! What the memory of chains needs from the verifier.
 
 use tessera::Role;
-use tessera::auth::{PeerRejected, VerifyPeer, joined};
+use tessera::auth::{PeerPublicKey, PeerRejected, VerifyPeer, joined};
 use tessera_known_chains::{ChainVerifier, EndEntity, JudgedChain, Names};
 
 use crate::verifier::FixedPkiVerifier;
@@ -34,10 +34,15 @@ impl ChainVerifier for FixedPkiVerifier {
             true => path.validity.not_before..=path.validity.not_after,
             false => 0..=u64::MAX,
         };
-        Ok(JudgedChain { identity, validity, end_entity: end_entity.flatten() })
+        let end_entity = end_entity.flatten();
+        Ok(JudgedChain { identity, validity, public_key: None, end_entity })
     }
 
-    fn judge_proof(&self, question: &VerifyPeer, public_key: &[u8]) -> Result<(), PeerRejected> {
-        self.check_proof(question, public_key).map_err(PeerRejected::from)
+    fn judge_proof(
+        &self,
+        question: &VerifyPeer,
+        public_key: &[u8],
+    ) -> Result<Option<PeerPublicKey>, PeerRejected> {
+        self.check_proof(question, public_key).map(|()| None).map_err(PeerRejected::from)
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::Role;
-use tessera::auth::{PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{PeerPublicKey, PeerRejected, PeerVerifier, VerifyPeer};
 
 /// A verifier of certificate chains whose verdicts can be remembered: they depend on the chain, the role and the name in
 /// question, the [policy](PeerVerifier::policy), revocation lists and the time alone.
@@ -35,11 +35,16 @@ pub trait ChainVerifier: PeerVerifier {
         remembers: bool,
     ) -> Result<JudgedChain, PeerRejected>;
 
-    /// Judges the proof alone, under this key (a SubjectPublicKeyInfo, DER).
+    /// Judges the proof alone, under this key (a SubjectPublicKeyInfo, DER). Returns it for the engine if the proof is a KEM,
+    /// as in [`JudgedChain::public_key`].
     ///
     /// # Errors
     /// Returns the alert and the reason.
-    fn judge_proof(&self, question: &VerifyPeer, public_key: &[u8]) -> Result<(), PeerRejected>;
+    fn judge_proof(
+        &self,
+        question: &VerifyPeer,
+        public_key: &[u8],
+    ) -> Result<Option<PeerPublicKey>, PeerRejected>;
 }
 
 /// What of a peer's names counts.
@@ -59,6 +64,9 @@ pub struct JudgedChain {
     /// When all certificates of the path are valid, in seconds since the Unix epoch: from the latest notBefore to the
     /// earliest notAfter. All times if dates don't count.
     pub validity: RangeInclusive<u64>,
+    /// The end entity's key for the engine, with [`Proof::Kem`](tessera::auth::Proof::Kem) alone
+    /// ([`PeerAcceptance::public_key`](tessera::auth::PeerAcceptance::public_key)).
+    pub public_key: Option<PeerPublicKey>,
     /// The end entity, if the chain as received is exactly the verified path, in order, perhaps followed by the path's own
     /// anchor; `None` for any other chain, which isn't remembered: otherwise one peer could have any number of them. `None`
     /// also without memory for a copy ([`joined`](tessera::auth::joined)).

@@ -110,6 +110,11 @@ impl ChainStore {
         peer
     }
 
+    /// Returns the peer, its chain valid or not, before the question about it.
+    pub(crate) fn foresee(&self, key: &Key) -> Option<KnownPeer> {
+        self.kept().find(key).map(Record::known_peer)
+    }
+
     /// Stores the record of a chain whose end entity this authority issued.
     pub(crate) fn insert(&self, record: Record, authority: &[u8]) {
         let StoreState { entries, pinned, .. } = &mut *self.kept();

@@ -1,12 +1,12 @@
 //! The verifier that remembers accepted chains.
 
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, slice};
 
 use tessera::Role;
 use tessera::auth::{
-    AskedChain, ChainMemory, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PinnedChain,
-    VerifierPolicy, VerifyPeer, chain_hash, joined,
+    AskedChain, AskedKey, ChainMemory, PeerAcceptance, PeerIdentity, PeerPublicKey, PeerRejected,
+    PeerVerifier, PinnedChain, VerifierPolicy, VerifyPeer, chain_hash, joined,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
@@ -94,10 +94,10 @@ impl<V: ChainVerifier> KnownChains<V> {
         purpose: Option<Purpose<'_>>,
     ) -> Result<PeerAcceptance, PeerRejected> {
         if let Some(chain) = &question.known {
-            return self.judge_without_chain(question, chain, purpose).map(PeerAcceptance::from);
+            return self.judge_without_chain(question, chain, purpose);
         }
         let (chain, key) = self.key_of(question, purpose).unzip();
-        let identity = if let (Some(key), Some(unix)) = (&key, self.unix(question.unix))
+        let accepted = if let (Some(key), Some(unix)) = (&key, self.unix(question.unix))
             && let Some(peer) = self.store.get(key, unix)
         {
             self.answer(question, purpose, peer)
@@ -105,8 +105,7 @@ impl<V: ChainVerifier> KnownChains<V> {
             self.judge_whole(question, purpose, key)
         };
         // Saves another cache of the chain a second hash.
-        identity.map(|identity| {
-            let mut accepted = PeerAcceptance::new(identity);
+        accepted.map(|mut accepted| {
             accepted.chain_hash = chain;
             accepted
         })
@@ -118,7 +117,7 @@ impl<V: ChainVerifier> KnownChains<V> {
         question: &VerifyPeer,
         purpose: Option<Purpose<'_>>,
         key: Option<Key>,
-    ) -> Result<PeerIdentity, PeerRejected> {
+    ) -> Result<PeerAcceptance, PeerRejected> {
         let names = match purpose {
             Some(Purpose::NoNames(_)) => Names::Ignored,
             _ => Names::Checked,
@@ -142,7 +141,7 @@ impl<V: ChainVerifier> KnownChains<V> {
                 self.store.insert(record, &end_entity.issuer);
             }
         }
-        Ok(self.peer_identity(judged.identity, not_after))
+        Ok(self.accepted(judged.identity, not_after, judged.public_key))
     }
 
     /// Judges a peer that sent only the hash of its chain.
@@ -151,7 +150,7 @@ impl<V: ChainVerifier> KnownChains<V> {
         question: &VerifyPeer,
         chain: &[u8; 32],
         purpose: Option<Purpose<'_>>,
-    ) -> Result<PeerIdentity, PeerRejected> {
+    ) -> Result<PeerAcceptance, PeerRejected> {
         let unix = self.unix(question.unix).ok_or_else(|| ours("the time is not known"))?;
         let peer = self.peer_at_any_time(question, chain, purpose).ok_or_else(|| {
             let reason = "the certificates that the peer names are no longer known: connect again, and have them sent";
@@ -170,18 +169,26 @@ impl<V: ChainVerifier> KnownChains<V> {
         question: &VerifyPeer,
         purpose: Option<Purpose<'_>>,
         KnownPeer { validity, key_and_identity }: KnownPeer,
-    ) -> Result<PeerIdentity, PeerRejected> {
+    ) -> Result<PeerAcceptance, PeerRejected> {
         let (public_key, identity) = key_and_identity.ok_or_else(no_memory)?;
-        self.inner.judge_proof(question, &public_key)?;
+        let kem_key = self.inner.judge_proof(question, &public_key)?;
         let blob = match purpose {
             Some(Purpose::Server(name)) => joined(&[name.as_bytes()]).map_err(|_| no_memory())?,
             _ => identity,
         };
-        Ok(self.peer_identity(blob, *validity.end()))
+        Ok(self.accepted(blob, *validity.end(), kem_key))
     }
 
-    fn peer_identity(&self, blob: Vec<u8>, not_after: u64) -> PeerIdentity {
-        PeerIdentity { blob, expires_at: self.inner.checks_dates().then_some(not_after) }
+    fn accepted(
+        &self,
+        blob: Vec<u8>,
+        not_after: u64,
+        public_key: Option<PeerPublicKey>,
+    ) -> PeerAcceptance {
+        let expires_at = self.inner.checks_dates().then_some(not_after);
+        let mut accepted = PeerAcceptance::new(PeerIdentity { blob, expires_at });
+        accepted.public_key = public_key;
+        accepted
     }
 
     /// Returns the peer with a chain, valid now or not.
@@ -192,8 +199,7 @@ impl<V: ChainVerifier> KnownChains<V> {
         purpose: Option<Purpose<'_>>,
     ) -> Option<KnownPeer> {
         let is_chain = question.certificate_type == CertificateType::X509;
-        let unix = self.unix(question.unix)?;
-        let key = self.key(chain, purpose.filter(|_| is_chain), unix)?;
+        let key = self.key(chain, purpose.filter(|_| is_chain), question.unix)?;
         self.store.get_at_any_time(&key)
     }
 
@@ -212,8 +218,13 @@ impl<V: ChainVerifier> KnownChains<V> {
         Some((chain, context.key(&chain, purpose, unix, self.store.sha256())?))
     }
 
-    fn key(&self, chain: &[u8; 32], purpose: Option<Purpose<'_>>, unix: u64) -> Option<Key> {
-        self.context.as_ref()?.key(chain, purpose?, unix, self.store.sha256())
+    fn key(
+        &self,
+        chain: &[u8; 32],
+        purpose: Option<Purpose<'_>>,
+        unix: Option<u64>,
+    ) -> Option<Key> {
+        self.context.as_ref()?.key(chain, purpose?, self.unix(unix)?, self.store.sha256())
     }
 
     /// Returns the time that decides: any, always the same, if dates don't count.
@@ -264,6 +275,16 @@ impl<V: ChainVerifier> PeerVerifier for KnownChains<V> {
         self.inner.policy()
     }
 
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        let Some(chain) = asked.known else { return self.inner.kem_scheme(asked) };
+        let purpose = self.purpose(asked.peer, asked.server_name);
+        let key = self.key(chain, purpose, asked.unix)?;
+        let (public_key, _) = self.store.foresee(&key)?.key_and_identity?;
+        let (certificate_type, chain) =
+            (CertificateType::RAW_PUBLIC_KEY, slice::from_ref(&public_key));
+        self.inner.kem_scheme(&AskedKey { certificate_type, chain, known: None, ..*asked })
+    }
+
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
         Reply::Now(self.judge(question, purpose))
@@ -273,14 +294,17 @@ impl<V: ChainVerifier> PeerVerifier for KnownChains<V> {
         let Some(chain) = &question.known else { return self.inner.is_proof_right(question) };
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
         let peer = self.peer_at_any_time(question, chain, purpose);
-        peer.is_some_and(|peer| self.answer(question, purpose, peer).is_ok())
+        let answer = peer.map(|peer| self.answer(question, purpose, peer));
+        // With a KEM, nothing is proved yet.
+        matches!(answer, Some(Ok(accepted)) if accepted.public_key.is_none())
     }
 }
 
 impl<V: ChainVerifier> ChainMemory for KnownChains<V> {
     fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain> {
         let unix = self.unix(asked.unix)?;
-        let key = self.key(&asked.hash, self.purpose(asked.peer, asked.server_name), unix)?;
+        let purpose = self.purpose(asked.peer, asked.server_name);
+        let key = self.key(&asked.hash, purpose, asked.unix)?;
         let look = |it: &Record| (it.certificates(), it.list_len(), it.not_after());
         let (certificates, list_len, not_after) = self.store.pin(&key, unix, look)?;
         let not_after = if self.inner.checks_dates() { not_after } else { u64::MAX };

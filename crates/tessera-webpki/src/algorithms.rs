@@ -11,7 +11,7 @@ use webpki::{EndEntityCert, RawPublicKeyEntity};
 
 use crate::alerts::{self, reject};
 use crate::error::ConfigError;
-use crate::key_usage;
+use crate::key_usage::{self, KeyUse};
 #[cfg(feature = "aws-lc")]
 use crate::pss_key;
 
@@ -111,21 +111,27 @@ impl Algorithms {
     /// Returns the schemes for signature_algorithms_cert: none if those for handshakes, followed by those for
     /// chains only, already express them (RFC 8446 §4.2.3).
     pub(crate) fn chain_schemes(&self) -> Vec<SignatureScheme> {
-        let signs_chains = |algorithm: &dyn SignatureVerificationAlgorithm| {
-            self.chain.iter().any(|other| {
-                other.signature_alg_id() == algorithm.signature_alg_id()
-                    && other.public_key_alg_id() == algorithm.public_key_alg_id()
-            })
-        };
-        let mut schemes = Vec::new();
-        if self.handshake.iter().all(|(_, algorithm)| signs_chains(*algorithm)) {
-            return schemes;
+        match self.handshake.iter().all(|(_, algorithm)| self.signs_chains(*algorithm)) {
+            true => Vec::new(),
+            false => self.all_chain_schemes(),
         }
-        let shared = self.handshake.iter().filter(|(_, algorithm)| signs_chains(*algorithm));
+    }
+
+    /// Returns the schemes that certificates may be signed with.
+    pub(crate) fn all_chain_schemes(&self) -> Vec<SignatureScheme> {
+        let shared = self.handshake.iter().filter(|(_, algorithm)| self.signs_chains(*algorithm));
+        let mut schemes = Vec::new();
         for scheme in shared.map(|(scheme, _)| scheme).chain(self.chain_schemes) {
             push_new(&mut schemes, *scheme);
         }
         schemes
+    }
+
+    fn signs_chains(&self, algorithm: &dyn SignatureVerificationAlgorithm) -> bool {
+        self.chain.iter().any(|other| {
+            other.signature_alg_id() == algorithm.signature_alg_id()
+                && other.public_key_alg_id() == algorithm.public_key_alg_id()
+        })
     }
 
     /// Adds the algorithms for handshakes and for chains to a policy, by their identifiers.
@@ -175,20 +181,12 @@ impl Algorithms {
         let der = question.chain.first();
         let der = der.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
         if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
-            let der = SubjectPublicKeyInfoDer::from(der.as_slice());
-            let key = RawPublicKeyEntity::try_from(&der).map_err(|_| {
-                reject(AlertDescription::DECODE_ERROR, "what came is no SubjectPublicKeyInfo")
-            })?;
-            signature
-                .verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))
-        } else {
-            let der = CertificateDer::from(der.as_slice());
-            let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
-            key_usage::check(&der)?;
-            signature.verify(|algorithm, signed, bytes| {
-                end_entity.verify_signature(algorithm, signed, bytes)
-            })
+            return signature.verify_by_key(der);
         }
+        let der = CertificateDer::from(der.as_slice());
+        let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
+        key_usage::check(&der, KeyUse::Signing)?;
+        signature.verify_by_certificate(&end_entity)
     }
 }
 
@@ -227,9 +225,28 @@ impl<'a> Signature<'a> {
         Ok(Self { scheme: *scheme, algorithms, signed, bytes: signature })
     }
 
+    /// Checks the signature with the key of a certificate.
+    pub(crate) fn verify_by_certificate(
+        &self,
+        end_entity: &EndEntityCert<'_>,
+    ) -> Result<(), PeerRejected> {
+        self.verify(|algorithm, signed, bytes| {
+            end_entity.verify_signature(algorithm, signed, bytes)
+        })
+    }
+
+    /// Checks the signature with the key in a SubjectPublicKeyInfo (DER).
+    pub(crate) fn verify_by_key(&self, info: &[u8]) -> Result<(), PeerRejected> {
+        let der = SubjectPublicKeyInfoDer::from(info);
+        let key = RawPublicKeyEntity::try_from(&der).map_err(|_| {
+            reject(AlertDescription::DECODE_ERROR, "what came is no SubjectPublicKeyInfo")
+        })?;
+        self.verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))
+    }
+
     /// Checks the signature with the one algorithm that fits the peer's key. `check` is webpki's
     /// `verify_signature` of the key, which distinguishes a key of another kind from a wrong signature.
-    pub(crate) fn verify(
+    fn verify(
         &self,
         check: impl Fn(
             &'static dyn SignatureVerificationAlgorithm,

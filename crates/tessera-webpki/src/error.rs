@@ -16,6 +16,8 @@ pub enum ConfigError {
     NoHandshakeSchemes,
     /// A scheme for handshakes may only sign certificates (RFC 8446 §4.2.3).
     HandshakeScheme,
+    /// No KEM, or one whose keys have no form in certificates.
+    Kem,
     /// No key: every peer would be refused.
     NoKeys,
     /// A pinned key has no name, or one that is too long for an identity.
@@ -55,6 +57,9 @@ impl core::fmt::Display for ConfigError {
             Self::Root(error) => write!(f, "root certificate: {error}"),
             Self::NoHandshakeSchemes => f.write_str("no signature scheme for handshakes"),
             Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
+            Self::Kem => f.write_str(
+                "KEMs: give ML-KEM-512, ML-KEM-768, ML-KEM-1024 or X25519, at least one",
+            ),
             Self::NoCrls => {
                 f.write_str("no revocation list: give at least one, or accept unknown statuses")
             }

@@ -2,14 +2,12 @@
 
 use alloc::vec::Vec;
 
-use pki_types::SubjectPublicKeyInfoDer;
 use tessera::Role;
-use tessera::auth::{PeerRejected, VerifyPeer};
+use tessera::auth::{PeerPublicKey, PeerRejected, VerifyPeer};
 use tessera_known_chains::{ChainVerifier, EndEntity, JudgedChain, Names, RevocationLists};
-use webpki::RawPublicKeyEntity;
 
-use crate::alerts;
-use crate::algorithms::Signature;
+use crate::accepted::JudgedPeer;
+use crate::peer_proof::PeerProof;
 use crate::verifier::WebPkiVerifier;
 
 /// A [`WebPkiVerifier`] that recognises the chains it accepted before
@@ -62,7 +60,7 @@ impl ChainVerifier for WebPkiVerifier {
         names: Names,
         remembers: bool,
     ) -> Result<JudgedChain, PeerRejected> {
-        let (validity, (identity, end_entity)) = self.judge_chain(question, |chain| {
+        let judged = self.judge_chain(question, |chain| {
             let identity = match names {
                 Names::Ignored => Vec::new(),
                 Names::Checked => self.identity(chain.end_entity, question)?,
@@ -74,14 +72,16 @@ impl ChainVerifier for WebPkiVerifier {
             });
             Ok((identity, end_entity))
         })?;
+        let JudgedPeer { validity, public_key, found: (identity, end_entity) } = judged;
         let validity = validity.not_before..=validity.not_after;
-        Ok(JudgedChain { identity, validity, end_entity })
+        Ok(JudgedChain { identity, validity, public_key, end_entity })
     }
 
-    fn judge_proof(&self, question: &VerifyPeer, public_key: &[u8]) -> Result<(), PeerRejected> {
-        let signature = Signature::of(question, &self.algorithms)?;
-        let public_key = SubjectPublicKeyInfoDer::from(public_key);
-        let key = RawPublicKeyEntity::try_from(&public_key).map_err(|e| alerts::certificate(&e))?;
-        signature.verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))
+    fn judge_proof(
+        &self,
+        question: &VerifyPeer,
+        public_key: &[u8],
+    ) -> Result<Option<PeerPublicKey>, PeerRejected> {
+        PeerProof::of(question, &self.algorithms, &self.kems)?.judge_by_key(public_key)
     }
 }

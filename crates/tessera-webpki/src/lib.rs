@@ -2,7 +2,7 @@
 //!
 //! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust anchor,
 //! checks validity, key usage, extended key usage, server name and revocation, and checks the
-//! CertificateVerify signature with the end entity's key. `KnownChains` wraps it: for chains that it has
+//! CertificateVerify signature with the end entity's key, or returns the key of a KEM. `KnownChains` wraps it: for chains that it has
 //! accepted before, it only checks the dates and the signature. [`PinnedKeyVerifier`] identifies peers by
 //! their public keys instead (RFC 7250). All answer at once, never later.
 //!
@@ -36,6 +36,7 @@
 
 extern crate alloc;
 
+mod accepted;
 mod alerts;
 mod algorithms;
 mod anchors;
@@ -43,10 +44,12 @@ mod error;
 mod expiry;
 mod extensions;
 mod identity;
+mod kems;
 mod key_usage;
 #[cfg(feature = "known-chains")]
 mod known;
 mod names;
+mod peer_proof;
 mod pinned_keys;
 #[cfg(feature = "aws-lc")]
 mod pss_key;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use pki_types::SubjectPublicKeyInfoDer;
 use tessera::Role;
 use tessera::auth::{
-    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+    AskedKey, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
@@ -15,6 +15,8 @@ use webpki::RawPublicKeyEntity;
 use crate::alerts::reject;
 use crate::algorithms::Algorithms;
 use crate::error::ConfigError;
+use crate::kems::{AcceptedKems, kem_of};
+use crate::peer_proof::PeerProof;
 
 /// A public key known in advance, and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,7 @@ pub struct PinnedKey {
 pub struct PinnedKeyVerifier {
     keys: Vec<PinnedKey>,
     algorithms: Algorithms,
+    kems: AcceptedKems,
     schemes: Vec<SignatureScheme>,
 }
 
@@ -63,10 +66,32 @@ impl PinnedKeyVerifier {
             let der = SubjectPublicKeyInfoDer::from(key.public_key.as_slice());
             RawPublicKeyEntity::try_from(&der).map_err(ConfigError::key)?;
         }
-        Ok(Self { keys, schemes: algorithms.handshake_schemes()?, algorithms })
+        let (kems, schemes) = (AcceptedKems::default(), algorithms.handshake_schemes()?);
+        Ok(Self { keys, schemes, kems, algorithms })
     }
 
-    fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
+    /// Accepts peers with keys of these KEMs as well, as
+    /// [`WebPkiVerifier::accepting_kems`](crate::WebPkiVerifier::accepting_kems).
+    ///
+    /// # Errors
+    /// Returns an error for an empty list, and for other schemes.
+    pub fn accepting_kems(mut self, kems: &[SignatureScheme]) -> Result<Self, ConfigError> {
+        let added = self.kems.add(kems)?;
+        self.schemes.extend(added);
+        Ok(self)
+    }
+
+    /// Accepts peers with keys of these KEMs alone, and none that signs.
+    ///
+    /// # Errors
+    /// Returns an error for an empty list, and for other schemes.
+    pub fn accepting_kems_alone(mut self, kems: &[SignatureScheme]) -> Result<Self, ConfigError> {
+        self.algorithms.handshake = &[];
+        (self.kems, self.schemes) = (AcceptedKems::default(), Vec::new());
+        self.accepting_kems(kems)
+    }
+
+    fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
         let (CertificateType::RAW_PUBLIC_KEY, [public_key]) =
             (question.certificate_type, question.chain.as_slice())
         else {
@@ -76,7 +101,8 @@ impl PinnedKeyVerifier {
             ));
         };
         // First, so that malformed data gets another alert than an unknown key.
-        self.algorithms.verify_signature(question)?;
+        let proof = PeerProof::of(question, &self.algorithms, &self.kems)?;
+        let kem_key = proof.judge_by_key(public_key)?;
         let asked = match (question.peer, question.server_name.as_deref()) {
             (Role::Server, None) => {
                 let reason = "no server name to verify the server for";
@@ -97,7 +123,9 @@ impl PinnedKeyVerifier {
             Some(name) => name.as_bytes().to_vec(),
             None => [CLIENT_PREFIX, known.name.as_bytes()].concat(),
         };
-        Ok(PeerIdentity { blob, expires_at: None })
+        let mut accepted = PeerAcceptance::new(PeerIdentity { blob, expires_at: None });
+        accepted.public_key = kem_key;
+        Ok(accepted)
     }
 }
 
@@ -118,13 +146,19 @@ impl PeerVerifier for PinnedKeyVerifier {
             keys.with(&key.public_key).with(key.name.as_bytes())
         });
         // Of several names for one client's key, the first is its identity: the order matters.
-        self.algorithms
+        let policy = self
+            .algorithms
             .add_to(VerifierPolicy::new("tessera-webpki: pinned keys, 1"), &[])
-            .with_policy(&keys)
+            .with_policy(&keys);
+        self.kems.add_to(policy)
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        kem_of(asked).map(|kem| kem.scheme)
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        Reply::Now(self.judge(question).map(PeerAcceptance::from))
+        Reply::Now(self.judge(question))
     }
 
     fn is_proof_right(&self, question: &VerifyPeer) -> bool {

@@ -6,20 +6,23 @@ use core::time::Duration;
 use pki_types::{CertificateDer, ServerName, UnixTime};
 use tessera::Role;
 use tessera::auth::{
-    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+    AskedKey, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 #[cfg(feature = "known-chains")]
 use webpki::anchor_from_trusted_cert;
-use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
+use webpki::{EndEntityCert, KeyUsage};
 
+use crate::accepted::{AcceptedChain, JudgedPeer};
 use crate::alerts::{self, reject};
-use crate::algorithms::{Algorithms, Signature};
+use crate::algorithms::Algorithms;
 use crate::anchors::{Anchors, check_own};
 use crate::error::ConfigError;
-use crate::expiry::Validity;
+use crate::kems::{AcceptedKems, kem_of, kem_of_certificate};
+use crate::key_usage::KeyUse;
 use crate::names::sequence;
+use crate::peer_proof::PeerProof;
 use crate::revocation::{Revocation, UnknownStatus};
 use crate::{identity, key_usage};
 
@@ -45,6 +48,7 @@ use crate::{identity, key_usage};
 pub struct WebPkiVerifier {
     anchors: Anchors,
     pub(crate) algorithms: Algorithms,
+    pub(crate) kems: AcceptedKems,
     schemes: Vec<SignatureScheme>,
     chain_schemes: Vec<SignatureScheme>,
     authorities: Vec<Vec<u8>>,
@@ -72,12 +76,41 @@ impl WebPkiVerifier {
         Ok(Self {
             anchors,
             algorithms,
+            kems: AcceptedKems::default(),
             schemes,
             chain_schemes,
             authorities: Vec::new(),
             revocation: None,
             leaves_server_names: false,
         })
+    }
+
+    /// Accepts peers with keys of these KEMs as well, which decapsulate instead of signing (docs/kem-auth.md): ML-KEM-512,
+    /// ML-KEM-768, ML-KEM-1024 (RFC 9935) and X25519 (RFC 8410). Their certificates are signed as all others.
+    ///
+    /// They are offered after all signatures, in this order: a peer that has both, and follows the order of the list, signs,
+    /// since its proof then comes a round trip earlier. A server of this project follows that of its own credentials.
+    ///
+    /// # Errors
+    /// Returns an error for an empty list, and for other schemes.
+    pub fn accepting_kems(mut self, kems: &[SignatureScheme]) -> Result<Self, ConfigError> {
+        let added = self.kems.add(kems)?;
+        self.schemes.extend(added);
+        Ok(self)
+    }
+
+    /// Accepts peers with keys of these KEMs alone, and none that signs its handshakes: the algorithms only check
+    /// certificates. Otherwise like [`accepting_kems`](Self::accepting_kems).
+    ///
+    /// # Errors
+    /// Returns an error for an empty list, and for other schemes.
+    pub fn accepting_kems_alone(mut self, kems: &[SignatureScheme]) -> Result<Self, ConfigError> {
+        if !self.algorithms.handshake.is_empty() {
+            self.chain_schemes = self.algorithms.all_chain_schemes();
+            self.algorithms.handshake = &[];
+        }
+        (self.kems, self.schemes) = (AcceptedKems::default(), Vec::new());
+        self.accepting_kems(kems)
     }
 
     /// Sends the names of the trust anchors to peers, which may have several certificates to choose from
@@ -135,7 +168,7 @@ impl WebPkiVerifier {
     /// # Errors
     /// Like [`verify`](PeerVerifier::verify), with the alert and the reason.
     pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
-        self.judge_chain(question, |_| Ok(())).map(|(validity, ())| validity.not_after)
+        self.judge_chain(question, |_| Ok(())).map(|chain| chain.validity.not_after)
     }
 
     /// Judges a chain as a peer with this verifier would if this process presented it, at this time since the Unix epoch: for
@@ -151,16 +184,23 @@ impl WebPkiVerifier {
         server_name: Option<&str>,
         unix: u64,
     ) -> Result<(), PeerRejected> {
-        self.judge_path(role, chain, unix, |accepted| match self.looks_for_a_name(role) {
+        let first = chain.first().map(|der| CertificateDer::from(der.as_slice()));
+        let kem = first.as_ref().and_then(kem_of_certificate);
+        let kem = kem.filter(|kem| self.kems.find(kem.scheme).is_some());
+        let key_use = kem.map_or(KeyUse::Signing, |kem| kem.key_use);
+        self.judge_path(role, chain, unix, key_use, |accepted| match self.looks_for_a_name(role) {
             true => for_server(accepted.end_entity, server_name).map(drop),
             false => identity::of_names(accepted.end_entity).map(drop),
         })
     }
 
-    fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
-        let (validity, blob) =
+    fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
+        let JudgedPeer { validity, public_key, found: blob } =
             self.judge_chain(question, |chain| self.identity(chain.end_entity, question))?;
-        Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
+        let mut accepted =
+            PeerAcceptance::new(PeerIdentity { blob, expires_at: Some(validity.not_after) });
+        accepted.public_key = public_key;
+        Ok(accepted)
     }
 
     /// Whether the peer is a server whose name must be checked.
@@ -205,27 +245,25 @@ impl WebPkiVerifier {
     }
 
     /// Judges the chain and the proof; `look` extracts data from an accepted chain, and may refuse it for its
-    /// names. Returns when the path is valid.
+    /// names.
     pub(crate) fn judge_chain<N>(
         &self,
         question: &VerifyPeer,
         look: impl FnOnce(&AcceptedChain<'_>) -> Result<N, PeerRejected>,
-    ) -> Result<(Validity, N), PeerRejected> {
+    ) -> Result<JudgedPeer<N>, PeerRejected> {
         if question.known.is_some() {
             let reason = "the peer names certificates that are not known here";
             return Err(reject(AlertDescription::BAD_CERTIFICATE, reason));
         }
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
-        let signature = Signature::of(question, &self.algorithms)?;
-        self.judge_path(question.peer, &question.chain, unix, |accepted| {
+        let proof = PeerProof::of(question, &self.algorithms, &self.kems)?;
+        self.judge_path(question.peer, &question.chain, unix, proof.key_use(), |accepted| {
             let found = look(accepted)?;
-            signature.verify(|algorithm, signed, bytes| {
-                accepted.end_entity.verify_signature(algorithm, signed, bytes)
-            })?;
+            let public_key = proof.judge_by_certificate(accepted.end_entity)?;
             let validity = accepted
                 .validity()
                 .ok_or_else(|| ours("the certificates have no readable expiry date"))?;
-            Ok((validity, found))
+            Ok(JudgedPeer { validity, public_key, found })
         })
     }
 
@@ -235,6 +273,7 @@ impl WebPkiVerifier {
         peer: Role,
         chain: &[Vec<u8>],
         unix: u64,
+        key_use: KeyUse,
         look: impl FnOnce(&AcceptedChain<'_>) -> Result<N, PeerRejected>,
     ) -> Result<N, PeerRejected> {
         let is_server = peer == Role::Server;
@@ -264,30 +303,9 @@ impl WebPkiVerifier {
             Some(path)
         };
 
-        key_usage::check(first)?;
+        key_usage::check(first, key_use)?;
 
         look(&AcceptedChain { end_entity: &end_entity, path: path.as_ref() })
-    }
-}
-
-/// An accepted chain, apart from names and proof.
-pub(crate) struct AcceptedChain<'a> {
-    pub(crate) end_entity: &'a EndEntityCert<'a>,
-    /// `None` if the end entity is an anchor itself.
-    path: Option<&'a VerifiedPath<'a>>,
-}
-
-impl AcceptedChain<'_> {
-    /// Returns when all certificates of the path are valid; `None` if one of them isn't readable. The anchor
-    /// doesn't count: it is a name and a key.
-    fn validity(&self) -> Option<Validity> {
-        let first = Validity::of(self.end_entity)?;
-        self.intermediates().try_fold(first, |all, der| all.and(&der))
-    }
-
-    fn intermediates(&self) -> impl Iterator<Item = CertificateDer<'_>> {
-        let path = self.path.into_iter();
-        path.flat_map(|path| path.intermediate_certificates().map(|certificate| certificate.der()))
     }
 }
 
@@ -331,11 +349,17 @@ impl PeerVerifier for WebPkiVerifier {
             .add_to(VerifierPolicy::new("tessera-webpki: chains, 2"), self.algorithms.chain)
             .with_set(self.anchors.policies())
             .with_set(revocation);
-        if self.leaves_server_names { policy.with(b"any server name") } else { policy }
+        let policy =
+            if self.leaves_server_names { policy.with(b"any server name") } else { policy };
+        self.kems.add_to(policy)
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        kem_of(asked).map(|kem| kem.scheme)
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        Reply::Now(self.judge(question).map(PeerAcceptance::from))
+        Reply::Now(self.judge(question))
     }
 
     fn is_proof_right(&self, question: &VerifyPeer) -> bool {

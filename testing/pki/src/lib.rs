@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails its test")]
 
+mod kem;
+
 use std::sync::Arc;
 
 pub use rcgen;
@@ -14,7 +16,10 @@ use rcgen::{
     SignatureAlgorithm, date_time_ymd,
 };
 use tessera::auth::{Credential, PrivateKey};
+use tessera::wire::SignatureScheme;
 use tessera_aws_lc::SigningKey;
+
+pub use kem::{KemLeaf, certificate_of};
 
 /// An authority: a root, or one below another.
 pub struct Authority {
@@ -108,6 +113,24 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         let chain = [&[certificate.der().to_vec()], &self.chain[..]].concat();
         Leaf { chain, pem: certificate.pem(), above: self.chain_pem.clone(), key }
+    }
+
+    /// Returns a certificate with a key of this KEM for these names, good for servers and clients, changed.
+    pub fn issue_kem(
+        &self,
+        scheme: SignatureScheme,
+        names: &[&str],
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> KemLeaf {
+        let mut params = leaf(names);
+        params.key_usages = vec![match scheme {
+            SignatureScheme::KEM_X25519 => KeyUsagePurpose::KeyAgreement,
+            _ => KeyUsagePurpose::KeyEncipherment,
+        }];
+        change(&mut params);
+        let mut leaf = KemLeaf::with(&params, scheme, &self.issuer);
+        leaf.chain.extend_from_slice(&self.chain);
+        leaf
     }
 
     /// Returns a list that revokes certificates with these serial numbers, PEM.

@@ -10,7 +10,7 @@ use tessera::auth::{
     Credential, HandshakeEnd, PeerCertificate, PeerInfo, PinnedChain, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
-use tessera::wire::CertificateCompressionAlgorithm;
+use tessera::wire::{CertificateCompressionAlgorithm, SignatureScheme};
 use tessera_cache::{Carrier, ClientCache, MissReason, ServerCache};
 use tessera_fixed_pki::{Anchor, FixedPkiVerifier};
 use tessera_harness::{Mode, SERVER_NAME, at};
@@ -35,19 +35,25 @@ fn until_2040(params: &mut CertificateParams) {
 pub(crate) enum Keys {
     Rsa2048,
     P256,
+    /// Of the end entities alone; their issuers sign with P-256.
+    MlKem768,
 }
 
 impl Keys {
     fn algorithm(self) -> &'static SignatureAlgorithm {
         match self {
             Self::Rsa2048 => &PKCS_RSA_SHA256,
-            Self::P256 => &PKCS_ECDSA_P256_SHA256,
+            Self::P256 | Self::MlKem768 => &PKCS_ECDSA_P256_SHA256,
         }
     }
 }
 
 /// Makes a certificate for the scene's server or any client, with that of its issuer.
 fn credential(keys: Keys, issuer: &Authority) -> Credential {
+    if matches!(keys, Keys::MlKem768) {
+        let scheme = SignatureScheme::KEM_MLKEM768;
+        return issuer.issue_kem(scheme, &[SERVER_NAME], until_2040).credential();
+    }
     let key = KeyPair::generate_for(keys.algorithm()).expect("a key");
     issuer.issue_for(key, &[SERVER_NAME], until_2040).credential()
 }
@@ -79,7 +85,11 @@ pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<ForgetfulVe
     let memories = [(); 2].map(|()| {
         let store = ChainStore::new(&provider, StoreBounds::default()).expect("a store");
         let verifier = WebPkiVerifier::new(&[root.der()]).expect("a verifier");
-        let verifier = Arc::new(KnownChains::new(verifier, &store));
+        let verifier = match keys {
+            Keys::MlKem768 => verifier.accepting_kems_alone(&[SignatureScheme::KEM_MLKEM768]),
+            _ => Ok(verifier),
+        };
+        let verifier = Arc::new(KnownChains::new(verifier.expect("KEMs"), &store));
         Arc::new(ForgetfulVerifier { verifier, forgot: AtomicBool::new(false) })
     });
     let [at_client, at_server] = &memories;
@@ -138,6 +148,25 @@ fn a_chain_that_the_verifier_knows_is_kept_as_its_hash() {
     assert!(client.bytes < 900, "{}", client.bytes);
     // The record of a client, and what all clients share.
     assert!(server.bytes < 400, "{}", server.bytes);
+}
+
+/// The memories give the keys back to which the ends encapsulate.
+#[test]
+fn known_chains_to_keys_of_kems_travel_as_hashes_too() {
+    for carrier in [Carrier::default(), Carrier::PAPER] {
+        let (ends, memories) = ends_with(Keys::MlKem768, carrier);
+        assert_eq!(ends.hits(), (false, false));
+        for _ in 0..3 {
+            let pair = ends.connect();
+            assert_eq!(hits_of(&pair), (true, true));
+            for facts in [pair.client.facts(), pair.server.facts()] {
+                assert!(facts.peer.is_some());
+                assert_eq!(facts.signature_scheme, Some(SignatureScheme::KEM_MLKEM768));
+            }
+        }
+        memories.iter().for_each(|memory| memory.forgot.store(true, Ordering::Relaxed));
+        assert_eq!(ends.hits(), (false, false));
+    }
 }
 
 /// The ticket locates a chain in either form.

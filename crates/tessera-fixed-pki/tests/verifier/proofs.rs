@@ -29,6 +29,21 @@ fn the_peers_key_signed_the_handshake() {
     both.refuse(&with(good, |it| it.proof = other.proof), Defect::ProofSignature);
 }
 
+/// It has no keys of KEMs, so it offers none.
+#[test]
+fn a_kem_is_refused() {
+    let root = root();
+    let both = Both::new(&[&root]);
+    let good = Peer::new(&server_params(), &root).as_server();
+    let scheme = SignatureScheme::KEM_MLKEM768;
+    let question = with(good, |it| it.proof = Proof::Kem { scheme });
+    both.refuse(&question, Defect::ProofKind);
+    for verifier in [&both.fixed as &dyn PeerVerifier, &both.webpki] {
+        assert!(verifier.schemes().iter().all(|scheme| scheme.kem().is_none()));
+        assert!(!verifier.is_proof_right(&question));
+    }
+}
+
 #[test]
 fn no_certificate_and_a_chain_that_was_not_sent_are_refused() {
     let root = root();

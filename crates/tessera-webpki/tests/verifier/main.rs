@@ -5,6 +5,7 @@
 mod anchors;
 mod clients;
 mod criteria;
+mod kems;
 mod key_usage;
 #[cfg(feature = "std")]
 mod known;

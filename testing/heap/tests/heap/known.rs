@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tessera::auth::{
-    AskedChain, ChainMemory, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof,
-    VerifierPolicy, VerifyPeer, chain_hash,
+    AskedChain, ChainMemory, PeerAcceptance, PeerIdentity, PeerPublicKey, PeerRejected,
+    PeerVerifier, Proof, VerifierPolicy, VerifyPeer, chain_hash,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera::{Reply, Role};
@@ -56,13 +56,14 @@ impl ChainVerifier for AnyChain {
         let judged = || JudgedChain {
             identity: identity.clone(),
             validity: 0..=u64::MAX,
+            public_key: None,
             end_entity: Some(EndEntity { public_key: vec![7; LEN], issuer: issuer.clone() }),
         };
         Ok(off_heap(judged))
     }
 
-    fn judge_proof(&self, _: &VerifyPeer, _: &[u8]) -> Result<(), PeerRejected> {
-        Ok(())
+    fn judge_proof(&self, _: &VerifyPeer, _: &[u8]) -> Result<Option<PeerPublicKey>, PeerRejected> {
+        Ok(None)
     }
 }
 

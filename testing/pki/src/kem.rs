@@ -1,0 +1,73 @@
+//! Certificates with keys of KEMs, which rcgen doesn't know.
+
+use std::sync::Arc;
+
+use der::asn1::{AnyRef, BitStringRef};
+use der::{Decode, Encode, Reader, SliceReader, Tag};
+use rcgen::{CertificateParams, Issuer, KeyPair, SigningKey};
+use tessera::auth::{Credential, PrivateKey};
+use tessera::wire::SignatureScheme;
+use tessera_aws_lc::KemKey;
+
+/// A certificate with a key of a KEM.
+pub struct KemLeaf {
+    /// The certificate and those of its issuers, without the root, DER.
+    pub chain: Vec<Vec<u8>>,
+    /// Its key, PKCS #8 DER.
+    pub key_der: Vec<u8>,
+}
+
+impl KemLeaf {
+    /// Creates a certificate with these parameters and a key of this KEM.
+    pub fn with(
+        params: &CertificateParams,
+        scheme: SignatureScheme,
+        issuer: &Issuer<'_, KeyPair>,
+    ) -> Self {
+        let key_der = KemKey::generate_pkcs8(scheme).unwrap().to_vec();
+        let key = KemKey::from_pkcs8(&key_der).unwrap();
+        Self { chain: vec![certificate_of(key.public_key_info(), params, issuer)], key_der }
+    }
+
+    /// Returns its key.
+    pub fn key(&self) -> KemKey {
+        KemKey::from_pkcs8(&self.key_der).unwrap()
+    }
+
+    /// As an end shows it, whatever is wrong with it.
+    pub fn credential(&self) -> Credential {
+        Credential::new(self.chain.clone(), PrivateKey::Decapsulates(Arc::new(self.key())))
+    }
+}
+
+/// Returns a certificate, DER, for any key, a SubjectPublicKeyInfo: rcgen's for another key, with this one in its place, signed
+/// again.
+pub fn certificate_of(
+    public_key_info: &[u8],
+    params: &CertificateParams,
+    issuer: &Issuer<'_, KeyPair>,
+) -> Vec<u8> {
+    let other = params.signed_by(&KeyPair::generate().unwrap(), issuer).unwrap();
+    let mut certificate = elements(other.der());
+    let mut fields = elements(&certificate[0]);
+    // RFC 5280 §4.1: version, serial number, algorithm, issuer, validity, subject, key, extensions.
+    fields[6] = public_key_info.to_vec();
+    certificate[0] = sequence(&fields.concat());
+    let signature = issuer.key().sign(&certificate[0]).unwrap();
+    certificate[2] = BitStringRef::from_bytes(&signature).unwrap().to_der().unwrap();
+    sequence(&certificate.concat())
+}
+
+/// Returns the elements of a SEQUENCE, all DER.
+fn elements(sequence: &[u8]) -> Vec<Vec<u8>> {
+    let mut reader = SliceReader::new(AnyRef::from_der(sequence).unwrap().value()).unwrap();
+    let mut elements = Vec::new();
+    while !reader.is_finished() {
+        elements.push(AnyRef::decode(&mut reader).unwrap().to_der().unwrap());
+    }
+    elements
+}
+
+fn sequence(contents: &[u8]) -> Vec<u8> {
+    AnyRef::new(Tag::Sequence, contents).unwrap().to_der().unwrap()
+}
