@@ -171,10 +171,15 @@ fn lasting(suite: &Suite, hello: &ClientHello<'_>, with_shares: bool) -> Digest 
     suite.hash.hash(&out)
 }
 
-const MAY_CHANGE: [ExtensionType; 5] = [
+const MAY_CHANGE: [ExtensionType; 6] = [
     ExtensionType::KEY_SHARE,
     ExtensionType::EARLY_DATA,
     ExtensionType::COOKIE,
     ExtensionType::PRE_SHARED_KEY,
     ExtensionType::PADDING,
+    // RFC 9849 §6.1.5: the inner ClientHello is encrypted again. wolfSSL changes its GREASE, too.
+    ENCRYPTED_CLIENT_HELLO,
 ];
+
+/// Not one that the engine handles itself.
+const ENCRYPTED_CLIENT_HELLO: ExtensionType = ExtensionType(0xfe0d);

@@ -1,8 +1,8 @@
 //! Second ClientHellos that our client doesn't send.
 
-use tessera::Error;
-use tessera::wire::{AlertDescription, ContentType, ExtensionType};
-use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records};
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, OpaqueExtension};
+use tessera::{Destination, Error};
+use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records, to};
 use tessera_null_provider::provider;
 
 /// The second ClientHello of a scene's client, which the server asked for, and the server that waits for it.
@@ -60,6 +60,25 @@ fn a_second_client_hello_may_have_its_extensions_in_another_order() {
         // The server has sent ServerHello and the rest of its flight.
         assert!(pair.server.facts().group.is_some(), "{turned}");
     }
+}
+
+/// RFC 9849 §6.1.5: the inner ClientHello is encrypted again.
+#[test]
+fn a_second_client_hello_may_have_another_encrypted_one_inside() {
+    let typ = ExtensionType(0xfe0d);
+    let extensions = vec![OpaqueExtension { typ, contents: b"first".to_vec() }];
+    let destination = Destination { extensions, ..to(None) };
+    let mut pair = Scene::new(provider(), Mode::Retry).start_to(destination, at(0));
+    pair.client_to_server();
+    pair.server_to_client();
+    let sent = records(&pair.intercept_client());
+    let hello = sent.iter().find(|record| record[0] == ContentType::HANDSHAKE.0);
+    let mut hello = Hello::read(&hello.expect("a second ClientHello")[5..]);
+    assert_eq!(hello.extension(typ).map(Vec::as_slice), Some(&b"first"[..]));
+    hello.set(typ, b"second");
+    pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+    assert_eq!(pair.to_server.error, None);
+    assert!(pair.server.facts().group.is_some());
 }
 
 /// In any order, each extension stays the same: none is changed, dropped or added.
