@@ -112,7 +112,7 @@ fn the_first_datagram_of_a_program_is_answered_after_its_server_was_killed() {
             is_answered
         };
         // On a busy machine the flight leaves twice, and the datagram may have been executed.
-        assert!((0..3).any(|_| answered()), "with state: {has_state}");
+        assert!((0..8).any(|_| answered()), "with state: {has_state}");
     }
 }
 
