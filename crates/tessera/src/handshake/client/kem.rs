@@ -60,14 +60,20 @@ fn send_finished(
     ctx: &mut Context<'_>,
 ) -> Result<ClientState, Error> {
     let handover = handover.map(|secrets| secrets.into_master(shared));
+    let linked = KemAuthentication::linked().ok_or(NOT_LINKED)?;
     let handover = Box::new(handover.after_client(Finished::Out, ctx)?);
     ctx.facts.server_is_implicit = true;
-    Ok(ClientState::ReadLastFinished(ReadLastFinished(handover)))
+    Ok(ClientState::ReadLastFinished(ReadLastFinished(handover, linked)))
 }
 
 /// The server's Finished is missing, which proves that it has its key: until then it is authenticated implicitly, in that
 /// only it can read what the client sends.
-pub struct ReadLastFinished(pub(super) Box<Handover<ClientPart, HalfFinishedMasterSecret>>);
+pub struct ReadLastFinished(
+    pub(super) Box<Handover<ClientPart, HalfFinishedMasterSecret>>,
+    KemAuthentication,
+);
+
+const NOT_LINKED: Error = Error::Internal("KEM authentication in a build without it");
 
 impl ReadLastFinished {
     pub(crate) fn receive(
@@ -75,6 +81,7 @@ impl ReadLastFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
+        self.1.is_here();
         let mut last = self.0.after_server(Finished::In(message), ctx)?;
         ctx.facts.server_is_implicit = false;
         last.own.report_early_data(ctx);

@@ -39,10 +39,11 @@ fn after_decapsulation(
     Ok(match handover.own.receiving {
         ExpectedInput::Certificate(typ, _) => {
             let handover = Box::new(handover);
-            ServerState::ReadKemCertificate(ReadKemCertificate { handover, typ })
+            let linked = KemAuthentication::linked().ok_or(NOT_LINKED)?;
+            ServerState::ReadKemCertificate(ReadKemCertificate { handover, typ, linked })
         }
         // Early data belongs to a PSK, and there is none.
-        ExpectedInput::EarlyData | ExpectedInput::Finished => await_finished(handover, None),
+        ExpectedInput::EarlyData | ExpectedInput::Finished => await_finished(handover, None)?,
     })
 }
 
@@ -51,6 +52,7 @@ pub struct ReadKemCertificate {
     pub(super) handover: Box<Handover<ServerPart, AuthenticatedHandshakeSecret>>,
     /// The requested type.
     typ: CertificateType,
+    linked: KemAuthentication,
 }
 
 impl ReadKemCertificate {
@@ -59,10 +61,11 @@ impl ReadKemCertificate {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
+        self.linked.is_here();
         let certificate = read_certificate(&mut self.handover, self.typ, message, ctx)?;
         if certificate.is_empty() {
             check_no_certificate(&self.handover.own)?;
-            return Ok(await_finished(*self.handover, None));
+            return await_finished(*self.handover, None);
         }
         let kem = kem_of(&self.handover.own, &certificate, ctx)?;
         let (scheme, linked) = kem.ok_or(protocol(
@@ -77,7 +80,7 @@ impl ReadKemCertificate {
             scheme,
             epoch,
             ctx,
-            |handover, shared, _| Ok(await_finished(handover, Some(&shared))),
+            |handover, shared, _| await_finished(handover, Some(&shared)),
         )
     }
 }
@@ -85,13 +88,19 @@ impl ReadKemCertificate {
 fn await_finished(
     handover: Handover<ServerPart, AuthenticatedHandshakeSecret>,
     shared: Option<&SharedSecret>,
-) -> ServerState {
+) -> Result<ServerState, Error> {
+    let linked = KemAuthentication::linked().ok_or(NOT_LINKED)?;
     let handover = Box::new(handover.map(|secrets| secrets.into_master(shared)));
-    ServerState::ReadFirstFinished(ReadFirstFinished(handover))
+    Ok(ServerState::ReadFirstFinished(ReadFirstFinished(handover, linked)))
 }
 
+const NOT_LINKED: Error = Error::Internal("KEM authentication in a build without it");
+
 /// The client's Finished is missing, which proves that it has its key, if it showed one.
-pub struct ReadFirstFinished(pub(super) Box<Handover<ServerPart, UnfinishedMasterSecret>>);
+pub struct ReadFirstFinished(
+    pub(super) Box<Handover<ServerPart, UnfinishedMasterSecret>>,
+    KemAuthentication,
+);
 
 impl ReadFirstFinished {
     pub(crate) fn receive(
@@ -99,6 +108,7 @@ impl ReadFirstFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
+        self.1.is_here();
         let half = self.0.after_client(Finished::In(message), ctx)?;
         connected(half.after_server(Finished::Out, ctx)?, ctx)
     }
