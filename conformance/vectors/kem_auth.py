@@ -66,21 +66,23 @@ class Handshake:
         self.transcript = b""
 
     @classmethod
-    def server_only(cls, values: Values):
+    def begun(cls, values: Values):
+        """Up to EncryptedExtensions; also returns what the client offers."""
         it = cls(values)
         it.hellos()
         schemes = it.offered(CLIENT_HELLO, "ClientHello")
         it.add("EncryptedExtensions")
-        shared = it.authenticate("server", "client", schemes)
-        it.absorb(shared)
+        return it, schemes
+
+    @classmethod
+    def server_only(cls, values: Values):
+        it, schemes = cls.begun(values)
+        it.absorb(it.authenticate("server", "client", schemes))
         it.end(bytes(it.length))
 
     @classmethod
     def mutual(cls, values: Values):
-        it = cls(values)
-        it.hellos()
-        schemes = it.offered(CLIENT_HELLO, "ClientHello")
-        it.add("EncryptedExtensions")
+        it, schemes = cls.begun(values)
         it.add("CertificateRequest")
         of_client = it.offered(CERTIFICATE_REQUEST, "CertificateRequest")
         it.absorb(it.authenticate("server", "client", schemes))
