@@ -21,6 +21,16 @@ macro_rules! witness {
                 None
             }
 
+            /// Returns the witness where the peers have agreed on what it is of.
+            ///
+            /// # Errors
+            /// Fails the handshake in builds without the feature.
+            #[allow(dead_code, reason = "not all can be agreed on")]
+            pub(crate) fn agreed() -> Result<Self, Error> {
+                Self::linked()
+                    .ok_or(handshake_failure(concat!($feature, ", which this build leaves out")))
+            }
+
             /// Does nothing; without the feature, what comes after isn't linked.
             #[inline(always)]
             #[allow(dead_code, reason = "some are tested where they are made")]
@@ -36,13 +46,3 @@ witness!(Certificates, "certificates");
 witness!(KemAuthentication, "kem-authentication");
 witness!(Sessions, "sessions");
 witness!(Grease, "grease");
-
-impl Certificates {
-    /// Returns the witness where the peers have agreed on certificates.
-    ///
-    /// # Errors
-    /// Fails the handshake in builds without the feature.
-    pub(crate) fn agreed() -> Result<Self, Error> {
-        Self::linked().ok_or(handshake_failure("certificates, which this build leaves out"))
-    }
-}

@@ -13,7 +13,7 @@ use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
 use crate::handshake::heap::{self, Encapsulation, Primitives, Written};
 use crate::limits::MAX_COOKIE;
-use crate::linked::{Certificates, Sessions};
+use crate::linked::{Certificates, KemAuthentication, Sessions};
 use crate::resume::ClientSession;
 use crate::schedule::HandshakeSecret;
 use crate::wire::{FlightHandle, OpaqueExtension, TICKET_ID_LEN};
@@ -46,12 +46,14 @@ impl ClientConfig {
         let answers = offered
             .filter(|it| it.forward_secret.is_some() && self.one_time_kinds().next().is_some());
         let answers = usize::from(answers.is_some());
-        let known_key = to.known_server_key.as_ref().map_or((0, 0), |known| {
-            let kem = self.provider.kem(known.public_key.scheme());
-            kem.map_or((0, 0), |kem| {
-                (KeyId::LEN + kem.reply_len(), kem.share_len() + kem.reply_len())
-            })
-        });
+        let known_key = to.known_server_key.as_ref();
+        let known_key =
+            known_key.filter(|_| KemAuthentication::linked().is_some()).map_or((0, 0), |known| {
+                let kem = self.provider.kem(known.public_key.scheme());
+                kem.map_or((0, 0), |kem| {
+                    (KeyId::LEN + kem.reply_len(), kem.share_len() + kem.reply_len())
+                })
+            });
         let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
         let identities = identities + known_key.0;
         let psks = to.external_psks.len()

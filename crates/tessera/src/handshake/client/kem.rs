@@ -60,7 +60,7 @@ fn send_finished(
     ctx: &mut Context<'_>,
 ) -> Result<ClientState, Error> {
     let handover = handover.map(|secrets| secrets.into_master(shared));
-    let linked = KemAuthentication::linked().ok_or(NOT_LINKED)?;
+    let linked = KemAuthentication::agreed()?;
     let handover = Box::new(handover.after_client(Finished::Out, ctx)?);
     ctx.facts.server_is_implicit = true;
     Ok(ClientState::ReadLastFinished(ReadLastFinished(handover, linked)))
@@ -72,8 +72,6 @@ pub struct ReadLastFinished(
     pub(super) Box<Handover<ClientPart, HalfFinishedMasterSecret>>,
     KemAuthentication,
 );
-
-const NOT_LINKED: Error = Error::Internal("KEM authentication in a build without it");
 
 impl ReadLastFinished {
     pub(crate) fn receive(

@@ -39,7 +39,7 @@ fn after_decapsulation(
     Ok(match handover.own.receiving {
         ExpectedInput::Certificate(typ, _) => {
             let handover = Box::new(handover);
-            let linked = KemAuthentication::linked().ok_or(NOT_LINKED)?;
+            let linked = KemAuthentication::agreed()?;
             ServerState::ReadKemCertificate(ReadKemCertificate { handover, typ, linked })
         }
         // Early data belongs to a PSK, and there is none.
@@ -89,12 +89,10 @@ fn await_finished(
     handover: Handover<ServerPart, AuthenticatedHandshakeSecret>,
     shared: Option<&SharedSecret>,
 ) -> Result<ServerState, Error> {
-    let linked = KemAuthentication::linked().ok_or(NOT_LINKED)?;
+    let linked = KemAuthentication::agreed()?;
     let handover = Box::new(handover.map(|secrets| secrets.into_master(shared)));
     Ok(ServerState::ReadFirstFinished(ReadFirstFinished(handover, linked)))
 }
-
-const NOT_LINKED: Error = Error::Internal("KEM authentication in a build without it");
 
 /// The client's Finished is missing, which proves that it has its key, if it showed one.
 pub struct ReadFirstFinished(

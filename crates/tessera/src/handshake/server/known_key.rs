@@ -10,6 +10,7 @@ use crate::crypto::AgreementError;
 use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::limits::MAX_IDENTITIES;
+use crate::linked::KemAuthentication;
 use crate::resume::{ExternalPsk, KnownKeyIdentity, PskKind, psk_of_known_key};
 
 /// The PSK of a known key, and its place among the identities.
@@ -27,8 +28,8 @@ impl Negotiation<'_> {
         ctx: &Context<'_>,
     ) -> Result<Option<&'k KnownKeyPsk>, Error> {
         // Over datagrams, a stranger's address is proved first.
-        if self.hello.parsed.psks.is_none() || !self.config.has_known_keys() || arrival.is_unproved
-        {
+        let may_be_known = KemAuthentication::linked().is_some() && self.config.has_known_keys();
+        if !may_be_known || self.hello.parsed.psks.is_none() || arrival.is_unproved {
             return Ok(None);
         }
         let opened = match known {
