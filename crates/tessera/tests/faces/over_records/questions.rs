@@ -5,7 +5,8 @@ use std::time::Duration;
 use tessera::{Error, Output, ReadEvent, Time};
 use tessera_harness::{EARLY_DATA, Mode, Pair, Scene};
 
-use super::suites::questions::{Owner, waiting};
+use super::suites::owner::Owner;
+use super::suites::questions::waiting;
 
 #[test]
 fn nothing_is_read_while_a_question_is_open() {

@@ -3,6 +3,7 @@
 pub(super) mod certificate_choice;
 pub(super) mod lost;
 mod one_time_psks;
+pub(super) mod owner;
 pub(super) mod owner_extensions;
 mod pairs;
 pub(super) mod psk_modes;
