@@ -44,9 +44,9 @@ impl Routes {
     /// Returns the association at this path to which a datagram belongs, if it names none.
     pub(crate) fn by_path(&self, path: &Path, datagram: &[u8]) -> Option<u64> {
         let at = self.by_path.get(path)?;
-        // The epochs of the handshake: none, early data, the handshake's.
+        // The epochs of a handshake: none, early data, the handshake's, the authenticated handshake's.
         let first = *datagram.first()?;
-        let is_of_handshake = !is_protected(first) || matches!(first & 3, 1 | 2);
+        let is_of_handshake = !is_protected(first) || first & 3 != OF_DATA;
         match (at.beginning.map(|it| it.id), at.live) {
             (Some(beginning), Some(live)) => Some(if is_of_handshake { beginning } else { live }),
             (beginning, live) => beginning.or(live),
@@ -136,6 +136,9 @@ impl Routes {
         }
     }
 }
+
+/// The epoch bits of data, until the first KeyUpdate (RFC 9147 §6.1, docs/kem-auth.md §8).
+pub(crate) const OF_DATA: u8 = 3;
 
 /// Returns whether a record with this first byte is protected: a DTLSCiphertext (RFC 9147 §4).
 pub(crate) fn is_protected(first: u8) -> bool {

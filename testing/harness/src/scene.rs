@@ -57,19 +57,6 @@ impl Mode {
         Self::FsPsk,
     ];
 
-    /// Those that there are over datagrams.
-    pub const OVER_DATAGRAMS: [Self; 9] = [
-        Self::Full,
-        Self::Mutual,
-        Self::Retry,
-        Self::PskDhe,
-        Self::PskOnly,
-        Self::Replayable,
-        Self::FsDhe,
-        Self::FsKe,
-        Self::FsPsk,
-    ];
-
     /// Whether it needs a session of an earlier connection.
     pub fn resumes(self) -> bool {
         !matches!(self, Self::Full | Self::Mutual | Self::Retry) && !self.is_kem()

@@ -17,7 +17,7 @@ use crate::budget::Budget;
 use crate::foreign::Foreign;
 use crate::hello_pool::PartOutcome;
 use crate::path::Path;
-use crate::routes::HelloRandom;
+use crate::routes::{HelloRandom, OF_DATA};
 
 impl Endpoint {
     /// Handles a datagram that begins with a plaintext handshake record, and belongs to no association.
@@ -120,7 +120,7 @@ impl Endpoint {
     fn shares_epochs(&mut self, path: &Path, now: Time) -> bool {
         let Some(live) = self.routes.live(path) else { return false };
         let newest = self.associations.look_at(live, now, |it| it.association.newest_record());
-        newest.is_some_and(|(epoch, _)| epoch > FIRST_APPLICATION_EPOCH)
+        newest.is_some_and(|(epoch, _)| epoch > OF_DATA.into() && epoch & 3 != OF_DATA.into())
     }
 
     pub(super) fn ask_for_cookie(
@@ -282,9 +282,6 @@ const MESSAGE_HEADER: usize = 4;
 fn random_at(bytes: &[u8], at: usize) -> Option<HelloRandom> {
     bytes.get(at + 2..)?.first_chunk().copied()
 }
-
-/// The epoch of the first application traffic secrets (RFC 9147 §6.1).
-const FIRST_APPLICATION_EPOCH: u64 = 3;
 
 /// The type of a ClientHello.
 const CLIENT_HELLO: u8 = HandshakeType::CLIENT_HELLO.0;

@@ -15,7 +15,7 @@ const CLIENTS: u16 = 20;
 
 #[test]
 fn all_connect_and_none_executes_early_data_twice() {
-    Outcome::of(Mode::OVER_DATAGRAMS.len() as u64 * u64::from(CLIENTS)).is_right();
+    Outcome::of(Mode::ALL.len() as u64 * u64::from(CLIENTS)).is_right();
 }
 
 /// `make evidence-datagram-soak`: takes minutes, and prints its figures.
@@ -48,7 +48,7 @@ struct Outcome {
 impl Outcome {
     fn of(handshakes: u64) -> Self {
         let (mut outcome, mut numbers) = (Self::default(), Numbers(1));
-        for mode in Mode::OVER_DATAGRAMS.into_iter().cycle() {
+        for mode in Mode::ALL.into_iter().cycle() {
             if outcome.handshakes >= handshakes {
                 break;
             }

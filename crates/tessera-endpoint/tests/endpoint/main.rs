@@ -43,7 +43,7 @@ use world::{TRIP, World, address};
 
 #[test]
 fn strangers_prove_their_address_and_clients_with_a_ticket_need_not() {
-    for mode in Mode::OVER_DATAGRAMS {
+    for mode in Mode::ALL {
         let mut world = World::new(mode, EndpointOptions::default());
         let session = if mode.resumes() { world.session() } else { None };
         assert_eq!(session.is_some(), mode.resumes(), "{mode:?}");

@@ -212,12 +212,14 @@ fn a_client_with_a_connection_id_takes_no_other_s_address() {
 /// A device that restarts again and again doesn't fill its address.
 #[test]
 fn a_client_without_connection_ids_that_begins_again_replaces_itself() {
-    let mut world = World::new(Mode::Full, EndpointOptions::default());
-    for restarts in 0..5 {
-        let client = world.connect_with(1000, None, without_ids());
-        world.pass(TRIP * 20);
-        world.is_connected(client);
-        assert_eq!((world.endpoint.len(), world.failed.len()), (1, restarts));
+    for mode in [Mode::Full, Mode::KemMutual] {
+        let mut world = World::new(mode, EndpointOptions::default());
+        for restarts in 0..5 {
+            let client = world.connect_with(1000, None, without_ids());
+            world.pass(TRIP * 20);
+            world.is_connected(client);
+            assert_eq!((world.endpoint.len(), world.failed.len()), (1, restarts));
+        }
     }
 }
 

@@ -15,7 +15,6 @@ use super::verifier::PeerVerifier;
 use crate::error::{Error, require};
 use crate::limits::copied;
 use crate::linked::Certificates;
-use crate::schedule::Profile;
 use crate::wire::{
     Certificate, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
     EntryExtensions, ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
@@ -25,7 +24,6 @@ use crate::wire::{
 pub(crate) struct AcceptedCertificates<'a> {
     pub(crate) verifier: &'a dyn PeerVerifier,
     pub(crate) codecs: &'a ConnectionCodecs,
-    pub(crate) profile: &'static Profile,
 }
 
 impl AcceptedCertificates<'_> {
@@ -55,7 +53,7 @@ impl AcceptedCertificates<'_> {
         if Certificates::linked().is_none() {
             return;
         }
-        write_criteria(out, self.verifier, self.profile, grease);
+        write_criteria(out, self.verifier, grease);
         let entry_extensions = self.verifier.entry_extensions();
         match message {
             HandshakeType::CLIENT_HELLO => entry_extensions.write_for_client_hello(out),

@@ -9,7 +9,6 @@ use crate::crypto::{AgreementError, Decapsulator, Hash, SharedSecret, Signer, Si
 use crate::error::{Error, require};
 use crate::question::{Question, Reply};
 use crate::role::Role;
-use crate::schedule::Profile;
 use crate::wire::{
     CertificateCriteria, CertificateType, EntryExtensions, MAX_STAPLED, Reader, SignatureScheme,
     read_sct_list, write_certificate_body,
@@ -176,15 +175,11 @@ impl Credential {
     }
 
     /// Returns the scheme to authenticate with to a peer, if any fits.
-    fn scheme_for(
-        &self,
-        peer: &CertificateCriteria<'_>,
-        profile: &Profile,
-    ) -> Option<SignatureScheme> {
+    fn scheme_for(&self, peer: &CertificateCriteria<'_>) -> Option<SignatureScheme> {
         let schemes = self.key.schemes();
         let fits = |scheme: &&SignatureScheme| {
             let is_proof = scheme.signs_handshakes() || scheme.kem().is_some();
-            is_proof && profile.has_proof(**scheme) && peer.accepts_proof(**scheme)
+            is_proof && scheme.is_linked() && peer.accepts_proof(**scheme)
         };
         schemes.iter().find(fits).copied()
     }
@@ -240,12 +235,11 @@ pub(crate) fn choose_credential(
     credentials: &[Credential],
     own_role: Role,
     peer: &CertificateCriteria<'_>,
-    profile: &Profile,
     allowed: impl Fn(&Credential) -> bool,
 ) -> Option<(usize, SignatureScheme)> {
     let typed = credentials.iter().enumerate().filter(|(_, credential)| allowed(credential));
     let fitting = typed.filter_map(|(index, credential)| {
-        let scheme = credential.scheme_for(peer, profile)?;
+        let scheme = credential.scheme_for(peer)?;
         let chain = credential.chain_schemes.iter().all(|scheme| peer.accepts_in_chain(*scheme));
         // RFC 8446 §4.4.2.3: a client's certificates MUST be signed so; §4.4.2.2: a server without
         // such a chain sends another.

@@ -4,18 +4,16 @@ use alloc::vec::Vec;
 
 use super::verifier::PeerVerifier;
 use crate::error::{Error, require};
-use crate::schedule::Profile;
 use crate::wire::{ExtensionType, Grease, SignatureScheme, write_certificate_criteria};
 
 /// Writes the extensions of a ClientHello or CertificateRequest that state it.
 pub(super) fn write_criteria(
     out: &mut Vec<u8>,
     verifier: &dyn PeerVerifier,
-    profile: &Profile,
     grease: Option<Grease>,
 ) {
     let (schemes, chain) = (verifier.schemes().iter().copied(), chain_schemes(verifier));
-    let schemes = schemes.filter(|scheme| profile.has_proof(*scheme));
+    let schemes = schemes.filter(|scheme| scheme.is_linked());
     let grease = grease.map(Grease::scheme);
     write_certificate_criteria(out, schemes, chain, verifier.authorities(), grease);
 }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::linked::KemAuthentication;
 use crate::wire::SignatureScheme;
 
 /// How a peer proves its identity. A verifier rejects a peer whose kind of proof it doesn't know.
@@ -31,6 +32,13 @@ impl Proof {
         match self {
             Self::Signature { scheme, .. } | Self::Kem { scheme } => *scheme,
         }
+    }
+}
+
+impl SignatureScheme {
+    /// Returns whether this build has what a proof with this scheme takes.
+    pub(crate) fn is_linked(self) -> bool {
+        self.kem().is_none() || KemAuthentication::linked().is_some()
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn kem_of<P: Part>(
     let Some(linked) = KemAuthentication::linked() else { return Ok(None) };
     let verifier = verifier_of(own)?;
     let offered = verifier.schemes();
-    if !ctx.profile.kem_authentication || offered.iter().all(|scheme| scheme.kem().is_none()) {
+    if offered.iter().all(|scheme| scheme.kem().is_none()) {
         return Ok(None);
     }
     let Certificate { certificate_type, chain, known, .. } = certificate;

@@ -6,8 +6,7 @@ mod stream;
 pub use datagram::DroppedRecords;
 pub(crate) use datagram::{
     APPLICATION_EPOCH, DatagramBelow, Datagrams, EARLY_DATA_EPOCH, FirstRecords, Forgeries,
-    HANDSHAKE_EPOCH, IdleDatagrams, NextRecord, OpenedRecord, SHORTEST_DATAGRAM,
-    write_lone_message,
+    IdleDatagrams, NextRecord, OpenedRecord, SHORTEST_DATAGRAM, write_lone_message,
 };
 pub use stream::{Batch, Output, Reassembly};
 pub(crate) use stream::{HEADER_LEN, Incoming, Stream, StreamBelow};

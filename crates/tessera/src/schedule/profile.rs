@@ -1,8 +1,7 @@
 //! The differences between TLS, DTLS and QUIC in the same handshake.
 
 use crate::carrier::Carrier;
-use crate::linked::KemAuthentication;
-use crate::wire::{ExtensionType, SignatureScheme, Versions};
+use crate::wire::{ExtensionType, Versions};
 
 /// The differences that the handshake must know: one value per protocol, carried by every
 /// connection.
@@ -28,8 +27,6 @@ pub struct Profile {
     /// Whether a client sends a stranger one classical share alone, so that its ClientHello fits one datagram: a server
     /// that prefers a post-quantum group asks for its share.
     pub one_share_for_strangers: bool,
-    /// Whether either end may authenticate with a KEM (docs/kem-auth.md §8: not in DTLS, whose numbers of epochs are fixed).
-    pub kem_authentication: bool,
     /// The owners' extensions that a server answers in ServerHello, such as DTLS's connection_id
     /// (RFC 9147 §9). All others are answered in EncryptedExtensions.
     pub server_hello_extensions: &'static [ExtensionType],
@@ -39,14 +36,6 @@ pub struct Profile {
 pub const LABEL_PREFIX_LEN: usize = 6;
 
 impl Profile {
-    /// Returns whether a side may authenticate to its peer with this scheme.
-    pub(crate) fn has_proof(&self, scheme: SignatureScheme) -> bool {
-        match scheme.kem() {
-            Some(_) => self.kem_authentication && KemAuthentication::linked().is_some(),
-            None => true,
-        }
-    }
-
     /// Returns whether its labels are those of RFC 8446 §7.1.
     pub(crate) fn has_labels_of_tls(&self) -> bool {
         self.label_prefix == STREAM.label_prefix
@@ -73,7 +62,6 @@ pub static STREAM: Profile = Profile {
     key_update: true,
     counts_early_records: false,
     one_share_for_strangers: false,
-    kem_authentication: true,
     server_hello_extensions: &[],
 };
 
@@ -87,6 +75,5 @@ pub static DATAGRAM: Profile = Profile {
     key_update: true,
     counts_early_records: true,
     one_share_for_strangers: true,
-    kem_authentication: false,
     server_hello_extensions: &[ExtensionType::CONNECTION_ID, ExtensionType::RRC],
 };

@@ -28,7 +28,7 @@ fn exchange(pair: &mut DatagramPair, context: &str) {
 
 #[test]
 fn both_sides_check_paths_in_all_modes_and_after_an_idle_time() {
-    for mode in Mode::OVER_DATAGRAMS {
+    for mode in Mode::ALL {
         let scene = scene(mode);
         let destination = to(mode.resumes().then(|| session(&scene)).flatten());
         let options = [with_id(b""), with_id(b"server")];

@@ -29,7 +29,7 @@ fn by_hand(contents: &[u8]) -> DatagramPair {
 
 #[test]
 fn a_client_that_follows_learns_the_address_with_the_end_of_the_handshake() {
-    for mode in Mode::OVER_DATAGRAMS {
+    for mode in Mode::ALL {
         let scene = scene(mode);
         let destination = to(mode.resumes().then(|| session(&scene)).flatten());
         let options = [following(&[]), announcing(None)];

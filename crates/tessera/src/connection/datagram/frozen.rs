@@ -69,7 +69,7 @@ impl IdleAssociation {
 }
 
 /// The version of the encoding.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Room for three secrets with their lengths.
 const SECRETS: usize = 3 * 49;

@@ -3,12 +3,9 @@
 use super::{Association, connection_id};
 use crate::connection::{PathMessage, Progress, ReadEvent};
 use crate::error::{Error, decode_error, illegal_parameter, protocol, unexpected_message};
-use crate::handshake::{Direction, Epoch, Event, Handshake};
+use crate::handshake::{Direction, Event, Handshake};
 use crate::limits::{MAX_CLIENT_HELLO_OF_DATAGRAMS, MAX_WARNINGS};
-use crate::record::{
-    APPLICATION_EPOCH, DatagramBelow, EARLY_DATA_EPOCH, Forgeries, HANDSHAKE_EPOCH, NextRecord,
-    OpenedRecord,
-};
+use crate::record::{DatagramBelow, EARLY_DATA_EPOCH, Forgeries, NextRecord, OpenedRecord};
 use crate::role::Role;
 use crate::time::Time;
 use crate::wire::{AlertDescription, ContentType, HandshakeMessage, HandshakeType};
@@ -115,7 +112,7 @@ impl<H: Handshake> Association<H> {
                 self.answer_key_update()?;
             }
             ContentType::ALERT => self.alert(record, content)?,
-            ContentType::APPLICATION_DATA if epoch >= APPLICATION_EPOCH => {
+            ContentType::APPLICATION_DATA if epoch >= self.datagrams.numbering.application() => {
                 self.core.saw_data();
                 if !content.is_empty() {
                     return Ok(Content::Data);
@@ -153,11 +150,7 @@ impl<H: Handshake> Association<H> {
             let alert = AlertDescription::PROTOCOL_VERSION;
             return Err(protocol(alert, "the server speaks no DTLS 1.3"));
         }
-        let epoch = match epoch {
-            0 => Epoch::Initial,
-            HANDSHAKE_EPOCH => Epoch::Handshake,
-            _ => Epoch::Application,
-        };
+        let epoch = self.datagrams.numbering.epoch_of(epoch);
         let mut below = DatagramBelow { datagrams: &mut self.datagrams };
         self.core.message(epoch, message, now, &mut below)?;
         self.answer_key_update()?;

@@ -10,7 +10,6 @@ use super::Association;
 use crate::connection::PathMessage;
 use crate::error::Error;
 use crate::handshake::Handshake;
-use crate::record::APPLICATION_EPOCH;
 use crate::wire::{ExtensionType, OpaqueExtension, Reader};
 
 /// Returns the extension with which this side offers to answer checks.
@@ -90,7 +89,7 @@ impl<H: Handshake> Association<H> {
         content: &[u8],
         epoch: u64,
     ) -> Result<Option<PathMessage>, Error> {
-        if !self.can_check_paths || epoch < APPLICATION_EPOCH {
+        if !self.can_check_paths || epoch < self.datagrams.numbering.application() {
             return Err(super::reading::UNEXPECTED_TYPE);
         }
         PathMessage::read(content)

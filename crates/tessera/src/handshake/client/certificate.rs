@@ -41,7 +41,7 @@ impl ReadCertificate {
                 let allowed = |own: &Credential| {
                     own.certificate_type == self.types.client && own.key.is_kem() == with_kem
                 };
-                choose_credential(credentials, Role::Client, criteria, ctx.profile, allowed)
+                choose_credential(credentials, Role::Client, criteria, allowed)
             };
             own.certificate_request = Some(CertificateAnswer {
                 linked: self.linked,

@@ -21,7 +21,6 @@ use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, KnownServerKey, OfferEarlyData, PskKind,
     ReconnectPolicy,
 };
-use crate::schedule::Profile;
 use crate::time::Clock;
 use crate::wire::{
     CertificateType, CipherSuite, MaxFragmentLength, NamedGroup, OpaqueExtension, PskModes,
@@ -176,9 +175,8 @@ impl ClientConfig {
     pub(crate) fn accepted_certificates<'a>(
         &'a self,
         codecs: &'a ConnectionCodecs,
-        profile: &'static Profile,
     ) -> AcceptedCertificates<'a> {
-        AcceptedCertificates { verifier: &*self.verifier, codecs, profile }
+        AcceptedCertificates { verifier: &*self.verifier, codecs }
     }
 }
 

@@ -10,7 +10,6 @@ use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::config::Checked;
 use crate::handshake::grease::draw_grease;
 use crate::role::Role;
-use crate::schedule::Profile;
 use crate::time::Time;
 use crate::wire::{
     AlertDescription, CertificateRequest, CertificateType, CertificateTypes, ClientHello,
@@ -26,25 +25,20 @@ pub(super) struct Authentication {
     pub(super) entry_extensions: EntryExtensions,
     /// The type of certificate that the client is asked for, if any.
     pub(super) client_type: Option<CertificateType>,
-    profile: &'static Profile,
 }
 
 impl Authentication {
-    pub(super) fn choose(
-        config: &ServerConfig,
-        hello: &ClientHello<'_>,
-        profile: &'static Profile,
-    ) -> Result<Self, Error> {
+    pub(super) fn choose(config: &ServerConfig, hello: &ClientHello<'_>) -> Result<Self, Error> {
         if hello.certificates.signature_algorithms.is_none() {
             return Err(protocol(
                 AlertDescription::MISSING_EXTENSION,
                 "no PSK of the client's is known, and it offers no signature_algorithms",
             ));
         }
-        let (credential, scheme) = choose_for(config, hello, profile)?;
+        let (credential, scheme) = choose_for(config, hello)?;
         let client_type = client_type(config, hello)?;
         let entry_extensions = hello.certificates.entry_extensions;
-        Ok(Self { credential, scheme, entry_extensions, client_type, profile })
+        Ok(Self { credential, scheme, entry_extensions, client_type })
     }
 
     /// Returns the CertificateRequest to send, if the client is asked. Reports the rest of the flight to the
@@ -54,8 +48,7 @@ impl Authentication {
         config: &ServerConfig,
         codecs: &mut ConnectionCodecs,
     ) -> Result<Option<Vec<u8>>, Error> {
-        let accepted =
-            self.client_type.and_then(|_| config.accepted_certificates(codecs, self.profile));
+        let accepted = self.client_type.and_then(|_| config.accepted_certificates(codecs));
         let mut request = None;
         if let Some(accepted) = accepted {
             let grease = draw_grease(config.grease, config.provider.random)?;
@@ -114,13 +107,11 @@ fn client_type(
 fn choose_for(
     config: &ServerConfig,
     hello: &ClientHello<'_>,
-    profile: &Profile,
 ) -> Result<(usize, SignatureScheme), Error> {
     let allowed = |credential: &Credential| {
         CertificateTypes::allow(hello.server_certificate_types, credential.certificate_type)
     };
-    let chosen =
-        choose_credential(&config.credentials, Role::Server, &hello.certificates, profile, allowed);
+    let chosen = choose_credential(&config.credentials, Role::Server, &hello.certificates, allowed);
     // A server without certificates, for PSKs alone, has no wrong type.
     let wrong_type = !config.credentials.is_empty() && !config.credentials.iter().any(allowed);
     chosen.ok_or_else(|| match wrong_type {
@@ -135,12 +126,11 @@ pub(super) fn server_type(
     config: &ServerConfig,
     hello: &ClientHello<'_>,
     chosen: Option<&Authentication>,
-    profile: &Profile,
 ) -> Option<CertificateType> {
     hello.server_certificate_types?;
     let index = match chosen {
         Some(chosen) => chosen.credential,
-        None => choose_for(config, hello, profile).ok()?.0,
+        None => choose_for(config, hello).ok()?.0,
     };
     config.credentials.get(index).map(|credential| credential.certificate_type)
 }

@@ -20,7 +20,6 @@ use crate::question::{Question, Reply};
 use crate::resume::{
     AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
-use crate::schedule::Profile;
 use crate::wire::{
     CipherSuite, MAX_LIFETIME, NamedGroup, OpaqueExtension, PskModes, RecordSizeLimit,
     SignatureScheme, SmallExtensions,
@@ -231,10 +230,9 @@ impl ServerConfig {
     pub(crate) fn accepted_certificates<'a>(
         &'a self,
         codecs: &'a ConnectionCodecs,
-        profile: &'static Profile,
     ) -> Option<AcceptedCertificates<'a>> {
         let verifier = self.client_authentication.verifier()?;
-        Some(AcceptedCertificates { verifier, codecs, profile })
+        Some(AcceptedCertificates { verifier, codecs })
     }
 }
 

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::record_number::{APPLICATION_EPOCH, RecordNumber};
+use super::numbering::APPLICATION_EPOCH;
+use super::record_number::RecordNumber;
 use crate::error::{Error, illegal_parameter};
 use crate::wire::{Reader, Writer};
 
@@ -120,7 +121,7 @@ pub(crate) fn read_ack(content: &[u8], epoch: u64) -> Result<Vec<RecordNumber>, 
 }
 
 /// Returns whether an ACK in `epoch` may name records of `of_epoch`: none of a later epoch than its own during the
-/// handshake (§7). After it, each side changes its keys by itself.
+/// handshake (§7). After it, as in an authenticated handshake, each side changes its keys by itself.
 fn may_name(epoch: u64, of_epoch: u64) -> bool {
     epoch >= APPLICATION_EPOCH || of_epoch <= epoch
 }

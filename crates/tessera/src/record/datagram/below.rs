@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 
 use super::Datagrams;
+use super::numbering::Numbering;
 use super::protection::Protection;
-use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
+use super::record_number::EARLY_DATA_EPOCH;
 use crate::crypto::Suite;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{Below, Direction, Epoch, Limit};
 use crate::limits::MAX_PLAINTEXT;
-use crate::role::Role;
 use crate::schedule::TrafficSecret;
 
 /// The record layer for the time of one call.
@@ -21,7 +21,7 @@ impl Below for DatagramBelow<'_> {
     fn send(&mut self, epoch: Epoch, message: &[u8]) {
         let epoch = match epoch {
             Epoch::Application => self.datagrams.outgoing.newest(),
-            epoch => number_of(epoch),
+            epoch => self.datagrams.numbering.number_of(epoch),
         };
         // A handshake has few messages; those after it are counted before they are sent.
         let sent = self.datagrams.send_message(epoch, message);
@@ -42,18 +42,22 @@ impl Below for DatagramBelow<'_> {
     ) -> Result<(), Error> {
         let protection = Protection::new(suite, secret);
         let datagrams = &mut *self.datagrams;
+        if epoch == Epoch::AuthenticatedHandshake {
+            datagrams.numbering = Numbering::WithAuthenticatedHandshake;
+        }
+        let first = datagrams.numbering.number_of(epoch);
         match direction {
-            Direction::Write => datagrams.outgoing.install(number_of(epoch), protection),
+            Direction::Write => datagrams.outgoing.install(first, protection),
             Direction::Read => {
-                let number = number_of(epoch).max(match epoch {
+                let number = first.max(match epoch {
                     Epoch::Application => datagrams.incoming.epochs.newest() + 1,
                     _ => 0,
                 });
                 if epoch != Epoch::EarlyData {
                     datagrams.change_message_epoch(number)?;
                 }
-                if epoch == Epoch::Handshake && datagrams.role == Role::Server {
-                    datagrams.late_secret = Some(secret.keep());
+                if matches!(epoch, Epoch::Handshake | Epoch::AuthenticatedHandshake) {
+                    datagrams.late_secret = datagrams.reads_last().then(|| secret.keep());
                 }
                 datagrams.incoming.epochs.install(number, protection);
             }
@@ -119,24 +123,16 @@ impl Datagrams {
     }
 }
 
-/// Returns the first number of an epoch (RFC 9147 §6.1).
-fn number_of(epoch: Epoch) -> u64 {
-    match epoch {
-        Epoch::Initial => 0,
-        Epoch::EarlyData => EARLY_DATA_EPOCH,
-        Epoch::Handshake => HANDSHAKE_EPOCH,
-        // The profile has no KEM authentication, and so no epoch for it (docs/kem-auth.md §8).
-        Epoch::AuthenticatedHandshake | Epoch::Application => APPLICATION_EPOCH,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use core::time::Duration;
 
     use super::super::early_records::tests::{datagrams, install};
     use super::super::fragment::Fragment;
+    use super::super::numbering::APPLICATION_EPOCH;
+    use super::super::record_number::HANDSHAKE_EPOCH;
     use super::*;
+    use crate::role::Role;
     use crate::wire::{AlertDescription, HandshakeType};
 
     #[test]

@@ -87,6 +87,11 @@ impl Flight {
         self.messages.iter().any(|message| !message.unsent.is_empty())
     }
 
+    /// Returns whether a message of an earlier epoch is under way.
+    pub(crate) fn is_below(&self, epoch: u64) -> bool {
+        self.messages.iter().any(|message| message.epoch < epoch)
+    }
+
     /// Returns whether a message of this epoch is under way: its keys are still needed.
     pub(crate) fn is_in(&self, epoch: u64) -> bool {
         self.messages.iter().any(|message| message.epoch == epoch)

@@ -8,8 +8,9 @@ use core::time::Duration;
 
 use super::connection_ids::{OwnConnectionIds, PeerConnectionIds};
 use super::incoming::DroppedRecords;
+use super::numbering::{APPLICATION_EPOCH, Numbering};
 use super::read_epochs::{EpochKeys, ReadEpoch};
-use super::record_number::{APPLICATION_EPOCH, HANDSHAKE_EPOCH};
+use super::record_number::HANDSHAKE_EPOCH;
 use super::replay_window::{ReplayWindow, read_count};
 use super::{Datagrams, IdleDatagrams};
 use crate::crypto::Suite;
@@ -53,6 +54,7 @@ impl IdleDatagrams {
     /// Appends all of it but the suite.
     pub(crate) fn write(&self, now: Duration, out: &mut Vec<u8>) {
         let Self {
+            numbering,
             read_epoch,
             window,
             forged,
@@ -76,6 +78,7 @@ impl IdleDatagrams {
             timeout,
             late_flight,
         } = self;
+        out.u8(u8::from(*numbering != Numbering::Rfc9147));
         out.u64(*read_epoch);
         window.write(out);
         out.u64(*forged);
@@ -125,6 +128,10 @@ impl IdleDatagrams {
         now: Duration,
     ) -> Option<Self> {
         let mut it = Self {
+            numbering: match reader.u8().ok()? {
+                0 => Numbering::Rfc9147,
+                _ => Numbering::WithAuthenticatedHandshake,
+            },
             read_epoch: read_count(reader)?,
             window: ReplayWindow::read(reader)?,
             forged: read_count(reader)?,

@@ -7,6 +7,7 @@ use core::time::Duration;
 use super::Datagrams;
 use super::connection_ids::{OwnConnectionIds, PeerConnectionIds};
 use super::incoming::DroppedRecords;
+use super::numbering::Numbering;
 use super::outgoing::WriteEpoch;
 use super::read_epochs::{EpochKeys, ReadEpoch};
 use super::replay_window::ReplayWindow;
@@ -16,6 +17,7 @@ use crate::role::Role;
 
 /// The record layer of an association that sleeps, without what only messages under way need.
 pub(crate) struct IdleDatagrams {
+    pub(super) numbering: Numbering,
     pub(super) read_epoch: u64,
     pub(super) window: ReplayWindow,
     pub(super) forged: u64,
@@ -52,6 +54,7 @@ impl Datagrams {
             return None;
         }
         Some(IdleDatagrams {
+            numbering: self.numbering,
             read_epoch: read.number,
             window: mem::take(&mut read.window),
             forged: read.forged,
@@ -84,6 +87,7 @@ impl IdleDatagrams {
     pub(crate) fn wake(self, role: Role, suite: &'static Suite) -> Datagrams {
         let mut datagrams =
             Datagrams::new(role, self.timeout, true, self.max_datagram, self.max_burst);
+        datagrams.numbering = self.numbering;
         datagrams.timer.fixed = self.fixed_timeout;
         datagrams.incoming.epochs.all.reserve_exact(1);
         datagrams.incoming.epochs.all.extend(self.late_flight.map(|it| *it));

@@ -21,6 +21,7 @@ mod fuzz;
 mod header;
 mod idle;
 mod incoming;
+mod numbering;
 mod outgoing;
 mod partial_message;
 mod protection;
@@ -39,8 +40,9 @@ pub(crate) use first_records::{FirstRecords, write_lone_message};
 pub(crate) use idle::IdleDatagrams;
 pub use incoming::DroppedRecords;
 pub(crate) use incoming::{NextRecord, OpenedRecord};
+pub(crate) use numbering::{APPLICATION_EPOCH, Numbering};
 pub(crate) use read_epochs::Forgeries;
-pub(crate) use record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
+pub(crate) use record_number::EARLY_DATA_EPOCH;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -63,6 +65,7 @@ use crate::wire::{AlertDescription, ContentType};
 /// The record layer of one association.
 pub(crate) struct Datagrams {
     role: Role,
+    pub(crate) numbering: Numbering,
     pub(crate) incoming: IncomingRecords,
     pub(crate) outgoing: OutgoingRecords,
     fragments: Fragments,
@@ -84,7 +87,7 @@ pub(crate) struct Datagrams {
     /// The flight was sent again since the timer was started, because the peer seems to lack it.
     was_hurried: bool,
     is_complete: bool,
-    /// At a server, of the client's last flight.
+    /// Of the peer's last flight, if that is the last of the handshake.
     late_secret: Option<Box<KeptTrafficSecret>>,
     /// The keys that follow the KeyUpdate under way.
     next_keys: Option<Box<Protection>>,
@@ -110,6 +113,7 @@ impl Datagrams {
         let max_burst = max_burst.max(1);
         Self {
             role,
+            numbering: Numbering::default(),
             incoming: IncomingRecords::new(),
             outgoing: OutgoingRecords::new(),
             fragments: Fragments::default(),
@@ -154,9 +158,9 @@ impl Datagrams {
         }
         if self.is_complete {
             self.outgoing.retain(|_| false);
-            if self.role == Role::Client {
-                // The server has the answer to its flight, and sends it no more.
-                self.incoming.epochs.drop_epoch(HANDSHAKE_EPOCH);
+            if !self.reads_last() {
+                // The peer has the answer to its flight, and sends it no more.
+                self.incoming.epochs.drop_below(self.numbering.application());
             }
             self.release();
         }
@@ -164,7 +168,7 @@ impl Datagrams {
 
     /// Notes a record that opened after a KeyUpdate: the keys before it are needed for late records alone.
     pub(crate) fn note_epoch(&mut self, epoch: u64, now: Duration) {
-        if epoch > APPLICATION_EPOCH {
+        if epoch > self.numbering.application() {
             self.incoming.epochs.retire_below(epoch, now + LATE_RECORDS);
         }
     }
@@ -179,18 +183,25 @@ impl Datagrams {
     /// Notes that the handshake is complete.
     pub(crate) fn complete(&mut self, now: Duration) {
         self.is_complete = true;
-        if self.role == Role::Server {
-            // The client's last flight has no other answer. For twice the MSL it may come again (§5.8.1).
+        if self.reads_last() {
+            // The peer's last flight has no other answer. For twice the MSL it may come again (§5.8.1).
             self.acknowledgements.hasten(now);
-            self.incoming.epochs.drop_epoch(EARLY_DATA_EPOCH);
-            self.incoming.epochs.retire_below(APPLICATION_EPOCH, now + LATE_FLIGHTS);
+            let epochs = &mut self.incoming.epochs;
+            epochs.drop_below(self.numbering.last_of_handshake());
+            epochs.retire_below(self.numbering.application(), now + LATE_FLIGHTS);
             if let Some(secret) = self.late_secret.take() {
-                self.incoming.epochs.keep_secret(HANDSHAKE_EPOCH, secret);
+                epochs.keep_secret(self.numbering.last_of_handshake(), secret);
             }
             let flight = &self.flight;
             self.outgoing.retain(|epoch| flight.is_in(epoch));
             self.release();
         }
+    }
+
+    /// Returns whether the handshake's last flight is the peer's: the client's, but the server's after an authenticated
+    /// handshake.
+    fn reads_last(&self) -> bool {
+        (self.role == Role::Server) == (self.numbering == Numbering::Rfc9147)
     }
 
     /// Frees memory that the messages under way needed.
@@ -210,7 +221,7 @@ impl Datagrams {
             // The keys are gone; a server may have closed before the client's Finished came, and owe tickets.
             return Ok(());
         }
-        if epoch < APPLICATION_EPOCH && self.fragments.next_seq() != self.answered_seq {
+        if epoch < self.numbering.application() && self.fragments.next_seq() != self.answered_seq {
             // A new flight, which acknowledges the peer's.
             self.answered_seq = self.fragments.next_seq();
             self.acknowledgements.clear();
@@ -352,7 +363,7 @@ impl Datagrams {
 
     /// Returns whether there are keys for data.
     pub(crate) fn has_application_keys(&self) -> bool {
-        self.outgoing.newest() >= APPLICATION_EPOCH
+        self.outgoing.newest() >= self.numbering.application()
     }
 
     /// Returns whether early data may be sent.

@@ -79,6 +79,11 @@ impl ReadEpochs {
         self.all.retain(|epoch| epoch.number != number);
     }
 
+    /// Drops the keys of all epochs below `number`.
+    pub(crate) fn drop_below(&mut self, number: u64) {
+        self.all.retain(|epoch| epoch.number >= number);
+    }
+
     /// Returns when the next keys are dropped.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.all.iter().filter_map(|epoch| epoch.until).min()

@@ -8,7 +8,7 @@ use super::acknowledgements::read_ack;
 use super::fragment::Fragment;
 use super::fragments::Arrival;
 use super::incoming::OpenedRecord;
-use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
+use super::record_number::EARLY_DATA_EPOCH;
 use crate::error::{Error, unexpected_message};
 use crate::wire::Reader;
 
@@ -73,7 +73,7 @@ impl Datagrams {
 
     /// Decides when the record is acknowledged, and whether the peer lacks this side's flight.
     fn note_arrival(&mut self, record: &OpenedRecord, kept: &KeptFragments, now: Duration) {
-        if kept.is_repeated && (self.flight.is_in(0) || self.flight.is_in(HANDSHAKE_EPOCH)) {
+        if kept.is_repeated && self.flight.is_below(self.numbering.application()) {
             // §5.8.1: the peer sends an answered flight again, so it lacks the answer.
             self.hurry(now);
             return;
@@ -102,7 +102,7 @@ impl Datagrams {
 
     /// Notes that the peer answers this side's flight of the handshake.
     fn note_answer(&mut self, now: Duration) {
-        if let Some(sent_at) = self.flight.answered(0..APPLICATION_EPOCH) {
+        if let Some(sent_at) = self.flight.answered(0..self.numbering.application()) {
             self.timer.measured(now.saturating_sub(sent_at));
         }
         self.timer.answered();
@@ -185,7 +185,7 @@ struct KeptFragments {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record_number::RecordNumber;
+    use super::super::record_number::{HANDSHAKE_EPOCH, RecordNumber};
     use super::*;
     use crate::role::Role;
     use crate::wire::{AlertDescription, ContentType, HandshakeType};

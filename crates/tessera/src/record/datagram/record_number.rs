@@ -3,7 +3,8 @@
 /// Epoch and sequence number, which order all records of one sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RecordNumber {
-    /// 0: no keys, 1: early data, 2: the handshake, 3 and above: application data.
+    /// 0: no keys, 1: early data, 2: the handshake, 3 and above: application data (but see
+    /// [`Numbering`](super::numbering::Numbering)).
     pub(crate) epoch: u64,
     /// From 0 in each epoch.
     pub(crate) sequence: u64,
@@ -14,9 +15,6 @@ pub(crate) const EARLY_DATA_EPOCH: u64 = 1;
 
 /// The epoch of the handshake traffic secrets.
 pub(crate) const HANDSHAKE_EPOCH: u64 = 2;
-
-/// The first epoch of application traffic secrets.
-pub(crate) const APPLICATION_EPOCH: u64 = 3;
 
 /// Returns the number whose low `bits` bits are `low` and which is closest to `expected` (RFC 9147 §4.2.2).
 pub(super) fn closest(low: u16, bits: u32, expected: u64) -> u64 {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::Datagrams;
 use super::acknowledgements::EMPTY_ACK_LEN;
 use super::outgoing::RecordEnd;
-use super::record_number::{APPLICATION_EPOCH, EARLY_DATA_EPOCH, HANDSHAKE_EPOCH};
+use super::record_number::EARLY_DATA_EPOCH;
 use crate::error::Error;
 use crate::wire::{AlertDescription, ContentType};
 
@@ -31,8 +31,9 @@ impl Datagrams {
         self.incoming.epochs.expire(now);
         let Some(in_a_row) = self.timer.expire(now) else { return Ok(()) };
         if in_a_row > MAX_RETRANSMISSIONS {
-            let is_heard = self.incoming.epochs.newest_record().0 >= APPLICATION_EPOCH;
-            if !self.is_complete || self.flight.is_in(HANDSHAKE_EPOCH) && !is_heard {
+            let application = self.numbering.application();
+            let is_heard = self.incoming.epochs.newest_record().0 >= application;
+            if !self.is_complete || self.flight.is_below(application) && !is_heard {
                 return Err(Error::TimedOut);
             }
             // The peer is gone, or doesn't want the messages; data may still pass. A KeyUpdate goes on with the next

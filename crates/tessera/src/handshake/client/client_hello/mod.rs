@@ -57,7 +57,7 @@ impl Offer {
                 self.grease.is_some_and(is_grease)
                     || OpaqueExtension::names(&self.extensions, typ)
                     || self.small.has(HandshakeType::CLIENT_HELLO, typ)
-                    || self.config.accepted_certificates(&self.codecs, self.profile).has(typ)
+                    || self.config.accepted_certificates(&self.codecs).has(typ)
             }
         }
     }
@@ -136,7 +136,7 @@ impl Offer {
         let groups = config.groups.iter().copied().filter(|group| config.group(*group).is_some());
         let groups = grease.map(Grease::group).into_iter().chain(groups);
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
-        let accepted = config.accepted_certificates(&self.codecs, self.profile);
+        let accepted = config.accepted_certificates(&self.codecs);
         accepted.write_extensions(HandshakeType::CLIENT_HELLO, grease, out);
         let own_types = config.own_certificate_types();
         write_certificate_types(out, ExtensionType::CLIENT_CERTIFICATE_TYPE, &own_types);

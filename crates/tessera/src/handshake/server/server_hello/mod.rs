@@ -117,7 +117,7 @@ pub(super) fn send_server_hello(
     // RFC 8446 §4.1.1: a failed negotiation ends the handshake before ServerHello, in plaintext.
     let authentication = match psk_kind {
         Some(_) => None,
-        None => Some(Authentication::choose(config, hello, ctx.profile)?),
+        None => Some(Authentication::choose(config, hello)?),
     };
     let mut codecs = codecs_for(config, hello, psk_kind.is_some(), ctx.now)?;
     let exchange = negotiation.agree(choice.with_share)?;
@@ -280,7 +280,7 @@ impl Negotiation<'_> {
             client_certificate_type: authentication
                 .and_then(|chosen| chosen.client_type)
                 .filter(|_| hello.client_certificate_types.is_some()),
-            server_certificate_type: server_type(self.config, hello, authentication, self.profile),
+            server_certificate_type: server_type(self.config, hello, authentication),
             small: self.config.small_extensions(&hello.small),
             early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
             rejection: match early_data {

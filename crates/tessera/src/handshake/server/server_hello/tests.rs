@@ -101,7 +101,7 @@ fn the_server_states_send_and_derive_what_the_rfc_8448_traces_do() {
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
             Some(_) => send_finished(flight, ctx),
             None => {
-                let authentication = Authentication::choose(&flight.own.config, &hello, &STREAM)?;
+                let authentication = Authentication::choose(&flight.own.config, &hello)?;
                 let request = authentication.request(&flight.own.config, &mut flight.codecs)?;
                 send_certificates(flight, &authentication, request, ctx)
             }
