@@ -12,7 +12,6 @@ pub mod datagrams;
 pub mod ends;
 pub mod heap;
 pub mod measure;
-pub mod messages;
 #[cfg(feature = "ml-dsa")]
 mod ml_dsa_key;
 pub mod one_heap;

@@ -1,4 +1,6 @@
 //! What each message of a handshake takes at either end: over the engine's core, so without records.
+//!
+//! Not in the library: the images of clients alone would link what it instantiates of the engine next to their own.
 
 use cortex_m_semihosting::{hprint, hprintln};
 use tessera::crypto::Suite;
@@ -8,10 +10,9 @@ use tessera::face::{
 use tessera::handshake::{Checked, Handshake};
 use tessera::wire::HandshakeType;
 use tessera::{ClientConfig, Error, ServerConfig};
-
-use crate::ends;
-use crate::heap::{self, Side};
-use crate::measure::{Meter, call};
+use tessera_firmware::ends;
+use tessera_firmware::heap::{self, Side};
+use tessera_firmware::measure::{Meter, call};
 
 /// Connects once, and prints what each message takes.
 #[inline(never)]

@@ -4,6 +4,8 @@
 
 extern crate alloc;
 
+mod messages;
+
 use alloc::sync::Arc;
 use core::mem::take;
 use core::panic::PanicInfo;
@@ -20,7 +22,7 @@ use tessera_firmware::heap::{self, EachEnd, Side};
 use tessera_firmware::measure::{PAINTED, stack_pointer};
 use tessera_firmware::report::{self, Taken};
 use tessera_firmware::search::{self, Recorder};
-use tessera_firmware::{board, ends, messages};
+use tessera_firmware::{board, ends};
 
 #[global_allocator]
 static HEAP: EachEnd = EachEnd;
