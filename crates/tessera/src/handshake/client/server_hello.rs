@@ -189,7 +189,8 @@ impl ReadServerHello {
             )?;
         }
 
-        ctx.facts.peer_extensions = OpaqueExtension::of_peer(&offer.extensions, hello.opaque)?;
+        ctx.facts.peer_extensions =
+            OpaqueExtension::of_peer(&offer.extensions, hello.opaque.iter().copied())?;
         let group = shared.as_ref().map(|(group, _)| *group);
         let one_time_key = offer.one_time_kind.filter(|_| psk_kind == Some(PskKind::ForwardSecret));
         ctx.facts.suite = Some(suite.id);
