@@ -21,7 +21,7 @@ pub(crate) struct RemainingCodecs {
 }
 
 /// What remains of a codec, with the type of its first extension of the ClientHello.
-pub(super) type Remaining = (Option<ExtensionType>, Box<dyn AfterHandshake>, Certificates);
+pub(super) type Remaining = Certificates<(Option<ExtensionType>, Box<dyn AfterHandshake>)>;
 
 impl RemainingCodecs {
     /// Adds what remains of a codec.
@@ -43,7 +43,7 @@ impl RemainingCodecs {
         next: &NextTicket,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let made = self.codecs().filter_map(|(_, codec, _)| codec.ticket_extension(next));
+        let made = self.codecs().filter_map(|codec| codec.1.ticket_extension(next));
         let made: Vec<_> = made.collect();
         check_extensions(made.iter(), &[])?;
         for extension in made {
@@ -55,7 +55,8 @@ impl RemainingCodecs {
     /// Hands the extensions of a received ticket to the codecs.
     pub(crate) fn ticket(&mut self, extensions: Extensions<'_>) {
         self.accepted();
-        for (own, codec, _) in self.codecs() {
+        for codec in self.codecs() {
+            let (own, codec) = &mut **codec;
             let body = extensions.iter().find(|(typ, _)| Some(*typ) == *own);
             if let Some((_, body)) = body {
                 codec.ticket(body);
@@ -72,7 +73,7 @@ impl RemainingCodecs {
         if self.first.is_none() {
             return;
         }
-        let goes_on = |(_, codec, _): &mut Remaining| codec.accepted();
+        let goes_on = |codec: &mut Remaining| codec.1.accepted();
         self.first = self.first.take().and_then(|mut first| goes_on(&mut first).then_some(first));
         self.others.retain_mut(goes_on);
         self.others.shrink_to_fit();
@@ -84,8 +85,8 @@ impl RemainingCodecs {
             return;
         }
         let Self { first, others, accepted } = mem::take(self);
-        for (_, mut codec, _) in first.into_iter().chain(others).filter(|_| !accepted) {
-            codec.refused(alert);
+        for mut codec in first.into_iter().chain(others).filter(|_| !accepted) {
+            codec.1.refused(alert);
         }
     }
 

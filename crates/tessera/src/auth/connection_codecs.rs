@@ -27,7 +27,7 @@ use crate::wire::{
 
 /// The codecs of a connection; one without any allocates nothing.
 #[derive(Default)]
-pub(crate) struct ConnectionCodecs(Option<(Box<Codecs>, Certificates)>);
+pub(crate) struct ConnectionCodecs(Option<Certificates<Box<Codecs>>>);
 
 struct Codecs {
     /// Most connections have no other.
@@ -88,7 +88,7 @@ impl ConnectionCodecs {
         let (received, accepted) = (None, None);
         let codecs = Box::new(Codecs { first, others, peer_offers, longest, received, accepted });
         check_offers(&codecs, message)?;
-        Ok(Self(Some((codecs, linked))))
+        Ok(Self(Some(linked.with(codecs))))
     }
 
     /// Returns a server's answers to these extensions of the ClientHello. No answer may have the type of one
@@ -110,7 +110,7 @@ impl ConnectionCodecs {
         message: HandshakeType,
         extensions: PeerExtensions<'_>,
     ) -> Result<(), Error> {
-        let Some((it, _)) = &mut self.0 else { return Ok(()) };
+        let Some(it) = &mut self.0 else { return Ok(()) };
         it.peer_offers = algorithms(extensions)?;
         for Codec { codec, .. } in it.iter_mut() {
             codec.received(message, extensions)?;
@@ -160,7 +160,7 @@ impl ConnectionCodecs {
 
     /// Encodes the body of this side's Certificate with the first codec that returns a result.
     pub(crate) fn encode(&mut self, body: &[u8]) -> Option<EncodedCertificate> {
-        let Codecs { first, others, peer_offers, .. } = &mut *self.0.as_mut()?.0;
+        let Codecs { first, others, peer_offers, .. } = &mut ***self.0.as_mut()?;
         once(first).chain(others).find_map(|codec| {
             let made = codec.codec.encode(body, peer_offers)?;
             // Don't send what the peer didn't offer, or what doesn't fit the message.
@@ -178,7 +178,7 @@ impl ConnectionCodecs {
     ) -> Result<DecodedCertificate, Error> {
         let algorithm = message.algorithm;
         let offered = self.offers().any(|offered| offered == algorithm);
-        let longest = self.0.as_ref().map_or(0, |(it, _)| it.longest);
+        let longest = self.0.as_ref().map_or(0, |it| it.longest);
         let mut codecs = self.codecs_mut();
         let codec = codecs.find(|codec| offered && codec.algorithms.contains(&algorithm));
         let codec = codec.ok_or(illegal_parameter(
@@ -205,7 +205,7 @@ impl ConnectionCodecs {
         typ: CertificateType,
         contents: impl FnOnce() -> Result<CertificateContents, Error>,
     ) -> Result<(), Error> {
-        if let Some((it, _)) = &mut self.0 {
+        if let Some(it) = &mut self.0 {
             it.received = Some(PeerCertificate::new(typ, contents()?));
         }
         Ok(())
@@ -218,7 +218,7 @@ impl ConnectionCodecs {
         &mut self,
         read: Result<Certificate, Error>,
     ) -> Result<Certificate, Error> {
-        let Some((it, _)) = self.0.as_mut().filter(|_| read.is_err()) else { return read };
+        let Some(it) = self.0.as_mut().filter(|_| read.is_err()) else { return read };
         let Some(codec) = it.iter_mut().find(|codec| codec.conceals) else { return read };
         codec.is_wrong = true;
         without_extensions(it.received.as_ref().ok_or(GONE)?)
@@ -250,7 +250,7 @@ impl ConnectionCodecs {
         peer: &PeerIdentity,
         chain_hash: Option<[u8; 32]>,
     ) -> Result<(), Error> {
-        let Some((it, _)) = &mut self.0 else { return Ok(()) };
+        let Some(it) = &mut self.0 else { return Ok(()) };
         if it.iter().any(|codec| codec.is_wrong) {
             return Err(decrypt_error("the peer's proof doesn't match the chain that it named"));
         }
@@ -270,8 +270,10 @@ impl ConnectionCodecs {
         now: Time,
         derive: &dyn Fn(&[u8], &mut [u8]),
     ) -> ([Option<&'static str>; 2], RemainingCodecs) {
-        let Some((it, linked)) = self.0 else { return Default::default() };
-        let Codecs { first, others, accepted, .. } = *it;
+        let (Some(it), Some(linked)) = (self.0, Certificates::linked()) else {
+            return Default::default();
+        };
+        let Codecs { first, others, accepted, .. } = *it.into_inner();
         let end = HandshakeEnd::new(accepted.as_ref(), identity, now, derive);
         let (mut own, mut peer, mut remaining) = (None, None, RemainingCodecs::default());
         for Codec { codec, .. } in once(first).chain(others) {
@@ -279,18 +281,18 @@ impl ConnectionCodecs {
             let CodecOutcome { own_missed, peer_missed, after } = codec.ended(&end);
             (own, peer) = (own.or(own_missed), peer.or(peer_missed));
             if let Some(after) = after {
-                remaining.add((typ, after, linked));
+                remaining.add(linked.with((typ, after)));
             }
         }
         ([own, peer], remaining)
     }
 
     pub(super) fn codecs_mut(&mut self) -> impl Iterator<Item = &mut Codec> {
-        self.0.iter_mut().flat_map(|(it, _)| it.iter_mut())
+        self.0.iter_mut().flat_map(|it| it.iter_mut())
     }
 
     fn codecs(&self) -> impl Iterator<Item = &Codec> + Clone {
-        self.0.iter().flat_map(|(it, _)| it.iter())
+        self.0.iter().flat_map(|it| it.iter())
     }
 
     /// Returns what this side can decode, in order of preference.

@@ -163,7 +163,6 @@ pub(super) fn judge_by_proof<P: Part>(
 pub struct ReadCertificateVerify<P: Part> {
     pub(super) handover: Box<Handover<P, P::Secrets>>,
     pub(super) certificate: Certificate,
-    pub(super) linked: Certificates,
 }
 
 impl<P: Part> ReadCertificateVerify<P> {
@@ -173,8 +172,7 @@ impl<P: Part> ReadCertificateVerify<P> {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<P::State, Error> {
-        self.linked.is_here();
-        let Self { mut handover, certificate, .. } = *self;
+        let Self { mut handover, certificate } = *self;
         let Handover { own, transcript, codecs, .. } = &mut *handover;
         let reader = message.reader_for(HandshakeType::CERTIFICATE_VERIFY)?;
         let CertificateVerify { scheme, signature } = CertificateVerify::read(reader)?;

@@ -166,7 +166,7 @@ impl<P: Part, K> Handover<P, K> {
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         match (finished, self.unproved.take()) {
-            (Finished::In(_), Some(accepted)) => self.identify(*accepted, ctx),
+            (Finished::In(_), Some(accepted)) => self.identify(*accepted.into_inner(), ctx),
             (_, unproved) => {
                 self.unproved = unproved;
                 Ok(())

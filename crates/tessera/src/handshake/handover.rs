@@ -9,6 +9,7 @@ use super::state::State;
 use crate::auth::{ConnectionCodecs, Decapsulate, PeerAcceptance, Sign, VerifyPeer};
 use crate::crypto::Suite;
 use crate::limits::Limits;
+use crate::linked::KemAuthentication;
 use crate::question::OpenQuestion;
 use crate::role::Role;
 use crate::schedule::Transcript;
@@ -24,7 +25,7 @@ pub struct Handover<P, K> {
     pub(super) codecs: ConnectionCodecs,
     pub(super) lineage: Lineage,
     /// A peer with a KEM that the verifier accepted: it has its key if its Finished is right.
-    pub(super) unproved: Option<Box<PeerAcceptance>>,
+    pub(super) unproved: Option<KemAuthentication<Box<PeerAcceptance>>>,
 }
 
 impl<P: Part, K> Handover<P, K> {

@@ -79,7 +79,7 @@ pub(super) fn encapsulate_to_peer<P: Part, K: Send + Sync + 'static>(
         let key = accepted.public_key.take().filter(|key| key.scheme() == scheme).ok_or(
             Error::Configuration("the verifier accepted a KEM's certificate without its key"),
         )?;
-        handover.unproved = Some(Box::new(accepted));
+        handover.unproved = Some(KemAuthentication::agreed()?.with(Box::new(accepted)));
         let shared = send_encapsulation(&mut handover, &key, epoch, ctx)?;
         then(*handover, shared, ctx)
     })
@@ -115,7 +115,6 @@ pub struct ReadEncapsulation<P: Part, K> {
     pub(super) credential: usize,
     pub(super) scheme: SignatureScheme,
     pub(super) then: ThenShared<P, K>,
-    pub(super) linked: KemAuthentication,
 }
 
 impl<P: Part, K: Send + Sync + 'static> ReadEncapsulation<P, K> {
@@ -124,8 +123,7 @@ impl<P: Part, K: Send + Sync + 'static> ReadEncapsulation<P, K> {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<P::State, Error> {
-        self.linked.is_here();
-        let Self { mut handover, credential, scheme, then, .. } = *self;
+        let Self { mut handover, credential, scheme, then } = *self;
         let reader = message.reader_for(HandshakeType::KEM_ENCAPSULATION)?;
         let KemEncapsulation { encapsulation } = KemEncapsulation::read(reader)?;
         let Handover { own, transcript, .. } = &mut handover;

@@ -40,17 +40,32 @@ pub trait State: From<Suspension<Self::Question>> + Send + Sync + Unpin + 'stati
     fn application_mut(&mut self) -> Option<&mut Application>;
 }
 
-/// Declares the enum of one role's states, including `Connected`, each with the largest message that may come in it.
+/// Declares the enum of one role's states, including `Connected`, each with the largest message that may come in it. One that
+/// is `of` a feature is held by its witness, and so are the questions.
 macro_rules! states {
+    (@held $data:ty) => { $data };
+    (@held $data:ty, $feature:ident) => { $feature<$data> };
+    (@inner $state:ident) => { $state };
+    (@inner $state:ident, $feature:ident) => { $state.into_inner() };
+    (@suspended $suspension:ident) => { Self::Suspended(Box::new($suspension)) };
+    (@suspended $suspension:ident, $feature:ident) => {
+        match $feature::linked() {
+            Some(linked) => Self::Suspended(linked.with(Box::new($suspension))),
+            // Nothing is asked without the feature.
+            None => Self::Failed,
+        }
+    };
     (
         $(#[$about:meta])*
-        pub enum $name:ident asks $question:ty { $($state:ident($data:ty): $longest:expr,)* }
+        pub enum $name:ident asks $question:ident $(of $asking:ident)? {
+            $($state:ident($data:ty) $(of $feature:ident)?: $longest:expr,)*
+        }
     ) => {
         $(#[$about])*
         pub enum $name {
-            $($state($data),)*
+            $($state(states!(@held $data $(, $feature)?)),)*
             /// The owner answers later.
-            Suspended(Box<Suspension<$question>>),
+            Suspended(states!(@held Box<Suspension<$question>> $(, $asking)?)),
             /// An error ended the handshake.
             Failed,
         }
@@ -60,7 +75,7 @@ macro_rules! states {
 
         impl From<Suspension<$question>> for $name {
             fn from(suspension: Suspension<$question>) -> Self {
-                Self::Suspended(Box::new(suspension))
+                states!(@suspended suspension $(, $asking)?)
             }
         }
 
@@ -77,7 +92,7 @@ macro_rules! states {
                 ctx: &mut Context<'_>,
             ) -> Result<Self, Error> {
                 match self {
-                    $(Self::$state(state) => state.receive(message, ctx),)*
+                    $(Self::$state(state) => states!(@inner state $(, $feature)?).receive(message, ctx),)*
                     // Nothing is read while a question is open.
                     Self::Suspended(_) | Self::Failed => {
                         Err(unexpected_message("a message while a question is open"))
@@ -104,7 +119,10 @@ macro_rules! states {
             }
 
             fn into_suspension(self) -> Option<Suspension<$question>> {
-                if let Self::Suspended(suspension) = self { Some(*suspension) } else { None }
+                match self {
+                    Self::Suspended(asked) => Some(*states!(@inner asked $(, $asking)?)),
+                    _ => None,
+                }
             }
 
             fn may_write(&self) -> bool {

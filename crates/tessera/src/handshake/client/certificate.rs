@@ -20,7 +20,6 @@ use crate::wire::{CertificateRequest, HandshakeMessage, HandshakeType, Reader};
 pub struct ReadCertificate {
     pub(super) handover: Box<Handover<ClientPart, HandshakeSecret>>,
     pub(super) types: AgreedTypes,
-    pub(super) linked: Certificates,
 }
 
 impl ReadCertificate {
@@ -43,19 +42,19 @@ impl ReadCertificate {
                 };
                 choose_credential(credentials, Role::Client, criteria, allowed)
             };
-            own.certificate_request = Some(CertificateAnswer {
-                linked: self.linked,
+            let linked = Certificates::agreed()?;
+            own.certificate_request = Some(linked.with(CertificateAnswer {
                 credential: choose(false),
                 kem: KemAuthentication::linked().and_then(|_| choose(true)),
                 entry_extensions: criteria.entry_extensions,
-            });
+            }));
             let algorithms = criteria.compression_algorithms;
             let extensions = PeerExtensions { algorithms, block: request.extensions };
             codecs.received(HandshakeType::CERTIFICATE_REQUEST, extensions)?;
             transcript.add(message.bytes);
-            return Ok(ClientState::ReadCertificate(self));
+            return Ok(ClientState::ReadCertificate(linked.with(self)));
         }
-        let Self { mut handover, types, linked } = self;
+        let Self { mut handover, types } = self;
         let certificate = read_certificate(&mut handover, types.server, message, ctx)?;
         if certificate.is_empty() {
             // RFC 8446 §4.4.2.4.
@@ -64,7 +63,7 @@ impl ReadCertificate {
         if let Some(kem) = kem_of(&handover.own, &certificate, ctx)? {
             return answer_certificate(*handover, certificate, kem, ctx);
         }
-        let read = ReadCertificateVerify { handover, certificate, linked };
-        Ok(ClientState::ReadCertificateVerify(Box::new(read)))
+        let read = Box::new(ReadCertificateVerify { handover, certificate });
+        Ok(ClientState::ReadCertificateVerify(Certificates::agreed()?.with(read)))
     }
 }

@@ -97,7 +97,7 @@ impl ReadEncryptedExtensions {
         {
             return Err(illegal_parameter("a count of more early data than was sent"));
         }
-        let session = self.offer.session.as_ref().map(|(session, _)| &session.state);
+        let session = self.offer.session.as_ref().map(|session| &session.state);
         let resumes = self.psk.is_some_and(PskKind::resumes);
         self.lineage.inherit(session.filter(|_| resumes), self.group, self.one_time_key);
         ctx.facts.note_lineage(&self.lineage);
@@ -121,7 +121,7 @@ impl ReadEncryptedExtensions {
             None => {
                 let linked = Certificates::agreed()?;
                 let types = types.ok_or(NO_COMMON_TYPE)?;
-                ClientState::ReadCertificate(ReadCertificate { handover, types, linked })
+                ClientState::ReadCertificate(linked.with(ReadCertificate { handover, types }))
             }
         })
     }
@@ -156,7 +156,7 @@ impl ReadEncryptedExtensions {
         if extensions.early_data {
             // RFC 8446 §4.2.10: only with the first identity, its suite and its protocol, and never
             // after a HelloRetryRequest.
-            let session = self.offer.session.as_ref().map(|(session, _)| &session.state);
+            let session = self.offer.session.as_ref().map(|session| &session.state);
             let as_before = session.is_some_and(|session| {
                 session.suite == self.suite.id && session.protocol == self.lineage.protocol
             });

@@ -13,6 +13,7 @@ use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::finished::{Finished, LastSecrets};
 use crate::handshake::handover::Handover;
+use crate::linked::Certificates;
 use crate::schedule::{HandshakeSecret, MasterSecret};
 use crate::wire::{HandshakeMessage, HandshakeType, write_message, write_no_certificate};
 
@@ -43,15 +44,9 @@ impl ReadFinished {
             let secret = last.secrets.client_handshake_traffic();
             ctx.install(Direction::Write, Epoch::Handshake, last.suite, secret)?;
         }
-        match last.own.certificate_request.take() {
+        match last.own.certificate_request.take().map(Certificates::into_inner) {
             None => send_finished(last, ctx),
-            Some(CertificateAnswer {
-                credential: Some(credential),
-                entry_extensions,
-                linked,
-                ..
-            }) => {
-                linked.is_here();
+            Some(CertificateAnswer { credential: Some(credential), entry_extensions, .. }) => {
                 send_certificate(last, credential, entry_extensions, ctx, send_finished)
             }
             Some(CertificateAnswer { credential: None, .. }) => {

@@ -49,8 +49,8 @@ fn after_encapsulation(
     send_certificate_alone(&mut handover, credential, answer.entry_extensions, epoch, ctx);
     let then =
         |handover, shared, ctx: &mut Context<'_>| send_finished(handover, Some(&shared), ctx);
-    let state = ReadEncapsulation { handover, credential, scheme, then, linked };
-    Ok(ClientState::ReadEncapsulation(Box::new(state)))
+    let state = ReadEncapsulation { handover, credential, scheme, then };
+    Ok(ClientState::ReadEncapsulation(linked.with(Box::new(state))))
 }
 
 /// Sends Finished, with what the server encapsulated to the client's key, if the client has one.
@@ -63,15 +63,12 @@ fn send_finished(
     let linked = KemAuthentication::agreed()?;
     let handover = Box::new(handover.after_client(Finished::Out, ctx)?);
     ctx.facts.server_is_implicit = true;
-    Ok(ClientState::ReadLastFinished(ReadLastFinished(handover, linked)))
+    Ok(ClientState::ReadLastFinished(linked.with(ReadLastFinished(handover))))
 }
 
 /// The server's Finished is missing, which proves that it has its key: until then it is authenticated implicitly, in that
 /// only it can read what the client sends.
-pub struct ReadLastFinished(
-    pub(super) Box<Handover<ClientPart, HalfFinishedMasterSecret>>,
-    KemAuthentication,
-);
+pub struct ReadLastFinished(pub(super) Box<Handover<ClientPart, HalfFinishedMasterSecret>>);
 
 impl ReadLastFinished {
     pub(crate) fn receive(
@@ -79,7 +76,6 @@ impl ReadLastFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        self.1.is_here();
         let mut last = self.0.after_server(Finished::In(message), ctx)?;
         ctx.facts.server_is_implicit = false;
         last.own.report_early_data(ctx);

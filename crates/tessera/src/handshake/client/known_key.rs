@@ -37,7 +37,7 @@ impl Offer {
         let digest = Some(known.digest(&config.provider));
         let psk = OfferedPsk::new(PskKind::KnownKey, suite, kdf, psk.expose(), identity);
         self.psks.push(OfferedPsk { digest, ..psk });
-        self.known_server = Some((known.identity, linked));
+        self.known_server = Some(linked.with(known.identity));
         Ok(())
     }
 }

@@ -29,26 +29,27 @@ use super::kem_flight::ReadEncapsulation;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
 use crate::limits::MAX_SMALL_MESSAGE;
+use crate::linked::{Certificates, KemAuthentication};
 use crate::question::Suspension;
 use crate::schedule::AuthenticatedHandshakeSecret;
 use crate::wire::HandshakeMessage;
 
 states! {
     /// The states of a client, in their order.
-    pub enum ClientState asks ClientQuestion {
+    pub enum ClientState asks ClientQuestion of Certificates {
         ReadServerHello(server_hello::ReadServerHello):
             |it| it.limits().handshake_message,
         ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>):
             |it| it.offer.config.limits.handshake_message,
-        ReadCertificate(certificate::ReadCertificate):
+        ReadCertificate(certificate::ReadCertificate) of Certificates:
             |it| it.handover.limits().certificate_message,
-        ReadCertificateVerify(Box<ReadCertificateVerify<part::ClientPart>>):
+        ReadCertificateVerify(Box<ReadCertificateVerify<part::ClientPart>>) of Certificates:
             |it| it.handover.limits().small_message(),
         ReadFinished(finished::ReadFinished): |it| it.0.limits().small_message(),
         ReadEncapsulation(
             Box<ReadEncapsulation<part::ClientPart, AuthenticatedHandshakeSecret>>
-        ): |it| it.handover.limits().small_message(),
-        ReadLastFinished(kem::ReadLastFinished): |it| it.0.limits().small_message(),
+        ) of KemAuthentication: |it| it.handover.limits().small_message(),
+        ReadLastFinished(kem::ReadLastFinished) of KemAuthentication: |it| it.0.limits().small_message(),
         Connected(Box<connected::Connected>): |it| it.config.limits.handshake_message,
     }
 }

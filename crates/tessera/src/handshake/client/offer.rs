@@ -46,7 +46,7 @@ pub(crate) struct Offer {
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
     /// The server whose static key one of them is from.
-    pub(super) known_server: Option<(PeerIdentity, KemAuthentication)>,
+    pub(super) known_server: Option<KemAuthentication<PeerIdentity>>,
     /// The certificate codecs for this server.
     pub(crate) codecs: ConnectionCodecs,
     /// Whether the last ClientHello had PSKs; `psks` itself is emptied at ServerHello.
@@ -56,11 +56,11 @@ pub(crate) struct Offer {
     pub(super) offers_modes: bool,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
-    pub(crate) session: Option<(Box<ClientSession>, Sessions)>,
+    pub(crate) session: Option<Sessions<Box<ClientSession>>>,
     /// Whether there is no date, and times are those of the monotonic clock.
     pub(crate) is_monotonic: bool,
     /// How much early data may go with the first identity; `None` if early data isn't offered.
-    pub(crate) early_data: Option<(u32, Sessions)>,
+    pub(crate) early_data: Option<Sessions<u32>>,
     /// The suite of the early data that the first ClientHello announced.
     pub(super) early_suite: Option<CipherSuite>,
     pub(crate) cookie: Option<Vec<u8>>,
@@ -170,9 +170,9 @@ impl Offer {
             ConnectionCodecs::new(&config.certificate_codecs, PeerInfo::Server(&to), longest)?;
         let are_free = !extensions.iter().any(|own| codecs.have(own.typ));
         require(are_free, "extensions: a certificate codec sends one of these types")?;
-        let session = session.zip(Sessions::linked());
-        let age = session.as_ref().map(|(session, _)| session.age(now));
-        let session = session.filter(|(session, _)| {
+        let session = session.zip(Sessions::linked()).map(|(session, linked)| linked.with(session));
+        let age = session.as_ref().map(|session| session.age(now));
+        let session = session.filter(|session| {
             is_usable(&config, session, &server_name, profile.carrier, now)
                 && is_authenticated(
                     &config,
@@ -251,8 +251,9 @@ impl Offer {
     /// Adds the forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
     /// the proof that lets the server take the key).
     fn add_session_psks(&mut self, age: &SessionAge, now: Time) -> Result<(), Error> {
-        let Some((session, linked)) = &mut self.session else { return Ok(()) };
-        let linked = *linked;
+        let (Some(session), Some(linked)) = (&mut self.session, Sessions::linked()) else {
+            return Ok(());
+        };
         // Its tickets continue the chain on the clock of this connection.
         let now = now.on(self.is_monotonic).unwrap_or_default();
         session.state.authenticated_at = now.as_secs().wrapping_sub(age.authentication_secs);
@@ -283,12 +284,12 @@ impl Offer {
                 let kind = PskKind::ForwardSecret;
                 self.psks.push(OfferedPsk::new(kind, suite, kdf, psk.expose(), identity));
                 let size = ticket.max_early_data_size;
-                self.early_data = (size > 0 && keeps_protocol).then_some((size, linked));
+                self.early_data = (size > 0 && keeps_protocol).then_some(linked.with(size));
                 self.flight = self.early_data.map(|_| ticket.handle);
                 self.one_time_kind = Some(ticket.kind);
             }
         }
-        let Some((session, _)) = &mut self.session else { return Ok(()) };
+        let Some(session) = &mut self.session else { return Ok(()) };
         let replayable = self.config.policy.early_data.replayable_without_forward_secrecy;
         if self.psks.is_empty()
             && replayable
@@ -296,7 +297,7 @@ impl Offer {
             && keeps_protocol
             && session.state.max_early_data_size > 0
         {
-            self.early_data = Some((session.state.max_early_data_size, linked));
+            self.early_data = Some(linked.with(session.state.max_early_data_size));
         }
         let (kind, identity) = (PskKind::Resumption, session.ticket.clone());
         let psk = OfferedPsk::new(kind, suite, kdf, session.state.psk.expose(), identity);
@@ -349,7 +350,7 @@ impl Offer {
     /// Adds a share for the group that worked last time. For an unknown server adds a classical share to a
     /// post-quantum one, so that no server needs a HelloRetryRequest; over datagrams the classical share alone.
     fn add_shares(&mut self) -> Result<(), Error> {
-        let known = self.session.as_ref().and_then(|(session, _)| session.group);
+        let known = self.session.as_ref().and_then(|session| session.group);
         let groups: Vec<_> = match known.and_then(|group| self.config.group(group)) {
             Some(known) => alloc::vec![known],
             None => {

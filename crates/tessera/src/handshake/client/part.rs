@@ -27,7 +27,7 @@ pub struct ClientPart {
     /// How many records of the early data the server has taken.
     pub(super) early_records_taken: Option<u32>,
     /// What the client sends if the server asks for a certificate.
-    pub(super) certificate_request: Option<CertificateAnswer>,
+    pub(super) certificate_request: Option<Certificates<CertificateAnswer>>,
 }
 
 /// The client's answer to a CertificateRequest.
@@ -38,7 +38,6 @@ pub(super) struct CertificateAnswer {
     pub(super) kem: Option<(usize, SignatureScheme)>,
     /// What the server wants with the certificates.
     pub(super) entry_extensions: EntryExtensions,
-    pub(super) linked: Certificates,
 }
 
 impl Part for ClientPart {

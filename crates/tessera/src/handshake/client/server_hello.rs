@@ -46,7 +46,7 @@ impl ClientState {
         offer.write(&mut hello, None);
         ctx.below.send(Epoch::Initial, &hello);
         ctx.facts.server_name = Some(offer.server_name.clone()).filter(|name| !name.is_empty());
-        if let Some((limit, _)) = offer.early_data
+        if let Some(limit) = offer.early_data
             && let Some(psk) = offer.psks.first()
         {
             ctx.facts.early_data = EarlyDataStatus::Offered;
@@ -54,7 +54,7 @@ impl ClientState {
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
             offer.secret_log().secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.traffic().expose());
             ctx.install(Direction::Write, Epoch::EarlyData, psk.suite, secret.traffic())?;
-            ctx.below.limit(Limit::EarlyData(limit));
+            ctx.below.limit(Limit::EarlyData(*limit));
         }
         offer.progress = Progress::First(hello);
         Ok(Self::ReadServerHello(ReadServerHello(offer)))
@@ -168,11 +168,8 @@ impl ReadServerHello {
             ..Lineage::over(ctx.profile.carrier)
         };
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
-        if let (Some(PskKind::KnownKey), Some((server, linked))) =
-            (psk_kind, offer.known_server.take())
-        {
-            linked.is_here();
-            lineage.peer = Some(server);
+        if let (Some(PskKind::KnownKey), Some(server)) = (psk_kind, offer.known_server.take()) {
+            lineage.peer = Some(server.into_inner());
             lineage.authenticated_at = ctx.now.on(offer.is_monotonic).map(|now| now.as_secs());
         }
         let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);

@@ -17,7 +17,6 @@ pub struct ReadCertificate {
     pub(super) handover: Box<Handover<ServerPart, MasterSecret>>,
     /// The requested type.
     pub(super) typ: CertificateType,
-    pub(super) linked: Certificates,
 }
 
 impl ReadCertificate {
@@ -26,14 +25,14 @@ impl ReadCertificate {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Self { mut handover, typ, linked } = self;
+        let Self { mut handover, typ } = self;
         let certificate = read_certificate(&mut handover, typ, message, ctx)?;
         if certificate.is_empty() {
             check_no_certificate(&handover.own)?;
             return Ok(handover.into());
         }
-        let read = ReadCertificateVerify { handover, certificate, linked };
-        Ok(ServerState::ReadCertificateVerify(Box::new(read)))
+        let read = Box::new(ReadCertificateVerify { handover, certificate });
+        Ok(ServerState::ReadCertificateVerify(Certificates::agreed()?.with(read)))
     }
 }
 

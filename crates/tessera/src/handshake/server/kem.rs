@@ -26,8 +26,8 @@ pub(super) fn after_certificate(
     linked: KemAuthentication,
 ) -> ServerState {
     let then = after_decapsulation;
-    let state = ReadEncapsulation { handover, credential, scheme, then, linked };
-    ServerState::ReadEncapsulation(Box::new(state))
+    let state = ReadEncapsulation { handover, credential, scheme, then };
+    ServerState::ReadEncapsulation(linked.with(Box::new(state)))
 }
 
 fn after_decapsulation(
@@ -40,7 +40,7 @@ fn after_decapsulation(
         ExpectedInput::Certificate(typ, _) => {
             let handover = Box::new(handover);
             let linked = KemAuthentication::agreed()?;
-            ServerState::ReadKemCertificate(ReadKemCertificate { handover, typ, linked })
+            ServerState::ReadKemCertificate(linked.with(ReadKemCertificate { handover, typ }))
         }
         // Early data belongs to a PSK, and there is none.
         ExpectedInput::EarlyData | ExpectedInput::Finished => await_finished(handover, None)?,
@@ -52,7 +52,6 @@ pub struct ReadKemCertificate {
     pub(super) handover: Box<Handover<ServerPart, AuthenticatedHandshakeSecret>>,
     /// The requested type.
     typ: CertificateType,
-    linked: KemAuthentication,
 }
 
 impl ReadKemCertificate {
@@ -61,7 +60,6 @@ impl ReadKemCertificate {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        self.linked.is_here();
         let certificate = read_certificate(&mut self.handover, self.typ, message, ctx)?;
         if certificate.is_empty() {
             check_no_certificate(&self.handover.own)?;
@@ -91,14 +89,11 @@ fn await_finished(
 ) -> Result<ServerState, Error> {
     let linked = KemAuthentication::agreed()?;
     let handover = Box::new(handover.map(|secrets| secrets.into_master(shared)));
-    Ok(ServerState::ReadFirstFinished(ReadFirstFinished(handover, linked)))
+    Ok(ServerState::ReadFirstFinished(linked.with(ReadFirstFinished(handover))))
 }
 
 /// The client's Finished is missing, which proves that it has its key, if it showed one.
-pub struct ReadFirstFinished(
-    pub(super) Box<Handover<ServerPart, UnfinishedMasterSecret>>,
-    KemAuthentication,
-);
+pub struct ReadFirstFinished(pub(super) Box<Handover<ServerPart, UnfinishedMasterSecret>>);
 
 impl ReadFirstFinished {
     pub(crate) fn receive(
@@ -106,7 +101,6 @@ impl ReadFirstFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        self.1.is_here();
         let half = self.0.after_client(Finished::In(message), ctx)?;
         connected(half.after_server(Finished::Out, ctx)?, ctx)
     }

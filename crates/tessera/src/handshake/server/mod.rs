@@ -47,6 +47,7 @@ use super::kem_flight::ReadEncapsulation;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
 use crate::limits::MAX_SMALL_MESSAGE;
+use crate::linked::{Certificates, KemAuthentication};
 use crate::question::Suspension;
 use crate::schedule::HandshakeSecret;
 use crate::wire::HandshakeMessage;
@@ -56,16 +57,16 @@ states! {
     pub enum ServerState asks ServerQuestion {
         ReadClientHello(Box<decisions::ReadClientHello>): |it| it.limits().client_hello,
         ReadEndOfEarlyData(early_data::ReadEndOfEarlyData): |it| it.0.limits().small_message(),
-        ReadCertificate(certificate::ReadCertificate):
+        ReadCertificate(certificate::ReadCertificate) of Certificates:
             |it| it.handover.limits().certificate_message,
-        ReadCertificateVerify(Box<ReadCertificateVerify<part::ServerPart>>):
+        ReadCertificateVerify(Box<ReadCertificateVerify<part::ServerPart>>) of Certificates:
             |it| it.handover.limits().small_message(),
         ReadFinished(finished::ReadFinished): |it| it.0.limits().small_message(),
-        ReadEncapsulation(Box<ReadEncapsulation<part::ServerPart, HandshakeSecret>>):
+        ReadEncapsulation(Box<ReadEncapsulation<part::ServerPart, HandshakeSecret>>) of KemAuthentication:
             |it| it.handover.limits().small_message(),
-        ReadKemCertificate(kem::ReadKemCertificate):
+        ReadKemCertificate(kem::ReadKemCertificate) of KemAuthentication:
             |it| it.handover.limits().certificate_message,
-        ReadFirstFinished(kem::ReadFirstFinished): |it| it.0.limits().small_message(),
+        ReadFirstFinished(kem::ReadFirstFinished) of KemAuthentication: |it| it.0.limits().small_message(),
         // A KeyUpdate.
         Connected(Box<connected::Connected>): |_| MAX_SMALL_MESSAGE,
     }

@@ -354,7 +354,7 @@ fn send_finished(
     Ok(match handover.own.receiving {
         ExpectedInput::EarlyData => ServerState::ReadEndOfEarlyData(ReadEndOfEarlyData(handover)),
         ExpectedInput::Certificate(typ, linked) => {
-            ServerState::ReadCertificate(ReadCertificate { handover, typ, linked })
+            ServerState::ReadCertificate(linked.with(ReadCertificate { handover, typ }))
         }
         ExpectedInput::Finished => handover.into(),
     })
