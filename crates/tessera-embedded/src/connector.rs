@@ -6,13 +6,15 @@ use core::hint::black_box;
 
 use embedded_io::{ErrorType, Read, Write};
 use tessera::handshake::Checked;
+#[cfg(feature = "sessions")]
 use tessera::resume::SessionStore;
 use tessera::{ClientConfig, ClientConnection, Clock, Destination, Error as TlsError};
 
 use crate::buffers::{Buffers, Records};
 use crate::error::Error;
-use crate::machine::{Machine, Sessions};
+use crate::machine::Machine;
 use crate::outgoing::Outgoing;
+use crate::sessions::Store;
 use crate::stream::ClientStream;
 
 /// Connects to servers. Cheap to clone.
@@ -20,7 +22,7 @@ use crate::stream::ClientStream;
 pub struct Connector {
     config: Checked<ClientConfig>,
     clock: Arc<dyn Clock>,
-    sessions: Option<Arc<dyn SessionStore>>,
+    sessions: Option<Store>,
 }
 
 impl Connector {
@@ -31,8 +33,9 @@ impl Connector {
     }
 
     /// Takes sessions from this store, and puts new ones into it, while it reads.
+    #[cfg(feature = "sessions")]
     pub fn with_sessions(mut self, sessions: Arc<dyn SessionStore>) -> Self {
-        self.sessions = Some(sessions);
+        self.sessions = Some(Store(sessions));
         self
     }
 
@@ -91,17 +94,15 @@ impl Connector {
             Records { limit: self.config.record_size_limit, padding: self.config.padding };
         buffers.check(records).map_err(Error::Buffer)?;
         check_heap(self.needed(&destination)).map_err(Error::Tls)?;
-        let sessions = self.sessions.clone().map(|store| {
-            let server_name = destination.server_name.clone();
-            if destination.session.is_none() {
-                destination.session = self.config.take_session(&*store, &server_name);
-                // It makes the hello longer. Without memory for that, the connection goes without it.
-                if destination.session.is_some() && check_heap(self.needed(&destination)).is_err() {
-                    destination.session = None;
-                }
+        let sessions = self.sessions.as_ref();
+        let sessions = sessions.map(|store| store.with(destination.server_name.clone()));
+        if let Some(sessions) = sessions.as_ref().filter(|_| destination.session.is_none()) {
+            destination.session = sessions.take(&self.config);
+            // It makes the hello longer. Without memory for that, the connection goes without it.
+            if destination.session.is_some() && check_heap(self.needed(&destination)).is_err() {
+                destination.session = None;
             }
-            Sessions { store, server_name }
-        });
+        }
         destination.clock.get_or_insert_with(|| self.clock.clone());
         let Buffers { input, output } = buffers;
         let mut outgoing = Outgoing::new(output);

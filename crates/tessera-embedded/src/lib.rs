@@ -73,6 +73,7 @@
 //! | feature | | default |
 //! |---|---|---|
 //! | `async` | streams over `embedded_io_async` too | yes |
+//! | `sessions` | a client's sessions, in any store: `Connector::with_sessions` | no |
 //! | `storage` | [`SessionStorage`]: a client's sessions in flash, over `embedded-storage` | no |
 //!
 //! Processors without atomic compare-and-swap (Cortex-M0+) are left out: configurations are shared by `Arc`.
@@ -95,6 +96,7 @@ mod error;
 mod input;
 mod machine;
 mod outgoing;
+mod sessions;
 #[cfg(feature = "storage")]
 mod storage;
 mod stream;

@@ -5,7 +5,6 @@ use alloc::sync::Arc;
 
 use tessera::auth::PeerRejected;
 use tessera::handshake::Handshake;
-use tessera::resume::SessionStore;
 use tessera::wire::AlertDescription;
 use tessera::{Clock, Connection, Error as TlsError, Event, Output, ReadEvent, Role};
 
@@ -13,6 +12,7 @@ use crate::buffers::{Buffer, BufferTooSmall};
 use crate::error::{Error, Failure};
 use crate::input::Input;
 use crate::outgoing::Outgoing;
+use crate::sessions::Sessions;
 
 /// A stream without its transport.
 ///
@@ -31,12 +31,6 @@ pub(crate) struct Machine<'b, H: Handshake> {
     /// This side did.
     closed: bool,
     failed: Option<Failure>,
-}
-
-/// Where new sessions go.
-pub(crate) struct Sessions {
-    pub(crate) store: Arc<dyn SessionStore>,
-    pub(crate) server_name: String,
 }
 
 /// What the caller waits for.
@@ -187,8 +181,8 @@ impl<'b, H: Handshake> Machine<'b, H> {
             ReadEvent::PeerClosed => self.peer_closed = true,
             ReadEvent::Handshake(Event::HandshakeComplete) => self.complete = true,
             ReadEvent::Handshake(Event::NewSession(session)) => {
-                if let Some(Sessions { store, server_name }) = &self.sessions {
-                    store.put(server_name, *session);
+                if let Some(sessions) = &self.sessions {
+                    sessions.put(*session);
                 }
             }
             ReadEvent::EarlyData(_) => self.plain_is_early = true,
