@@ -2,15 +2,25 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{ChainMemory, PeerVerifier};
+use tessera::auth::{ChainMemory, Credential, PeerVerifier};
 use tessera::crypto::Provider;
 use tessera::handshake::ClientAuthentication;
+use tessera::wire::SignatureScheme;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_cache::{ClientCache, ClientLimits, ServerCache, ServerLimits};
 use tessera_interop::{KeyKind, Pki};
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
-use crate::ways::{Certificates, Kind, Way};
+use crate::ways::{Certificates, Kind, Proof, Way};
+
+/// Returns the server's certificate.
+pub(crate) fn of_server(way: &Way, pki: &Pki) -> Credential {
+    match way.proof {
+        Proof::P256 => pki.server(KeyKind::P256).credential(),
+        Proof::MlDsa44 => pki.server(KeyKind::MlDsa44).credential(),
+        Proof::MlKem768 => pki.server_with_kem(SignatureScheme::KEM_MLKEM768),
+    }
+}
 
 /// Configures both ends.
 pub(crate) fn configure(
@@ -32,7 +42,10 @@ pub(crate) fn configure(
     let of_server = ServerCache::new(provider).expect("SHA-256");
     match way.certificates {
         Certificates::Verified => {
-            client.verifier = pki.verifier();
+            client.verifier = match way.proof {
+                Proof::MlKem768 => pki.verifier_with_kem(SignatureScheme::KEM_MLKEM768),
+                Proof::P256 | Proof::MlDsa44 => pki.verifier(),
+            };
             server.client_authentication = require(pki.verifier());
         }
         Certificates::Known => {

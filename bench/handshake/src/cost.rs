@@ -19,6 +19,16 @@ pub trait Meter {
     fn run<R>(&mut self, end: End, engine: impl FnOnce() -> R) -> R;
 }
 
+/// Measures nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct NoMeter;
+
+impl Meter for NoMeter {
+    fn run<R>(&mut self, _: End, engine: impl FnOnce() -> R) -> R {
+        engine()
+    }
+}
+
 /// Processor time of connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cost {

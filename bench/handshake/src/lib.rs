@@ -7,8 +7,8 @@ mod scene;
 mod timed_scene;
 mod ways;
 
-pub use cost::{Cost, End, Meter, Timer};
+pub use cost::{Cost, End, Meter, NoMeter, Timer};
 pub use rustls_scene::RustlsScene;
 pub use scene::{REQUEST, Scene};
 pub use timed_scene::TimedScene;
-pub use ways::{Certificates, Kind, RustlsWay, WAYS, Way};
+pub use ways::{Certificates, Kind, Proof, RustlsWay, WAYS, Way};

@@ -14,7 +14,7 @@ use tessera::{
 };
 use tessera_aws_lc::{FillStep, KeyCounts, KeysAhead};
 use tessera_harness::{OneRegister, at};
-use tessera_interop::{KeyKind, Pki, SERVER_NAME};
+use tessera_interop::{Pki, SERVER_NAME};
 use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing};
 
 use crate::certificates;
@@ -57,8 +57,7 @@ impl Scene {
         }
         provider.stack_depth = stack_depth.unwrap_or(provider.stack_depth);
         let mut client = ClientConfig::new(provider, pki().verifier());
-        let identity = pki().server(KeyKind::P256);
-        let mut server = ServerConfig::new(provider, vec![identity.credential()]);
+        let mut server = ServerConfig::new(provider, vec![certificates::of_server(way, pki())]);
         client.groups = vec![way.group];
         server.groups = vec![way.group];
         client.policy.tickets.new_session_count = 1;

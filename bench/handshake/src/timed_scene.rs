@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera_observed::{OperationTime, TimedEnd};
 
-use crate::cost::{Cost, End, Meter};
+use crate::cost::{Cost, NoMeter};
 use crate::scene::Scene;
 use crate::ways::Way;
 
@@ -14,15 +14,6 @@ pub struct TimedScene {
     scene: Scene,
     client: TimedEnd,
     server: TimedEnd,
-}
-
-/// Measures nothing: each [`TimedEnd`] does.
-struct NoMeter;
-
-impl Meter for NoMeter {
-    fn run<R>(&mut self, _: End, engine: impl FnOnce() -> R) -> R {
-        engine()
-    }
 }
 
 impl TimedScene {

@@ -14,6 +14,8 @@ pub struct Way {
     pub kind: Kind,
     /// The group of the key exchange, if there is one.
     pub group: NamedGroup,
+    /// How the server proves that it has the key of its certificate.
+    pub proof: Proof,
     /// How certificates are checked and sent.
     pub certificates: Certificates,
     /// The form in which the vault keeps one-time keys.
@@ -27,7 +29,7 @@ pub struct Way {
 /// What a client begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing; the server has a certificate of ECDSA P-256, which its authority signed.
+    /// Nothing; the server has a certificate, which its authority signed with ECDSA P-256.
     Full,
     /// The same, and the client has one too.
     Mutual,
@@ -39,6 +41,17 @@ pub enum Kind {
     Replayable,
     /// A ticket with a one-time key of this kind, for which it sends early data; the handshake then continues in this way.
     ForwardSecret(NamedGroup, Continuation),
+}
+
+/// How a server proves that it has the key of its certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It signs with ECDSA P-256.
+    P256,
+    /// It signs with ML-DSA-44.
+    MlDsa44,
+    /// It decapsulates with ML-KEM-768 (docs/kem-auth.md).
+    MlKem768,
 }
 
 /// How certificates are checked and sent.
@@ -119,6 +132,7 @@ const RESUMED: Way = Way {
     name: "psk-dhe, hybrid",
     kind: Kind::Resumed,
     group: HYBRID,
+    proof: Proof::P256,
     certificates: Certificates::Verified,
     form: KeyForm::Expanded,
     ahead: false,
@@ -161,11 +175,13 @@ const FS_HYBRID: Way =
     forward_secret("0rtt-fs hybrid, then psk_ke", HYBRID, Continuation::PskKe, HYBRID);
 
 /// All of them.
-pub const WAYS: [Way; 23] = [
+pub const WAYS: [Way; 25] = [
     FULL_X25519,
     ahead("full, x25519, keys ahead", FULL_X25519),
     FULL_HYBRID,
     ahead("full, hybrid, keys ahead", FULL_HYBRID),
+    Way { name: "full, hybrid, ml-dsa-44", proof: Proof::MlDsa44, ..FULL_HYBRID },
+    Way { name: "full, hybrid, ml-kem-768", proof: Proof::MlKem768, ..FULL_HYBRID },
     Way { name: "full, x25519, known chain", certificates: Certificates::Known, ..FULL_X25519 },
     MUTUAL,
     Way { name: "mutual, x25519, known chains", certificates: Certificates::Known, ..MUTUAL },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tessera::auth::{
     AskedKey, PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
-use tessera::crypto::{Signer, SigningError};
+use tessera::crypto::{AgreementError, Decapsulator, SharedSecret, Signer, SigningError};
 use tessera::handshake::Reply;
 use tessera::wire::{CertificateType, EntryExtensions, SignatureScheme};
 
@@ -19,6 +19,20 @@ impl<O: Observer> Signer for ObservedPart<Arc<dyn Signer>, O> {
 
     fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, SigningError> {
         self.during(Operation::Signature, |inner| inner.sign(scheme, message))
+    }
+}
+
+impl<O: Observer> Decapsulator for ObservedPart<Arc<dyn Decapsulator>, O> {
+    fn scheme(&self) -> &SignatureScheme {
+        self.inner.scheme()
+    }
+
+    fn public_key(&self) -> Option<&[u8]> {
+        self.inner.public_key()
+    }
+
+    fn decapsulate(&self, encapsulation: &[u8]) -> Result<SharedSecret, AgreementError> {
+        self.during(Operation::Decapsulation, |inner| inner.decapsulate(encapsulation))
     }
 }
 

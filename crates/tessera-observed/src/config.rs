@@ -45,9 +45,13 @@ fn verifier<O: Observer>(inner: Arc<dyn PeerVerifier>, by: &'static O) -> Arc<dy
 
 fn credentials<O: Observer>(credentials: Vec<Credential>, by: &'static O) -> Vec<Credential> {
     let observed = |mut credential: Credential| {
-        if let PrivateKey::Signs(inner) = credential.key {
-            credential.key = PrivateKey::Signs(Arc::new(ObservedPart { inner, by }));
-        }
+        credential.key = match credential.key {
+            PrivateKey::Signs(inner) => PrivateKey::Signs(Arc::new(ObservedPart { inner, by })),
+            PrivateKey::Decapsulates(inner) => {
+                PrivateKey::Decapsulates(Arc::new(ObservedPart { inner, by }))
+            }
+            elsewhere => elsewhere,
+        };
         credential
     };
     credentials.into_iter().map(observed).collect()

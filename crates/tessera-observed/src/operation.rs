@@ -10,7 +10,7 @@ pub enum Operation {
     KeyGeneration,
     /// Answering a share, key generation and agreement in one: a server's work, or a client's for a one-time key.
     Encapsulation,
-    /// Agreeing a secret with the answer to a key share.
+    /// Agreeing a secret with the answer to a key share, or with what a peer encapsulated to a certificate's key.
     Decapsulation,
     /// Making a one-time key for a ticket, or computing its public half.
     OneTimeKeyGeneration,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tessera::auth::{Credential, PrivateKey};
+use tessera::wire::SignatureScheme;
 use tessera_aws_lc::SigningKey;
 use tessera_pki::rcgen::{self, ExtendedKeyUsagePurpose, KeyPair, SignatureAlgorithm};
 use tessera_pki::{Authority, revocation_list};
@@ -33,7 +34,9 @@ pub enum KeyKind {
     RsaPss,
     /// The same with SHA-384 alone.
     RsaPssSha384,
-    /// ML-DSA-65, which OpenSSL knows since 3.5.
+    /// ML-DSA-44, which OpenSSL knows since 3.5.
+    MlDsa44,
+    /// ML-DSA-65, as above.
     MlDsa65,
 }
 
@@ -57,6 +60,7 @@ impl KeyKind {
             Self::P521 => Ok(&rcgen::PKCS_ECDSA_P521_SHA512),
             Self::Ed25519 => Ok(&rcgen::PKCS_ED25519),
             Self::Rsa => Ok(&rcgen::PKCS_RSA_SHA256),
+            Self::MlDsa44 => Ok(&rcgen::PKCS_ML_DSA_44),
             Self::MlDsa65 => Ok(&rcgen::PKCS_ML_DSA_65),
             Self::RsaPss => Err(&[]),
             Self::RsaPssSha384 => Err(&[
@@ -123,6 +127,11 @@ impl Pki {
     /// Returns a server's certificate, for [`SERVER_NAME`].
     pub fn server(&self, kind: KeyKind) -> Identity {
         self.issue("server", SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, kind, &self.ca)
+    }
+
+    /// The same with a key of this KEM.
+    pub fn server_with_kem(&self, kem: SignatureScheme) -> Credential {
+        self.ca.issue_kem(kem, &[SERVER_NAME], |_| ()).credential()
     }
 
     /// Returns a server's certificate from an intermediate authority.
@@ -246,6 +255,12 @@ impl Pki {
     /// Returns a verifier that trusts this authority.
     pub fn verifier(&self) -> Arc<WebPkiVerifier> {
         Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap())
+    }
+
+    /// The same, which accepts this KEM, too.
+    pub fn verifier_with_kem(&self, kem: SignatureScheme) -> Arc<WebPkiVerifier> {
+        let verifier = WebPkiVerifier::new(&[self.ca.der()]).unwrap();
+        Arc::new(verifier.accepting_kems(&[kem]).unwrap())
     }
 
     /// Returns a verifier that trusts this authority, and sends its name to peers.

@@ -16,6 +16,7 @@ pub fn says_signature(openssl: &Process, kind: KeyKind) {
         KeyKind::Rsa => ["RSA-PSS", "rsa_pss_rsae_sha256"],
         KeyKind::RsaPss => ["RSA-PSS", "rsa_pss_pss_sha256"],
         KeyKind::RsaPssSha384 => ["RSA-PSS", "rsa_pss_pss_sha384"],
+        KeyKind::MlDsa44 => ["mldsa44"; 2],
         KeyKind::MlDsa65 => ["mldsa65"; 2],
     };
     let lines = names.map(|name| format!("Peer signature type: {name}\n"));
