@@ -97,7 +97,7 @@ impl Connector {
         let sessions = self.sessions.as_ref();
         let sessions = sessions.map(|store| store.with(destination.server_name.clone()));
         if let Some(sessions) = sessions.as_ref().filter(|_| destination.session.is_none()) {
-            destination.session = sessions.take(&self.config);
+            destination.session = sessions.take(&self.config, &destination);
             // It makes the hello longer. Without memory for that, the connection goes without it.
             if destination.session.is_some() && check_heap(self.needed(&destination)).is_err() {
                 destination.session = None;

@@ -11,9 +11,9 @@ mod kept {
     use alloc::string::String;
     use alloc::sync::Arc;
 
-    use tessera::ClientConfig;
     use tessera::handshake::Checked;
     use tessera::resume::{ClientSession, SessionStore};
+    use tessera::{ClientConfig, Destination};
 
     /// A store of sessions.
     #[derive(Clone)]
@@ -33,8 +33,13 @@ mod kept {
     }
 
     impl Sessions {
-        pub(crate) fn take(&self, config: &Checked<ClientConfig>) -> Option<Box<ClientSession>> {
-            config.take_session(&*self.store, &self.server_name)
+        pub(crate) fn take(
+            &self,
+            config: &Checked<ClientConfig>,
+            destination: &Destination,
+        ) -> Option<Box<ClientSession>> {
+            let known_key = destination.known_server_key.as_deref();
+            config.take_session(&*self.store, &self.server_name, known_key)
         }
 
         pub(crate) fn put(&self, session: ClientSession) {
@@ -49,9 +54,9 @@ mod left_out {
     use alloc::boxed::Box;
     use alloc::string::String;
 
-    use tessera::ClientConfig;
     use tessera::handshake::Checked;
     use tessera::resume::ClientSession;
+    use tessera::{ClientConfig, Destination};
 
     #[derive(Clone)]
     pub(crate) enum Store {}
@@ -65,7 +70,11 @@ mod left_out {
     pub(crate) enum Sessions {}
 
     impl Sessions {
-        pub(crate) fn take(&self, _: &Checked<ClientConfig>) -> Option<Box<ClientSession>> {
+        pub(crate) fn take(
+            &self,
+            _: &Checked<ClientConfig>,
+            _: &Destination,
+        ) -> Option<Box<ClientSession>> {
             match *self {}
         }
 

@@ -222,15 +222,18 @@ impl Connector {
     pub(crate) async fn with_session(&self, mut destination: Destination) -> Destination {
         if let (Some(store), None) = (&self.sessions, &destination.session) {
             let server_name = destination.server_name.clone();
+            let known = destination.known_server_key.clone();
             destination.session = if store.blocks() {
                 let store = store.clone();
                 // A panic in the store counts as no session.
                 let config = self.config.get();
-                let popped =
-                    spawn_blocking(move || config.take_session(&*store, &server_name)).await;
+                let popped = spawn_blocking(move || {
+                    config.take_session(&*store, &server_name, known.as_deref())
+                })
+                .await;
                 popped.ok().flatten()
             } else {
-                self.config.get().take_session(&**store, &server_name)
+                self.config.get().take_session(&**store, &server_name, known.as_deref())
             };
         }
         destination

@@ -14,7 +14,7 @@ use super::facts::Facts;
 use super::server::{ConfigChooser, ServerConfig};
 use crate::auth::VerifierDigest;
 use crate::resume::{
-    ClientSession, ExternalPsk, PskKind, SessionAuthentication, SessionStore, tlv,
+    ClientSession, ExternalPsk, KnownServerKey, PskKind, SessionAuthentication, SessionStore, tlv,
 };
 use crate::wire::Writer;
 
@@ -196,15 +196,20 @@ impl Checked<ClientConfig> {
         self.authentication().weigh(&session.state) != SessionAuthentication::Elsewhere
     }
 
-    /// Takes the newest session that may be offered out of a store. Those that began under withdrawn trust are dropped.
+    /// Takes the newest session that may be offered out of a store, one that began with the known key
+    /// ([`Destination::known_server_key`](super::Destination::known_server_key)) included. Those that began under
+    /// withdrawn trust are dropped.
     #[must_use]
     pub fn take_session(
         &self,
         store: &dyn SessionStore,
         server_name: &str,
+        known_key: Option<&KnownServerKey>,
     ) -> Option<Box<ClientSession>> {
         let pop = || store.pop(server_name).map(Box::new);
-        iter::from_fn(pop).take(MAX_POPPED).find(|session| self.accepts_session(session))
+        iter::from_fn(pop).take(MAX_POPPED).find(|session| {
+            self.accepts_session(session) || self.knows_key_behind(&session.state, known_key)
+        })
     }
 }
 

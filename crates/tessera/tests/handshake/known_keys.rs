@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tessera::auth::{Credential, PeerIdentity, PeerPublicKey, PrivateKey};
 use tessera::crypto::{AgreementError, Decapsulator, SharedSecret};
 use tessera::handshake::ClientAuthentication;
-use tessera::resume::{ClientSession, KnownServerKey, PskKind};
+use tessera::resume::{ClientSession, KnownServerKey, PskKind, SessionStore};
 use tessera::wire::{AlertDescription, ContentType, HandshakeType, NamedGroup, SignatureScheme};
 use tessera::{Destination, Error};
 use tessera_harness::{
@@ -217,4 +217,31 @@ fn an_encapsulation_of_another_length_is_of_no_known_key() {
         };
         assert_eq!(changed(cut), (None, 0), "{len}");
     }
+}
+
+#[test]
+fn a_store_gives_back_sessions_that_began_with_the_known_key_alone() {
+    /// Has one session.
+    struct Store(std::sync::Mutex<Option<ClientSession>>);
+
+    impl SessionStore for Store {
+        fn put(&self, _: &str, session: ClientSession) {
+            *self.0.lock().unwrap() = Some(session);
+        }
+
+        fn pop(&self, _: &str) -> Option<ClientSession> {
+            self.0.lock().unwrap().take()
+        }
+    }
+
+    let scene = scene();
+    let config = scene.client.clone().checked().expect("works");
+    let taken = |key: Option<&[u8]>| {
+        let session = run(&scene, knowing(&NULL_KEM_KEY, None)).to_client.sessions.pop();
+        let store = Store(std::sync::Mutex::new(session));
+        let known = key.and_then(|key| knowing(key, None).known_server_key);
+        config.take_session(&store, "server.example", known.as_deref()).is_some()
+    };
+    assert!(taken(Some(&NULL_KEM_KEY)));
+    assert!(!taken(Some(&[1; 1184])) && !taken(None));
 }

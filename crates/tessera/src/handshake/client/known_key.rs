@@ -1,12 +1,28 @@
 //! The client knows the server's static key (docs/kem-auth.md §9).
 
+use super::config::ClientConfig;
 use super::offer::{Offer, OfferedPsk};
 use crate::auth::KeyId;
 use crate::crypto::AgreementError;
 use crate::error::Error;
+use crate::handshake::config::Checked;
 use crate::linked::KemAuthentication;
-use crate::resume::{KnownKeyIdentity, KnownServerKey, PskKind, psk_of_known_key};
+use crate::resume::{KnownKeyIdentity, KnownServerKey, PskKind, SessionState, psk_of_known_key};
 use crate::schedule::KeyDerivation;
+
+impl Checked<ClientConfig> {
+    /// Returns whether a session began with this known key, in the same epoch.
+    pub(in crate::handshake) fn knows_key_behind(
+        &self,
+        session: &SessionState,
+        known: Option<&KnownServerKey>,
+    ) -> bool {
+        let known = known.filter(|_| KemAuthentication::linked().is_some());
+        let began =
+            |known: &KnownServerKey| session.accepted_by == Some(known.digest(&self.provider));
+        session.policy_epoch == self.policy_epoch && known.is_some_and(began)
+    }
+}
 
 impl Offer {
     /// Encapsulates to the key, and offers the PSK that follows.

@@ -433,10 +433,7 @@ fn is_authenticated(
     known_server_key: Option<&KnownServerKey>,
     external_psks: &[ExternalPsk],
 ) -> bool {
-    let by_key =
-        |known: &KnownServerKey| session.accepted_by == Some(known.digest(&config.provider));
-    let known_server_key = known_server_key.filter(|_| KemAuthentication::linked().is_some());
-    if session.policy_epoch == config.policy_epoch && known_server_key.is_some_and(by_key) {
+    if config.knows_key_behind(session, known_server_key) {
         return true;
     }
     match config.authentication().weigh(session) {
