@@ -83,6 +83,10 @@ impl Decapsulator for KemKey {
         &self.kind.scheme
     }
 
+    fn public_key(&self) -> Option<&[u8]> {
+        Some(KemKey::public_key(self))
+    }
+
     fn decapsulate(&self, encapsulation: &[u8]) -> Result<SharedSecret, AgreementError> {
         match &self.private {
             PrivateHalf::MlKem(key, of) => kem::decapsulate(key, of.reply_len(), encapsulation),

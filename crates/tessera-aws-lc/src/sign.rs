@@ -11,6 +11,7 @@ use aws_lc_rs::signature::{
 };
 use tessera::crypto::{Signer, SigningError};
 use tessera::wire::SignatureScheme;
+use zeroize::Zeroizing;
 
 use crate::key_rejected::KeyRejected;
 use crate::pss_key::PssKey;
@@ -49,6 +50,27 @@ impl SigningKey {
             }
         }
         Err(reason)
+    }
+
+    /// Makes a key for signatures of this scheme, as PKCS#8: ECDSA on P-256, Ed25519, or ML-DSA, of which it is the seed (RFC 9881
+    /// §6).
+    ///
+    /// # Errors
+    /// Returns an error for another scheme.
+    pub fn generate_pkcs8(scheme: SignatureScheme) -> Result<Zeroizing<Vec<u8>>, SigningError> {
+        let random = SystemRandom::new();
+        let ml_dsa = |kind| PqdsaKeyPair::generate(kind).and_then(|pair| pair.to_pkcs8v1());
+        let made = match scheme {
+            SignatureScheme::ECDSA_SECP256R1_SHA256 => {
+                EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random)
+            }
+            SignatureScheme::ED25519 => Ed25519KeyPair::generate_pkcs8(&random),
+            SignatureScheme::MLDSA44 => ml_dsa(&ML_DSA_44_SIGNING),
+            SignatureScheme::MLDSA65 => ml_dsa(&ML_DSA_65_SIGNING),
+            SignatureScheme::MLDSA87 => ml_dsa(&ML_DSA_87_SIGNING),
+            _ => return Err(SigningError),
+        };
+        made.map(|key| Zeroizing::new(key.as_ref().to_vec())).map_err(|_| SigningError)
     }
 
     /// Reads an unencrypted SEC 1 key (RFC 5915, `EC PRIVATE KEY` in PEM) as DER: ECDSA.

@@ -71,6 +71,8 @@ fn rejection(der: &[u8]) -> KeyRejected {
 
 /// Asserts that the key decapsulates what is encapsulated to its public half.
 fn assert_decapsulates(key: &KemKey, scheme: SignatureScheme) {
+    // Clients that know it name it by this.
+    assert_eq!(Decapsulator::public_key(key), Some(key.public_key()));
     assert_eq!(*key.scheme(), scheme);
     let kem = provider().kem(scheme).unwrap();
     let (encapsulation, secret) = kem.encapsulate(key.public_key()).unwrap();

@@ -88,6 +88,23 @@ fn ed25519_keys_of_both_pkcs8_versions_sign() {
 }
 
 #[test]
+fn a_generated_key_signs_with_its_scheme() {
+    for scheme in [
+        SignatureScheme::ECDSA_SECP256R1_SHA256,
+        SignatureScheme::ED25519,
+        SignatureScheme::MLDSA44,
+        SignatureScheme::MLDSA65,
+        SignatureScheme::MLDSA87,
+    ] {
+        let keys = [(), ()].map(|()| SigningKey::generate_pkcs8(scheme).unwrap());
+        assert_ne!(keys[0], keys[1]);
+        assert_signs(&keys[0], &[scheme]);
+    }
+    SigningKey::generate_pkcs8(SignatureScheme::RSA_PSS_RSAE_SHA256).unwrap_err();
+    SigningKey::generate_pkcs8(SignatureScheme::KEM_X25519).unwrap_err();
+}
+
+#[test]
 fn rsa_keys_sign_with_pss_and_every_hash() {
     let pair = rsa::KeyPair::generate(rsa::KeySize::Rsa2048).unwrap();
     let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
