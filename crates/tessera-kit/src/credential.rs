@@ -9,28 +9,49 @@ use tessera::wire::CipherSuite;
 use webpki::{EndEntityCert, KeyUsage};
 
 use crate::error::ProgramError;
+use crate::pem::AnyPrivateKey;
 use crate::setting::SettingFile;
 use crate::{hex, pem};
 
-/// Loads a certificate chain, the end entity first, and its private key. Checks that they match, that each
+/// Loads a certificate chain, the end entity first, and its private key, which signs. Checks that they match, that each
 /// certificate is followed by its issuer's, and that the first one is valid now. Both may be in the same
 /// file.
 ///
 /// # Errors
-/// Returns an error if one of them can't be loaded, the key doesn't match, the chain is out of order, or the
-/// first certificate has expired or isn't valid yet.
+/// Returns an error if one of them can't be loaded, the key doesn't match or is one of a KEM, the chain is out of
+/// order, or the first certificate has expired or isn't valid yet.
 pub fn load(
     certificate: SettingFile<'_>,
     key_file: SettingFile<'_>,
 ) -> Result<Credential, ProgramError> {
+    let credential = load_any(certificate, key_file)?;
+    match credential.key {
+        PrivateKey::Decapsulates(_) => Err(pem::does_not_sign(key_file)),
+        _ => Ok(credential),
+    }
+}
+
+/// Loads a certificate chain and its private key as [`load`], or one with a key of a KEM, for KEM authentication
+/// (docs/kem-auth.md).
+///
+/// # Errors
+/// The same as those of [`load`], but for keys of KEMs.
+pub fn load_any(
+    certificate: SettingFile<'_>,
+    key_file: SettingFile<'_>,
+) -> Result<Credential, ProgramError> {
     let chain = pem::certificates(certificate)?;
-    let key = pem::private_key(key_file)?;
+    let key = pem::any_private_key(key_file)?;
 
     let first = chain.first().map(Vec::as_slice).unwrap_or_default();
     let first = CertificateDer::from(first);
     let end_entity = end_entity(certificate, &first)?;
     // RFC 5280 §4.1: a SubjectPublicKeyInfo ends with the key.
-    if !end_entity.subject_public_key_info().as_ref().ends_with(key.public_key()) {
+    let public_key = match &key {
+        AnyPrivateKey::Signing(key) => key.public_key(),
+        AnyPrivateKey::Kem(key) => key.public_key(),
+    };
+    if !end_entity.subject_public_key_info().as_ref().ends_with(public_key) {
         return Err(ProgramError::in_file(
             key_file.path,
             format_args!(
@@ -43,7 +64,11 @@ pub fn load(
         ));
     }
     check_chain(certificate, &chain, &end_entity)?;
-    Ok(Credential::new(chain, PrivateKey::Signs(Arc::new(key))))
+    let key = match key {
+        AnyPrivateKey::Signing(key) => PrivateKey::Signs(Arc::new(key)),
+        AnyPrivateKey::Kem(key) => PrivateKey::Decapsulates(Arc::new(key)),
+    };
+    Ok(Credential::new(chain, key))
 }
 
 /// Loads a certificate chain whose private key is elsewhere, with the checks of [`load`] but that of the key.

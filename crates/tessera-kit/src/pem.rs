@@ -7,7 +7,7 @@ use pki_types::pem::{self, PemObject};
 use pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer, SubjectPublicKeyInfoDer,
 };
-use tessera_aws_lc::SigningKey;
+use tessera_aws_lc::{KemKey, KeyRejected, SigningKey};
 
 /// Reads the certificates of a file, in order; at least one.
 ///
@@ -22,18 +22,64 @@ pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError>
     })
 }
 
-/// Reads the private key of a file: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1
+/// The private key of a file.
+pub enum AnyPrivateKey {
+    /// It signs.
+    Signing(SigningKey),
+    /// It decapsulates (docs/kem-auth.md).
+    Kem(KemKey),
+}
+
+/// Reads the private key of a file, which signs: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1
 /// (`RSA PRIVATE KEY`), unencrypted.
 ///
 /// # Errors
 /// Returns an error if the file can't be read, is not PEM, or has no signing key.
 pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
+    match any_private_key(file)? {
+        AnyPrivateKey::Signing(key) => Ok(key),
+        AnyPrivateKey::Kem(_) => Err(does_not_sign(file)),
+    }
+}
+
+/// Reads the private key of a file, which decapsulates: PKCS#8 with a key of ML-KEM (RFC 9935) or X25519 (RFC 8410),
+/// unencrypted.
+///
+/// # Errors
+/// Returns an error if the file can't be read, is not PEM, or has no key of a KEM.
+pub fn kem_key(file: SettingFile<'_>) -> Result<KemKey, ProgramError> {
+    match any_private_key(file)? {
+        AnyPrivateKey::Kem(key) => Ok(key),
+        AnyPrivateKey::Signing(_) => Err(ProgramError::in_file(
+            file.path,
+            format_args!(
+                "this key signs, and {} takes one of a KEM: ML-KEM-512, ML-KEM-768, ML-KEM-1024 or X25519",
+                file.setting
+            ),
+        )),
+    }
+}
+
+/// Reports a key of a KEM where one that signs is needed.
+pub(crate) fn does_not_sign(SettingFile { setting, path }: SettingFile<'_>) -> ProgramError {
+    let what = "this is a key of a KEM (ML-KEM or X25519), which doesn't sign";
+    ProgramError::in_file(path, format_args!("{what}; name one that signs after {setting}"))
+}
+
+/// Reads the private key of a file, of either sort, in the forms of [`private_key`] and [`kem_key`].
+///
+/// # Errors
+/// Returns an error if the file can't be read, is not PEM, or has no such key.
+pub fn any_private_key(file: SettingFile<'_>) -> Result<AnyPrivateKey, ProgramError> {
     let SettingFile { setting, path } = file;
     let bytes = read(file, MAX_LEN)?;
+    let signing = AnyPrivateKey::Signing;
     let key = match PrivateKeyDer::from_pem_slice(&bytes) {
-        Ok(PrivateKeyDer::Pkcs8(key)) => SigningKey::from_pkcs8(key.secret_pkcs8_der()),
-        Ok(PrivateKeyDer::Sec1(key)) => SigningKey::from_sec1(key.secret_sec1_der()),
-        Ok(PrivateKeyDer::Pkcs1(key)) => SigningKey::from_pkcs1(key.secret_pkcs1_der()),
+        Ok(PrivateKeyDer::Pkcs8(key)) => from_pkcs8(key.secret_pkcs8_der()),
+        Ok(PrivateKeyDer::Sec1(key)) => SigningKey::from_sec1(key.secret_sec1_der()).map(signing),
+        Ok(PrivateKeyDer::Pkcs1(key)) => {
+            SigningKey::from_pkcs1(key.secret_pkcs1_der()).map(signing)
+        }
         Ok(_) | Err(pem::Error::NoItemsFound) => {
             let what = if find(&bytes, b"ENCRYPTED PRIVATE KEY") {
                 format!(
@@ -56,6 +102,15 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
         Err(error) => return Err(malformed(file, &error)),
     };
     key.map_err(|error| ProgramError::in_file(path, error))
+}
+
+fn from_pkcs8(der: &[u8]) -> Result<AnyPrivateKey, KeyRejected> {
+    SigningKey::from_pkcs8(der).map(AnyPrivateKey::Signing).or_else(|why| {
+        KemKey::from_pkcs8(der).map(AnyPrivateKey::Kem).map_err(|of_kems| match of_kems {
+            KeyRejected::Unsupported => why,
+            KeyRejected::Malformed => of_kems,
+        })
+    })
 }
 
 /// Reads the public keys of a file (`PUBLIC KEY`), in order, at least one: each a SubjectPublicKeyInfo, DER,

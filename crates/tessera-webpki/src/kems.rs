@@ -73,6 +73,19 @@ impl Kem {
     }
 }
 
+/// Returns the key of a KEM in a SubjectPublicKeyInfo (DER): for clients that know a server's key (docs/kem-auth.md §9), and for
+/// verifiers of one's own, which return it ([`PeerAcceptance::with_public_key`](tessera::auth::PeerAcceptance::with_public_key)).
+/// `None` if it is of another kind, or malformed.
+pub fn kem_public_key(info: &[u8]) -> Option<PeerPublicKey> {
+    kem_of_key(info)?.public_key(info).ok()
+}
+
+/// Returns the key of a KEM in a certificate (DER), as [`kem_public_key`]. Judges nothing else of the certificate.
+pub fn kem_public_key_of_certificate(certificate: &[u8]) -> Option<PeerPublicKey> {
+    let der = CertificateDer::from(certificate);
+    kem_public_key(&EndEntityCert::try_from(&der).ok()?.subject_public_key_info())
+}
+
 /// Returns the KEM of the end entity's key, accepted or not.
 pub(crate) fn kem_of(asked: &AskedKey<'_>) -> Option<&'static Kem> {
     let first = asked.chain.first()?;

@@ -60,6 +60,7 @@ pub use algorithms::Algorithms;
 pub use error::ConfigError;
 pub use expiry::expires_at;
 pub use identity::IdentityName;
+pub use kems::{kem_public_key, kem_public_key_of_certificate};
 #[cfg(feature = "known-chains")]
 pub use known::KnownChains;
 pub use names::{dns_names, issuers, subject_names};

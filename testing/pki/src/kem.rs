@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use der::asn1::{AnyRef, BitStringRef};
+use der::pem::LineEnding;
 use der::{Decode, Encode, Reader, SliceReader, Tag};
 use rcgen::{CertificateParams, Issuer, KeyPair, SigningKey};
 use tessera::auth::{Credential, PrivateKey};
@@ -34,10 +35,24 @@ impl KemLeaf {
         KemKey::from_pkcs8(&self.key_der).unwrap()
     }
 
+    /// Returns the chain, PEM.
+    pub fn chain_pem(&self) -> String {
+        self.chain.iter().map(|der| pem("CERTIFICATE", der)).collect()
+    }
+
+    /// Returns the key, PEM.
+    pub fn key_pem(&self) -> String {
+        pem("PRIVATE KEY", &self.key_der)
+    }
+
     /// As an end shows it, whatever is wrong with it.
     pub fn credential(&self) -> Credential {
         Credential::new(self.chain.clone(), PrivateKey::Decapsulates(Arc::new(self.key())))
     }
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    der::pem::encode_string(label, LineEnding::LF, der).unwrap()
 }
 
 /// Returns a certificate, DER, for any key, a SubjectPublicKeyInfo: rcgen's for another key, with this one in its place, signed

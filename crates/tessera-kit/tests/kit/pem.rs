@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, PublicKeyX509Der};
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use tessera::auth::PrivateKey;
 use tessera::crypto::Signer;
 use tessera::wire::SignatureScheme;
 use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
@@ -91,6 +92,31 @@ fn rsa_keys_load_as_pkcs8_and_as_pkcs1() {
     // RFC 5958 §2: version, algorithm, and PKCS#1 in an OCTET STRING.
     let pkcs1 = &key.serialize_der()[4 + 3 + 15 + 4..];
     assert_loads(&certificate, &armored("RSA PRIVATE KEY", pkcs1), scheme);
+}
+
+/// In each form of RFC 9935 §6 and RFC 8410 §7, as `KemKey` reads them.
+#[test]
+fn keys_of_kems_load_where_kems_are_accepted_alone() {
+    let authority = Authority::new("root");
+    for scheme in [SignatureScheme::KEM_MLKEM768, SignatureScheme::KEM_X25519] {
+        let leaf = authority.issue_kem(scheme, &["server.example"], |_| ());
+        let (certificate, key) = (TestFile::new(&leaf.chain_pem()), TestFile::new(&leaf.key_pem()));
+        let loaded = credential::load_any(certificate.certificate(), key.setting()).unwrap();
+        assert!(matches!(loaded.key, PrivateKey::Decapsulates(key) if *key.scheme() == scheme));
+        pem::kem_key(key.setting()).unwrap();
+        for why in [
+            refusal(credential::load(certificate.certificate(), key.setting())),
+            refusal(pem::private_key(key.setting())),
+        ] {
+            assert!(why.contains("name one that signs after tls.key"), "{why}");
+        }
+        let other = authority.issue_kem(scheme, &["server.example"], |_| ());
+        let other = TestFile::new(&other.key_pem());
+        let why = refusal(credential::load_any(certificate.certificate(), other.setting()));
+        assert!(why.contains("belongs to another certificate"), "{why}");
+    }
+    let signs = TestFile::new(&KeyPair::generate().unwrap().serialize_pem());
+    assert!(refusal(pem::kem_key(signs.setting())).contains("this key signs, and tls.key takes"));
 }
 
 #[test]
