@@ -27,7 +27,7 @@ use crate::arguments::Signer;
 use crate::arguments::Stek;
 #[cfg(feature = "tunnel")]
 use crate::arguments::TunnelTask;
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, CertificateTask, Command};
 
 /// The lab reads the memory of a connection from it.
 #[cfg(feature = "heap")]
@@ -46,6 +46,14 @@ pub fn main() -> ExitCode {
             guard_memory();
             warnings::show();
             ended(tessera_commands::connect(&(*arguments).into()))
+        }
+        Command::Certificate { task } => {
+            guard_memory();
+            ended(match task {
+                CertificateTask::Authority(it) => tessera_commands::make_authority(&it.into()),
+                CertificateTask::Issue(it) => tessera_commands::issue(&it.into()),
+                CertificateTask::Key(it) => tessera_commands::make_key(&it.into()),
+            })
         }
         #[cfg(feature = "tunnel")]
         Command::Tunnel { task } => tunnel(task.into()),

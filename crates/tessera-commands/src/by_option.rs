@@ -32,6 +32,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("server_name", "--server-name (or the host)"),
     ("external_psks", "--psk, --psk-file"),
     ("an importable PSK", "--psk, --psk-file, --psk-context"),
+    ("known_server_key", "--known-key"),
     ("credentials", "--certificate"),
     ("verifier", "--ca"),
 ];

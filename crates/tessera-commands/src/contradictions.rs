@@ -5,13 +5,27 @@ use std::net::SocketAddr;
 use tessera_kit::ProgramError;
 
 use crate::options::{
-    Answer, Common, ConnectOptions, EarlyData, Load, LoadMode, PskHash, PskOptions, ServeOptions,
+    Answer, ClientCertificates, Common, ConnectOptions, EarlyData, Load, LoadMode, PskHash,
+    PskOptions, ServeOptions,
 };
 
 impl ServeOptions {
     /// Rejects options that contradict each other.
     pub(crate) fn check(&self) -> Result<(), ProgramError> {
         self.common.check()?;
+        if self.common.kem_auth && self.common.certificates.is_none() {
+            return wrong(
+                "--kem-auth needs a certificate with a key of a KEM: add --certificate FILE and --key FILE \
+                 (`tessera certificate issue` makes them)",
+            );
+        }
+        if !self.common.known_keys.is_empty() && self.client_certificates != ClientCertificates::No
+        {
+            return wrong(
+                "--known-key is never used where clients are asked for certificates, which they could not show: leave \
+                 out one of them",
+            );
+        }
         if self.udp {
             self.check_udp()?;
         } else if self.forward.or(self.forward_dtls12).is_some() {
@@ -33,8 +47,8 @@ impl ServeOptions {
         }
         if self.common.cache_certificates.is_some() && self.uses_psks_alone() {
             return wrong(
-                "--cache-certificates has nothing to cache: with PSKs and no --name there is no certificate; \
-                 leave it out, or add --certificate FILE",
+                "--cache-certificates has nothing to cache: with PSKs or known keys and no --name there is no \
+                 certificate; leave it out, or add --certificate FILE",
             );
         }
         if self.state.is_some() && self.state == self.common.cache_certificates {
@@ -53,7 +67,7 @@ impl ServeOptions {
         }
         if self.write_certificate.is_some() && self.uses_psks_alone() {
             return wrong(
-                "--write-certificate has nothing to write: with PSKs and no --name there is no \
+                "--write-certificate has nothing to write: with PSKs or known keys and no --name there is no \
                  certificate",
             );
         }
@@ -79,9 +93,9 @@ impl ServeOptions {
         check_udp_of_both(self.tcp_fast_open, &self.common)
     }
 
-    /// Whether PSKs replace certificates: the options have PSKs and no certificate.
+    /// Whether PSKs or known keys replace certificates: the options have some and no certificate.
     pub(crate) fn uses_psks_alone(&self) -> bool {
-        self.common.certificates.is_none() && self.common.psks.any() && self.names.is_empty()
+        self.common.certificates.is_none() && self.common.has_psks() && self.names.is_empty()
     }
 }
 
@@ -97,10 +111,16 @@ impl ConnectOptions {
                  --forward-secret-early-data and --replayable-early-data-without-forward-secrecy",
             );
         }
+        if self.common.kem_auth && self.accepts_no_certificate() {
+            return wrong(
+                "--kem-auth accepts certificates with keys of KEMs, and with PSKs or a known key alone none is accepted: \
+                 leave it out, or add --ca FILE",
+            );
+        }
         if self.common.cache_certificates.is_some() && self.accepts_no_certificate() {
             return wrong(
-                "--cache-certificates has nothing to cache: with PSKs alone no server certificate is accepted; leave \
-                 it out, or add --ca FILE",
+                "--cache-certificates has nothing to cache: with PSKs or a known key alone no server \
+                 certificate is accepted; leave it out, or add --ca FILE",
             );
         }
         if self.udp {
@@ -140,12 +160,12 @@ impl ConnectOptions {
         Ok(())
     }
 
-    /// Whether PSKs replace certificates: the options have PSKs and no trust anchor.
+    /// Whether PSKs or a known key replace certificates: the options have some and no trust anchor.
     pub(crate) fn accepts_no_certificate(&self) -> bool {
         let names_some = self.fingerprint.is_some()
             || self.insecure_accept_any_certificate
             || self.common.ca.is_some();
-        self.common.psks.any() && !names_some
+        self.common.has_psks() && !names_some
     }
 
     fn check_early_data(&self) -> Result<(), ProgramError> {
@@ -193,6 +213,11 @@ impl ConnectOptions {
 }
 
 impl Common {
+    /// Whether there are PSKs, or keys from which they follow.
+    fn has_psks(&self) -> bool {
+        self.psks.any() || !self.known_keys.is_empty()
+    }
+
     fn check(&self) -> Result<(), ProgramError> {
         if self.psks.any() {
             return Ok(());
@@ -217,6 +242,12 @@ fn is_listening_at(listen: SocketAddr, target: SocketAddr) -> bool {
 fn check_udp_of_both(tcp_fast_open: bool, common: &Common) -> Result<(), ProgramError> {
     if tcp_fast_open {
         return wrong("--udp has no SYN that --tcp-fast-open could use: leave one of them out");
+    }
+    if common.kem_auth {
+        return wrong(
+            "--kem-auth is over TCP: KEM authentication with certificates is not defined for DTLS; leave out --udp, or \
+             --kem-auth and let the client know the server's key (--known-key)",
+        );
     }
     if common.cache_certificates.is_some() {
         return wrong(

@@ -15,6 +15,11 @@ use tessera_tokio::SocketPolicy;
 pub struct Common {
     /// This side's certificate and key.
     pub certificates: Option<CertificateFiles>,
+    /// Authenticate with KEMs (docs/kem-auth.md): a server with the key of its certificate; a client accepts such servers.
+    pub kem_auth: bool,
+    /// Known server keys (docs/kem-auth.md, section 9): the server's private keys (PEM); the client's one public key, or the
+    /// certificate with it (PEM).
+    pub known_keys: Vec<PathBuf>,
     /// Roots (PEM) that peers' certificates must chain to.
     pub ca: Option<PathBuf>,
     /// Keys agreed outside of TLS.

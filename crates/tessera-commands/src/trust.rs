@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use tessera::auth::{
-    AskedKey, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+    AskedKey, PeerAcceptance, PeerIdentity, PeerPublicKey, PeerRejected, PeerVerifier, Proof,
+    VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_kit::credential::fingerprint;
 use tessera_kit::{ProgramError, SettingFile, hex, pem, trust};
-use tessera_webpki::{Algorithms, KnownChains};
+use tessera_webpki::{Algorithms, KnownChains, kem_public_key_of_certificate};
 
+use crate::kems::{self, KEMS};
 use crate::options::ConnectOptions;
 
 /// How servers are verified, with a name: a resumption doesn't verify again, so sessions must not cross kinds of trust.
@@ -21,20 +23,23 @@ pub(crate) struct Trust {
 
 pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError> {
     let common = &options.common;
+    let proofs = AcceptedProofs::new(common.kem_auth);
+    let accepted = |verifier| kems::accepted(common.kem_auth, verifier);
     let (verifier, name): (Arc<dyn PeerVerifier>, _) = if let Some(wanted) = options.fingerprint {
-        (Arc::new(PinnedCertificate { wanted: hex::encode(&wanted) }), hex::encode(&wanted))
+        let wanted = hex::encode(&wanted);
+        (Arc::new(PinnedCertificate { wanted: wanted.clone(), proofs }), wanted)
     } else if options.insecure_accept_any_certificate {
-        (Arc::new(AnyCertificate), "insecure".to_owned())
+        (Arc::new(AnyCertificate(proofs)), "insecure".to_owned())
     } else if let Some(ca) = &common.ca {
         let file = SettingFile { setting: "--ca", path: ca };
         let roots = pem::certificates(file)?;
         let name = format!("ca {}", fingerprint(&roots.concat()));
-        let verifier = trust::remembering(trust::roots_of(file, &roots)?)?;
+        let verifier = trust::remembering(accepted(trust::roots_of(file, &roots)?)?)?;
         (Arc::new(ExplainingVerifier(verifier)), name)
     } else if options.accepts_no_certificate() {
         (Arc::new(NoCertificate), "psk".to_owned())
     } else {
-        let verifier = trust::remembering(trust::system("--ca FILE")?)?;
+        let verifier = trust::remembering(accepted(trust::system("--ca FILE")?)?)?;
         (Arc::new(ExplainingVerifier(verifier)), "system".to_owned())
     };
     Ok(Trust { verifier, name })
@@ -100,21 +105,27 @@ impl PeerVerifier for ExplainingVerifier {
 /// Accepts one certificate, whatever its names and dates.
 struct PinnedCertificate {
     wanted: String,
+    proofs: AcceptedProofs,
 }
 
 impl PeerVerifier for PinnedCertificate {
     fn schemes(&self) -> &[SignatureScheme] {
-        SCHEMES
+        &self.proofs.schemes
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        kem_key_of(asked.chain).map(|key| key.scheme())
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tessera-commands: one certificate, 1").with(self.wanted.as_bytes())
+        let policy = VerifierPolicy::new("tessera-commands: one certificate, 1");
+        self.proofs.add_to(policy.with(self.wanted.as_bytes()))
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let found = fingerprint_of(question);
         Reply::Now(if found == self.wanted {
-            verify_signature(question, format!("sha256:{found}"))
+            verify_proof(question, format!("sha256:{found}"))
         } else {
             Err(PeerRejected {
                 alert: AlertDescription::BAD_CERTIFICATE,
@@ -125,24 +136,28 @@ impl PeerVerifier for PinnedCertificate {
 }
 
 /// Accepts any certificate whose key the server proves; this does not stop an attacker on the path.
-struct AnyCertificate;
+struct AnyCertificate(AcceptedProofs);
 
 impl PeerVerifier for AnyCertificate {
     fn schemes(&self) -> &[SignatureScheme] {
-        SCHEMES
+        &self.0.schemes
+    }
+
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        kem_key_of(asked.chain).map(|key| key.scheme())
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tessera-commands: any certificate, 1")
+        self.0.add_to(VerifierPolicy::new("tessera-commands: any certificate, 1"))
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let found = fingerprint_of(question);
-        Reply::Now(verify_signature(question, format!("unverified sha256:{found}")))
+        Reply::Now(verify_proof(question, format!("unverified sha256:{found}")))
     }
 }
 
-/// Rejects all certificates: for clients that use PSKs.
+/// Rejects all certificates: for clients that use PSKs, or know the server's key.
 struct NoCertificate;
 
 impl PeerVerifier for NoCertificate {
@@ -158,22 +173,52 @@ impl PeerVerifier for NoCertificate {
         Reply::Now(Err(PeerRejected {
             alert: AlertDescription::UNKNOWN_CA,
             reason: "the server doesn't use the PSK, but shows a certificate; check identity, key, \
-                     --psk-hash and --import-psks on both sides, or accept certificates with --ca FILE"
+                     --psk-hash and --import-psks on both sides (with --known-key: whether the server has that key), or \
+                     accept certificates with --ca FILE"
                 .into(),
         }))
     }
 }
 
-fn verify_signature(
-    question: &VerifyPeer,
-    identity: String,
-) -> Result<PeerAcceptance, PeerRejected> {
-    Algorithms::AWS_LC.verify_signature(question)?;
-    Ok(PeerIdentity { blob: identity.into_bytes(), expires_at: None }.into())
+/// Verifies the signature of an accepted certificate, or returns its key, if it is one of a KEM.
+fn verify_proof(question: &VerifyPeer, identity: String) -> Result<PeerAcceptance, PeerRejected> {
+    let identity = PeerIdentity { blob: identity.into_bytes(), expires_at: None };
+    match &question.proof {
+        Proof::Kem { .. } => {
+            let key = kem_key_of(&question.chain).ok_or_else(|| PeerRejected {
+                alert: AlertDescription::BAD_CERTIFICATE,
+                reason: "its certificate has no key of a KEM that can be read".into(),
+            })?;
+            Ok(PeerAcceptance::with_public_key(identity, key))
+        }
+        _ => Algorithms::AWS_LC.verify_signature(question).map(|()| identity.into()),
+    }
+}
+
+fn kem_key_of(chain: &[Vec<u8>]) -> Option<PeerPublicKey> {
+    kem_public_key_of_certificate(chain.first()?)
 }
 
 fn fingerprint_of(question: &VerifyPeer) -> String {
     question.chain.first().map(|der| fingerprint(der)).unwrap_or_default()
+}
+
+/// The proofs that a verifier without a chain accepts.
+struct AcceptedProofs {
+    schemes: Vec<SignatureScheme>,
+    kems: bool,
+}
+
+impl AcceptedProofs {
+    fn new(kems: bool) -> Self {
+        let kem_schemes = if kems { KEMS } else { &[] };
+        Self { schemes: [SCHEMES, kem_schemes].concat(), kems }
+    }
+
+    /// Leaves the policy as it is without KEMs: sessions survive.
+    fn add_to(&self, policy: VerifierPolicy) -> VerifierPolicy {
+        if self.kems { policy.with(b"KEMs") } else { policy }
+    }
 }
 
 /// Signature schemes of handshakes, and those that only occur in chains, which are not verified here.

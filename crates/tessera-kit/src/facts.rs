@@ -21,6 +21,8 @@ pub struct ConnectionFacts {
     suite: Option<String>,
     group: Option<String>,
     server_signature_scheme: Option<String>,
+    /// On a client: its server, which authenticates with a KEM, has not shown yet that it is there.
+    server_is_implicit: bool,
     server_name: Option<String>,
     protocol: Option<String>,
     /// The peer's identity, if its certificate proved it in this or an earlier handshake.
@@ -104,6 +106,7 @@ impl ConnectionFacts {
             suite: facts.suite.map(|suite| format!("{suite:?}")),
             group: facts.group.map(|group| format!("{group:?}")),
             server_signature_scheme: facts.signature_scheme.map(|scheme| format!("{scheme:?}")),
+            server_is_implicit: facts.server_is_implicit,
             server_name: facts.server_name.clone(),
             protocol: facts.protocol.as_deref().map(readable),
             peer: facts.peer.as_ref().map(|peer| readable(&peer.blob)),
@@ -151,10 +154,12 @@ impl ConnectionFacts {
     #[must_use]
     pub fn beginning(&self) -> String {
         let how = match self.psk {
+            None if self.has_kem() => "full handshake with a KEM",
             None => "full handshake",
             Some("resumption") => "resumed with a ticket",
             Some("forward-secret") => "resumed with a forward-secret ticket",
             Some("imported") => "imported PSK",
+            Some("known-key") => "known server key",
             Some(_) => "external PSK",
         };
         let exchange = self.group.as_deref().unwrap_or("no key exchange");
@@ -164,6 +169,11 @@ impl ConnectionFacts {
 }
 
 impl ConnectionFacts {
+    /// Whether the server authenticated with a KEM (docs/kem-auth.md).
+    fn has_kem(&self) -> bool {
+        self.server_signature_scheme.as_ref().is_some_and(|scheme| scheme.starts_with("KEM_"))
+    }
+
     /// Writes what certificate caches did, if anything.
     fn cached_certificates(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let own = (self.own_certificate, self.own_certificate_bytes, self.own_certificate_missed);
@@ -198,6 +208,9 @@ impl std::fmt::Display for ConnectionFacts {
                 .write_str(self.error.as_deref().unwrap_or("ended before the handshake began"));
         };
         write!(f, "{}, {suite}", self.beginning())?;
+        if self.server_is_implicit {
+            f.write_str(", server authenticated implicitly alone")?;
+        }
         if self.early_data != "not-offered" {
             write!(f, ", early data {}", self.early_data)?;
         }

@@ -137,6 +137,8 @@ impl From<CommonArguments> for Common {
             },
             // Each side documents it differently, and sets it itself.
             cache_certificates: None,
+            kem_auth: false,
+            known_keys: Vec::new(),
             key_log: arguments.key_log,
             json: arguments.json,
             quiet: arguments.quiet,

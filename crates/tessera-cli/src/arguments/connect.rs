@@ -21,6 +21,8 @@ Examples:
   tessera serve --certificate chain.pem --key key.pem --cache-certificates SERVERS-DIR
   tessera connect localhost:4433 --ca ca.pem --cache-certificates DIR
                                                         the second time no chain travels
+  tessera connect localhost:4433 --ca ca.pem --kem-auth   a server with an ML-KEM certificate
+  tessera connect localhost:4433 --known-key server.pem   a server whose key is known: no certificate travels
   tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
   tessera connect localhost:4433 --udp --psk-file psks.txt --sessions DIR   DTLS 1.3 over UDP
   tessera connect server.example:5684 --udp --listen 5683 --ca ca.pem
@@ -48,6 +50,21 @@ pub(crate) struct ConnectArguments {
     /// Accepts any certificate: an attacker on the path can impersonate the server.
     #[arg(long, conflicts_with_all = ["ca", "fingerprint"], help_heading = "Certificates")]
     insecure_accept_any_certificate: bool,
+
+    /// Accepts servers whose certificate has the key of a KEM (ML-KEM or X25519), which decapsulate in place of signing
+    /// (KEM authentication, docs/kem-auth.md), as well as those that sign. The client authenticates as the server does, with
+    /// --certificate: where the server has a KEM, the client's key must be one of a KEM, too. Nothing is sent before the
+    /// server has shown that it has the key. Over TCP alone.
+    #[arg(long, help_heading = "Certificates")]
+    kem_auth: bool,
+
+    /// The server's public key, known in advance (PEM, `PUBLIC KEY`), or the certificate that has it: a key of a KEM. Such a
+    /// server (`tessera serve --known-key`, or --kem-auth) shows no certificate, and is authenticated by its key alone, with
+    /// or without --udp: dates and revocation don't count. If it has another key, certificates follow in the same round
+    /// trip: they are accepted only with --ca, --fingerprint, and --kem-auth for certificates of KEMs. Observers can tell
+    /// which key it is, by its hash.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Certificates")]
+    known_key: Option<PathBuf>,
 
     /// Caches servers' certificates in this directory. A full handshake with a known server then sends 44 bytes in
     /// place of each chain, if the server caches too. The rest of the handshake is unchanged, and every certificate is
@@ -198,6 +215,8 @@ impl From<ConnectArguments> for ConnectOptions {
             load,
             common: Common {
                 cache_certificates: arguments.cache_certificates,
+                kem_auth: arguments.kem_auth,
+                known_keys: arguments.known_key.into_iter().collect(),
                 ..arguments.common.into()
             },
         }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod advise;
+mod certificate;
 mod common;
 #[cfg(any(
     feature = "edge",
@@ -35,6 +36,7 @@ use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use self::advise::AdviseArguments;
+pub(crate) use self::certificate::CertificateTask;
 use self::connect::ConnectArguments;
 #[cfg(feature = "edge")]
 pub(crate) use self::edge::Edge;
@@ -60,6 +62,10 @@ fn examples() -> String {
             "tessera serve --http           a server to talk to, with a page about each connection",
         ),
         (true, "tessera connect localhost:443  a client, with standard input and output"),
+        (
+            true,
+            "tessera certificate --help     authorities and certificates, with ML-DSA and ML-KEM keys, too",
+        ),
         (
             cfg!(all(feature = "demo", feature = "tunnel")),
             "tessera tunnel demo            a database behind a tunnel, and an attacker who replays",
@@ -116,6 +122,13 @@ pub(crate) enum Command {
     /// Connects to a TLS 1.3 server: carries standard input and output, or measures many connections.
     #[command(arg_required_else_help = true, after_help = connect::EXAMPLES)]
     Connect(Box<ConnectArguments>),
+
+    /// Makes authorities, and certificates for TLS with keys that sign, or of KEMs: ML-DSA, ML-KEM, and classical ones.
+    #[command(arg_required_else_help = true, after_help = certificate::EXAMPLES)]
+    Certificate {
+        #[command(subcommand)]
+        task: CertificateTask,
+    },
 
     /// Carries any TCP protocol through two small processes: mutual TLS 1.3, whose new connections need no extra round
     /// trip and are never executed twice.

@@ -26,6 +26,8 @@ Examples:
   tessera serve --ca clients.pem --require-client-certificate
   tessera serve --certificate chain.pem --key key.pem --cache-certificates DIRECTORY
                                                         chains travel once, as in connect --help
+  tessera serve --kem-auth --certificate server.pem --key server.key   ML-KEM in place of signatures
+  tessera serve --known-key server.key                  for clients that know the key; no certificate
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
   tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
   tessera serve --state /var/lib/tessera                clients resume after a restart too
@@ -113,6 +115,20 @@ pub(crate) struct ServeArguments {
     /// first. Without --alpn it negotiates h2, http/1.1 or http/1.0. Without --http the server echoes.
     #[arg(long)]
     http: bool,
+
+    /// Authenticates with the key of a KEM: ML-KEM (RFC 9935) or X25519 (RFC 8410), which --key has; `tessera certificate`
+    /// makes one. The server decapsulates in place of signing (KEM authentication, docs/kem-auth.md), and so do the clients
+    /// that it asks for certificates. Clients need --kem-auth, or must know the key (--known-key); others are refused. Over
+    /// TCP alone.
+    #[arg(long, requires = "certificate", help_heading = "Certificates")]
+    kem_auth: bool,
+
+    /// A private key of a KEM (PEM) that clients may know (`tessera connect --known-key`): to them the server shows no
+    /// certificate, and is authenticated by the key alone, with or without --udp. May be repeated, as while keys are replaced.
+    /// Clients that know another key get a full handshake. Without --certificate and --name the server has no certificate.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Certificates",
+          conflicts_with_all = ["ask_client_certificate", "require_client_certificate"])]
+    known_key: Vec<PathBuf>,
 
     /// Caches clients' certificates in this directory. A full handshake with a known client then sends 44 bytes in
     /// place of each chain, if the client caches too. The rest of the handshake is unchanged, and every certificate is
@@ -273,6 +289,8 @@ impl From<ServeArguments> for ServeOptions {
             state_witness: arguments.state_witness,
             common: Common {
                 cache_certificates: arguments.cache_certificates,
+                kem_auth: arguments.kem_auth,
+                known_keys: arguments.known_key,
                 ..arguments.common.into()
             },
         }

@@ -6,6 +6,7 @@
 
 mod advise;
 mod cached_certificates;
+mod certificate;
 mod closing;
 mod datagrams;
 mod document;
@@ -18,6 +19,7 @@ mod forwarding;
 mod full_disk;
 mod hostile;
 mod http;
+mod kem_auth;
 mod load;
 mod manual;
 mod moving;

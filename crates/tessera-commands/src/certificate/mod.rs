@@ -11,18 +11,40 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str;
 
-use tessera::auth::Credential;
+use tessera::Role;
+use tessera::auth::{Credential, PrivateKey};
+use tessera::wire::CertificateType;
 use tessera_kit::{ProgramError, SettingFile, credential, files};
 
 #[cfg(feature = "self-signed")]
 use self::self_signed::generate;
-use crate::options::CertificateFiles;
+use crate::options::{CertificateFiles, Common};
 
-/// Loads a certificate and its key, and checks that they belong together.
-pub(crate) fn load(files: &CertificateFiles) -> Result<Credential, ProgramError> {
-    let certificate = SettingFile { setting: "--certificate", path: &files.certificate };
-    let key = files.key.as_deref().unwrap_or(&files.certificate);
-    credential::load(certificate, SettingFile { setting: "--key", path: key })
+/// Loads this side's certificate and key, if the options name them, and checks that they belong together. A key of a KEM
+/// needs --kem-auth, and a server with --kem-auth needs such a key; a client may also sign.
+pub(crate) fn load(common: &Common, role: Role) -> Result<Option<Credential>, ProgramError> {
+    let Some(CertificateFiles { certificate, key }) = &common.certificates else { return Ok(None) };
+    let key = key.as_deref().unwrap_or(certificate);
+    let certificate = SettingFile { setting: "--certificate", path: certificate };
+    let credential =
+        credential::load_any(certificate, SettingFile { setting: "--key", path: key })?;
+    let wrong = match (&credential.key, common.kem_auth) {
+        (PrivateKey::Decapsulates(_), false) => {
+            "this is a key of a KEM, which doesn't sign: add --kem-auth, or name a key that signs after --key"
+        }
+        (PrivateKey::Signs(_), true) if role == Role::Server => {
+            "this key signs, and --kem-auth needs one of a KEM (ML-KEM or X25519): leave out --kem-auth, or name \
+             another after --key (`tessera certificate issue` makes one, with its certificate)"
+        }
+        _ => return Ok(Some(credential)),
+    };
+    Err(ProgramError::in_file(key, wrong))
+}
+
+/// Returns the certificate that a server shows, if it has one: its other credentials are raw public keys.
+pub(crate) fn of(credentials: &[Credential]) -> Option<&Vec<u8>> {
+    let own = credentials.iter().find(|own| own.certificate_type == CertificateType::X509);
+    own.and_then(|own| own.chain.first())
 }
 
 /// A certificate made by this program.

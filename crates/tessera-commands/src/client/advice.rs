@@ -64,8 +64,8 @@ fn advice(error: &Error) -> Option<&'static str> {
     let Error::AlertReceived(alert) = error else { return None };
     Some(match *alert {
         AlertDescription::HANDSHAKE_FAILURE => {
-            "maybe there is no common group or suite, or no common PSK: check --groups, --suites, --psk and \
-             --import-psks"
+            "maybe there is no common group or suite, or no common PSK, or the server has a KEM certificate or known \
+             keys alone: check --groups, --suites, --psk, --import-psks, --kem-auth and --known-key"
         }
         AlertDescription::DECRYPT_ERROR => {
             "a PSK may have another key or hash there: check --psk, --psk-file and --psk-hash; if this side's \

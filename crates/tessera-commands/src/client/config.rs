@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera::handshake::Checked;
-use tessera::resume::{Carrier, Continuation, ExternalPsk};
+use tessera::resume::{Carrier, Continuation, ExternalPsk, KnownServerKey};
 use tessera::wire::TicketRequest;
-use tessera::{ClientConfig, Destination};
+use tessera::{ClientConfig, Destination, Role};
 use tessera_kit::cached_certificates::KeptServers;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::key_log::KeyLogFile;
@@ -15,8 +15,8 @@ use tessera_kit::{ProgramError, SettingFile, names};
 use crate::by_option::by_option;
 use crate::certificate;
 use crate::options::{ConnectOptions, LoadMode};
-use crate::psk;
 use crate::trust::{self, Trust};
+use crate::{known_key, psk};
 
 /// A configuration, and the stores that belong to it.
 pub(super) struct ConfiguredClient {
@@ -24,6 +24,7 @@ pub(super) struct ConfiguredClient {
     server_name: String,
     port: u16,
     external_psks: Vec<ExternalPsk>,
+    known_server_key: Option<Box<KnownServerKey>>,
     /// Identifies everything that sessions must not cross.
     pub(super) scope: String,
     /// Cached certificates of servers; saved after the last handshake.
@@ -37,6 +38,7 @@ impl ConfiguredClient {
             server_name: self.server_name.clone(),
             port: Some(self.port),
             external_psks: self.external_psks.clone(),
+            known_server_key: self.known_server_key.clone(),
             ..Destination::default()
         }
     }
@@ -47,6 +49,8 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<ConfiguredClient, Pr
     let Trust { verifier, name } = trust::of_servers(options)?;
     let carrier = if options.udp { Carrier::DATAGRAM } else { Carrier::STREAM };
     let external_psks = psk::load(&common.psks, carrier)?;
+    let server_name = options.server_name.clone().unwrap_or_else(|| options.host.clone());
+    let known_server_key = known_key::of_client(&common.known_keys, &server_name)?;
     let mut config = ClientConfig::new(names::provider(&common.groups), verifier);
     config.certificate_codecs = tessera_compression::codecs();
     let mut scope = format!("{name}\n{}\n", options.port).into_bytes();
@@ -57,8 +61,10 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<ConfiguredClient, Pr
     for psk in &external_psks {
         scope.extend_from_slice(fingerprint(&psk.identity).as_bytes());
     }
-    if let Some(files) = &common.certificates {
-        let credential = certificate::load(files)?;
+    if let Some(known) = &known_server_key {
+        scope.extend_from_slice(fingerprint(known.public_key.as_bytes()).as_bytes());
+    }
+    if let Some(credential) = certificate::load(common, Role::Client)? {
         scope.extend(credential.chain.concat());
         config.credentials = vec![credential];
     }
@@ -103,9 +109,10 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<ConfiguredClient, Pr
     }
     Ok(ConfiguredClient {
         config: config.checked().map_err(by_option)?,
-        server_name: options.server_name.clone().unwrap_or_else(|| options.host.clone()),
+        server_name,
         port: options.port,
         external_psks,
+        known_server_key,
         scope,
         certificates,
     })

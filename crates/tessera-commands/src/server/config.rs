@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tessera::ServerConfig;
 use tessera::auth::PeerVerifier;
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::{Carrier, OneTimeKeyGuard, ReplayGuard};
 use tessera::wire::TicketRequest;
+use tessera::{Role, ServerConfig};
 use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile, names, trust};
 
@@ -15,7 +15,7 @@ use super::stores::Stores;
 use crate::by_option::by_option;
 use crate::certificate::{self, GeneratedCertificate};
 use crate::options::{Answer, ClientCertificates, ServeOptions};
-use crate::psk;
+use crate::{kems, known_key, psk};
 
 /// A configuration, and the certificate made for it.
 pub(super) struct ConfiguredServer {
@@ -40,9 +40,10 @@ fn load_files(options: &ServeOptions, config: &mut ServerConfig) -> Result<(), P
     let common = &options.common;
     let carrier = if options.udp { Carrier::DATAGRAM } else { Carrier::STREAM };
     config.external_psks = psk::load(&common.psks, carrier)?;
-    if let Some(files) = &common.certificates {
-        config.credentials = vec![certificate::load(files)?];
+    if let Some(own) = certificate::load(common, Role::Server)? {
+        config.credentials = vec![own];
     }
+    config.credentials.extend(known_key::of_server(&common.known_keys)?);
     config.client_authentication = client_authentication(options)?;
     Ok(())
 }
@@ -134,6 +135,7 @@ fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication,
         .collect();
     let roots = SettingFile { setting: "--ca", path: ca };
     let verifier = trust::roots_and_revocation_lists(roots, &lists)?;
+    let verifier = kems::accepted(options.common.kem_auth, verifier)?;
     let verifier: Arc<dyn PeerVerifier> = Arc::new(trust::remembering(verifier)?);
     Ok(match options.client_certificates {
         ClientCertificates::Require => ClientAuthentication::Required(verifier),

@@ -20,6 +20,7 @@ use super::refusals::Refusals;
 use super::socket::ServerSocket;
 use super::stores::Stores;
 use super::{connection, datagrams, reload};
+use crate::certificate;
 use crate::listening::Listening;
 use crate::options::ServeOptions;
 
@@ -57,7 +58,7 @@ async fn serve_with(
         ServerSocket::Tcp(listener) if options.tcp_fast_open => Some(accept_on(listener, PENDING)),
         _ => None,
     };
-    let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
+    let certificate = certificate::of(&config.credentials);
     report.print(&Listening {
         address,
         is_udp: options.udp,

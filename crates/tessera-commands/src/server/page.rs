@@ -51,7 +51,7 @@ const LABELS: &[(&str, &str)] = &[
     ("version", "Version"),
     ("suite", "Cipher suite"),
     ("group", "Key exchange"),
-    ("server_signature_scheme", "Server's signature"),
+    ("server_signature_scheme", "Server's signature or KEM"),
     ("server_name", "Server name"),
     ("protocol", "Protocol (ALPN)"),
     ("peer", "You are"),

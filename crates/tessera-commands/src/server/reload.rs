@@ -13,6 +13,7 @@ use tessera_tokio::Acceptor;
 use tokio::task::spawn_blocking;
 
 use super::certificates::Certificates;
+use crate::certificate;
 
 /// Reloads the files on each request, and reports the result.
 pub(super) async fn on(
@@ -61,7 +62,7 @@ impl Fact for ReloadReport {
 impl ReloadReport {
     fn new(live: &LiveConfig<Acceptor>, changed: Changes) -> Self {
         let config = live.target().config();
-        let certificate = config.credentials.first().and_then(|own| own.chain.first());
+        let certificate = certificate::of(&config.credentials);
         Self {
             generation: changed.generation,
             fingerprint: certificate.map(|der| fingerprint(der)),

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tessera_test_peers::Directory;
 
 use crate::cached_certificates::{Ends, missed};
+use crate::certificate::{KemPki, SERVER};
 use crate::document::DOCUMENT;
 use crate::forwarding::{echo, exchange, program};
 use crate::openssl::{s_client, s_server};
@@ -58,6 +59,7 @@ fn every_documented_fact_is_reported_as_documented() {
     stage.early_data_that_nobody_knows_of();
     stage.early_data_that_is_never_answered();
     stage.keys_agreed_outside();
+    stage.kems();
     stage.datagrams();
     stage.nobody_there();
     stage.limits();
@@ -136,6 +138,21 @@ impl Stage {
             self.connect(&[&[server.address.as_str()], &options[..]].concat(), 0);
             self.end(server);
         }
+    }
+
+    /// A server with a KEM that refuses a client without a certificate, and one whose key the client knows.
+    fn kems(&self) {
+        let pki = KemPki::new("p256");
+        pki.issue("server", "ml-kem-768", SERVER);
+        let [root, own, key] = ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
+        let options = ["--kem-auth", "--certificate", &own, "--key", &key, "--ca", &root];
+        let server = self.serve(&[&options[..], &["--require-client-certificate"]].concat());
+        let fact = self.connect(&[&server.address, "--kem-auth", "--ca", &root], 1);
+        assert_eq!(fact["server_is_implicit"], true, "{fact}");
+        self.end(server);
+        let server = self.serve(&["--known-key", &key]);
+        self.connect(&[&server.address, "--known-key", &own], 0);
+        self.end(server);
     }
 
     fn datagrams(&self) {
