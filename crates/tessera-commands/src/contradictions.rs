@@ -243,12 +243,6 @@ fn check_udp_of_both(tcp_fast_open: bool, common: &Common) -> Result<(), Program
     if tcp_fast_open {
         return wrong("--udp has no SYN that --tcp-fast-open could use: leave one of them out");
     }
-    if common.kem_auth {
-        return wrong(
-            "--kem-auth is over TCP: KEM authentication with certificates is not defined for DTLS; leave out --udp, or \
-             --kem-auth and let the client know the server's key (--known-key)",
-        );
-    }
     if common.cache_certificates.is_some() {
         return wrong(
             "--cache-certificates keeps what connections over TCP learn, not those of --udp: leave one of them out",

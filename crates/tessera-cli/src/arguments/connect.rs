@@ -54,7 +54,7 @@ pub(crate) struct ConnectArguments {
     /// Accepts servers whose certificate has the key of a KEM (ML-KEM or X25519), which decapsulate in place of signing
     /// (KEM authentication, docs/kem-auth.md), as well as those that sign. The client authenticates as the server does, with
     /// --certificate: where the server has a KEM, the client's key must be one of a KEM, too. Nothing is sent before the
-    /// server has shown that it has the key. Over TCP alone.
+    /// server has shown that it has the key.
     #[arg(long, help_heading = "Certificates")]
     kem_auth: bool,
 

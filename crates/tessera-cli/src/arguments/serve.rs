@@ -118,8 +118,7 @@ pub(crate) struct ServeArguments {
 
     /// Authenticates with the key of a KEM: ML-KEM (RFC 9935) or X25519 (RFC 8410), which --key has; `tessera certificate`
     /// makes one. The server decapsulates in place of signing (KEM authentication, docs/kem-auth.md), and so do the clients
-    /// that it asks for certificates. Clients need --kem-auth, or must know the key (--known-key); others are refused. Over
-    /// TCP alone.
+    /// that it asks for certificates. Clients need --kem-auth, or must know the key (--known-key); others are refused.
     #[arg(long, requires = "certificate", help_heading = "Certificates")]
     kem_auth: bool,
 

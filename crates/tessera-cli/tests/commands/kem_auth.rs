@@ -76,14 +76,21 @@ fn a_server_authenticates_with_a_kem_and_tickets_and_early_data_follow() {
 fn both_ends_authenticate_with_kems() {
     let ends = Ends::new();
     let root = ends.pki.path("root.pem");
-    let server = ends.serve(&["--ca", &root, "--require-client-certificate"]);
-    let [own, key, sessions] = ["client.pem", "client.key", "sessions"].map(|it| ends.pki.path(it));
-    let options = ["--certificate", &own, "--key", &key, "--sessions", &sessions];
-    for psk in [Value::Null, "resumption".into()] {
-        assert_eq!(ends.connect(&server, &options)["psk"], psk);
-        let told = server.next();
-        assert_eq!((&told["peer"], &told["error"]), (&"dns:client.example".into(), &Value::Null));
+    let [own, key] = ["client.pem", "client.key"].map(|it| ends.pki.path(it));
+    for udp in [&[][..], &["--udp"]] {
+        let demands = ["--ca", &root, "--require-client-certificate"];
+        let server = ends.serve(&[&demands[..], udp].concat());
+        let sessions = ends.pki.path(&format!("sessions{}", udp.concat()));
+        let options = ["--certificate", &own, "--key", &key, "--sessions", &sessions];
+        let options = [&options[..], udp].concat();
+        for psk in [Value::Null, "resumption".into()] {
+            assert_eq!(ends.connect(&server, &options)["psk"], psk);
+            let told = server.next();
+            let expected = (&"dns:client.example".into(), &Value::Null);
+            assert_eq!((&told["peer"], &told["error"]), expected, "{udp:?}");
+        }
     }
+    let server = ends.serve(&["--ca", &root, "--require-client-certificate"]);
     // A client without a certificate is refused; its server had shown nothing but its certificate until then.
     let options = ["--kem-auth", "--ca", &root, "--json", "-"];
     let output = server.connect(&options, "hello");
@@ -198,7 +205,6 @@ fn options_and_keys_of_the_wrong_kind_are_refused_with_the_fix() {
     for command in ["serve", "connect"] {
         let advice = [kem_key.as_str(), "doesn't sign: add --kem-auth"];
         refused(command, &with_kem, &advice);
-        refused(command, &[&with_kem[..], &["--kem-auth", "--udp"]].concat(), &["--known-key"]);
     }
     refused("serve", &[&signing[..], &["--kem-auth"]].concat(), &[&key, "this key signs"]);
     refused("serve", &["--kem-auth"], &["--certificate"]);
