@@ -4,17 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tessera::auth::Credential;
+use tessera::auth::{Credential, PeerIdentity};
 use tessera::crypto::Provider;
 use tessera::handshake::{Checked, ClientAuthentication};
-use tessera::resume::OneTimeKeyGuard;
-use tessera::wire::TicketRequest;
+use tessera::resume::{KnownServerKey, OneTimeKeyGuard};
+use tessera::wire::{SignatureScheme, TicketRequest};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::{SettingFile, credential, trust};
 use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing};
-use tessera_webpki::WebPkiVerifier;
+use tessera_webpki::{WebPkiVerifier, kem_public_key_of_certificate};
 
 use crate::Error;
+use crate::pki::SERVER_NAME;
 use crate::slips::{self, Slip};
 use crate::way::Way;
 
@@ -24,11 +25,11 @@ pub fn client(
     provider: Provider,
     directory: &Path,
 ) -> Result<Checked<ClientConfig>, Error> {
-    let mut config = ClientConfig::new(provider, verifier(directory)?);
+    let mut config = ClientConfig::new(provider, verifier(way, directory)?);
     config.groups = way.groups().to_vec();
     config.suites = vec![way.suite()];
-    if way == Way::Mutual {
-        config.credentials = vec![credential(directory, "client")?];
+    if way.is_mutual() {
+        config.credentials = vec![credential(way, directory, "client")?];
     }
     let policy = &mut config.policy;
     policy.resumption = way.is_resumption();
@@ -45,12 +46,15 @@ pub fn server(
     directory: &Path,
     slip: Option<Slip>,
 ) -> Result<Checked<ServerConfig>, Error> {
-    let mut config = ServerConfig::new(provider, vec![credential(directory, "server")?]);
+    let mut config = ServerConfig::new(provider, vec![credential(way, directory, "server")?]);
+    if way == Way::KnownKey {
+        config.credentials.push(kem_credential(directory, "server")?);
+    }
     config.groups = way.groups().to_vec();
     config.suites = vec![way.suite()];
     config.key_log = slips::key_log(slip);
-    if way == Way::Mutual {
-        config.client_authentication = ClientAuthentication::Required(verifier(directory)?);
+    if way.is_mutual() {
+        config.client_authentication = ClientAuthentication::Required(verifier(way, directory)?);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let ring = TicketKeyRing::new(&provider);
@@ -73,14 +77,41 @@ pub fn server(
     Ok(config.checked()?)
 }
 
-fn verifier(directory: &Path) -> Result<Arc<WebPkiVerifier>, Error> {
-    let path = directory.join("root.pem");
-    Ok(Arc::new(trust::roots(SettingFile { setting: "the root", path: &path })?))
+/// Returns the server's key, if clients know it.
+pub fn known_server_key(way: Way, directory: &Path) -> Result<Option<Box<KnownServerKey>>, Error> {
+    if way != Way::KnownKey {
+        return Ok(None);
+    }
+    let credential = kem_credential(directory, "server")?;
+    let public_key = credential.chain.first().and_then(|it| kem_public_key_of_certificate(it));
+    let public_key = public_key.ok_or("the server's certificate has no key of a KEM")?;
+    let identity = PeerIdentity { blob: SERVER_NAME.into(), expires_at: None };
+    Ok(Some(Box::new(KnownServerKey { public_key, identity })))
 }
 
-fn credential(directory: &Path, name: &str) -> Result<Credential, Error> {
+fn verifier(way: Way, directory: &Path) -> Result<Arc<WebPkiVerifier>, Error> {
+    let path = directory.join("root.pem");
+    let verifier = trust::roots(SettingFile { setting: "the root", path: &path })?;
+    Ok(Arc::new(match way.has_kems() {
+        true => verifier.accepting_kems_alone(&[SignatureScheme::KEM_MLKEM768])?,
+        false => verifier,
+    }))
+}
+
+fn credential(way: Way, directory: &Path, name: &str) -> Result<Credential, Error> {
+    match way.has_kems() {
+        true => kem_credential(directory, name),
+        false => load(directory, name),
+    }
+}
+
+fn kem_credential(directory: &Path, name: &str) -> Result<Credential, Error> {
+    load(directory, &format!("{name}-kem"))
+}
+
+fn load(directory: &Path, name: &str) -> Result<Credential, Error> {
     let [chain, key] = ["pem", "key"].map(|end| directory.join(format!("{name}.{end}")));
-    Ok(credential::load(
+    Ok(credential::load_any(
         SettingFile { setting: "the certificate", path: &chain },
         SettingFile { setting: "its key", path: &key },
     )?)

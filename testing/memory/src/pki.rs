@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tessera::wire::SignatureScheme;
 use tessera_pki::Authority;
 
 use crate::Error;
@@ -29,6 +30,9 @@ impl Pki {
             let leaf = root.issue(name);
             fs::write(pki.path(&format!("{file}.pem")), &leaf.pem)?;
             fs::write(pki.path(&format!("{file}.key")), leaf.key_pem())?;
+            let leaf = root.issue_kem(SignatureScheme::KEM_MLKEM768, &[name], |_| ());
+            fs::write(pki.path(&format!("{file}-kem.pem")), leaf.chain_pem())?;
+            fs::write(pki.path(&format!("{file}-kem.key")), leaf.key_pem())?;
         }
         Ok(pki)
     }

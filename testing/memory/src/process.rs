@@ -109,8 +109,16 @@ pub fn serve(program: &Path, way: Way, directory: &Path) -> Command {
     let mut command = Command::new(program);
     let path = |name: &str| directory.join(name);
     command.args(["serve", "--listen", "127.0.0.1:0", "--json", "-", "--groups", &groups(way)]);
-    command.arg("--certificate").arg(path("server.pem")).arg("--key").arg(path("server.key"));
-    if way == Way::Mutual {
+    let own = if way.has_kems() { "server-kem" } else { "server" };
+    command.arg("--certificate").arg(path(&format!("{own}.pem")));
+    command.arg("--key").arg(path(&format!("{own}.key")));
+    if way.has_kems() {
+        command.arg("--kem-auth");
+    }
+    if way == Way::KnownKey {
+        command.arg("--known-key").arg(path("server-kem.key"));
+    }
+    if way.is_mutual() {
         command.arg("--require-client-certificate").arg("--ca").arg(path("root.pem"));
     }
     if way.has_early_data() {
@@ -140,6 +148,12 @@ pub fn connect(
     command.args(["--count", &count, "--parallel", &parallel, "--tickets", &parallel]);
     command.args(["--mode", mode, "--groups", &groups(way)]);
     command.arg("--ca").arg(directory.join("root.pem"));
+    if way.has_kems() {
+        command.arg("--kem-auth");
+    }
+    if way == Way::KnownKey {
+        command.arg("--known-key").arg(directory.join("server-kem.pem"));
+    }
     command
 }
 

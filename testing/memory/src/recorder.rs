@@ -20,6 +20,8 @@ pub struct RecordedSecrets {
     pub secrets: HashMap<Vec<u8>, String>,
     /// The inputs of HKDF-Extract: the PSKs that were used.
     pub used: HashSet<Vec<u8>>,
+    /// Of which input each output of HKDF-Extract is.
+    inputs: HashMap<Vec<u8>, Vec<u8>>,
     /// The peer's public keys of X25519, of hybrids too.
     pub public_keys: HashSet<Vec<u8>>,
     /// The peer's public keys of ML-KEM-768, the first part of the hybrid.
@@ -76,10 +78,12 @@ impl RecordedSecrets {
     fn extracted(&mut self, salt: &[u8], input: &[u8], output: &[u8]) {
         let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
         let parent = self.secrets.get(salt).map_or("", String::as_str);
+        let follows = parent == DERIVED_OF_AUTHENTICATED;
         let name = match parent {
             _ if is_zero(salt) => "early secret",
             "derived of early secret" => "handshake secret",
-            "derived of handshake secret" => "master secret",
+            "derived of handshake secret" if !is_zero(input) => AUTHENTICATED,
+            "derived of handshake secret" | DERIVED_OF_AUTHENTICATED => "master secret",
             // An FS secret is exported together with a handle.
             _ => {
                 self.secrets.insert(salt.to_vec(), FS_SECRET.to_owned());
@@ -89,7 +93,11 @@ impl RecordedSecrets {
         if is_zero(salt) && is_zero(input) {
             self.constants.insert(output.to_vec());
         }
+        if name == AUTHENTICATED || (follows && !is_zero(input)) {
+            self.secrets.insert(input.to_vec(), ENCAPSULATED.to_owned());
+        }
         self.used.insert(input.to_vec());
+        self.inputs.insert(output.to_vec(), input.to_vec());
         self.secrets.insert(output.to_vec(), name.to_owned());
     }
 
@@ -126,6 +134,11 @@ impl RecordedSecrets {
             }
             label => label.to_owned(),
         };
+        if label == "known key"
+            && let Some(input) = self.inputs.get(prk)
+        {
+            self.secrets.insert(input.clone(), ENCAPSULATED.to_owned());
+        }
         if self.constants.contains(prk) {
             self.constants.insert(output.to_vec());
         }
@@ -155,6 +168,13 @@ const IV_OF: &str = "iv of ";
 
 /// The resumption PSK of a ticket.
 const PSK: &str = "resumption PSK";
+
+/// The secret between those of the handshake and of the master secret, with KEM authentication (docs/kem-auth.md §5).
+const AUTHENTICATED: &str = "authenticated handshake secret";
+const DERIVED_OF_AUTHENTICATED: &str = "derived of authenticated handshake secret";
+
+/// What was encapsulated to the key of a certificate, or to a known one.
+const ENCAPSULATED: &str = "secret encapsulated to a static key";
 
 /// The FS secret of a ticket.
 const FS_SECRET: &str = "FS secret";

@@ -13,6 +13,12 @@ pub enum Way {
     Full,
     /// Certificates of both.
     Mutual,
+    /// A certificate of the server, with a KEM.
+    Kem,
+    /// Certificates of both, with KEMs.
+    KemMutual,
+    /// A KEM's key of the server that the client knows.
+    KnownKey,
     /// A ticket and a key exchange.
     PskDhe,
     /// Forward-secret early data, a hybrid one-time key, another key exchange.
@@ -75,6 +81,16 @@ impl Way {
         }
     }
 
+    /// Whether the ends authenticate with KEMs.
+    pub fn has_kems(self) -> bool {
+        matches!(self, Self::Kem | Self::KemMutual)
+    }
+
+    /// Whether the client has a certificate.
+    pub fn is_mutual(self) -> bool {
+        matches!(self, Self::Mutual | Self::KemMutual)
+    }
+
     /// Whether the client sends forward-secret early data.
     pub fn has_early_data(self) -> bool {
         self.is_resumption() && !matches!(self, Self::PskDhe | Self::DtlsPskDhe)
@@ -84,7 +100,14 @@ impl Way {
     pub fn is_resumption(self) -> bool {
         !matches!(
             self,
-            Self::Full | Self::Mutual | Self::DtlsFull | Self::DtlsKeyUpdate | Self::DtlsSleep
+            Self::Full
+                | Self::Mutual
+                | Self::Kem
+                | Self::KemMutual
+                | Self::KnownKey
+                | Self::DtlsFull
+                | Self::DtlsKeyUpdate
+                | Self::DtlsSleep
         )
     }
 
@@ -111,7 +134,7 @@ impl Way {
     /// Returns the mode of `tessera connect --count`, if it has one; a program of this test does the others.
     pub fn load_mode(self) -> Option<&'static str> {
         match self {
-            Self::Full => Some("full"),
+            Self::Full | Self::Kem | Self::KnownKey => Some("full"),
             Self::PskDhe => Some("psk-dhe"),
             Self::Fs | Self::FsX25519 => Some("0rtt-fs"),
             _ => None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera::crypto::Provider;
-use tessera::resume::PskKind;
+use tessera::resume::{KnownServerKey, PskKind};
 use tessera::{Destination, EarlyDataStatus, Facts};
 use tessera_tokio::Connector;
 use zeroize::Zeroizing;
@@ -22,6 +22,7 @@ pub struct Client {
     pub way: Way,
     pub server: SocketAddr,
     pub connector: Connector,
+    known_server_key: Option<Box<KnownServerKey>>,
     /// Records what is sent, if set.
     pub marks: Option<Arc<Marks>>,
 }
@@ -36,13 +37,22 @@ impl Client {
         marks: Option<Arc<Marks>>,
     ) -> Result<Self, Error> {
         let connector = Connector::new(configuration::client(way, provider, directory)?);
-        Ok(Self { way, server, connector, marks })
+        let known_server_key = configuration::known_server_key(way, directory)?;
+        Ok(Self { way, server, connector, known_server_key, marks })
+    }
+
+    /// Returns where it connects to.
+    pub fn destination(&self) -> Destination {
+        let server_name = SERVER_NAME.to_owned();
+        let known_server_key = self.known_server_key.clone();
+        Destination { server_name, known_server_key, ..Destination::default() }
     }
 
     /// Checks that a connection was what its way demands.
     pub fn check(&self, facts: &Facts, resumed: bool) -> Result<(), Error> {
         let early_data = resumed && self.way.has_early_data();
         let wanted = match (resumed, early_data) {
+            (false, _) if self.way == Way::KnownKey => Some(PskKind::KnownKey),
             (false, _) => None,
             (true, false) => Some(PskKind::Resumption),
             (true, true) => Some(PskKind::ForwardSecret),
@@ -71,9 +81,4 @@ impl Client {
             format!("GET /{mark} HTTP/1.1\r\nConnection: {connection}\r\nCookie: {mark}\r\n\r\n");
         Zeroizing::new(request.into_bytes())
     }
-}
-
-/// Returns where all clients connect to.
-pub fn destination() -> Destination {
-    Destination { server_name: SERVER_NAME.to_owned(), ..Destination::default() }
 }

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::task::{JoinSet, spawn_blocking};
 use zeroize::Zeroizing;
 
-use super::client::{Client, destination};
+use super::client::Client;
 use super::{datagrams, sleeping};
 use crate::Error;
 use crate::keys_ahead;
@@ -69,7 +69,7 @@ impl Client {
         let io =
             TrackedStream { stream: socket, tracker: Tap { tape: tape.clone(), is_client: true } };
         let early_data = resumed && self.way.has_early_data();
-        let mut stream = connector.start(destination(), io).await?;
+        let mut stream = connector.start(self.destination(), io).await?;
         if early_data {
             let request = self.request("early plaintext");
             let became = stream.handshake_with_early_data(&request).await;

@@ -14,14 +14,14 @@ use tokio::net::UdpSocket;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::client::{Client, destination};
+use super::client::Client;
 use crate::Error;
 use crate::way::Way;
 
 /// Makes a connection, to its end.
 pub async fn connect(client: &Client, connector: &Connector, resumed: bool) -> Result<(), Error> {
     let connector = DatagramConnector::new(connector.clone());
-    let connection = connector.start(client.server, destination()).await?;
+    let connection = connector.start(client.server, client.destination()).await?;
     let mut awaited = 1;
     if resumed && client.way.has_early_data() {
         awaited += 1;

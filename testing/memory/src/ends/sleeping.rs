@@ -13,7 +13,7 @@ use tessera::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-use super::client::{Client, destination};
+use super::client::Client;
 use crate::Error;
 
 /// Makes a connection, to its end: data, sleep, data again.
@@ -22,7 +22,7 @@ pub fn connect(client: &Client) -> Result<(), Error> {
     socket.connect(client.server)?;
     let (config, clock) = (client.connector.config(), Clock::start());
     let options = AssociationOptions::default();
-    let association = ClientAssociation::start(config, destination(), options, clock.now())?;
+    let association = ClientAssociation::start(config, client.destination(), options, clock.now())?;
     let mut end = End::new(association, clock);
     let mut asked = 0;
     let mut buffer = Zeroizing::new(vec![0; LONGEST]);
