@@ -7,7 +7,7 @@ use super::application::ApplicationSecrets;
 use super::label::{KeyDerivation, Label};
 use super::slab::{Block, Slab};
 use super::traffic::TrafficSecret;
-use super::{HandshakeSecret, ResumptionSecret};
+use super::{HandshakeSecret, MasterSecret, ResumptionSecret};
 use crate::crypto::{Digest, HmacState, SharedSecret};
 use crate::role::Role;
 
@@ -58,12 +58,6 @@ impl AuthenticatedHandshakeSecret {
     }
 }
 
-struct MasterSecret {
-    kdf: KeyDerivation,
-    secret: Box<HmacState>,
-    slab: Box<Slab>,
-}
-
 impl MasterSecret {
     /// Computes the verify_data of `sender`'s Finished.
     fn finished(&self, sender: Role, transcript: &Digest) -> Digest {
@@ -99,8 +93,7 @@ pub struct HalfFinishedMasterSecret(MasterSecret);
 impl HalfFinishedMasterSecret {
     /// Returns client_application_traffic_secret_0.
     pub(crate) fn client_application_traffic(&self) -> TrafficSecret<'_> {
-        let MasterSecret { kdf, slab, .. } = &self.0;
-        TrafficSecret::new(*kdf, slab.get(*kdf, Block::ClientApplication))
+        self.0.client_application_traffic()
     }
 
     /// Computes the verify_data of the server's Finished.
@@ -110,15 +103,14 @@ impl HalfFinishedMasterSecret {
 
     /// Ends the handshake; the transcript is ClientHello..server Finished.
     pub(crate) fn into_application(
-        self,
+        mut self,
         transcript: &Digest,
     ) -> (ApplicationSecrets, ResumptionSecret) {
-        let MasterSecret { kdf, mut secret, mut slab } = self.0;
+        let MasterSecret { kdf, secret, slab } = &mut self.0;
         let hash = transcript.as_ref();
         let server = Label::SERVER_APPLICATION_TRAFFIC;
-        slab.derive(kdf, Block::ServerApplication, &secret, server, hash);
-        slab.derive(kdf, Block::ServerHandshakeOrExporter, &secret, Label::EXPORTER_MASTER, hash);
-        kdf.derive_next(&mut secret, Label::RESUMPTION_MASTER, transcript);
-        (ApplicationSecrets::new(kdf, slab), ResumptionSecret { kdf, secret })
+        slab.derive(*kdf, Block::ServerApplication, secret, server, hash);
+        slab.derive(*kdf, Block::ServerHandshakeOrExporter, secret, Label::EXPORTER_MASTER, hash);
+        self.0.into_application(transcript)
     }
 }

@@ -202,7 +202,8 @@ impl MasterSecret {
         ExporterSecret::new(self.kdf, self.slab.get(self.kdf, Block::ServerHandshakeOrExporter))
     }
 
-    /// Ends the handshake; the transcript is ClientHello..client Finished.
+    /// Ends the handshake; the transcript is ClientHello..the last Finished, which is the client's (with KEM
+    /// authentication the server's).
     pub(crate) fn into_application(
         self,
         transcript: &Digest,
