@@ -65,7 +65,7 @@ impl Provider {
 
     /// Returns SHA-256, if one of the suites has it.
     pub fn sha256(&self) -> Option<&'static dyn Hash> {
-        self.suites.iter().map(|suite| suite.hash).find(|hash| hash.len() == 32)
+        self.suites.iter().map(|suite| suite.hash).find(|hash| hash.len() == SHA256_LEN)
     }
 
     /// Returns the key agreement with this code point, if the provider has it.
@@ -84,6 +84,9 @@ impl Provider {
         self.one_time_keys.iter().copied().find(|keys| keys.kind() == kind)
     }
 }
+
+/// Length of a SHA-256 hash in bytes. No other hash of a [`CipherSuite`] is as long.
+pub(crate) const SHA256_LEN: usize = 32;
 
 /// A source of cryptographically secure random bytes.
 pub trait Random: Send + Sync {

@@ -9,7 +9,7 @@ use crate::auth::{
     CertificateCodecFactory, Credential, KeyId, PeerVerifier, PrivateKey, VerifierPolicy,
     check_certificates,
 };
-use crate::crypto::{Decapsulator, Provider};
+use crate::crypto::{Decapsulator, Provider, SHA256_LEN, Suite};
 use crate::error::{Error, require};
 use crate::key_log::KeyLog;
 use crate::limits::{Limits, MAX_RECORD_SIZE_LIMIT};
@@ -73,6 +73,13 @@ impl<C> Checked<C> {
 }
 
 impl<C: Config> Checked<C> {
+    /// Returns the first suite with SHA-256, the hash of a PSK without a stated one (RFC 8446 §4.2.11).
+    pub(super) fn suite_with_sha256(&self) -> Option<&'static Suite> {
+        let Common { suites, provider, .. } = self.0.config.common();
+        let mut suites = suites.iter().filter_map(|id| provider.suite(*id));
+        suites.find(|suite| suite.hash.len() == SHA256_LEN)
+    }
+
     /// Returns whether clients may know a static key of this side.
     pub(super) fn has_known_keys(&self) -> bool {
         !self.0.known_keys.is_empty()

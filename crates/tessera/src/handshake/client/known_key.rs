@@ -36,8 +36,7 @@ impl Offer {
             .provider
             .kem(scheme)
             .ok_or(Error::Configuration("known_server_key: the provider doesn't have its KEM"))?;
-        let mut suites = config.suites.iter().filter_map(|id| config.suite(*id));
-        let suite = suites.find(|suite| suite.hash.len() == 32).ok_or(Error::Configuration(
+        let suite = config.suite_with_sha256().ok_or(Error::Configuration(
             "known_server_key: add a suite with SHA-256 to the configuration's suites",
         ))?;
         let (encapsulation, shared) = kem.encapsulate(public_key).map_err(|error| match error {

@@ -51,11 +51,9 @@ impl Negotiation<'_> {
             Some((index, psk.identity, config.key_known_by(&read.id)?, read.encapsulation))
         });
         let Some((index, identity, key, encapsulation)) = named.next() else { return Ok(None) };
-        let suites = config.suites.iter().filter_map(|id| config.suite(*id));
-        let suite = { suites }.find(|suite| suite.hash.len() == PSK_HASH_LEN);
         let kem = config.provider.kem(*key.scheme());
         let fits = kem.is_some_and(|kem| kem.reply_len() == encapsulation.len());
-        let Some(suite) = suite.filter(|_| fits) else { return Ok(None) };
+        let Some(suite) = config.suite_with_sha256().filter(|_| fits) else { return Ok(None) };
         let shared = match key.decapsulate(encapsulation) {
             Ok(shared) => shared,
             Err(AgreementError::InvalidShare) => return Ok(None),
@@ -67,6 +65,3 @@ impl Negotiation<'_> {
         Ok(Some(Box::new(KnownKeyPsk { index, psk })))
     }
 }
-
-/// Of SHA-256, in bytes: the hash of a PSK without a stated one (RFC 8446 §4.2.11).
-const PSK_HASH_LEN: usize = 32;
