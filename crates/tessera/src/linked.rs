@@ -30,7 +30,7 @@ macro_rules! witness {
                 None
             }
 
-            /// Returns the witness where the peers have agreed on what it is of.
+            /// Returns the witness where both ends have agreed to use the feature.
             ///
             /// # Errors
             /// Fails the handshake in builds without the feature.

@@ -50,7 +50,7 @@ pub(super) fn kem_of<P: Part>(
     }
 }
 
-/// A configuration with another one isn't checked.
+/// [`Checked`](super::config::Checked) configurations name no such KEM.
 const NO_KEM: Error = Error::Internal("a KEM that the provider lacks");
 
 /// How the handshake continues with a secret that both sides have.
