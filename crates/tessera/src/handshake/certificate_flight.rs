@@ -41,7 +41,7 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     let message = signed_content(P::ROLE, &transcript.hash());
     let question = Sign { scheme, certificate, message };
-    ctx.stack.reached = ctx.stack.reached.max(ctx.stack.of.agreement);
+    ctx.stack.reaches_agreement();
     let reply = credential.sign(&question);
     ctx.ask(question, reply, move |signature, ctx| {
         send_certificate_verify(ctx, &mut handover.transcript, scheme, signature)?;

@@ -37,6 +37,13 @@ pub(crate) struct StackReach {
     pub(crate) reached: Depth,
 }
 
+impl StackReach {
+    /// Notes that a key signs, or that a KEM encapsulates or decapsulates.
+    pub(super) fn reaches_agreement(&mut self) {
+        self.reached = self.reached.max(self.of.agreement);
+    }
+}
+
 /// Continues with the answer to a `Q`.
 pub(crate) type Then<Q, S> =
     Box<dyn FnOnce(<Q as Question>::Answer, &mut Context<'_>) -> Result<S, Error> + Send + Sync>;

@@ -171,7 +171,7 @@ impl<H: Handshake> Core<H> {
             // The tickets after it need new one-time keys.
             HandshakeType::FINISHED if H::ROLE == Role::Server => agreement,
             HandshakeType::NEW_SESSION_TICKET => derivation,
-            // The context notes when keys are installed or something is signed.
+            // The context notes when keys are installed, and what reaches as deep as a key agreement.
             _ => Depth::of::<0>(),
         };
         self.step(reached, now, below, |state, ctx| state.receive(message, ctx))

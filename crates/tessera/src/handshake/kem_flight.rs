@@ -94,7 +94,7 @@ fn send_encapsulation<P: Part, K>(
     let Handover { own, transcript, .. } = handover;
     let kem = own.config().common().provider.kem(key.scheme());
     let kem = kem.ok_or(NO_KEM)?;
-    ctx.stack.reached = ctx.stack.reached.max(ctx.stack.of.agreement);
+    ctx.stack.reaches_agreement();
     let (encapsulation, shared) = kem.encapsulate(key.as_bytes()).map_err(|error| match error {
         AgreementError::InvalidShare => protocol(
             AlertDescription::BAD_CERTIFICATE,
@@ -137,7 +137,7 @@ impl<P: Part, K: Send + Sync + 'static> ReadEncapsulation<P, K> {
         let credential = &common.credentials[credential];
         let certificate = credential.chain.first().cloned().unwrap_or_default();
         let question = Decapsulate { scheme, certificate, encapsulation: copied(encapsulation)? };
-        ctx.stack.reached = ctx.stack.reached.max(ctx.stack.of.agreement);
+        ctx.stack.reaches_agreement();
         let reply = credential.decapsulate(&question);
         ctx.ask(question, reply, move |answer, ctx| {
             let shared = match answer {
