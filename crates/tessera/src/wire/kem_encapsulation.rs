@@ -21,7 +21,9 @@ impl<'a> KemEncapsulation<'a> {
         let encapsulation = reader.vec16()?;
         reader.finish()?;
         if !context.is_empty() {
-            return Err(illegal_parameter("a context, which is for later handshakes only"));
+            return Err(illegal_parameter(
+                "certificate_request_context is for later handshakes only",
+            ));
         }
         Ok(Self { encapsulation })
     }

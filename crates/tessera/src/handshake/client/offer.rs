@@ -81,7 +81,7 @@ pub(crate) struct OfferedPsk {
     pub(crate) kind: PskKind,
     pub(crate) suite: &'static Suite,
     pub(crate) early: EarlySecret,
-    /// For an external PSK: the digest under which sessions that begin with it are accepted.
+    /// For an external PSK or a known key: the digest under which sessions that begin with it are accepted.
     pub(crate) digest: Option<VerifierDigest>,
     pub(crate) identity: Vec<u8>,
     pub(super) obfuscated_age: u32,
