@@ -44,9 +44,9 @@ Ctrl-C and SIGTERM end it: handshakes and answers in progress are finished, with
 seconds, and connections are closed properly. A listening socket of a supervisor (systemd.socket(5),
 LISTEN_FDS) is used instead of --listen: clients that connect between two servers then wait, and
 see no error.
-SIGHUP reloads the files of --certificate, --key, --ca, --crl and --psk-file, all or none, for new
-connections; existing ones go on. If a file is invalid, the earlier ones stay in use, and a line
-reports why.
+SIGHUP reloads the files of --certificate, --key, --known-key, --ca, --crl and --psk-file, all or
+none, for new connections; existing ones go on. If a file is invalid, the earlier ones stay in use,
+and a line reports why.
 Exit codes: 0 it was asked to end, 1 something failed, 2 the options are invalid.";
 
 #[derive(Args)]

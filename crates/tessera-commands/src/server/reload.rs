@@ -1,4 +1,4 @@
-//! Reloads certificate, authorities, revocation lists and PSKs on SIGHUP.
+//! Reloads certificate, known keys, authorities, revocation lists and PSKs on SIGHUP.
 
 use std::fmt;
 use std::sync::Arc;
