@@ -49,7 +49,7 @@ impl KemKey {
         Ok(Self { kind, private, public_key_info, public_len: public.len() })
     }
 
-    /// Makes a key of this KEM, as PKCS#8: of ML-KEM the seed, as RFC 9935 §6 recommends, which no [`KemKey`] keeps.
+    /// Makes a key of this KEM, as PKCS#8: of ML-KEM the seed, as RFC 9935 §6 recommends. A [`KemKey`] doesn't keep it.
     ///
     /// # Errors
     /// Returns an error if there are no such keys.
@@ -57,6 +57,7 @@ impl KemKey {
         let kind = KINDS.iter().find(|kind| kind.scheme == scheme);
         let kind = kind.ok_or(AgreementError::Provider)?;
         let mut seed = Zeroizing::new([0; SEED_LEN]);
+        // The tags of `seed` (RFC 9935 §6) and of CurvePrivateKey, an OCTET STRING (RFC 8410 §7).
         let (tag, len) = match kind.ml_kem {
             Some(_) => (0x80, SEED_LEN),
             None => (4, X25519_LEN),

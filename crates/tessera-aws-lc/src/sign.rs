@@ -52,8 +52,8 @@ impl SigningKey {
         Err(reason)
     }
 
-    /// Makes a key for signatures of this scheme, as PKCS#8: ECDSA on P-256, Ed25519, or ML-DSA, of which it is the seed (RFC 9881
-    /// §6).
+    /// Makes a key for signatures of this scheme, as PKCS#8: ECDSA on P-256, Ed25519, or ML-DSA, of which it is the seed
+    /// (RFC 9881 §6).
     ///
     /// # Errors
     /// Returns an error for another scheme.

@@ -73,9 +73,10 @@ impl Kem {
     }
 }
 
-/// Returns the key of a KEM in a SubjectPublicKeyInfo (DER): for clients that know a server's key (docs/kem-auth.md §9), and for
-/// verifiers of one's own, which return it ([`PeerAcceptance::with_public_key`](tessera::auth::PeerAcceptance::with_public_key)).
-/// `None` if it is of another kind, or malformed.
+/// Returns the key of a KEM in a SubjectPublicKeyInfo (DER): for clients that know a server's key (docs/kem-auth.md §9), and
+/// for verifiers of one's own, which return it
+/// ([`PeerAcceptance::with_public_key`](tessera::auth::PeerAcceptance::with_public_key)). `None` if it is of another kind,
+/// or malformed.
 pub fn kem_public_key(info: &[u8]) -> Option<PeerPublicKey> {
     kem_of_key(info)?.public_key(info).ok()
 }

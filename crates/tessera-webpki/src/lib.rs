@@ -2,8 +2,8 @@
 //!
 //! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust anchor,
 //! checks validity, key usage, extended key usage, server name and revocation, and checks the
-//! CertificateVerify signature with the end entity's key, or returns the key of a KEM. `KnownChains` wraps it: for chains that it has
-//! accepted before, it only checks the dates and the signature. [`PinnedKeyVerifier`] identifies peers by
+//! CertificateVerify signature with the end entity's key, or returns the key of a KEM. `KnownChains` wraps it: for chains
+//! that it has accepted before, it only checks the dates and the signature. [`PinnedKeyVerifier`] identifies peers by
 //! their public keys instead (RFC 7250). All answer at once, never later.
 //!
 //! ```no_run

@@ -124,7 +124,7 @@ impl Scene {
                 server.groups = vec![NamedGroup::X25519MLKEM768];
             }
             Mode::Kem | Mode::KemMutual => {
-                // Of any provider, since the key is one.
+                // The keys are the null provider's, so its KEMs go with every provider.
                 client.provider.kems = tessera_null_provider::provider().kems;
                 server.provider.kems = client.provider.kems;
                 client.verifier = Arc::new(NullKemVerifier);

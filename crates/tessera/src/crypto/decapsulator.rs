@@ -16,7 +16,7 @@ pub trait Decapsulator: Send + Sync {
         None
     }
 
-    /// Decapsulates what a peer encapsulated, of the KEM's length. The result of a wrong one is another secret (FIPS 203 §6.3),
-    /// or [`AgreementError::InvalidShare`].
+    /// Decapsulates what a peer encapsulated, of the KEM's length. The result of a wrong one is another secret (FIPS 203
+    /// §6.3), or [`AgreementError::InvalidShare`].
     fn decapsulate(&self, encapsulation: &[u8]) -> Result<SharedSecret, AgreementError>;
 }

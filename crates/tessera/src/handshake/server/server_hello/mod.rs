@@ -200,6 +200,7 @@ pub(super) fn send_server_hello(
         let limit = negotiation.refused_early_data_limit(found);
         ctx.below.limit(Limit::RefusedEarlyData(RefusedEarlyData::DoesNotOpen, limit));
     }
+    // docs/kem-auth.md §9: a known key begins a chain of sessions, as a certificate does.
     let is_full = psk_kind.is_none_or(|kind| kind == PskKind::KnownKey);
     let own = ServerPart {
         config: config.clone(),
