@@ -192,6 +192,10 @@ fn errors_of_an_issuer_name_the_file_and_the_fix() {
     issue(&rsa, &rsa_key, "a", &["--ca-key", "ML-DSA-65"]);
     issue(&root, &root, "a", &[&root, "no private key in this file", "--ca-key"]);
     issue(&root_key, &root_key, "a", &[&root_key, "no certificate in this file"]);
+    let disordered = pki.path("disordered.pem");
+    fs::write(&disordered, [&root, &leaf].map(|it| fs::read_to_string(it).unwrap()).concat())
+        .unwrap();
+    issue(&disordered, &root_key, "a", &[&disordered, "2 is not the issuer of certificate 1"]);
     issue(&root, &root_key, "not a name", &["--name \"not a name\""]);
     let authority = ["authority", "--kind", "p256", "--certificate", &own, "--key", &key, "--name"];
     refused(&[&authority[..], &[&"x".repeat(65)]].concat(), &["--name: 1 to 64 characters"]);

@@ -1,26 +1,25 @@
 //! `tessera certificate`: an authority, and certificates for keys of any algorithm, those of KEMs included.
 
+mod authority;
+mod keys;
+mod names;
 mod output;
 mod x509;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use der::Decode;
-use pki_types::DnsName;
-use tessera::crypto::Provider;
 use tessera::wire::SignatureScheme;
-use tessera_aws_lc::{KemKey, SigningKey};
+use tessera_aws_lc::SigningKey;
+use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::report::print;
-use tessera_kit::{ProgramError, SettingFile, pem};
-use tessera_webpki::kem_public_key;
-use x509_cert::certificate::Certificate;
-use x509_cert::ext::pkix::{BasicConstraints, KeyUsages};
-use zeroize::Zeroizing;
 
+use self::authority::Authority;
+use self::keys::{generate, key_usage, public_key};
+use self::names::{checked_name, named, subject};
 use self::output::{Output, pem_of};
-use self::x509::{Contents, IssueError, Issuer, Purpose, common_name};
+use self::x509::{Contents, IssueError, Issuer, Purpose};
 
 /// The kinds of keys that this program makes, by name: those that sign first.
 pub const KEY_KINDS: &[(&str, SignatureScheme)] = &[
@@ -117,7 +116,7 @@ pub fn make_authority(options: &AuthorityOptions) -> Result<(), ProgramError> {
     let der = x509::issue(contents, issuer, &provider).map_err(|error| failed(&error))?;
     key_file.write_secret(&pem_of("PRIVATE KEY", &made.private)?)?;
     certificate.write(&pem_of("CERTIFICATE", &der)?)?;
-    tell(&options.certificate, &der)
+    report(&options.certificate, &der)
 }
 
 /// Issues a certificate.
@@ -156,7 +155,7 @@ pub fn issue(options: &IssueOptions) -> Result<(), ProgramError> {
     let issuer = Issuer {
         name: authority.name,
         public_key_info: &authority.public_key_info,
-        key: &authority.key,
+        key: &*authority.key,
     };
     let der = x509::issue(contents, issuer, &provider).map_err(|error| failed(&error))?;
     let mut chain = pem_of("CERTIFICATE", &der)?;
@@ -167,7 +166,7 @@ pub fn issue(options: &IssueOptions) -> Result<(), ProgramError> {
         file.write_secret(&pem_of("PRIVATE KEY", &private)?)?;
     }
     output.write(&chain)?;
-    tell(&options.certificate, &der)
+    report(&options.certificate, &der)
 }
 
 /// Makes a key without a certificate, and writes both halves.
@@ -182,134 +181,6 @@ pub fn make_key(options: &KeyOptions) -> Result<(), ProgramError> {
     public_key.write(&pem_of("PUBLIC KEY", &made.public)?)
 }
 
-/// An authority as its files have it.
-struct Authority {
-    name: x509_cert::name::Name,
-    public_key_info: Vec<u8>,
-    key: SigningKey,
-    expires_at: u64,
-    /// The certificates that go with each that it issues, DER: its own and those above, without the root.
-    above: Vec<Vec<u8>>,
-}
-
-impl Authority {
-    fn load(options: &IssueOptions) -> Result<Self, ProgramError> {
-        let file = SettingFile { setting: "--ca", path: &options.ca };
-        let chain = pem::certificates(file)?;
-        let wrong = |path, what: &str| Err(ProgramError::in_file(path, what));
-        let parsed =
-            chain.iter().map(|der| Certificate::from_der(der)).collect::<Result<Vec<_>, _>>();
-        let parsed = parsed.map_err(|error| ProgramError::in_file(file.path, error))?;
-        let Some(own) = parsed.first().map(Certificate::tbs_certificate) else {
-            return wrong(file.path, "no certificate in this file");
-        };
-        let constraints = own.get_extension::<BasicConstraints>().ok().flatten();
-        if !constraints.is_some_and(|(_, constraints)| constraints.ca) {
-            return wrong(
-                file.path,
-                "this is not an authority's certificate (basicConstraints has no cA); check the path after --ca \
-                 (`tessera certificate authority` makes one)",
-            );
-        }
-        let key_file = SettingFile { setting: "--ca-key", path: &options.ca_key };
-        let key = pem::private_key(key_file)?;
-        let public_key_info = der::Encode::to_der(own.subject_public_key_info());
-        let public_key_info =
-            public_key_info.map_err(|error| ProgramError::in_file(file.path, error))?;
-        if !public_key_info.ends_with(key.public_key()) {
-            return wrong(
-                key_file.path,
-                "the private key is not that of the authority; check the paths after --ca and --ca-key",
-            );
-        }
-        let expires_at = own.validity().not_after.to_unix_duration().as_secs();
-        if expires_at <= now() {
-            return wrong(file.path, "the authority's certificate has expired; make another");
-        }
-        let is_root = |(parsed, _): &(&Certificate, &Vec<u8>)| {
-            parsed.tbs_certificate().issuer() == parsed.tbs_certificate().subject()
-        };
-        let above = parsed.iter().zip(&chain).filter(|it| !is_root(it));
-        let above = above.map(|(_, der)| der.clone()).collect();
-        Ok(Self { name: own.subject().clone(), public_key_info, key, expires_at, above })
-    }
-}
-
-/// A key that was just made.
-struct GeneratedKey {
-    /// PKCS#8, DER.
-    private: Zeroizing<Vec<u8>>,
-    /// SubjectPublicKeyInfo, DER.
-    public: Vec<u8>,
-}
-
-fn generate(kind: SignatureScheme) -> Result<GeneratedKey, ProgramError> {
-    let failed = |error: &dyn std::fmt::Display| ProgramError::failed("making a key", error);
-    if kind.kem().is_some() {
-        let private = KemKey::generate_pkcs8(kind).map_err(|error| failed(&error))?;
-        let key = KemKey::from_pkcs8(&private).map_err(|error| failed(&error))?;
-        return Ok(GeneratedKey { public: key.public_key_info().to_vec(), private });
-    }
-    let private = SigningKey::generate_pkcs8(kind).map_err(|error| failed(&error))?;
-    let key = SigningKey::from_pkcs8(&private).map_err(|error| failed(&error))?;
-    let public = key.public_key_info().map_err(|error| failed(&error))?;
-    Ok(GeneratedKey { private, public })
-}
-
-/// Reads a public key. One of a KEM must pass its checks (FIPS 203 §7.2).
-fn public_key(path: &std::path::Path, provider: &Provider) -> Result<Vec<u8>, ProgramError> {
-    let file = SettingFile { setting: "--public-key", path };
-    let key = pem::public_keys(file)?.swap_remove(0);
-    if let Some(kem_key) = kem_public_key(&key) {
-        let kem = provider.kem(kem_key.scheme());
-        if kem.is_none_or(|kem| kem.encapsulate(kem_key.as_bytes()).is_err()) {
-            return Err(ProgramError::in_file(
-                path,
-                "this is not a public key of its KEM; make another",
-            ));
-        }
-    }
-    Ok(key)
-}
-
-/// RFC 9935 §5, RFC 8410 §5; keys that sign TLS handshakes need digitalSignature (RFC 8446 §4.4.2.2).
-fn key_usage(public_key_info: &[u8]) -> KeyUsages {
-    match kem_public_key(public_key_info).map(|key| key.scheme()) {
-        None => KeyUsages::DigitalSignature,
-        Some(SignatureScheme::KEM_X25519) => KeyUsages::KeyAgreement,
-        Some(_) => KeyUsages::KeyEncipherment,
-    }
-}
-
-/// Returns the name as a certificate has it.
-fn checked_name(name: &str) -> Result<String, ProgramError> {
-    let host = name.strip_prefix("*.").unwrap_or(name);
-    if name.parse::<std::net::IpAddr>().is_ok() || DnsName::try_from(host).is_ok() {
-        return Ok(name.to_owned());
-    }
-    Err(ProgramError::settings(format!(
-        "--name {name:?}: neither a DNS name nor an address; write others in their ASCII form, xn--..."
-    )))
-}
-
-/// Returns the first name as the subject, if it isn't too long for one (RFC 5280, ub-common-name).
-fn subject(names: &[String]) -> Result<x509_cert::name::Name, ProgramError> {
-    match names.first() {
-        Some(first) if first.len() <= MAX_COMMON_NAME => named(first),
-        _ => Ok(x509_cert::name::Name::default()),
-    }
-}
-
-fn named(name: &str) -> Result<x509_cert::name::Name, ProgramError> {
-    if name.is_empty() || name.chars().count() > MAX_COMMON_NAME {
-        return Err(ProgramError::settings("--name: 1 to 64 characters"));
-    }
-    common_name(name).map_err(|error| ProgramError::failed("--name", error))
-}
-
-/// ub-common-name (RFC 5280 §A.1), in characters.
-const MAX_COMMON_NAME: usize = 64;
-
 fn failed(error: &IssueError) -> ProgramError {
     match error {
         IssueError::IssuerKey => ProgramError::settings(
@@ -321,7 +192,7 @@ fn failed(error: &IssueError) -> ProgramError {
     }
 }
 
-fn tell(path: &std::path::Path, der: &[u8]) -> Result<(), ProgramError> {
+fn report(path: &Path, der: &[u8]) -> Result<(), ProgramError> {
     print(format!("{}: SHA-256 {}\n", path.display(), fingerprint(der)).into_bytes())
 }
 

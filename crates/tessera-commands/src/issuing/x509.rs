@@ -10,8 +10,7 @@ use der::asn1::{Any, BitString, Ia5String, OctetString, UtcTime, Utf8StringRef};
 use der::flagset::FlagSet;
 use der::{DateTime, Decode, Encode, Sequence};
 use tessera::crypto::{Provider, Signer};
-use tessera::wire::{CipherSuite, SignatureScheme};
-use tessera_aws_lc::SigningKey;
+use tessera::wire::SignatureScheme;
 use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::certificate::Version;
 use x509_cert::ext::pkix::name::GeneralName;
@@ -48,7 +47,7 @@ pub(super) struct Issuer<'a> {
     pub(super) name: Name,
     /// Its SubjectPublicKeyInfo, DER.
     pub(super) public_key_info: &'a [u8],
-    pub(super) key: &'a SigningKey,
+    pub(super) key: &'a dyn Signer,
 }
 
 #[derive(Sequence)]
@@ -77,7 +76,7 @@ struct Certificate {
 pub(super) enum IssueError {
     /// The issuer's key is of a kind that doesn't sign certificates here.
     IssuerKey,
-    /// No signature, or no randomness.
+    /// No signature, no randomness, or no SHA-256.
     Provider,
     /// A part has no form in a certificate.
     Form(der::Error),
@@ -124,7 +123,7 @@ fn extensions(
     issuer: &Issuer<'_>,
     purpose: &Purpose<'_>,
     provider: &Provider,
-) -> der::Result<Extensions> {
+) -> Result<Extensions, IssueError> {
     let mut extensions = Extensions::new();
     let own = key_identifier(public_key_info, provider)?;
     add(&mut extensions, subject, &SubjectKeyIdentifier(own))?;
@@ -161,11 +160,10 @@ where
 }
 
 /// RFC 7093 §2, method 1.
-fn key_identifier(public_key_info: &[u8], provider: &Provider) -> der::Result<OctetString> {
+fn key_identifier(public_key_info: &[u8], provider: &Provider) -> Result<OctetString, IssueError> {
     let key = SubjectPublicKeyInfoOwned::from_der(public_key_info)?.subject_public_key;
-    let suite = provider.suite(CipherSuite::TLS_AES_128_GCM_SHA256);
-    let hash = suite.map(|suite| suite.hash.hash(key.raw_bytes()));
-    OctetString::new(hash.as_ref().and_then(|hash| hash.as_ref().get(..20)).unwrap_or_default())
+    let sha256 = provider.sha256().ok_or(IssueError::Provider)?;
+    Ok(OctetString::new(&sha256.hash(key.raw_bytes()).as_ref()[..20])?)
 }
 
 fn general_name(name: &str) -> der::Result<GeneralName> {
