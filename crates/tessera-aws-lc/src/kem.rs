@@ -56,6 +56,12 @@ impl MlKem {
         Ok(EphemeralKey { key, share, ciphertext_len: self.ciphertext_len })
     }
 
+    /// Returns the length of an expanded key: the private vector, and then what [`MlKem::public_half`] describes (FIPS 203
+    /// §6.1, algorithm 16). The public half is such a vector and 32 bytes.
+    pub(crate) fn expanded_len(&self) -> usize {
+        2 * self.encapsulation_key_len + 32
+    }
+
     /// Reads an expanded key. Refuses another length; a damaged key fails to decapsulate.
     pub(crate) fn read(&self, expanded: &[u8]) -> Result<DecapsulationKey, AgreementError> {
         DecapsulationKey::new(self.algorithm, expanded).map_err(|_| AgreementError::Provider)

@@ -30,8 +30,8 @@ enum PrivateHalf {
 
 impl KemKey {
     /// Reads an unencrypted PKCS#8 key (RFC 5958) as DER and detects its kind. A key of ML-KEM is its seed, the expanded key,
-    /// or both (RFC 9935 §6), which must agree. An expanded key must pass the checks of FIPS 203 §7.3 and decapsulate what is
-    /// encapsulated to its public half.
+    /// or both (RFC 9935 §6), which must agree; the first two also without their tags, as OpenSSL writes them on request. An
+    /// expanded key must pass the checks of FIPS 203 §7.3 and decapsulate what is encapsulated to its public half.
     pub fn from_pkcs8(der: &[u8]) -> Result<Self, KeyRejected> {
         let (algorithm, private) = key_info::open(der).map_err(|_| KeyRejected::Malformed)?;
         let kind = KINDS.iter().find(|kind| algorithm.starts_with(kind.algorithm));
@@ -166,7 +166,14 @@ impl MlKemForm {
     }
 
     fn read_if_right(&self, private: &[u8]) -> Option<(PrivateHalf, Vec<u8>)> {
-        let MlKemPrivateKey { seed, expanded } = MlKemPrivateKey::read(private).ok()?;
+        let MlKemPrivateKey { seed, expanded } = match private.len() {
+            // What OpenSSL calls bare; every form of the RFC has another length.
+            SEED_LEN => MlKemPrivateKey { seed: Some(private), expanded: None },
+            len if len == self.of.expanded_len() => {
+                MlKemPrivateKey { seed: None, expanded: Some(private) }
+            }
+            _ => MlKemPrivateKey::read(private).ok()?,
+        };
         let from_seed = match seed {
             Some(seed) => Some((self.from_seed)(seed)?),
             None => None,

@@ -128,6 +128,9 @@ fn every_form_of_a_key_is_the_same_key() {
             seeded(number, &known.seed),
             expanded(number, &known.expanded),
             both(number, &known.seed, &known.expanded),
+            // OpenSSL's bare ones.
+            pkcs8(&ml_kem(number), &known.seed),
+            pkcs8(&ml_kem(number), &known.expanded),
         ] {
             let key = KemKey::from_pkcs8(&der).unwrap();
             assert_eq!(key.public_key(), public, "{number}");
@@ -148,6 +151,8 @@ fn an_expanded_key_that_is_damaged_is_refused() {
             let mut key = known.expanded.clone();
             key[at] ^= 1;
             assert_eq!(rejection(&expanded(number, &key)), KeyRejected::Malformed, "{at}");
+            let bare = pkcs8(&ml_kem(number), &key);
+            assert_eq!(rejection(&bare), KeyRejected::Malformed, "{at}");
         }
         // Another key's parts, each valid.
         let other = Known::test(number, 1).expanded;
@@ -155,6 +160,7 @@ fn an_expanded_key_that_is_damaged_is_refused() {
         assert_eq!(rejection(&expanded(number, &mixed)), KeyRejected::Malformed);
         for key in [&known.expanded[1..], &[&known.expanded[..], &[0]].concat(), &[]] {
             assert_eq!(rejection(&expanded(number, key)), KeyRejected::Malformed);
+            assert_eq!(rejection(&pkcs8(&ml_kem(number), key)), KeyRejected::Malformed);
         }
     }
 }
@@ -189,8 +195,9 @@ fn malformed_keys_are_refused() {
     for der in [
         seeded(2, &seed[1..]),
         seeded(2, &[7; 65]),
-        // The seed without its tag, with another one, or with something after it.
-        pkcs8(&ml_kem(2), &seed),
+        // A bare seed that is short or long; a seed with another tag, or with something after it.
+        pkcs8(&ml_kem(2), &seed[1..]),
+        pkcs8(&ml_kem(2), &[7; 65]),
         pkcs8(&ml_kem(2), &der(0x81, &seed)),
         pkcs8(&ml_kem(2), &der(0xa0, &seed)),
         pkcs8(&ml_kem(2), &[&der(0x80, &seed)[..], &[5, 0]].concat()),
