@@ -18,7 +18,7 @@ pub(crate) fn of_server(way: &Way, pki: &Pki) -> Credential {
     match way.proof {
         Proof::P256 => pki.server(KeyKind::P256).credential(),
         Proof::MlDsa44 => pki.server(KeyKind::MlDsa44).credential(),
-        Proof::MlKem768 => pki.server_with_kem(SignatureScheme::KEM_MLKEM768),
+        Proof::MlKem768 => pki.server_with_kem(SignatureScheme::KEM_MLKEM768).credential(),
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn configure(
     match way.certificates {
         Certificates::Verified => {
             client.verifier = match way.proof {
-                Proof::MlKem768 => pki.verifier_with_kem(SignatureScheme::KEM_MLKEM768),
+                Proof::MlKem768 => pki.verifier_with_kems(&[SignatureScheme::KEM_MLKEM768]),
                 Proof::P256 | Proof::MlDsa44 => pki.verifier(),
             };
             server.client_authentication = require(pki.verifier());

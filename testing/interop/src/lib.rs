@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod asking;
+mod browser;
 mod cached;
 mod configs;
 mod counting;
@@ -18,6 +19,7 @@ mod received;
 mod said;
 
 pub use asking::{StapleVerifier, StapledData};
+pub use browser::serve_pages;
 pub use cached::{Caches, Form, forms};
 pub use configs::{client, server, to};
 pub use counting::CountingCompression;

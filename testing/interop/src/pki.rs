@@ -7,7 +7,7 @@ use tessera::auth::{Credential, PrivateKey};
 use tessera::wire::SignatureScheme;
 use tessera_aws_lc::SigningKey;
 use tessera_pki::rcgen::{self, ExtendedKeyUsagePurpose, KeyPair, SignatureAlgorithm};
-use tessera_pki::{Authority, revocation_list};
+use tessera_pki::{Authority, KemLeaf, revocation_list};
 use tessera_test_peers::{Directory, openssl};
 use tessera_webpki::{PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
 
@@ -130,8 +130,8 @@ impl Pki {
     }
 
     /// The same with a key of this KEM.
-    pub fn server_with_kem(&self, kem: SignatureScheme) -> Credential {
-        self.ca.issue_kem(kem, &[SERVER_NAME], |_| ()).credential()
+    pub fn server_with_kem(&self, kem: SignatureScheme) -> KemLeaf {
+        self.ca.issue_kem(kem, &[SERVER_NAME], |_| ())
     }
 
     /// Returns a server's certificate from an intermediate authority.
@@ -175,6 +175,11 @@ impl Pki {
     /// Returns a client's certificate, for [`CLIENT_NAME`].
     pub fn client(&self, kind: KeyKind) -> Identity {
         self.issue("client", CLIENT_NAME, ExtendedKeyUsagePurpose::ClientAuth, kind, &self.ca)
+    }
+
+    /// The same with a key of this KEM.
+    pub fn client_with_kem(&self, kem: SignatureScheme) -> KemLeaf {
+        self.ca.issue_kem(kem, &[CLIENT_NAME], |_| ())
     }
 
     fn issue(
@@ -224,7 +229,7 @@ impl Pki {
             "subjectAltName=DNS:{name}\nextendedKeyUsage={usage}\nkeyUsage=digitalSignature\n"
         );
         let extensions = self.directory.write(&format!("{file}.ext"), extensions);
-        let ca_key = self.directory.write("ca-key.pem", self.ca.issuer.key().serialize_pem());
+        let ca_key = self.ca_key_file();
         let at = |ending: &str| self.directory.path(&format!("{file}-pss{ending}"));
         let (key, request, certificate) = (at("-key.pem"), at(".csr"), at(".pem"));
         let (key_der, der) = (at("-key.der"), at(".der"));
@@ -247,6 +252,11 @@ impl Pki {
         }
     }
 
+    /// Writes the authority's key, PEM; returns the path.
+    pub fn ca_key_file(&self) -> String {
+        self.directory.write("ca-key.pem", self.ca.issuer.key().serialize_pem())
+    }
+
     /// Returns a revocation list of the authority, DER, with these serial numbers.
     pub fn revocation_list(&self, serials: &[u64]) -> Vec<u8> {
         revocation_list(&self.ca.issuer, serials, |_| ()).der().to_vec()
@@ -257,10 +267,10 @@ impl Pki {
         Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap())
     }
 
-    /// The same, which accepts this KEM, too.
-    pub fn verifier_with_kem(&self, kem: SignatureScheme) -> Arc<WebPkiVerifier> {
+    /// The same, which accepts these KEMs, too.
+    pub fn verifier_with_kems(&self, kems: &[SignatureScheme]) -> Arc<WebPkiVerifier> {
         let verifier = WebPkiVerifier::new(&[self.ca.der()]).unwrap();
-        Arc::new(verifier.accepting_kems(&[kem]).unwrap())
+        Arc::new(verifier.accepting_kems(kems).unwrap())
     }
 
     /// Returns a verifier that trusts this authority, and sends its name to peers.

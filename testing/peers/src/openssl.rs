@@ -25,9 +25,16 @@ pub fn s_client(address: SocketAddr, arguments: &[&str]) -> Process {
 /// Runs a command of `openssl` that needs no network, such as `req`; it must succeed.
 #[track_caller]
 pub fn run(arguments: &[&str]) {
+    output(arguments);
+}
+
+/// The same; returns what it prints.
+#[track_caller]
+pub fn output(arguments: &[&str]) -> String {
     let mut program = Process::start("openssl", Network::None, arguments);
     let succeeded = program.end_input().ends();
     assert!(succeeded, "openssl {} failed: {}", arguments.join(" "), program.output());
+    program.stdout()
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
-use tessera_test_peers::{Directory, Network, Process};
+use tessera_test_peers::{Directory, openssl};
 
 use crate::program::{Pki, RSA, Server, facts, run, stderr, tessera};
 
@@ -57,15 +57,8 @@ fn refused(arguments: &[&str], advice: &[&str]) {
     }
 }
 
-/// Returns what OpenSSL prints.
-fn openssl(arguments: &[&str]) -> String {
-    let mut program = Process::start("openssl", Network::None, arguments);
-    assert!(program.end_input().ends(), "{}", program.output());
-    program.stdout()
-}
-
 fn text(path: &str) -> String {
-    openssl(&["x509", "-noout", "-text", "-in", path])
+    openssl::output(&["x509", "-noout", "-text", "-in", path])
 }
 
 #[test]
@@ -74,7 +67,7 @@ fn openssl_verifies_a_chain_of_an_authority_on_p256() {
     pki.issue("server", "p256", SERVER);
     let [root, own] = ["root.pem", "server.pem"].map(|name| pki.path(name));
     let verify = ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", &root, &own];
-    assert!(openssl(&verify).contains("OK"));
+    assert!(openssl::output(&verify).contains("OK"));
     let root = text(&root);
     assert!(root.contains("CA:TRUE, pathlen:0") && root.contains("Certificate Sign"), "{root}");
     pki.issue("client", "ed25519", &["--name", "client.example", "--client"]);

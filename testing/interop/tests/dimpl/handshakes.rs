@@ -2,9 +2,11 @@
 
 use dimpl::Config;
 use tessera::face::Arrival;
-use tessera::handshake::ClientAuthentication;
-use tessera::wire::NamedGroup;
-use tessera::{AssociationOptions, ClientAssociation, ServerAssociation};
+use tessera::handshake::{ClientAuthentication, ClientHandshake, ServerHandshake};
+use tessera::wire::{NamedGroup, SignatureScheme};
+use tessera::{
+    AssociationOptions, ClientAssociation, ClientConfig, ServerAssociation, ServerConfig,
+};
 use tessera_interop::{KeyKind, Pki, client, server, to};
 
 use crate::peer::{Meeting, Peer};
@@ -20,12 +22,22 @@ fn our_client(
     loses: fn(usize) -> bool,
     config: Config,
     max_datagram: usize,
-) -> Meeting<tessera::handshake::ClientHandshake> {
+) -> Meeting<ClientHandshake> {
+    our_client_with(|_, _| (), loses, config, max_datagram)
+}
+
+fn our_client_with(
+    change: impl FnOnce(&mut ClientConfig, &Pki),
+    loses: fn(usize) -> bool,
+    config: Config,
+    max_datagram: usize,
+) -> Meeting<ClientHandshake> {
     let pki = Pki::new();
     let (theirs, ours) = (pki.server(KeyKind::P256), pki.client(KeyKind::P256));
     let mut client = client(&pki);
     client.groups = GROUPS.to_vec();
     client.credentials = vec![ours.credential()];
+    change(&mut client, &pki);
     let client = client.checked().unwrap();
     let options = AssociationOptions { max_datagram, ..AssociationOptions::default() };
     let ours = ClientAssociation::start(client, to(None), options, start()).unwrap();
@@ -35,15 +47,21 @@ fn our_client(
     meeting
 }
 
-fn our_server(
+fn our_server(loses: fn(usize) -> bool, max_datagram: usize) -> Meeting<ServerHandshake> {
+    our_server_with(|_, _| (), loses, max_datagram)
+}
+
+fn our_server_with(
+    change: impl FnOnce(&mut ServerConfig, &Pki),
     loses: fn(usize) -> bool,
     max_datagram: usize,
-) -> Meeting<tessera::handshake::ServerHandshake> {
+) -> Meeting<ServerHandshake> {
     let pki = Pki::new();
     let (ours, theirs) = (pki.server(KeyKind::P256), pki.client(KeyKind::P256));
     let mut server = server(&ours);
     server.groups = GROUPS.to_vec();
     server.client_authentication = ClientAuthentication::Required(pki.verifier());
+    change(&mut server, &pki);
     let server = server.checked().unwrap();
     let options = AssociationOptions { max_datagram, ..AssociationOptions::default() };
     let ours = ServerAssociation::start(server, Arrival::default(), options, start()).unwrap();
@@ -65,6 +83,28 @@ fn our_server_meets_its_client_and_its_certificate() {
     let mut meeting = our_server(|_| false, 1200);
     meeting.is_connected("mutual");
     assert!(meeting.ours.facts().peer_certificate.is_some());
+}
+
+/// It ignores KEMs, and the ends sign (docs/kem-auth.md §3).
+#[test]
+fn our_ends_with_keys_of_kems_meet_it() {
+    const KEM: SignatureScheme = SignatureScheme::KEM_MLKEM768;
+    let offer = |config: &mut ClientConfig, pki: &Pki| {
+        config.verifier = pki.verifier_with_kems(&[KEM]);
+        config.credentials.insert(0, pki.client_with_kem(KEM).credential());
+    };
+    let mut meeting = our_client_with(offer, |_| false, Config::default(), 300);
+    meeting.is_connected("our client");
+    let signed = Some(SignatureScheme::ECDSA_SECP256R1_SHA256);
+    assert_eq!(meeting.ours.facts().signature_scheme, signed);
+    let have = |config: &mut ServerConfig, pki: &Pki| {
+        config.credentials.insert(0, pki.server_with_kem(KEM).credential());
+        let verifier = pki.verifier_with_kems(&[KEM]);
+        config.client_authentication = ClientAuthentication::Required(verifier);
+    };
+    let mut meeting = our_server_with(have, |_| false, 300);
+    meeting.is_connected("our server");
+    assert_eq!(meeting.ours.facts().signature_scheme, signed);
 }
 
 #[test]

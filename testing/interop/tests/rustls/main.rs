@@ -5,6 +5,7 @@
 mod cached;
 mod client;
 mod compression;
+mod kems;
 mod peer;
 mod raw_keys;
 mod server;
