@@ -24,6 +24,7 @@ mod load;
 mod manual;
 mod moving;
 mod openssl;
+mod openssl_kems;
 #[cfg(feature = "orchestrator")]
 mod orchestrator;
 mod own_sockets;
