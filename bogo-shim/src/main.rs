@@ -3,7 +3,7 @@
 //!
 //! Exit codes: 0 for success, 1 for a failure with its reason on stderr, 89 for a feature that is absent
 //! by decision; its name is then added to the file that `BOGO_ABSENT` names, a line for each test. The file that
-//! `BOGO_DTLS` names gets a line for each test of DTLS that runs.
+//! `BOGO_DTLS` names gets a line for each test of DTLS that runs. With `BOGO_KEMS` both roles offer KEMs, too.
 
 mod absent;
 mod codecs;

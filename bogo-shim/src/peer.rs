@@ -51,7 +51,7 @@ impl AnyChain {
         };
         let reject = (psk_alone || (asked && options.verify_fail)).then_some(alert);
         let allowed = allowed_schemes(options.compliance);
-        let schemes = if options.verify_prefs.is_empty() {
+        let mut schemes: Vec<_> = if options.verify_prefs.is_empty() {
             DEFAULT_SCHEMES
                 .into_iter()
                 .filter(|scheme| allowed.as_ref().is_none_or(|allowed| allowed.contains(scheme)))
@@ -59,6 +59,9 @@ impl AnyChain {
         } else {
             options.verify_prefs.iter().map(|scheme| SignatureScheme(*scheme)).collect()
         };
+        if std::env::var_os("BOGO_KEMS").is_some() {
+            schemes.extend(KEMS);
+        }
         let expected = options.expect_peer_cert_file.clone();
         Self {
             schemes,
@@ -156,6 +159,14 @@ const RARE: Algorithms = Algorithms {
     chain: &[],
     chain_schemes: &[],
 };
+
+/// What the shim offers in a run with BOGO_KEMS in the environment: the runner ignores them (docs/kem-auth.md §3).
+const KEMS: [SignatureScheme; 4] = [
+    SignatureScheme::KEM_MLKEM512,
+    SignatureScheme::KEM_MLKEM768,
+    SignatureScheme::KEM_MLKEM1024,
+    SignatureScheme::KEM_X25519,
+];
 
 /// The runner's defaults.
 const DEFAULT_SCHEMES: [SignatureScheme; 5] = [
