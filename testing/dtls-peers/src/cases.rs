@@ -12,6 +12,8 @@ pub enum Case {
     /// A group that only a HelloRetryRequest brings about.
     Retry,
     Hybrid,
+    /// Our client offers KEMs, and our server has a key of one next to that which signs (docs/kem-auth.md §3).
+    Kems,
     SmallDatagrams,
     Lost {
         is_clients: bool,
@@ -40,8 +42,9 @@ impl Case {
     /// Returns the cases of a peer in a role.
     pub fn of(peer: &Peer, is_server: bool) -> Vec<Self> {
         let lost = |is_clients| (1..=4).map(move |number| Self::Lost { is_clients, number });
-        let all = [Self::Full, Self::Cookie, Self::Retry, Self::Hybrid, Self::SmallDatagrams]
+        let all = [Self::Full, Self::Cookie, Self::Retry, Self::Hybrid, Self::Kems]
             .into_iter()
+            .chain([Self::SmallDatagrams])
             .chain(lost(true))
             .chain(lost(false))
             .chain([
@@ -75,7 +78,7 @@ impl Case {
             }
             Self::Renaming => peer.renames && !is_server,
             Self::Budget => peer.has_connection_ids && !is_server,
-            Self::Full | Self::SmallDatagrams | Self::Lost { .. } => true,
+            Self::Full | Self::Kems | Self::SmallDatagrams | Self::Lost { .. } => true,
         }
     }
 
@@ -85,6 +88,7 @@ impl Case {
             Self::Cookie => "HelloRetryRequest with a cookie".into(),
             Self::Retry => "HelloRetryRequest for a group".into(),
             Self::Hybrid => "X25519MLKEM768".into(),
+            Self::Kems => "KEMs on offer".into(),
             Self::SmallDatagrams => format!("datagrams of {SMALL} bytes"),
             Self::Lost { is_clients: true, number } => {
                 format!("the client's datagram {number} lost")

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera::handshake::ClientAuthentication;
 use tessera::resume::ReplayGuard;
-use tessera::wire::NamedGroup;
+use tessera::wire::{NamedGroup, SignatureScheme};
 use tessera::{AssociationOptions, ConnectionId, Facts};
 use tessera_interop::{KeyKind, Pki, client, server};
 use tessera_tokio::{
@@ -14,6 +14,7 @@ use tessera_tokio::{
     EndpointOptions, MemorySessionStore, ReceivedDatagram, ServerDatagramConnection,
 };
 use tessera_vault::{MemoryRegister, RotatingRing};
+use tessera_webpki::WebPkiVerifier;
 
 use crate::cases::{Case, SMALL};
 
@@ -38,6 +39,13 @@ fn groups(case: Case, is_client: bool) -> Vec<NamedGroup> {
     }
 }
 
+/// No peer has it.
+const KEM: SignatureScheme = SignatureScheme::KEM_MLKEM768;
+
+fn verifier(case: Case, pki: &Pki) -> Arc<WebPkiVerifier> {
+    if case == Case::Kems { pki.verifier_with_kems(&[KEM]) } else { pki.verifier() }
+}
+
 fn max_datagram(case: Case) -> usize {
     if case == Case::SmallDatagrams { SMALL } else { EndpointOptions::default().max_datagram }
 }
@@ -46,8 +54,11 @@ fn max_datagram(case: Case) -> usize {
 pub async fn listener(case: Case, pki: &Pki, asks: bool) -> Result<DatagramListener, String> {
     let mut config = server(&pki.server(KeyKind::P256));
     config.groups = groups(case, false);
+    if case == Case::Kems {
+        config.credentials.insert(0, pki.server_with_kem(KEM).credential());
+    }
     if asks {
-        config.client_authentication = ClientAuthentication::Required(pki.verifier());
+        config.client_authentication = ClientAuthentication::Required(verifier(case, pki));
     }
     if case == Case::EarlyData {
         config.policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
@@ -67,7 +78,11 @@ pub async fn listener(case: Case, pki: &Pki, asks: bool) -> Result<DatagramListe
 pub fn connector(case: Case, pki: &Pki) -> Result<DatagramConnector, String> {
     let mut config = client(pki);
     config.groups = groups(case, true);
+    config.verifier = verifier(case, pki);
     config.credentials = vec![pki.client(KeyKind::P256).credential()];
+    if case == Case::Kems {
+        config.credentials.insert(0, pki.client_with_kem(KEM).credential());
+    }
     config.policy.early_data.replayable_without_forward_secrecy = case == Case::EarlyData;
     let id = if has_connection_ids(case) { &CLIENT_ID[..] } else { &[] };
     let options = AssociationOptions {
