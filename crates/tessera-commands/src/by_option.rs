@@ -8,7 +8,9 @@ pub(crate) fn by_option(error: tessera::Error) -> ProgramError {
     let Some((field, advice)) = what.split_once(": ") else { return error.into() };
     let option = OPTIONS.iter().find(|(name, _)| *name == field);
     ProgramError::settings(match option {
-        Some((_, option)) => format!("{option}: {advice}"),
+        Some((_, option)) => {
+            format!("{option}: {}", advice.replace("the configuration's suites", "--suites"))
+        }
         None => what.to_owned(),
     })
 }
@@ -46,5 +48,7 @@ mod tests {
         let text = |what| by_option(tessera::Error::Configuration(what)).to_string();
         assert_eq!(text("groups: at most 64, each once"), "--groups: at most 64, each once");
         assert_eq!(text("scope: at most 256 bytes"), "scope: at most 256 bytes");
+        let suites = "known_server_key: add a suite with SHA-256 to the configuration's suites";
+        assert_eq!(text(suites), "--known-key: add a suite with SHA-256 to --suites");
     }
 }

@@ -35,6 +35,11 @@ fn public_key(path: &Path) -> Result<PeerPublicKey, ProgramError> {
         // The error about a file with neither is the one that names public keys.
         Err(error) => match pem::certificates(file) {
             Ok(chain) => chain.first().and_then(|first| kem_public_key_of_certificate(first)),
+            Err(_) if pem::any_private_key(file).is_ok() => {
+                let what = "this is a private key, which only the server has: name its public half, or the server's \
+                            certificate, after --known-key";
+                return Err(ProgramError::in_file(path, what));
+            }
             Err(_) => return Err(error),
         },
     };

@@ -37,7 +37,7 @@ pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError
         let verifier = trust::remembering(accepted(trust::roots_of(file, &roots)?)?)?;
         (Arc::new(ExplainingVerifier(verifier)), name)
     } else if options.accepts_no_certificate() {
-        (Arc::new(NoCertificate), "psk".to_owned())
+        (Arc::new(NoCertificate { key_is_known: !common.known_keys.is_empty() }), "psk".to_owned())
     } else {
         let verifier = trust::remembering(accepted(trust::system("--ca FILE")?)?)?;
         (Arc::new(ExplainingVerifier(verifier)), "system".to_owned())
@@ -158,7 +158,9 @@ impl PeerVerifier for AnyCertificate {
 }
 
 /// Rejects all certificates: for clients that use PSKs, or know the server's key.
-struct NoCertificate;
+struct NoCertificate {
+    key_is_known: bool,
+}
 
 impl PeerVerifier for NoCertificate {
     fn schemes(&self) -> &[SignatureScheme] {
@@ -170,13 +172,14 @@ impl PeerVerifier for NoCertificate {
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        Reply::Now(Err(PeerRejected {
-            alert: AlertDescription::UNKNOWN_CA,
-            reason: "the server doesn't use the PSK, but shows a certificate; check identity, key, \
-                     --psk-hash and --import-psks on both sides (with --known-key: whether the server has that key), or \
-                     accept certificates with --ca FILE"
-                .into(),
-        }))
+        let reason = if self.key_is_known {
+            "the server doesn't have the key of --known-key, or asks clients for certificates, and shows a certificate; \
+             check the file after --known-key, or accept certificates with --ca FILE"
+        } else {
+            "the server doesn't use the PSK, but shows a certificate; check identity, key, --psk-hash and \
+             --import-psks on both sides, or accept certificates with --ca FILE"
+        };
+        Reply::Now(Err(PeerRejected { alert: AlertDescription::UNKNOWN_CA, reason: reason.into() }))
     }
 }
 

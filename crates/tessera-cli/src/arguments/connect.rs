@@ -60,9 +60,9 @@ pub(crate) struct ConnectArguments {
 
     /// The server's public key, known in advance (PEM, `PUBLIC KEY`), or the certificate that has it: a key of a KEM. Such a
     /// server (`tessera serve --known-key`, or --kem-auth) shows no certificate, and is authenticated by its key alone, with
-    /// or without --udp: dates and revocation don't count. If it has another key, certificates follow in the same round
-    /// trip: they are accepted only with --ca, --fingerprint, and --kem-auth for certificates of KEMs. Observers can tell
-    /// which key it is, by its hash.
+    /// or without --udp: dates and revocation don't count. If it has another key, or asks for this side's certificate,
+    /// certificates follow in the same round trip: they are accepted only with --ca, --fingerprint, and --kem-auth for
+    /// certificates of KEMs. Observers can tell which key it is, by its hash.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Certificates")]
     known_key: Option<PathBuf>,
 

@@ -163,6 +163,12 @@ fn keys_are_their_owners_and_files_are_replaced_on_request_alone() {
     let mut nowhere = again.map(|it| if it == key { nowhere.as_str() } else { it }).to_vec();
     nowhere.push("--force");
     refused(&nowhere, &["its directory does not exist; check the path after --key"]);
+    // A key would be in the way of the next attempt.
+    fs::remove_file(&key).unwrap();
+    let nowhere = pki.path("no/such/certificate");
+    let nowhere = again.map(|it| if it == own { nowhere.as_str() } else { it });
+    refused(&nowhere, &["its directory does not exist; check the path after --certificate"]);
+    assert!(!fs::exists(&key).unwrap());
 }
 
 #[test]

@@ -100,7 +100,8 @@ fn both_ends_authenticate_with_kems() {
     let [own, key] = ["signing.pem", "signing.key"].map(|it| ends.pki.path(it));
     let output =
         server.connect(&[&options[..], &["--certificate", &own, "--key", &key]].concat(), "");
-    assert!(stderr(&output).contains("it requires a certificate"), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("it requires a certificate") && told.contains("of a KEM"), "{told}");
 }
 
 #[test]
@@ -159,6 +160,8 @@ fn an_unknown_key_costs_no_round_trip_and_sessions_follow_a_known_one() {
     let told = ends.connect(&server, &["--known-key", &another, "--sessions", &sessions]);
     assert_eq!((&told["psk"], &told["hello_retry_request"]), (&Value::Null, &false.into()));
     assert_eq!(told["server_signature_scheme"], "KEM_MLKEM768");
+    let output = server.connect(&["--known-key", &another], "");
+    assert!(stderr(&output).contains("check the file after --known-key"), "{}", stderr(&output));
     // Without an authority a certificate isn't accepted.
     let output = server.connect(&["--kem-auth", "--known-key", &another], "");
     assert_eq!(output.status.code(), Some(2));
@@ -213,12 +216,17 @@ fn options_and_keys_of_the_wrong_kind_are_refused_with_the_fix() {
     refused("serve", &["--known-key", &key], &[&key, "this key signs", "ML-KEM-768"]);
     refused("serve", &["--known-key", &kem], &[&kem, "no private key in this file"]);
     refused("connect", &["--known-key", &own], &[&own, "none of a KEM", "--known-key"]);
-    refused("connect", &["--known-key", &kem_key], &[&kem_key, "no public key", "--known-key"]);
+    refused("connect", &["--known-key", &kem_key], &[&kem_key, "private key", "--known-key"]);
     let server = Server::start(&["--known-key", &kem_key]);
+    ends.pki.issue("another", "ml-kem-768", SERVER);
+    let output = server.connect(&["--known-key", &ends.pki.path("another.pem")], "");
+    assert!(stderr(&output).contains("check the file after --known-key"), "{}", stderr(&output));
+    let output = server.connect(&["--kem-auth", "--ca", &root], "");
+    assert!(stderr(&output).contains("must be known here: --known-key"), "{}", stderr(&output));
     let output = server.connect(&["--known-key", &kem, "--suites", "TLS_AES_256_GCM_SHA384"], "");
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("--known-key: add a suite with SHA-256"),
+        stderr(&output).contains("--known-key: add a suite with SHA-256 to --suites"),
         "{}",
         stderr(&output)
     );

@@ -20,7 +20,7 @@ pub(super) fn failed(
         _ if silent && is_end(error, of_engine) => Some(SILENT),
         Some(Error::TimedOut) if silent => Some(NO_ANSWER),
         Some(Error::TimedOut) if options.udp => Some(DATAGRAMS_LOST),
-        Some(error) => advice(error),
+        Some(error) => advice(options, error),
         // With TCP Fast Open, connection errors surface only here.
         None => of_network(error.kind()),
     };
@@ -60,12 +60,25 @@ pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-fn advice(error: &Error) -> Option<&'static str> {
+fn advice(options: &ConnectOptions, error: &Error) -> Option<&'static str> {
     let Error::AlertReceived(alert) = error else { return None };
+    let common = &options.common;
     Some(match *alert {
+        // The second: from a server that has known keys alone.
+        AlertDescription::HANDSHAKE_FAILURE | AlertDescription::UNSUPPORTED_CERTIFICATE
+            if !common.known_keys.is_empty() && common.certificates.is_none() =>
+        {
+            "maybe the server doesn't have the key of --known-key, or asks clients for certificates, and has no \
+             certificate that this side accepts, or there is no common group or suite: check the file after \
+             --known-key, or accept certificates with --ca FILE, and --kem-auth for those of KEMs; check --groups and \
+             --suites"
+        }
         AlertDescription::HANDSHAKE_FAILURE => {
-            "maybe there is no common group or suite, or no common PSK, or the server has a KEM certificate or known \
-             keys alone: check --groups, --suites, --psk, --import-psks, --kem-auth and --known-key"
+            "maybe there is no common group or suite, or no common PSK, or the server's certificate has the key of a \
+             KEM: check --groups, --suites, --psk, --import-psks and --kem-auth"
+        }
+        AlertDescription::UNSUPPORTED_CERTIFICATE if common.certificates.is_none() => {
+            "the server has no certificate, but a public key, which must be known here: --known-key FILE"
         }
         AlertDescription::DECRYPT_ERROR => {
             "a PSK may have another key or hash there: check --psk, --psk-file and --psk-hash; if this side's \
@@ -75,6 +88,11 @@ fn advice(error: &Error) -> Option<&'static str> {
         AlertDescription::UNRECOGNIZED_NAME => "the server has another name: check --server-name",
         AlertDescription::NO_APPLICATION_PROTOCOL => {
             "it speaks none of these protocols: check --alpn"
+        }
+        AlertDescription::CERTIFICATE_REQUIRED if common.certificates.is_some() => {
+            "it requires a certificate, and this side's was not sent: its key must be one of a KEM where the server's \
+             is, one that signs where the server signs, and of an algorithm that the server accepts; name another \
+             after --certificate"
         }
         AlertDescription::CERTIFICATE_REQUIRED => "it requires a certificate: --certificate FILE",
         AlertDescription::BAD_CERTIFICATE

@@ -22,12 +22,18 @@ pub(super) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Checks that nothing is there, unless it may be replaced.
+    /// Checks that nothing is there, unless it may be replaced, and that there is a directory: a key without its
+    /// certificate would be in the way of the next attempt.
     pub(super) fn new(setting: &'a str, path: &'a Path, force: bool) -> Result<Self, ProgramError> {
         let output = Self { file: SettingFile { setting, path }, force };
         match path.symlink_metadata() {
             Ok(_) if !force => Err(output.is_there()),
-            _ => Ok(output),
+            _ => {
+                let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
+                let there = directory.map_or(Ok(()), |it| it.metadata().map(drop));
+                there.map_err(|error| ProgramError::output(output.file, &error))?;
+                Ok(output)
+            }
         }
     }
 
