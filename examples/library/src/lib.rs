@@ -1,9 +1,10 @@
-//! Shared by the programs of `docs/library.md`: configurations from PEM files, caches of certificates, a client that
-//! moves, and the messages of a gRPC service.
+//! Shared by the programs of `docs/library.md`: configurations from PEM files, caches of certificates, ends that
+//! authenticate with KEMs, a client that moves, and the messages of a gRPC service.
 #![forbid(unsafe_code)]
 
 pub mod cached_certificates;
 pub mod greeter;
+pub mod kem_authentication;
 pub mod moving_client;
 
 use std::error::Error;

@@ -9,12 +9,15 @@ use std::process::{Child, Command, Stdio};
 
 use axum::extract::ConnectInfo;
 use axum::{Router, routing::get};
-use tessera_example_library::acceptor;
+use tessera::Destination;
+use tessera::resume::PskKind;
+use tessera::wire::SignatureScheme;
+use tessera_example_library::{acceptor, kem_authentication};
 use tessera_pki::Authority;
 use tessera_test_peers::{Directory, http};
 use tessera_tokio::{Limits, Server, StreamInfo, TlsListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 /// An authority and a server's certificate, as PEM files.
 struct Files {
@@ -148,6 +151,37 @@ async fn the_readmes_client_sends_its_second_greeting_early() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(said, "hello, early data: NotOffered\nhello, early data: Accepted\n");
+}
+
+#[tokio::test]
+async fn a_server_with_a_kem_proves_its_key_and_is_known_by_it() {
+    let authority = Authority::new("authority");
+    let leaf = authority.issue_kem(SignatureScheme::KEM_MLKEM768, &["localhost"], |_| ());
+    let directory = Directory::new();
+    let roots = directory.write("root.pem", authority.pem());
+    let chain = directory.write("chain.pem", leaf.chain_pem());
+    let key = directory.write("key.pem", leaf.key_pem());
+    let acceptor = kem_authentication::acceptor(chain.as_ref(), key.as_ref()).unwrap();
+    let connector = kem_authentication::connector(roots.as_ref()).unwrap();
+    let known = kem_authentication::known_key(chain.as_ref(), "localhost").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (socket, _) = listener.accept().await.unwrap();
+            acceptor.accept(socket).await.unwrap().shutdown().await.unwrap();
+        }
+    });
+    for known_server_key in [None, Some(Box::new(known))] {
+        let psk = known_server_key.is_some().then_some(PskKind::KnownKey);
+        let scheme = psk.is_none().then_some(SignatureScheme::KEM_MLKEM768);
+        let to =
+            Destination { server_name: "localhost".into(), known_server_key, ..Default::default() };
+        let socket = TcpStream::connect(address).await.unwrap();
+        let stream = connector.connect(to, socket).await.unwrap();
+        let facts = stream.facts();
+        assert_eq!((facts.psk, facts.server_signature_scheme), (psk, scheme));
+    }
 }
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
