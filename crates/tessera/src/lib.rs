@@ -19,7 +19,7 @@
 //! | 0-RTT FS | accepted at most once | yes, from its take | a [`OneTimeKeyGuard`](resume::OneTimeKeyGuard) |
 //!
 //! In a full handshake a side signs, or both decapsulate: a [`Credential`](auth::Credential) with a KEM's key, for peers
-//! whose verifier accepts [KEMs](auth::PeerVerifier::kem_scheme).
+//! whose verifier accepts [KEMs](auth::PeerVerifier::kem_scheme), as `tessera-webpki`'s does after `accepting_kems`.
 //!
 //! What a side offers and accepts is one value, its [`ReconnectPolicy`](resume::ReconnectPolicy).
 //!

@@ -10,7 +10,8 @@ use crate::schedule::{KeyDerivation, Label};
 /// The static key of a KEM that a server has, and who that server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownServerKey {
-    /// The key: of a certificate, or agreed otherwise.
+    /// The key: of a certificate, or agreed otherwise. `tessera-webpki`'s `kem_public_key_of_certificate` and
+    /// `kem_public_key` read it.
     pub public_key: PeerPublicKey,
     /// The identity of a server with this key, as a verifier would name it.
     pub identity: PeerIdentity,
