@@ -19,6 +19,7 @@
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
 //! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
 //! | [`volatile`] | places where secrets survive the process but not a power-off |
+//! | `x509` (feature) | issuing certificates for keys of any algorithm, those of KEMs included |
 //! | [`hex`] | hexadecimal |
 //! | [`clock`] | the time, as vaults and tickets count it |
 //!
@@ -71,6 +72,8 @@ pub mod state;
 pub mod times;
 pub mod trust;
 pub mod volatile;
+#[cfg(feature = "x509")]
+pub mod x509;
 
 pub use error::ProgramError;
 pub use key_source::KeySource;

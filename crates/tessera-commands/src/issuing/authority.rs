@@ -10,8 +10,8 @@ use x509_cert::certificate::{Certificate, TbsCertificate};
 use x509_cert::ext::pkix::BasicConstraints;
 use x509_cert::name::Name;
 
-use super::x509::IssueError;
 use super::{IssueOptions, failed};
+use tessera_kit::x509::IssueError;
 
 /// An authority as its files have it.
 pub(super) struct Authority {

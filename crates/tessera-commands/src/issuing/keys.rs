@@ -8,7 +8,6 @@ use tessera::wire::SignatureScheme;
 use tessera_aws_lc::{KemKey, SigningKey};
 use tessera_kit::{ProgramError, SettingFile, pem};
 use tessera_webpki::kem_public_key;
-use x509_cert::ext::pkix::KeyUsages;
 use zeroize::Zeroizing;
 
 /// A key that was just made.
@@ -47,14 +46,4 @@ pub(super) fn public_key(path: &Path, provider: &Provider) -> Result<Vec<u8>, Pr
         }
     }
     Ok(key)
-}
-
-/// Returns what a certificate is for by its key (RFC 9935 §5, RFC 8410 §5); keys that sign TLS handshakes need
-/// digitalSignature (RFC 8446 §4.4.2.2).
-pub(super) fn key_usage(public_key_info: &[u8]) -> KeyUsages {
-    match kem_public_key(public_key_info).map(|key| key.scheme()) {
-        None => KeyUsages::DigitalSignature,
-        Some(SignatureScheme::KEM_X25519) => KeyUsages::KeyAgreement,
-        Some(_) => KeyUsages::KeyEncipherment,
-    }
 }

@@ -4,7 +4,6 @@ mod authority;
 mod keys;
 mod names;
 mod output;
-mod x509;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,12 +13,12 @@ use tessera_aws_lc::SigningKey;
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::report::print;
+use tessera_kit::x509::{self, Contents, IssueError, Issuer, Purpose};
 
 use self::authority::Authority;
-use self::keys::{generate, key_usage, public_key};
+use self::keys::{generate, public_key};
 use self::names::{checked_name, named, subject};
 use self::output::{Output, pem_of};
-use self::x509::{Contents, IssueError, Issuer, Purpose};
 
 /// The kinds of keys that this program makes, by name: those that sign first.
 pub const KEY_KINDS: &[(&str, SignatureScheme)] = &[
@@ -146,11 +145,7 @@ pub fn issue(options: &IssueOptions) -> Result<(), ProgramError> {
         subject: subject(&names)?,
         public_key_info: &public,
         validity: [now.saturating_sub(SKEW), end(now, options.lifetime).min(authority.expires_at)],
-        purpose: Purpose::EndEntity {
-            names: &names,
-            is_client: options.client,
-            key_usage: key_usage(&public),
-        },
+        purpose: Purpose::EndEntity { names: &names, is_client: options.client },
     };
     let issuer = Issuer {
         name: authority.name,

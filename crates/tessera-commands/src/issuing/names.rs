@@ -6,7 +6,7 @@ use pki_types::DnsName;
 use tessera_kit::ProgramError;
 use x509_cert::name::Name;
 
-use super::x509::common_name;
+use tessera_kit::x509::common_name;
 
 /// Returns the name as a certificate has it.
 pub(super) fn checked_name(name: &str) -> Result<String, ProgramError> {

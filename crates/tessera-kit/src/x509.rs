@@ -1,5 +1,6 @@
 //! X.509 certificates (RFC 5280) for keys of any algorithm.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use der::flagset::FlagSet;
 use der::{DateTime, Decode, Encode, Sequence};
 use tessera::crypto::{Provider, Signer};
 use tessera::wire::SignatureScheme;
+use tessera_webpki::kem_public_key;
 use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::certificate::Version;
 use x509_cert::ext::pkix::name::GeneralName;
@@ -19,35 +21,45 @@ use x509_cert::ext::pkix::{
     SubjectAltName, SubjectKeyIdentifier,
 };
 use x509_cert::ext::{Extensions, ToExtension};
-use x509_cert::name::{Name, RdnSequence, RelativeDistinguishedName};
+pub use x509_cert::name::Name;
+use x509_cert::name::{RdnSequence, RelativeDistinguishedName};
 use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::{AlgorithmIdentifierOwned, ObjectIdentifier, SubjectPublicKeyInfoOwned};
 use x509_cert::time::{Time, Validity};
 
 /// What a certificate states.
-pub(super) struct Contents<'a> {
-    pub(super) subject: Name,
+pub struct Contents<'a> {
+    /// Its subject.
+    pub subject: Name,
     /// A SubjectPublicKeyInfo, DER.
-    pub(super) public_key_info: &'a [u8],
+    pub public_key_info: &'a [u8],
     /// Both in seconds since the Unix epoch.
-    pub(super) validity: [u64; 2],
-    pub(super) purpose: Purpose<'a>,
+    pub validity: [u64; 2],
+    /// What it is for.
+    pub purpose: Purpose<'a>,
 }
 
 /// What a certificate is for.
-pub(super) enum Purpose<'a> {
+pub enum Purpose<'a> {
     /// To issue certificates of end entities.
     Authority,
-    /// To authenticate an end of TLS with these names.
-    EndEntity { names: &'a [String], is_client: bool, key_usage: KeyUsages },
+    /// To authenticate an end of TLS.
+    EndEntity {
+        /// DNS names and addresses.
+        names: &'a [String],
+        /// As a client; otherwise as a server.
+        is_client: bool,
+    },
 }
 
 /// An authority that issues certificates.
-pub(super) struct Issuer<'a> {
-    pub(super) name: Name,
+pub struct Issuer<'a> {
+    /// Its subject.
+    pub name: Name,
     /// Its SubjectPublicKeyInfo, DER.
-    pub(super) public_key_info: &'a [u8],
-    pub(super) key: &'a dyn Signer,
+    pub public_key_info: &'a [u8],
+    /// Its private key.
+    pub key: &'a dyn Signer,
 }
 
 #[derive(Sequence)]
@@ -73,7 +85,7 @@ struct Certificate {
 
 /// Why there is no certificate.
 #[derive(Debug)]
-pub(super) enum IssueError {
+pub enum IssueError {
     /// The issuer's key is of a kind that doesn't sign certificates here.
     IssuerKey,
     /// No signature, no randomness, or no SHA-256.
@@ -88,8 +100,25 @@ impl From<der::Error> for IssueError {
     }
 }
 
+impl fmt::Display for IssueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IssuerKey => {
+                f.write_str("the issuer's key is of a kind that doesn't sign certificates")
+            }
+            Self::Provider => f.write_str("no signature, or no randomness"),
+            Self::Form(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for IssueError {}
+
 /// Returns the certificate, DER, signed.
-pub(super) fn issue(
+///
+/// # Errors
+/// See [`IssueError`].
+pub fn issue(
     contents: Contents<'_>,
     issuer: Issuer<'_>,
     provider: &Provider,
@@ -134,13 +163,13 @@ fn extensions(
             let usages = KeyUsages::KeyCertSign | KeyUsages::CRLSign;
             add(&mut extensions, subject, &KeyUsage(usages))?;
         }
-        Purpose::EndEntity { names, is_client, key_usage } => {
+        Purpose::EndEntity { names, is_client } => {
             let key_identifier = Some(key_identifier(issuer.public_key_info, provider)?);
             let issued_by = AuthorityKeyIdentifier { key_identifier, ..Default::default() };
             add(&mut extensions, subject, &issued_by)?;
             let constraints = BasicConstraints { ca: false, path_len_constraint: None };
             add(&mut extensions, subject, &constraints)?;
-            add(&mut extensions, subject, &KeyUsage(FlagSet::from(*key_usage)))?;
+            add(&mut extensions, subject, &KeyUsage(FlagSet::from(key_usage(public_key_info))))?;
             let purpose = if *is_client { ID_KP_CLIENT_AUTH } else { ID_KP_SERVER_AUTH };
             add(&mut extensions, subject, &ExtendedKeyUsage(vec![purpose]))?;
             let names: der::Result<_> = names.iter().map(|name| general_name(name)).collect();
@@ -159,6 +188,15 @@ where
     Ok(())
 }
 
+/// RFC 9935 §5, RFC 8410 §5; keys that sign TLS handshakes need digitalSignature (RFC 8446 §4.4.2.2).
+fn key_usage(public_key_info: &[u8]) -> KeyUsages {
+    match kem_public_key(public_key_info).map(|key| key.scheme()) {
+        None => KeyUsages::DigitalSignature,
+        Some(SignatureScheme::KEM_X25519) => KeyUsages::KeyAgreement,
+        Some(_) => KeyUsages::KeyEncipherment,
+    }
+}
+
 /// RFC 7093 §2, method 1.
 fn key_identifier(public_key_info: &[u8], provider: &Provider) -> Result<OctetString, IssueError> {
     let key = SubjectPublicKeyInfoOwned::from_der(public_key_info)?.subject_public_key;
@@ -174,8 +212,20 @@ fn general_name(name: &str) -> der::Result<GeneralName> {
     })
 }
 
+/// Returns the subject of a certificate (DER).
+///
+/// # Errors
+/// If it is malformed.
+pub fn subject_of(certificate: &[u8]) -> der::Result<Name> {
+    let certificate = x509_cert::Certificate::from_der(certificate)?;
+    Ok(certificate.tbs_certificate().subject().clone())
+}
+
 /// Returns a name that is a commonName.
-pub(super) fn common_name(name: &str) -> der::Result<Name> {
+///
+/// # Errors
+/// If it is too long.
+pub fn common_name(name: &str) -> der::Result<Name> {
     let value = Any::from(Utf8StringRef::new(name)?);
     let mut part = RelativeDistinguishedName::default();
     part.insert(AttributeTypeAndValue { oid: CN, value })?;
