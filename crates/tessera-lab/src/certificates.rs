@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rcgen::{
@@ -13,15 +12,18 @@ use rcgen::{
 };
 use serde::{Deserialize, Serialize};
 use tessera::Role;
-use tessera_aws_lc::SigningKey;
+use tessera::auth::PrivateKey;
+use tessera::wire::SignatureScheme;
+use tessera_aws_lc::{KemKey, SigningKey};
+use tessera_kit::x509;
 use tessera_reports::KeyExchange;
 
-use crate::endpoint::Result;
+use crate::endpoint::{self, Result};
 use crate::pki::{Identity, SERVER_NAME};
 
 const CLIENT_NAME: &str = "client.example";
 
-/// The keys of all certificates, authorities' included.
+/// The keys of all certificates, authorities' included if they sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Certificates {
     /// RSA with 2048 bits.
@@ -42,12 +44,22 @@ pub enum Certificates {
     /// ML-DSA-87.
     #[serde(rename = "ml-dsa-87")]
     MlDsa87,
+    /// ML-KEM-768, which both ends authenticate with (KEM authentication); the keys of authorities are ML-DSA-65's.
+    #[serde(rename = "ml-kem-768")]
+    MlKem768,
 }
 
 impl Certificates {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Rsa2048, Self::Rsa4096, Self::P256, Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
+    pub const ALL: [Self; 7] = [
+        Self::Rsa2048,
+        Self::Rsa4096,
+        Self::P256,
+        Self::MlDsa44,
+        Self::MlDsa65,
+        Self::MlDsa87,
+        Self::MlKem768,
+    ];
 
     /// Its name in options, tables and reports.
     #[must_use]
@@ -59,6 +71,7 @@ impl Certificates {
             Self::MlDsa44 => "ml-dsa-44",
             Self::MlDsa65 => "ml-dsa-65",
             Self::MlDsa87 => "ml-dsa-87",
+            Self::MlKem768 => "ml-kem-768",
         }
     }
 
@@ -66,10 +79,18 @@ impl Certificates {
     pub(crate) fn agreement(self) -> KeyExchange {
         match self {
             Self::Rsa2048 | Self::Rsa4096 | Self::P256 => KeyExchange::X25519,
-            Self::MlDsa44 | Self::MlDsa65 | Self::MlDsa87 => KeyExchange::X25519MlKem768,
+            Self::MlDsa44 | Self::MlDsa65 | Self::MlDsa87 | Self::MlKem768 => {
+                KeyExchange::X25519MlKem768
+            }
         }
     }
 
+    /// Returns the KEM of both ends' certificates.
+    pub(crate) fn kem(self) -> Option<SignatureScheme> {
+        (self == Self::MlKem768).then_some(SignatureScheme::KEM_MLKEM768)
+    }
+
+    /// Makes a key that signs.
     fn key(self) -> std::result::Result<KeyPair, rcgen::Error> {
         let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
         match self {
@@ -77,7 +98,7 @@ impl Certificates {
             Self::Rsa4096 => rsa(RsaKeySize::_4096),
             Self::P256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
             Self::MlDsa44 => KeyPair::generate_for(&rcgen::PKCS_ML_DSA_44),
-            Self::MlDsa65 => KeyPair::generate_for(&rcgen::PKCS_ML_DSA_65),
+            Self::MlDsa65 | Self::MlKem768 => KeyPair::generate_for(&rcgen::PKCS_ML_DSA_65),
             Self::MlDsa87 => KeyPair::generate_for(&rcgen::PKCS_ML_DSA_87),
         }
     }
@@ -109,7 +130,7 @@ pub(crate) struct Party {
     pub(crate) public_key: Vec<u8>,
     pub(crate) identity: Identity,
     /// Its private key, shared by all configurations, since its first signature takes longer than the others.
-    pub(crate) key: Arc<SigningKey>,
+    pub(crate) key: PrivateKey,
     /// Its name for peers.
     pub(crate) name: String,
 }
@@ -192,6 +213,22 @@ impl Authorities {
     }
 
     fn party(&self, name: &str) -> Result<Party> {
+        let issuer = self.below.last().unwrap_or(&self.root);
+        let Leaf { certificate, public_key, private_key } = match self.certificates.kem() {
+            Some(kem) => self.leaf_with_kem(kem, name, issuer)?,
+            None => self.leaf(name, issuer)?,
+        };
+        let above = self.below.iter().rev().map(|authority| authority.der().to_vec());
+        Ok(Party {
+            chain: [certificate.clone()].into_iter().chain(above).collect(),
+            public_key,
+            key: endpoint::private_key(&private_key)?,
+            identity: Identity { certificate, private_key, root: self.root.der().to_vec() },
+            name: name.to_owned(),
+        })
+    }
+
+    fn leaf(&self, name: &str, issuer: &CertifiedIssuer<'_, KeyPair>) -> Result<Leaf> {
         let mut params = CertificateParams::new(vec![name.to_owned()])?;
         params.distinguished_name.push(DnType::OrganizationName, "Tessera");
         params.distinguished_name.push(DnType::CommonName, name);
@@ -204,22 +241,49 @@ impl Authorities {
         let [not_before, not_after] = validity();
         (params.not_before, params.not_after) = (not_before.into(), not_after.into());
         let key = self.certificates.key()?;
-        let leaf = params.signed_by(&key, self.below.last().unwrap_or(&self.root))?;
-        let private_key = key.serialize_der();
-        let signing = SigningKey::from_pkcs8(&private_key)?;
-        let above = self.below.iter().rev().map(|authority| authority.der().to_vec());
-        Ok(Party {
-            chain: [leaf.der().to_vec()].into_iter().chain(above).collect(),
+        Ok(Leaf {
+            certificate: params.signed_by(&key, issuer)?.der().to_vec(),
             public_key: key.subject_public_key_info(),
-            identity: Identity {
-                certificate: leaf.der().to_vec(),
-                private_key,
-                root: self.root.der().to_vec(),
-            },
-            key: Arc::new(signing),
-            name: name.to_owned(),
+            private_key: key.serialize_der(),
         })
     }
+
+    /// The same with a key of this KEM, which rcgen doesn't know.
+    fn leaf_with_kem(
+        &self,
+        kem: SignatureScheme,
+        name: &str,
+        issuer: &CertifiedIssuer<'_, KeyPair>,
+    ) -> Result<Leaf> {
+        let private_key = KemKey::generate_pkcs8(kem)?.to_vec();
+        let public_key = KemKey::from_pkcs8(&private_key)?.public_key_info().to_vec();
+        let is_client = self.role == Role::Client;
+        let contents = x509::Contents {
+            subject: x509::common_name(name)?,
+            public_key_info: &public_key,
+            validity: validity().map(unix_seconds),
+            purpose: x509::Purpose::EndEntity { names: &[name.to_owned()], is_client },
+        };
+        let key = SigningKey::from_pkcs8(&issuer.key().serialize_der())?;
+        let issuer = x509::Issuer {
+            name: x509::subject_of(issuer.der())?,
+            public_key_info: &issuer.key().subject_public_key_info(),
+            key: &key,
+        };
+        let certificate = x509::issue(contents, issuer, &tessera_aws_lc::provider())?;
+        Ok(Leaf { certificate, public_key, private_key })
+    }
+}
+
+/// The certificate of an end, with its key. All as DER.
+struct Leaf {
+    certificate: Vec<u8>,
+    public_key: Vec<u8>,
+    private_key: Vec<u8>,
+}
+
+fn unix_seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn authority(name: &str) -> CertificateParams {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::{Checked, Handshake};
-use tessera::resume::ClientSession;
+use tessera::resume::{ClientSession, KnownServerKey};
 use tessera::{
     ClientConfig, ClientConnection, Connection, Destination, Error, Event, Facts, Output,
     ReadEvent, ServerConfig, ServerConnection, Time,
@@ -60,6 +60,16 @@ pub(crate) fn connect(
     connect_to(SERVER_NAME, client, server, session, tickets)
 }
 
+/// The same with a key of the server's that the client knows, if any, and without tickets.
+pub(crate) fn connect_with_key(
+    client: Checked<ClientConfig>,
+    server: Checked<ServerConfig>,
+    known_key: Option<KnownServerKey>,
+) -> Result<FinishedConnection> {
+    let known_server_key = known_key.map(Box::new);
+    connect_as(Destination { known_server_key, ..to(SERVER_NAME) }, client, server, 0)
+}
+
 /// The same to a server of this name.
 pub(crate) fn connect_to(
     name: &str,
@@ -68,13 +78,22 @@ pub(crate) fn connect_to(
     session: Option<ClientSession>,
     tickets: u8,
 ) -> Result<FinishedConnection> {
+    let destination = Destination { session: session.map(Box::new), ..to(name) };
+    connect_as(destination, client, server, tickets)
+}
+
+fn to(name: &str) -> Destination {
+    let clock = Some(Arc::new(MachineClock) as _);
+    Destination { server_name: name.into(), clock, ..Destination::default() }
+}
+
+fn connect_as(
+    destination: Destination,
+    client: Checked<ClientConfig>,
+    server: Checked<ServerConfig>,
+    tickets: u8,
+) -> Result<FinishedConnection> {
     let (_, request) = endpoint::fresh_request()?;
-    let destination = Destination {
-        server_name: name.into(),
-        session: session.map(Box::new),
-        clock: Some(Arc::new(MachineClock)),
-        ..Destination::default()
-    };
     let mut output = Output::new();
 
     let retired = instructions::retired();

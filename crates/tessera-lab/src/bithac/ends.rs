@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tessera::auth::{CertificateCodecFactory, ChainMemory, Credential, PeerVerifier, PrivateKey};
+use tessera::auth::{CertificateCodecFactory, ChainMemory, Credential, PeerIdentity, PeerVerifier};
 use tessera::handshake::{Checked, ClientAuthentication};
-use tessera::resume::ClientSession;
+use tessera::resume::{ClientSession, KnownServerKey};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_cache::{ClientCache, ServerCache};
 use tessera_compression::Zlib;
-use tessera_reports::Suite;
 use tessera_webpki::{
     ChainStore, KnownChains, PinnedKey, PinnedKeyVerifier, StoreBounds, WebPkiVerifier,
+    kem_public_key,
 };
 
 use super::rfc7924::Rfc7924Cache;
@@ -20,9 +20,6 @@ use super::way::CertificateWay;
 use crate::certificates::{Certificates, Parties, Party};
 use crate::control::Preparation;
 use crate::endpoint::{Result, Stores, client_config, server_config};
-
-/// The suite of both ends: the paper's TLS 1.2 suite, as far as TLS 1.3 has it.
-pub(super) const SUITE: Suite = Suite::Aes256GcmSha384;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
 pub(super) const SESSIONS_AT_ONCE: u8 = 30;
@@ -36,6 +33,8 @@ pub(super) struct Ends {
     pub(super) server: Checked<ServerConfig>,
     /// The server as it was before it was renewed.
     before: Option<Checked<ServerConfig>>,
+    /// The server's key, where the client knows it.
+    pub(super) known_key: Option<KnownServerKey>,
     /// Tickets that wait for their connections.
     pub(super) sessions: VecDeque<ClientSession>,
     caches: Caches,
@@ -93,6 +92,7 @@ impl Ends {
             collector: configure(SESSIONS_AT_ONCE)?,
             server: served,
             before,
+            known_key: known_key(way, server.own)?,
             sessions: VecDeque::new(),
             caches: Caches { client: client_cache, server: server_cache },
         })
@@ -136,9 +136,20 @@ impl Ends {
     }
 }
 
+/// Returns the key of a server, if its clients know it in this way.
+fn known_key(way: CertificateWay, server: &Party) -> Result<Option<KnownServerKey>> {
+    if way != CertificateWay::KnownKey {
+        return Ok(None);
+    }
+    let public_key = kem_public_key(&server.public_key).ok_or("the key is none of a KEM")?;
+    let identity =
+        PeerIdentity { blob: server.name.clone().into_bytes(), ..PeerIdentity::default() };
+    Ok(Some(KnownServerKey { public_key, identity }))
+}
+
 /// Returns what an end presents in this way.
 fn credential(way: CertificateWay, own: &Party) -> Credential {
-    let key = PrivateKey::Signs(own.key.clone());
+    let key = own.key.clone();
     match way {
         CertificateWay::RawKeys => Credential::raw_public_key(own.public_key.clone(), key),
         _ => Credential::new(own.chain.clone(), key),
@@ -161,7 +172,7 @@ impl Side<'_> {
     fn preparation(&self) -> Preparation {
         let Self { way, certificates, own, .. } = *self;
         Preparation {
-            suite: Some(SUITE),
+            suite: Some(self.way.suite()),
             tickets: u8::from(way.resumes()),
             ..Preparation::new(way.way(certificates), own.identity.clone())
         }
@@ -177,7 +188,10 @@ impl Side<'_> {
         }
         let cache = Arc::new(cache);
         let mut config = server_config(&self.preparation(), &Stores::new(false)?)?;
-        config.client_authentication = ClientAuthentication::Required(verifier);
+        config.client_authentication = match self.way {
+            CertificateWay::KnownKey => ClientAuthentication::None,
+            _ => ClientAuthentication::Required(verifier),
+        };
         config.credentials = vec![credential(self.way, self.own)];
         config.certificate_codecs = codecs(self.way, cache.clone());
         if !self.way.resumes() {
@@ -188,14 +202,20 @@ impl Side<'_> {
 
     /// Returns the verifier of the peer.
     fn judge(&self) -> Result<Judge> {
-        let algorithms = self.verifications.algorithms;
+        let (algorithms, kem) = (self.verifications.algorithms, self.certificates.kem());
         if self.way == CertificateWay::RawKeys {
             let (public_key, name) = (self.peer.public_key.clone(), self.peer.name.clone());
             let keys = vec![PinnedKey { public_key, name }];
-            let verifier = Arc::new(PinnedKeyVerifier::with_algorithms(keys, algorithms)?);
-            return Ok(Judge { verifier, memory: None });
+            let mut verifier = PinnedKeyVerifier::with_algorithms(keys, algorithms)?;
+            if let Some(kem) = kem {
+                verifier = verifier.accepting_kems_alone(&[kem])?;
+            }
+            return Ok(Judge { verifier: Arc::new(verifier), memory: None });
         }
-        let verifier = WebPkiVerifier::with_algorithms(&[&self.own.identity.root], algorithms)?;
+        let mut verifier = WebPkiVerifier::with_algorithms(&[&self.own.identity.root], algorithms)?;
+        if let Some(kem) = kem {
+            verifier = verifier.accepting_kems_alone(&[kem])?;
+        }
         if !self.way.knows() {
             return Ok(Judge { verifier: Arc::new(verifier), memory: None });
         }

@@ -7,9 +7,9 @@ use crate::error::LabError;
 impl Experiment<'_> {
     /// Measures the computation.
     pub(super) fn work(&mut self) -> Result<(), LabError> {
-        let ways = work::ways(&self.options.ways);
         self.begin::<Work>(Part::Work)?;
         for certificates in self.options.certificates.iter().copied() {
+            let ways = work::ways(&self.options.ways, certificates);
             for chain in work::CHAINS {
                 let is_it = |it: &Work| {
                     (it.certificates, it.chain) == (certificates, chain) && ways.contains(&it.way)

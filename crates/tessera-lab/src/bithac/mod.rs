@@ -153,7 +153,10 @@ fn is_empty<'n>(options: &Options, names: impl Iterator<Item = &'n CellName> + C
         Part::Bytes | Part::Losses | Part::Times | Part::Datagrams => {
             names.clone().any(|name| name.part == *part)
         }
-        Part::Work => !work::ways(&options.ways).is_empty(),
+        Part::Work => {
+            let of = |certificates: &Certificates| work::ways(&options.ways, *certificates);
+            !options.certificates.iter().all(|it| of(it).is_empty())
+        }
         Part::Hits | Part::Memory => true,
     };
     !options.parts.iter().any(has_any)
@@ -181,10 +184,11 @@ impl Experiment<'_> {
         let repetitions = self.repetitions();
         let over_links: usize = names.map(|name| samples_of(name, repetitions)).sum();
         let asked = |part| usize::from(self.options.parts.contains(&part));
-        let ways = work::ways(&self.options.ways).len();
+        let Options { ways, certificates, .. } = self.options;
+        let ways: usize = certificates.iter().map(|it| work::ways(ways, *it).len()).sum();
         let work = asked(Part::Work) * ways * work::CHAINS.len();
         let hits = asked(Part::Hits) * (1 + hits::RATES.len());
-        let rows = (work + hits) * self.options.certificates.len();
+        let rows = work + hits * certificates.len();
         self.screen.expect(over_links + rows * computed_of(repetitions));
     }
 

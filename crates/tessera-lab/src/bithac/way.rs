@@ -5,10 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tessera::handshake::CertificateTransfer;
+use tessera::resume::PskKind;
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera::{Facts, Role};
 use tessera_cache::Carrier;
-use tessera_reports::{Continuation, Mode, OneTimeKey};
+use tessera_reports::{Continuation, Mode, OneTimeKey, Suite};
 
 use crate::certificates::Certificates;
 use crate::ways::Way;
@@ -41,6 +42,8 @@ pub enum CertificateWay {
     CachedMiss,
     /// Public keys instead of certificates, known beforehand (RFC 7250).
     RawKeys,
+    /// None: the client knows the server's key, one of a KEM, and has no certificate itself.
+    KnownKey,
     /// None: a ticket and a key exchange (psk_dhe_ke).
     PskDhe,
     /// None: forward-secret early data, and a key exchange.
@@ -50,7 +53,7 @@ pub enum CertificateWay {
 
 impl CertificateWay {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Full,
         Self::Zlib,
         Self::Known,
@@ -62,6 +65,7 @@ impl CertificateWay {
         Self::CachedFirst,
         Self::CachedMiss,
         Self::RawKeys,
+        Self::KnownKey,
         Self::PskDhe,
         Self::ZeroRttFs,
     ];
@@ -81,6 +85,7 @@ impl CertificateWay {
             Self::CachedFirst => "cached-first",
             Self::CachedMiss => "cached-miss",
             Self::RawKeys => "raw-keys",
+            Self::KnownKey => "known-key",
             Self::PskDhe => "psk-dhe",
             Self::ZeroRttFs => "0rtt-fs",
         }
@@ -113,7 +118,7 @@ impl CertificateWay {
             Self::Paper | Self::PaperFirst | Self::PaperMiss => "paper (cached_info, BiTHaC)",
             Self::Cached | Self::CachedFirst | Self::CachedMiss => "rfc8879 (ids, tickets)",
             Self::RawKeys => "RFC 7250",
-            Self::PskDhe | Self::ZeroRttFs => "none",
+            Self::KnownKey | Self::PskDhe | Self::ZeroRttFs => "none",
         }
     }
 
@@ -146,6 +151,17 @@ impl CertificateWay {
     /// as with the default carrier.
     pub(super) fn is_for_links(self) -> bool {
         self.carrier() == Some(Carrier::PAPER)
+    }
+
+    /// Whether both ends can connect so with these certificates.
+    pub(super) fn is_for(self, certificates: Certificates) -> bool {
+        self != Self::KnownKey || certificates.kem().is_some()
+    }
+
+    /// Returns the suite of both ends: the paper's TLS 1.2 suite, as far as TLS 1.3 has it. A known key has a PSK's hash,
+    /// SHA-256.
+    pub(super) fn suite(self) -> Suite {
+        if self == Self::KnownKey { Suite::Aes128GcmSha256 } else { Suite::Aes256GcmSha384 }
     }
 
     /// Returns how its connections agree keys.
@@ -181,7 +197,7 @@ impl CertificateWay {
             (Self::Zlib, _) => Some(TransferForm::Compressed),
             (Self::Cached, _) => Some(TransferForm::AsId),
             (Self::Paper, _) | (Self::Rfc7924, Role::Server) => Some(TransferForm::AsHash),
-            (Self::PskDhe | Self::ZeroRttFs, _) => None,
+            (Self::KnownKey | Self::PskDhe | Self::ZeroRttFs, _) => None,
             _ => Some(TransferForm::Whole),
         };
         if travelled == expected {
@@ -204,6 +220,10 @@ pub(super) fn check_certificates(
     client: &Facts,
     server: &Facts,
 ) -> Result<(), String> {
+    let knows_key = client.psk == Some(PskKind::KnownKey);
+    if knows_key != (way == CertificateWay::KnownKey) {
+        return Err(format!("a connection of {way} began with {:?}", client.psk));
+    }
     way.check(Role::Client, client.own_certificate.as_ref())?;
     way.check(Role::Server, client.peer_certificate.as_ref())?;
     way.check(Role::Server, server.own_certificate.as_ref())?;

@@ -7,7 +7,7 @@ use super::way::CertificateWay;
 use crate::bench::{check, us};
 use crate::certificates::{Certificates, Parties};
 use crate::endpoint::Result;
-use crate::in_memory::{FinishedConnection, connect};
+use crate::in_memory::{FinishedConnection, connect, connect_with_key};
 use crate::instructions::CountingGuard;
 
 /// How long the chains are.
@@ -85,8 +85,9 @@ fn instructions(connect: impl Fn() -> Result<FinishedConnection>) -> Result<Inst
 }
 
 /// Returns the ways among these whose computation concerns certificates and differs from the others'.
-pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
-    asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_links()).collect()
+pub(super) fn ways(asked: &[CertificateWay], certificates: Certificates) -> Vec<CertificateWay> {
+    let computes = |way: &CertificateWay| !way.resumes() && !way.is_for_links();
+    asked.iter().copied().filter(|way| computes(way) && way.is_for(certificates)).collect()
 }
 
 fn connection(ends: &Ends, parties: &Parties) -> Result<FinishedConnection> {
@@ -116,7 +117,7 @@ fn attempt(ends: &Ends, parties: &Parties) -> Result<FinishedConnection> {
     let [client, server] = Verifications::of_both();
     client.take();
     server.take();
-    let made = connect(ends.client.clone(), ends.server.clone(), None, 0)?;
+    let made = connect_with_key(ends.client.clone(), ends.server.clone(), ends.known_key.clone())?;
     check(ends.way.way(parties.certificates), &made.client.observed, &made.server.observed)?;
     Ok(made)
 }
@@ -143,6 +144,18 @@ mod tests {
                     Instructions::Uncounted(reason) => !reason.is_empty(),
                 });
             }
+        }
+    }
+
+    /// Who decapsulates signs nothing: only chains are verified.
+    #[test]
+    fn kems_cost_no_verification_but_the_chains() {
+        use CertificateWay::{Cached, Full, KnownKey, RawKeys};
+        let ways = [Full, Cached, RawKeys, KnownKey];
+        let measured = measure(&ways, Certificates::MlKem768, 2, 10, || ()).unwrap();
+        for (work, in_chain) in measured.iter().zip([2, 0, 0, 0]) {
+            let counted = [work.client_verifications, work.server_verifications];
+            assert_eq!(counted, [in_chain; 2], "{}", work.key());
         }
     }
 }

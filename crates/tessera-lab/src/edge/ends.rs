@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tessera::auth::{Credential, PrivateKey};
+use tessera::auth::Credential;
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, Facts, ServerConfig};
@@ -71,7 +71,7 @@ impl Ends {
             config.verifier = verifier.clone();
             config.credentials = Vec::new();
             if way.has_foreign_key() {
-                let key = PrivateKey::Signs(parties.client.key.clone());
+                let key = parties.client.key.clone();
                 config.credentials = vec![Credential::new(parties.client.chain.clone(), key)];
             }
             config.groups = groups;
@@ -94,7 +94,7 @@ impl Ends {
             }
             let key = match &signer {
                 Some(signer) => signer.key(),
-                None => PrivateKey::Signs(parties.server.key.clone()),
+                None => parties.server.key.clone(),
             };
             config.credentials = vec![Credential::new(parties.server.chain.clone(), key)];
             config.groups = EdgeWay::Full.groups_of_client(KeyExchange::X25519MlKem768);

@@ -41,7 +41,8 @@ impl ProxySigner {
         let provider = tessera_aws_lc::provider();
         let mut keys = Keys::default();
         let rate = Rate { per_second: NonZeroU32::MAX, burst: NonZeroU32::MAX };
-        keys.add(KEY, HeldKey::new(party.key.clone(), [AWAY_NAME], rate));
+        let PrivateKey::Signs(key) = &party.key else { return Err("a signer's key signs".into()) };
+        keys.add(KEY, HeldKey::new(key.clone(), [AWAY_NAME], rate));
         let own = ServerConfig::new(provider, vec![credential(&pki.home)?]);
         let own = server_config(own, verifier(&pki.home)?)?;
         let limits = Limits::for_connections(CONNECTIONS);

@@ -91,7 +91,8 @@ pub(super) fn collect(
 ) -> Result<(), LabError> {
     while ends.way.resumes() && ends.sessions.len() < times {
         let config = ends.collector.clone();
-        let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
+        let caller =
+            Caller { config, session: None, known_key: None, sessions: SESSIONS_AT_ONCE.into() };
         let call = wired.connect(&ends.first, caller, &[EXCHANGE], None)?;
         ends.keep(call.sessions, &call.server.facts).map_err(failed)?;
     }
@@ -101,7 +102,7 @@ pub(super) fn collect(
 /// Makes one connection, and checks that it is of the way.
 pub(super) fn connection(wired: &mut WiredPair, ends: &mut Ends) -> Result<Connection, LabError> {
     let session = ends.next_session().map_err(failed)?;
-    let caller = Caller { config: ends.client.clone(), session, sessions: 1 };
+    let caller = Caller { config: ends.client.clone(), session, known_key: None, sessions: 1 };
     let mut counter = Counter::new(wired.address());
     let call = wired.connect(&ends.server, caller, &[EXCHANGE], Some(&mut counter))?;
     wired.see_the_end(&mut counter)?;

@@ -8,7 +8,7 @@ use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::{OneTimeKeyGuard, PskKind, ReplayGuard};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Facts, ServerConfig};
-use tessera_aws_lc::SigningKey;
+use tessera_aws_lc::{KemKey, KeyRejected, SigningKey};
 use tessera_reports::{KeyExchange, Mode, OneTimeKey};
 use tessera_webpki::WebPkiVerifier;
 
@@ -106,10 +106,18 @@ pub(crate) fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
 }
 
 pub(crate) fn credential(identity: &Identity) -> Result<Credential> {
-    Ok(Credential::new(
-        vec![identity.certificate.clone()],
-        PrivateKey::Signs(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),
-    ))
+    Ok(Credential::new(vec![identity.certificate.clone()], private_key(&identity.private_key)?))
+}
+
+/// Returns a private key, PKCS#8.
+pub(crate) fn private_key(der: &[u8]) -> Result<PrivateKey> {
+    Ok(match SigningKey::from_pkcs8(der) {
+        Ok(key) => PrivateKey::Signs(Arc::new(key)),
+        Err(KeyRejected::Unsupported) => {
+            PrivateKey::Decapsulates(Arc::new(KemKey::from_pkcs8(der)?))
+        }
+        Err(error) => return Err(error.into()),
+    })
 }
 
 /// Returns the engine's facts of a connection, as far as verdicts need them.

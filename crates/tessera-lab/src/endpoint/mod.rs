@@ -24,7 +24,7 @@ use tessera_adversary::process_memory::ProcessMemory;
 
 pub(crate) use self::configuration::{
     PATIENCE, anonymous_client_config, client as client_configuration, client_config, credential,
-    observed, server as server_configuration, server_config, verifier,
+    observed, private_key, server as server_configuration, server_config, verifier,
 };
 pub(crate) use self::etcd::EtcdStore;
 pub(crate) use self::pipes::{Result, answer, orders};

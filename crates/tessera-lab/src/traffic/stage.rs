@@ -63,7 +63,12 @@ impl Stage {
         let mut ready = self.configure(variant, padding).map_err(|error| failed(&*error))?;
         while variant.mode.resumes() && ready.sessions.len() < sessions {
             let config = ready.collector.clone();
-            let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
+            let caller = Caller {
+                config,
+                session: None,
+                known_key: None,
+                sessions: SESSIONS_AT_ONCE.into(),
+            };
             let exchange = Sizes { request: 1, response: 1 };
             let call = self.wired.connect(&ready.server, caller, &[exchange], None)?;
             ready.sessions.extend(call.sessions);
@@ -108,7 +113,7 @@ impl Stage {
         } else {
             None
         };
-        let caller = Caller { config: ready.client.clone(), session, sessions: 1 };
+        let caller = Caller { config: ready.client.clone(), session, known_key: None, sessions: 1 };
         let mut watched = WatchedConnection::new(self.wired.address());
         let call = self.wired.connect(&ready.server, caller, exchanges, Some(&mut watched))?;
         check(Way::of_variant(&variant), &call.client.observed, &call.server.observed)?;

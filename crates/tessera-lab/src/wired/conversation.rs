@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::Checked;
-use tessera::resume::{ClientSession, Verdict};
+use tessera::resume::{ClientSession, KnownServerKey, Verdict};
 use tessera::{
     ClientConfig, ClientConnection, Destination, Event, Facts, ReadEvent, ServerConfig,
     ServerConnection,
@@ -90,6 +90,7 @@ impl Handshake {
 pub(crate) struct Caller {
     pub(crate) config: Checked<ClientConfig>,
     pub(crate) session: Option<ClientSession>,
+    pub(crate) known_key: Option<KnownServerKey>,
     /// How many sessions it waits for.
     pub(crate) sessions: usize,
 }
@@ -104,10 +105,11 @@ impl Caller {
         exchanges: &[Sizes],
         mut between: impl FnMut() -> Result<()>,
     ) -> Result<(EndReport, Vec<ClientSession>)> {
-        let Self { config, session, sessions } = self;
+        let Self { config, session, known_key, sessions } = self;
         let destination = Destination {
             server_name: SERVER_NAME.into(),
             session: session.map(Box::new),
+            known_server_key: known_key.map(Box::new),
             clock: Some(Arc::new(MachineClock)),
             ..Destination::default()
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::Checked;
-use tessera::resume::{ClientSession, TicketKeys};
+use tessera::resume::{ClientSession, KnownServerKey, TicketKeys};
 use tessera::{
     AssociationOptions, ClientAssociation, ClientConfig, Destination, Error, Event, Facts,
     Progress, ReadEvent, ServerConfig, Time,
@@ -93,6 +93,7 @@ pub(super) fn run(
     server: &Checked<ServerConfig>,
     cookies: &Arc<dyn TicketKeys>,
     session: Option<ClientSession>,
+    known_key: Option<KnownServerKey>,
     link: &LinkParameters,
     time: &mut VirtualTime,
 ) -> Result<FinishedHandshake> {
@@ -102,6 +103,7 @@ pub(super) fn run(
     let destination = Destination {
         server_name: SERVER_NAME.into(),
         session: session.map(Box::new),
+        known_server_key: known_key.map(Box::new),
         ..Destination::default()
     };
     let now = time.now();

@@ -84,10 +84,11 @@ impl<'p> Stage<'p> {
     fn prepare(&mut self, times: usize) -> Result<()> {
         let Self { ends, cookies, time, easy, .. } = self;
         if ends.way.knows() {
-            handshake::run(&ends.client, &ends.server, cookies, None, easy, time)?;
+            handshake::run(&ends.client, &ends.server, cookies, None, None, easy, time)?;
         }
         while ends.way.resumes() && ends.sessions.len() < times {
-            let made = handshake::run(&ends.collector, &ends.server, cookies, None, easy, time)?;
+            let made =
+                handshake::run(&ends.collector, &ends.server, cookies, None, None, easy, time)?;
             if made.sessions.is_empty() {
                 return Err("a handshake brought no ticket".into());
             }
@@ -100,10 +101,18 @@ impl<'p> Stage<'p> {
     fn handshake(&mut self, link: &LinkParameters) -> Result<FinishedHandshake> {
         let Self { ends, parties, cookies, time, easy } = self;
         if let Some(before) = ends.begin() {
-            handshake::run(&ends.client, before, cookies, None, easy, time)?;
+            handshake::run(&ends.client, before, cookies, None, None, easy, time)?;
         }
         let session = session(ends.way.resumes(), &mut ends.sessions)?;
-        let made = handshake::run(&ends.client, &ends.server, cookies, session, link, time)?;
+        let made = handshake::run(
+            &ends.client,
+            &ends.server,
+            cookies,
+            session,
+            ends.known_key.clone(),
+            link,
+            time,
+        )?;
         let (client, server) = (&made.client.facts, &made.server.facts);
         check(ends.way.way(parties.certificates), &observed(client), &observed(server))?;
         check_certificates(ends.way, client, server)?;

@@ -59,12 +59,14 @@ const MOST_AGAIN: usize = 50;
 /// Gives the client what it needs from earlier connections: tickets for this many, and filled caches.
 fn prepare(wired: &mut WiredPair, ends: &mut Ends, times: usize) -> Result<(), LabError> {
     if ends.way.knows() {
-        let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };
+        let caller =
+            Caller { config: ends.client.clone(), session: None, known_key: None, sessions: 0 };
         wired.connect(&ends.server, caller, &[EXCHANGE], None)?;
     }
     while ends.way.resumes() && ends.sessions.len() < times {
         let config = ends.collector.clone();
-        let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
+        let caller =
+            Caller { config, session: None, known_key: None, sessions: SESSIONS_AT_ONCE.into() };
         let call = wired.connect(&ends.server, caller, &[EXCHANGE], None)?;
         ends.sessions.extend(call.sessions);
     }
@@ -78,7 +80,8 @@ fn connection(
     parties: &Parties,
 ) -> Result<Sample, LabError> {
     if let Some(before) = ends.begin() {
-        let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };
+        let caller =
+            Caller { config: ends.client.clone(), session: None, known_key: None, sessions: 0 };
         wired.connect(before, caller, &[EXCHANGE], None)?;
         wired.see_the_end(&mut Counter::new(wired.address()))?;
     }
@@ -88,8 +91,12 @@ fn connection(
     } else {
         None
     };
-    let caller =
-        Caller { config: ends.client.clone(), session, sessions: usize::from(ends.way.resumes()) };
+    let caller = Caller {
+        config: ends.client.clone(),
+        session,
+        known_key: ends.known_key.clone(),
+        sessions: usize::from(ends.way.resumes()),
+    };
     let mut counter = Counter::new(wired.address());
     let call = wired.connect(&ends.server, caller, &[EXCHANGE], Some(&mut counter))?;
     wired.see_the_end(&mut counter)?;

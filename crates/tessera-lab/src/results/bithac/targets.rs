@@ -52,8 +52,8 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
 }
 
 fn targets(inputs: &Inputs) -> Vec<Target> {
-    use CertificateWay::{Cached, CachedFirst, CachedMiss, Full, RawKeys};
-    use Certificates::{MlDsa65, P256, Rsa2048, Rsa4096};
+    use CertificateWay::{Cached, CachedFirst, CachedMiss, Full, KnownKey, RawKeys};
+    use Certificates::{MlDsa65, MlKem768, P256, Rsa2048, Rsa4096};
     let share = |what: String, measured, most| Target { what, measured, most, unit: Unit::Share };
     let bytes = |what: String, measured, most| Target { what, measured, most, unit: Unit::Bytes };
     let mut targets = Vec::new();
@@ -61,6 +61,13 @@ fn targets(inputs: &Inputs) -> Vec<Target> {
         let tls = |way| tls(inputs, way, certificates);
         let measured = ratio(tls(Cached), tls(Full));
         targets.push(share(format!("TLS, {certificates}: cached"), measured, most));
+    }
+    if let Some(cached) = tls(inputs, Cached, MlKem768) {
+        let what = format!("TLS, {MlKem768}: cached, of {MlDsa65} in full");
+        targets.push(share(what, ratio(Some(cached), tls(inputs, Full, MlDsa65)), 0.20));
+        let what =
+            format!("TLS, {MlKem768}: the server's key known, the client without a certificate");
+        targets.push(bytes(what, tls(inputs, KnownKey, MlKem768), 4200.0));
     }
     for mtu in [1500, 576, 127] {
         let ip = |way| Some(inputs.bytes(way, Rsa2048, mtu)?.ip_bytes() as f64);

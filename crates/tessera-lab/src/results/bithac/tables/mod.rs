@@ -27,7 +27,7 @@ use crate::numbers::fixed;
 use crate::table::{Cell, Table};
 
 /// The ways that an observer can distinguish, in the order of columns.
-const WAYS: [CertificateWay; 12] = [
+const WAYS: [CertificateWay; 13] = [
     CertificateWay::Full,
     CertificateWay::Zlib,
     CertificateWay::Rfc7924,
@@ -38,6 +38,7 @@ const WAYS: [CertificateWay; 12] = [
     CertificateWay::CachedFirst,
     CertificateWay::CachedMiss,
     CertificateWay::RawKeys,
+    CertificateWay::KnownKey,
     CertificateWay::PskDhe,
     CertificateWay::ZeroRttFs,
 ];
