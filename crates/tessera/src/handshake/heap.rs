@@ -126,6 +126,15 @@ pub(super) fn signing(credentials: &[Credential]) -> usize {
     credentials.iter().map(of).max().unwrap_or(0)
 }
 
+/// Returns what it takes to decapsulate: the question, with copies of the certificate and the encapsulation, and the secret.
+pub(super) fn decapsulation(common: &Common<'_>) -> usize {
+    let of = |own: &Credential| {
+        let kem = common.provider.kem(*own.key.schemes().first()?)?;
+        Some(256 + kem.reply_len() + own.chain.first().map_or(0, Vec::len))
+    };
+    common.credentials.iter().filter_map(of).max().unwrap_or(0)
+}
+
 /// Returns how long a signature under one of these schemes is at most, in bytes.
 fn longest_signature(schemes: &[SignatureScheme]) -> usize {
     let of = |scheme: &SignatureScheme| match *scheme {
@@ -136,6 +145,8 @@ fn longest_signature(schemes: &[SignatureScheme]) -> usize {
         SignatureScheme::ECDSA_SECP521R1_SHA512 => 139,
         SignatureScheme::MLDSA44 => 2420,
         SignatureScheme::MLDSA65 => 3309,
+        // Its owner sends none.
+        scheme if scheme.kem().is_some() => 0,
         // ML-DSA-87 has 4,627; no RSA key has as many.
         _ => 5000,
     };

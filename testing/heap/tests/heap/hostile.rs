@@ -68,7 +68,7 @@ fn fuzz_no_configuration_takes_more_than_it_states() {
 #[test]
 fn fuzz_no_server_makes_a_client_take_more_than_it_states() {
     let (mut flights, mut tickets, mut closest) = (0, 0, 0.0f64);
-    each_seed(20, |numbers| {
+    each_seed(60, |numbers| {
         let seed = numbers.0;
         let mut random = Random { numbers };
         let mut world = World::random(&mut random);

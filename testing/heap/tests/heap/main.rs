@@ -5,6 +5,7 @@
 mod cache;
 mod ends;
 mod hostile;
+mod kems;
 mod known;
 mod need;
 mod verifier;

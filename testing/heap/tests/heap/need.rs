@@ -29,7 +29,10 @@ impl RandomSource for Counter {
 
 pub static PROVIDER: Provider = tessera_rustcrypto::provider::<Counter>();
 
-const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::X25519MLKEM768];
+/// What both ends are made of.
+pub type Configs = (ClientConfig, ServerConfig);
+
+pub const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::X25519MLKEM768];
 
 fn psk() -> ExternalPsk {
     let suite = CipherSuite::TLS_CHACHA20_POLY1305_SHA256;
@@ -46,7 +49,7 @@ pub fn limits(longest: usize, certificate: usize, tickets: u8) -> Limits {
 }
 
 /// The ends of a device: a PSK, one suite, one group, small limits.
-fn with_psk(group: NamedGroup) -> (ClientConfig, ServerConfig) {
+fn with_psk(group: NamedGroup) -> Configs {
     let longest = if group == NamedGroup::X25519 { 256 } else { 1_536 };
     let mut client = ClientConfig::new(PROVIDER, Arc::new(NullVerifier));
     client.groups = vec![group];
@@ -65,7 +68,7 @@ fn credential(len: usize) -> Credential {
 }
 
 /// The ends of a device with chains on both sides, in all suites, and with tickets.
-fn with_certificates(group: NamedGroup) -> (ClientConfig, ServerConfig) {
+pub fn with_certificates(group: NamedGroup) -> Configs {
     let (mut client, mut server) = with_psk(group);
     client.limits = limits(2_048, 4_096, 2);
     server.limits = client.limits;
@@ -79,7 +82,7 @@ fn with_certificates(group: NamedGroup) -> (ClientConfig, ServerConfig) {
     (client, server)
 }
 
-fn to(psks: bool) -> Destination {
+pub fn to(psks: bool) -> Destination {
     Destination {
         server_name: "server.example".into(),
         external_psks: if psks { vec![psk()] } else { Vec::new() },
@@ -88,9 +91,9 @@ fn to(psks: bool) -> Destination {
 }
 
 /// Connects in pieces of several sizes, and resumes if there is a session; returns the peak. The heap has `limit` bytes.
-fn connect(
-    (client, server): &(ClientConfig, ServerConfig),
-    psks: bool,
+pub fn connect(
+    (client, server): &Configs,
+    to: &dyn Fn() -> Destination,
     counted: Role,
     limit: impl Fn(&Destination) -> usize,
 ) -> usize {
@@ -101,7 +104,7 @@ fn connect(
     let mut peak = 0;
     let mut session = None;
     for piece in [1, 7, 100, 100_000, 100_000] {
-        let destination = Destination { session: session.map(Box::new), ..to(psks) };
+        let destination = Destination { session: session.map(Box::new), ..to() };
         let limit = limit(&destination);
         let mut pair = ends.start_with(destination, counted, limit as isize).unwrap();
         let heap = pair.run(piece);
@@ -121,7 +124,7 @@ fn with_a_psk_at_most_what_is_stated_is_taken_and_by_clients_nearly_half() {
         let ends = with_psk(group);
         let [of_client, of_server] = [ends.0.heap_needed(&to(true)), ends.1.heap_needed()];
         for (role, needed) in [(Role::Client, of_client), (Role::Server, of_server)] {
-            let peak = connect(&ends, true, role, |_| needed);
+            let peak = connect(&ends, &|| to(true), role, |_| needed);
             println!("PSK, {group:?}, {role:?}: {peak} of {needed} bytes");
             assert!(4 * needed <= 9 * peak || role == Role::Server, "{peak} of {needed}");
         }
@@ -150,7 +153,7 @@ fn certificates_and_sessions_take_at_most_what_is_stated() {
                     Role::Client => ends.0.heap_needed(destination),
                     Role::Server => ends.1.heap_needed(),
                 };
-                let peak = connect(&ends, false, role, needed);
+                let peak = connect(&ends, &|| to(false), role, needed);
                 println!("{name}, {group:?}, {role:?}: {peak} of {} bytes", needed(&to(false)));
             }
         }
@@ -171,7 +174,7 @@ fn padded_records_are_part_of_the_need() {
                     Role::Client => ends.0.heap_needed(destination),
                     Role::Server => ends.1.heap_needed(),
                 };
-                let peak = connect(&ends, psks, role, needed);
+                let peak = connect(&ends, &|| to(psks), role, needed);
                 println!("{multiple}, {role:?}: {peak} of {} bytes", needed(&to(psks)));
             }
         }

@@ -4,15 +4,18 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::auth::{Credential, PrivateKey};
+use tessera::auth::{Credential, PeerVerifier, PrivateKey};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::resume::{ExternalPsk, OpenTicket, SessionState, TicketKeys};
-use tessera::wire::{CipherSuite, ExtensionType, NamedGroup, OpaqueExtension, TicketRequest};
+use tessera::wire::{
+    CipherSuite, ExtensionType, NamedGroup, OpaqueExtension, SignatureScheme, TicketRequest,
+};
 use tessera::{ClientConfig, Destination, Limits, Padding, ServerConfig};
 use tessera_harness::Numbers;
 use tessera_heap_tests::off_heap;
 use tessera_null_provider::{NullSigner, NullVerifier};
 
+use crate::kems::{AnyChain, KEMS, StaticKey, WITH_KEMS};
 use crate::need::PROVIDER;
 
 /// Tickets whose own work takes nothing.
@@ -80,9 +83,12 @@ impl Random<'_> {
         self.numbers.happens(60).then_some(size)
     }
 
-    fn credential(&mut self) -> Credential {
+    fn credential(&mut self, kem: Option<SignatureScheme>) -> Credential {
         let chain = (0..=self.numbers.below(4)).map(|_| vec![0x30; 1 + self.numbers.below(1500)]);
-        let key = PrivateKey::Signs(Arc::new(NullSigner));
+        let key = match kem {
+            Some(kem) => PrivateKey::Decapsulates(Arc::new(StaticKey(kem))),
+            None => PrivateKey::Signs(Arc::new(NullSigner)),
+        };
         let mut credential = Credential::new(chain.collect(), key);
         if self.numbers.happens(20) {
             credential.ocsp_response = Some(vec![1; 1 + self.numbers.below(1000)]);
@@ -128,14 +134,23 @@ pub struct World {
     server_name: String,
     psks: Vec<ExternalPsk>,
     extensions: Vec<OpaqueExtension>,
+    known_server_key: Option<StaticKey>,
 }
 
 impl World {
     pub fn random(random: &mut Random<'_>) -> Self {
         let suites: Vec<_> = PROVIDER.suites.iter().map(|suite| suite.id).collect();
         let groups = [NamedGroup::X25519, NamedGroup::X25519MLKEM768, NamedGroup::SECP256R1];
-        let mut client = ClientConfig::new(PROVIDER, Arc::new(NullVerifier));
-        client.suites = random.some(&suites);
+        let client_suites = random.some(&suites);
+        let kem = random.numbers.happens(40).then(|| *random.numbers.pick(&KEMS));
+        let verifier = || -> Arc<dyn PeerVerifier> {
+            match kem {
+                Some(kem) => Arc::new(AnyChain([kem])),
+                None => Arc::new(NullVerifier),
+            }
+        };
+        let mut client = ClientConfig::new(WITH_KEMS, verifier());
+        client.suites = client_suites;
         client.groups = random.some(&groups);
         client.limits = random.limits();
         client.protocols = random.protocols();
@@ -150,9 +165,9 @@ impl World {
         client.policy.tickets = request;
         client.policy.psk_only_without_forward_secrecy = random.numbers.happens(20);
         if random.numbers.happens(40) {
-            client.credentials = vec![random.credential()];
+            client.credentials = vec![random.credential(kem)];
         }
-        let mut server = ServerConfig::new(PROVIDER, vec![random.credential()]);
+        let mut server = ServerConfig::new(WITH_KEMS, vec![random.credential(kem)]);
         server.suites = random.some(&suites);
         server.groups = random.some(&groups);
         server.limits = random.limits();
@@ -169,8 +184,8 @@ impl World {
         }
         server.client_authentication = match random.numbers.below(3) {
             0 => ClientAuthentication::None,
-            1 => ClientAuthentication::Optional(Arc::new(NullVerifier)),
-            _ => ClientAuthentication::Required(Arc::new(NullVerifier)),
+            1 => ClientAuthentication::Optional(verifier()),
+            _ => ClientAuthentication::Required(verifier()),
         };
         let psks = random.psks();
         server.external_psks =
@@ -185,7 +200,8 @@ impl World {
             .collect();
         let server_name = "a".repeat(random.numbers.below(60)) + ".example";
         let psks = psks.into_iter().filter(|psk| client.suites.contains(&psk.suite)).collect();
-        Self { client, server, server_name, psks, extensions }
+        let known_server_key = kem.filter(|_| random.numbers.happens(40)).map(StaticKey);
+        Self { client, server, server_name, psks, extensions, known_server_key }
     }
 
     pub fn to(&self) -> Destination {
@@ -193,6 +209,7 @@ impl World {
             server_name: self.server_name.clone(),
             external_psks: self.psks.clone(),
             extensions: self.extensions.clone(),
+            known_server_key: self.known_server_key.as_ref().map(StaticKey::known),
             ..Destination::default()
         }
     }

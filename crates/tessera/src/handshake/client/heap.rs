@@ -128,7 +128,8 @@ impl ClientConfig {
                 let longest = hello.max(own);
                 let records = heap::records(longest, self.padding) + padding;
                 let written = Written { message: longest, flight: longest, records };
-                written.buffers(first) + heap::signing(&self.credentials)
+                let decapsulation = heap::decapsulation(&self.common());
+                written.buffers(first) + heap::signing(&self.credentials).max(decapsulation)
             }
         };
         state + hellos.max(primitives.keys() + handovers + received + sent)

@@ -49,7 +49,7 @@ impl ServerConfig {
                 + verifier.authorities().iter().map(|it| 2 + it.len()).sum::<usize>()
         });
         let encapsulation = Encapsulation::to_peer(&self.common());
-        let received = received + encapsulation.work;
+        let received = received + encapsulation.work.max(heap::decapsulation(&self.common()));
         let hello_back = 136 + share;
         let extensions = 136 + protocols + OpaqueExtension::len_of(&self.extensions);
         let own = heap::flight(&self.credentials);
