@@ -15,7 +15,8 @@ use tessera_harness::{
 
 use crate::world::{DELAY, is_connected, start};
 
-const MODES: [Mode; 5] = [Mode::Full, Mode::Mutual, Mode::PskDhe, Mode::FsDhe, Mode::FsKe];
+const MODES: [Mode; 7] =
+    [Mode::Full, Mode::Mutual, Mode::Kem, Mode::KemMutual, Mode::PskDhe, Mode::FsDhe, Mode::FsKe];
 
 /// Starts both ends in a random mode. The null provider's records open whatever is changed, so this isn't its scene.
 fn begin(numbers: &mut Numbers) -> DatagramPair {

@@ -8,7 +8,7 @@ use tessera_harness::{DatagramPair, Mode, Scene, lossless};
 use crate::world::{DELAY, is_connected, scene, start};
 
 /// Returns a pair whose client has sent its Finished, which hasn't arrived.
-fn before_last_flight(scene: &Scene) -> DatagramPair {
+pub(crate) fn before_last_flight(scene: &Scene) -> DatagramPair {
     let mut pair = start(scene, AssociationOptions::default(), lossless(DELAY));
     while !pair.client.facts().server_is_implicit {
         pair.pass(DELAY / 4);

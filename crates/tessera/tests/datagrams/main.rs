@@ -5,6 +5,7 @@ mod early_data;
 mod forged;
 mod fuzz;
 mod handshakes;
+mod kem_attacks;
 mod kem_authentication;
 mod key_updates;
 mod losses;

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use super::connection_ids::{OwnConnectionIds, PeerConnectionIds};
 use super::incoming::DroppedRecords;
-use super::numbering::{APPLICATION_EPOCH, Numbering};
+use super::numbering::Numbering;
 use super::read_epochs::{EpochKeys, ReadEpoch};
 use super::record_number::HANDSHAKE_EPOCH;
 use super::replay_window::{ReplayWindow, read_count};
@@ -178,8 +178,8 @@ impl IdleDatagrams {
                 until: Some(until),
             }));
         }
-        let is_sound = it.read_epoch >= APPLICATION_EPOCH && it.write_epoch >= APPLICATION_EPOCH;
-        is_sound.then_some(it)
+        let first = it.numbering.application();
+        (it.read_epoch >= first && it.write_epoch >= first).then_some(it)
     }
 }
 
