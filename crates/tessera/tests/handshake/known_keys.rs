@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tessera::auth::{Credential, PeerIdentity, PeerPublicKey, PrivateKey};
 use tessera::crypto::{AgreementError, Decapsulator, SharedSecret};
-use tessera::handshake::ClientAuthentication;
-use tessera::resume::{ClientSession, KnownServerKey, PskKind, SessionStore};
-use tessera::wire::{AlertDescription, ContentType, HandshakeType, NamedGroup, SignatureScheme};
+use tessera::handshake::{ClientAuthentication, Reply, ServerQuestion};
+use tessera::resume::{
+    ClientSession, KnownServerKey, OpenTicket, PskKind, SessionState, SessionStore, TicketKeys,
+};
+use tessera::wire::{
+    AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup, SignatureScheme,
+};
 use tessera::{Destination, Error};
 use tessera_harness::{
     Hello, Mode, Pair, ReceivedData, Scene, at, credential, kem_credential, messages, open_all,
@@ -16,18 +21,18 @@ use tessera_harness::{
 use tessera_null_provider::{NULL_KEM_KEY, NullDecapsulator, NullKemVerifier, provider};
 
 /// The scene's server, which is known by this key.
-fn knowing(key: &[u8], session: Option<ClientSession>) -> Destination {
+pub(crate) fn knowing(key: &[u8], session: Option<ClientSession>) -> Destination {
     let public_key = PeerPublicKey::new(SignatureScheme::KEM_MLKEM768, key.to_vec());
     let identity = PeerIdentity { blob: b"known".to_vec(), expires_at: None };
     let known_server_key = Some(Box::new(KnownServerKey { public_key, identity }));
     Destination { known_server_key, ..to(session) }
 }
 
-fn scene() -> Scene {
+pub(crate) fn scene() -> Scene {
     Scene::new(provider(), Mode::Kem)
 }
 
-fn run(scene: &Scene, destination: Destination) -> Pair {
+pub(crate) fn run(scene: &Scene, destination: Destination) -> Pair {
     let mut pair = scene.start_to(destination, at(0));
     pair.run();
     pair
@@ -46,7 +51,7 @@ fn of_server(scene: &Scene, pair: &Pair) -> Vec<HandshakeType> {
 }
 
 /// The kinds of PSK that both ends report.
-fn psks(pair: &Pair) -> [Option<PskKind>; 2] {
+pub(crate) fn psks(pair: &Pair) -> [Option<PskKind>; 2] {
     assert!(pair.to_client.complete && pair.to_server.complete);
     [pair.client.facts().psk, pair.server.facts().psk]
 }
@@ -162,8 +167,13 @@ impl Decapsulator for Counted {
 
 /// Sends a changed ClientHello to the server; returns the alert, and how often it decapsulated.
 fn changed(edit: impl Fn(&mut Hello)) -> (Option<AlertDescription>, usize) {
+    changed_at(&scene(), edit)
+}
+
+/// The same in a scene.
+fn changed_at(scene: &Scene, edit: impl Fn(&mut Hello)) -> (Option<AlertDescription>, usize) {
     let counted = Arc::new(Counted::default());
-    let mut scene = scene();
+    let mut scene = scene.clone();
     let key = PrivateKey::Decapsulates(counted.clone());
     scene.server.credentials = vec![Credential::new(vec![NULL_KEM_KEY.to_vec()], key)];
     let mut pair = scene.start_to(knowing(&NULL_KEM_KEY, None), at(0));
@@ -244,4 +254,113 @@ fn a_store_gives_back_sessions_that_began_with_the_known_key_alone() {
     };
     assert!(taken(Some(&NULL_KEM_KEY)));
     assert!(!taken(Some(&[1; 1184])) && !taken(None));
+}
+
+#[test]
+fn identities_that_cost_nothing_hide_none_behind_them() {
+    // An id of this server with an encapsulation too short; then a thousand of no one; then the right one.
+    let many = |hello: &mut Hello| {
+        let right = hello.identities().remove(0);
+        let mut unknown = right.clone();
+        unknown.0.truncate(17);
+        unknown.0[0] ^= 1;
+        let mut identities = vec![unknown; 1_000];
+        identities.push(right);
+        hello.set_identities(&identities, 32);
+    };
+    // It is beyond those that are read, and a full handshake follows.
+    assert_eq!(changed(many), (None, 0));
+}
+
+/// The search goes on where it was once its owner has looked for a ticket.
+#[test]
+fn a_server_that_waits_for_its_ticket_keys_decapsulates_once() {
+    let mut scene = scene();
+    let session = run(&scene, to(None)).to_client.sessions.pop();
+    let counted = Arc::new(Counted::default());
+    let key = PrivateKey::Decapsulates(counted.clone());
+    scene.server.credentials = vec![Credential::new(vec![NULL_KEM_KEY.to_vec()], key)];
+    scene.server.tickets = Some(Arc::new(OpensLater));
+    let mut pair = scene.start_to(knowing(&NULL_KEM_KEY, session), at(1));
+    pair.client_to_server();
+    let Some(ServerQuestion::OpenTicket(asked)) = pair.server_questions.pop() else {
+        panic!("a ticket")
+    };
+    let now = pair.now;
+    let answered = pair.server.answer(asked.token, None, now, &mut pair.server_output);
+    assert_eq!(answered, Ok(()));
+    pair.run();
+    assert_eq!(psks(&pair), [Some(PskKind::KnownKey); 2]);
+    assert_eq!(counted.0.load(Ordering::Relaxed), 1);
+}
+
+struct OpensLater;
+
+impl TicketKeys for OpensLater {
+    fn seal(&self, _: &SessionState, _: Duration) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn open(&self, _: &OpenTicket) -> Reply<Option<SessionState>> {
+        Reply::Later
+    }
+}
+
+/// A client that wants no key exchange gets no handshake with the static key alone.
+#[test]
+fn a_known_key_is_not_used_in_a_mode_without_a_key_exchange() {
+    let psk_ke = |hello: &mut Hello| hello.set(ExtensionType(45), &[1, 0]);
+    let mut scene = scene();
+    scene.server.policy.psk_only_without_forward_secrecy = true;
+    assert_eq!(changed_at(&scene, psk_ke), (None, 0));
+}
+
+/// As a server with another key: the client falls back.
+#[test]
+fn a_failed_decapsulation_of_a_known_key_leads_to_a_full_handshake() {
+    struct Fails(AgreementError);
+
+    impl Decapsulator for Fails {
+        fn scheme(&self) -> &SignatureScheme {
+            NullDecapsulator.scheme()
+        }
+
+        fn public_key(&self) -> Option<&[u8]> {
+            NullDecapsulator.public_key()
+        }
+
+        fn decapsulate(&self, _: &[u8]) -> Result<SharedSecret, AgreementError> {
+            Err(self.0)
+        }
+    }
+
+    let mut scene = scene();
+    for error in [AgreementError::InvalidShare, AgreementError::Provider] {
+        let key = PrivateKey::Decapsulates(Arc::new(Fails(error)));
+        let known = Credential::new(vec![NULL_KEM_KEY.to_vec()], key);
+        scene.server.credentials = vec![credential(), known];
+        let pair = run(&scene, knowing(&NULL_KEM_KEY, None));
+        if error == AgreementError::InvalidShare {
+            assert_eq!(psks(&pair), [None; 2]);
+        } else {
+            assert_eq!(pair.to_server.error, Some(Error::Provider("decapsulation")));
+        }
+    }
+}
+
+/// The binder's hash is SHA-256 (docs/kem-auth.md §9).
+#[test]
+fn a_known_key_needs_a_suite_with_sha_256_on_both_sides() {
+    let sha384 = vec![tessera::wire::CipherSuite::TLS_AES_256_GCM_SHA384];
+    let mut scene = scene();
+    scene.server.suites = sha384.clone();
+    let pair = run(&scene, knowing(&NULL_KEM_KEY, None));
+    assert_eq!(psks(&pair), [None; 2]);
+    scene.client.suites = sha384;
+    let client = scene.client.clone().checked().expect("works");
+    let mut output = tessera::Output::new();
+    let to = knowing(&NULL_KEM_KEY, None);
+    let started = tessera::ClientConnection::start(client, to, at(0), &mut output);
+    assert!(matches!(started.err(), Some(Error::Configuration(_))));
+    assert!(output.as_slice().is_empty());
 }
