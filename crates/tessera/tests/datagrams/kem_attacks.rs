@@ -12,7 +12,8 @@ use tessera::handshake::ServerQuestion;
 use tessera::resume::{KnownServerKey, PskKind};
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera::{
-    AssociationOptions, Destination, EarlyDataStatus, Error, ReadEvent, Role, ServerAssociation,
+    AssociationOptions, Destination, EarlyDataStatus, Error, IdleAssociation, ReadEvent, Role,
+    ServerAssociation,
 };
 use tessera_harness::{DatagramPair, EARLY_DATA, Link, Mode, at, lossless, to};
 use tessera_null_provider::{NULL_KEM_KEY, NullDecapsulator};
@@ -284,6 +285,55 @@ fn a_decapsulation_may_take_long_and_one_that_never_ends_times_out() {
         assert_eq!(pair.server.answer(asked.token, answer, now), Ok(()));
         pair.run();
         is_connected(&mut pair, &format!("{mode:?}"));
+    }
+}
+
+/// RFC 9147 §5.8.1: a client that sends its flight again lacks the answer, though tickets are part of it.
+#[test]
+fn a_client_that_sends_its_flight_again_gets_the_last_flight_at_once() {
+    for mode in MODES {
+        let patient = AssociationOptions {
+            first_timeout: Duration::from_secs(8),
+            measures_round_trips: false,
+            ..AssociationOptions::default()
+        };
+        let both = [AssociationOptions::default(), patient];
+        let mut pair = begin(&scene(mode), to(None), both, lossless(DELAY));
+        while !pair.client.facts().server_is_implicit {
+            pair.pass(DELAY / 4);
+        }
+        pair.link = Box::new(|from, _, _| if from == Role::Server { vec![] } else { vec![DELAY] });
+        pair.pass(DELAY * 2);
+        assert!(pair.to_server.complete && !pair.to_client.complete);
+        pair.link = lossless(DELAY);
+        pair.pass(Duration::from_secs(4));
+        assert!(pair.to_client.complete, "{mode:?}");
+        is_connected(&mut pair, &format!("{mode:?}"));
+    }
+}
+
+#[test]
+fn a_frozen_association_thaws_at_once_and_with_epochs_of_data_alone() {
+    for mode in MODES {
+        let scene = scene(mode);
+        let mut pair = start(&scene, AssociationOptions::default(), lossless(DELAY));
+        pair.run();
+        let (now, mut bytes) = (pair.now(), Vec::new());
+        assert!(pair.server.freeze(now, &mut bytes), "the last flight was its own");
+        let thaw = |bytes: &[u8]| IdleAssociation::thaw(bytes, &scene.server.provider, now);
+        pair.server = thaw(&bytes).expect("whole").wake();
+        is_connected(&mut pair, &format!("{mode:?}"));
+        pair.client.update_keys(true).expect("possible");
+        pair.pass(DELAY * 20);
+        is_connected(&mut pair, "an update");
+        let with = |at: usize, epoch: u8| {
+            let mut changed = bytes.clone();
+            changed[at + 7] = epoch;
+            thaw(&changed).is_some()
+        };
+        let mut places = (0..bytes.len() - 7).filter(|at| bytes[*at..][..8] == 7u64.to_be_bytes());
+        assert!(places.clone().any(|at| with(at, 8) && (3..7).all(|epoch| !with(at, epoch))));
+        assert!(places.all(|at| with(at, 7)));
     }
 }
 
