@@ -30,8 +30,8 @@ pub(crate) fn of_client(
 
 fn public_key(path: &Path) -> Result<PeerPublicKey, ProgramError> {
     let file = setting(path);
-    let key = match pem::public_keys(file) {
-        Ok(keys) => keys.first().and_then(|key| kem_public_key(key)),
+    let key = match pem::public_key(file) {
+        Ok(key) => kem_public_key(&key),
         // The error about a file with neither is the one that names public keys.
         Err(error) => match pem::certificates(file) {
             Ok(chain) => chain.first().and_then(|first| kem_public_key_of_certificate(first)),

@@ -127,6 +127,25 @@ pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> 
     })
 }
 
+/// Reads the public key of a file, as [`public_keys`] does, which must be the only one: a file of several doesn't show which
+/// to take.
+///
+/// # Errors
+/// Returns an error if the file can't be read, is not PEM, or has no public key or several.
+pub fn public_key(file: SettingFile<'_>) -> Result<Vec<u8>, ProgramError> {
+    let mut keys = public_keys(file)?;
+    match keys.len() {
+        1 => Ok(keys.swap_remove(0)),
+        count => {
+            let what = format_args!(
+                "{count} public keys in this file; leave the one for {}",
+                file.setting
+            );
+            Err(ProgramError::in_file(file.path, what))
+        }
+    }
+}
+
 /// Reads the revocation lists of a file, in order, at least one: PEM (`X509 CRL`), or one in DER, as
 /// authorities publish them (RFC 5280 §4.2.1.13).
 ///

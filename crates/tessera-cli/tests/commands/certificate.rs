@@ -201,3 +201,87 @@ fn errors_of_an_issuer_name_the_file_and_the_fix() {
     let kem = ["authority", "--kind", "ml-kem-768", "--certificate", &own, "--key", &key];
     refused(&[&kem[..], &["--name", "A"]].concat(), &["invalid value 'ml-kem-768'", "ml-dsa-65"]);
 }
+
+/// With --force each would replace the other, and a key be gone.
+#[test]
+fn no_file_takes_the_place_of_another_of_the_same_command() {
+    let pki = KemPki::new("p256");
+    let [root, root_key, own] = ["root.pem", "root.key", "own"].map(|it| pki.path(it));
+    let (before, before_key) = (fs::read(&root).unwrap(), fs::read(&root_key).unwrap());
+    let link = pki.path("link");
+    std::os::unix::fs::symlink(&root_key, &link).unwrap();
+    let force = ["--force"];
+    let same = |task: &[&str], [one, other]: [&str; 2]| {
+        let advice = [format!("{one} and {other} name the same file")];
+        refused(&[task, &force].concat(), &[&advice[0]]);
+    };
+    let kind = ["--kind", "p256"];
+    let both = ["--key", &own, "--certificate", &own];
+    same(&[&["authority", "--name", "A"], &kind[..], &both].concat(), ["--key", "--certificate"]);
+    let halves = ["key", "--key", &own, "--public-key", &own];
+    same(&[&halves[..], &kind].concat(), ["--key", "--public-key"]);
+    let issue = ["issue", "--name", "a", "--ca", &root, "--ca-key", &root_key];
+    let issue = [&issue[..], &kind].concat();
+    same(&[&issue[..], &both].concat(), ["--key", "--certificate"]);
+    let over = ["--key", &root_key, "--certificate", &own];
+    same(&[&issue[..], &over].concat(), ["--ca-key", "--key"]);
+    let over = ["--key", &own, "--certificate", &root];
+    same(&[&issue[..], &over].concat(), ["--ca", "--certificate"]);
+    assert!(!fs::exists(&own).unwrap());
+    // A link is replaced, and not what it leads to; without --force it is in the way.
+    let at_link = [&issue[..], &["--key", &link, "--certificate", &own]].concat();
+    refused(&at_link, &[&link, "--force"]);
+    assert!(certificate_command(&[&at_link[..], &force].concat()).status.success());
+    assert!(!fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&link).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!((fs::read(&root).unwrap(), fs::read(&root_key).unwrap()), (before, before_key));
+}
+
+#[test]
+fn names_that_no_certificate_has_are_refused() {
+    let pki = KemPki::new("p256");
+    let [root, root_key, own, key] =
+        ["root.pem", "root.key", "new.pem", "new.key"].map(|it| pki.path(it));
+    let long = "a".repeat(64) + ".example";
+    let names =
+        ["", "*", "*.", "*.*.example", "a b", "a\nb", "a..b", "a.*", "münchen.example", "-", &long];
+    for name in names.into_iter().chain(["a,DNS:b", "*.192.0.2.1", "192.0.2.256", "[::1]"]) {
+        let issue = ["issue", "--ca", &root, "--ca-key", &root_key, "--kind", "x25519"];
+        let files = ["--certificate", &own, "--key", &key];
+        let name_option = format!("--name={name}");
+        refused(&[&issue[..], &files, &[&name_option]].concat(), &["--name"]);
+        assert!(!fs::exists(&key).unwrap() && !fs::exists(&own).unwrap(), "{name:?}");
+    }
+}
+
+#[test]
+fn a_file_of_several_public_keys_is_refused_and_so_is_an_authority_that_may_not_sign() {
+    let pki = KemPki::new("p256");
+    let [root, root_key, own, several] =
+        ["root.pem", "root.key", "own.pem", "several.pub"].map(|it| pki.path(it));
+    let mut both = String::new();
+    for name in ["one", "two"] {
+        let [key, public] = ["key", "pub"].map(|end| pki.path(&format!("{name}.{end}")));
+        let make = ["key", "--kind", "ml-kem-768", "--key", &key, "--public-key", &public];
+        assert!(certificate_command(&make).status.success());
+        both += &fs::read_to_string(&public).unwrap();
+    }
+    fs::write(&several, both).unwrap();
+    let issue = ["issue", "--name", "a", "--certificate", &own, "--public-key", &several];
+    let ca = ["--ca", &root, "--ca-key", &root_key];
+    refused(&[&issue[..], &ca].concat(), &[&several, "2 public keys in this file"]);
+    let connect = run(tessera().args(["connect", "localhost:1", "--known-key", &several]), "");
+    assert_eq!(connect.status.code(), Some(2));
+    assert!(stderr(&connect).contains("2 public keys in this file"), "{}", stderr(&connect));
+
+    // A certificate with cA, for a key that may only agree on keys.
+    let odd = pki.path("odd.pem");
+    fs::set_permissions(&root_key, fs::Permissions::from_mode(0o644)).unwrap();
+    let subject = ["req", "-x509", "-key", &root_key, "-subj", "/CN=odd"];
+    let usage = ["-addext", "keyUsage=critical,keyAgreement"];
+    fs::write(&odd, openssl::output(&[&subject[..], &usage].concat())).unwrap();
+    let issue = ["issue", "--kind", "p256", "--name", "a", "--certificate", &own];
+    let key = pki.path("own.key");
+    let odd_ca = ["--key", &key, "--ca", &odd, "--ca-key", &root_key];
+    refused(&[&issue[..], &odd_ca].concat(), &[&odd, "keyCertSign"]);
+}

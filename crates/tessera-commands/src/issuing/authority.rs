@@ -7,7 +7,7 @@ use tessera::auth::PrivateKey;
 use tessera::crypto::Signer;
 use tessera_kit::{ProgramError, SettingFile, credential};
 use x509_cert::certificate::{Certificate, TbsCertificate};
-use x509_cert::ext::pkix::BasicConstraints;
+use x509_cert::ext::pkix::{BasicConstraints, KeyUsage};
 use x509_cert::name::Name;
 
 use super::{IssueOptions, failed};
@@ -49,6 +49,15 @@ impl Authority {
                  (`tessera certificate authority` makes one)",
             )
         })?;
+        // RFC 5280 §4.2.1.3.
+        let usage = own.get_extension::<KeyUsage>().ok().flatten();
+        if usage.is_some_and(|(_, usage)| !usage.key_cert_sign()) {
+            return Err(ProgramError::in_file(
+                file.path,
+                "this authority's certificate doesn't allow it to sign others (keyUsage has no keyCertSign); check the \
+                 path after --ca",
+            ));
+        }
         let is_root = |certificate: &Certificate| {
             let certificate = certificate.tbs_certificate();
             certificate.issuer() == certificate.subject()

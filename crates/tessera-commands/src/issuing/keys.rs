@@ -35,7 +35,7 @@ pub(super) fn generate(kind: SignatureScheme) -> Result<GeneratedKey, ProgramErr
 /// Reads a public key. One of a KEM must pass its checks (FIPS 203 §7.2).
 pub(super) fn public_key(path: &Path, provider: &Provider) -> Result<Vec<u8>, ProgramError> {
     let file = SettingFile { setting: "--public-key", path };
-    let key = pem::public_keys(file)?.swap_remove(0);
+    let key = pem::public_key(file)?;
     if let Some(kem_key) = kem_public_key(&key) {
         let kem = provider.kem(kem_key.scheme());
         if kem.is_none_or(|kem| kem.encapsulate(kem_key.as_bytes()).is_err()) {

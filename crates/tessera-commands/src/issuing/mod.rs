@@ -18,7 +18,7 @@ use tessera_kit::x509::{self, Contents, IssueError, Issuer, Purpose};
 use self::authority::Authority;
 use self::keys::{generate, public_key};
 use self::names::{checked_name, named, subject};
-use self::output::{Output, pem_of};
+use self::output::{Output, check_different, pem_of};
 
 /// The kinds of keys that this program makes, by name: those that sign first.
 pub const KEY_KINDS: &[(&str, SignatureScheme)] = &[
@@ -98,6 +98,7 @@ pub struct KeyOptions {
 /// If the name has no form in a certificate, or a file can't be written.
 pub fn make_authority(options: &AuthorityOptions) -> Result<(), ProgramError> {
     let provider = tessera_aws_lc::provider();
+    check_different(&[("--key", &options.key), ("--certificate", &options.certificate)])?;
     let key_file = Output::new("--key", &options.key, options.force)?;
     let certificate = Output::new("--certificate", &options.certificate, options.force)?;
     let name = named(&options.name)?;
@@ -125,6 +126,14 @@ pub fn make_authority(options: &AuthorityOptions) -> Result<(), ProgramError> {
 /// invalid, or a file can't be written.
 pub fn issue(options: &IssueOptions) -> Result<(), ProgramError> {
     let provider = tessera_aws_lc::provider();
+    let (setting, path) = match &options.subject_key {
+        SubjectKey::New(_, path) => ("--key", path),
+        SubjectKey::Existing(path) => ("--public-key", path),
+    };
+    let inputs = [("--ca", options.ca.as_path()), ("--ca-key", &options.ca_key)];
+    for input in inputs {
+        check_different(&[input, (setting, path), ("--certificate", &options.certificate)])?;
+    }
     let key_file = match &options.subject_key {
         SubjectKey::New(_, path) => Some(Output::new("--key", path, options.force)?),
         SubjectKey::Existing(_) => None,
@@ -169,6 +178,7 @@ pub fn issue(options: &IssueOptions) -> Result<(), ProgramError> {
 /// # Errors
 /// If a file can't be written.
 pub fn make_key(options: &KeyOptions) -> Result<(), ProgramError> {
+    check_different(&[("--key", &options.key), ("--public-key", &options.public_key)])?;
     let key = Output::new("--key", &options.key, options.force)?;
     let public_key = Output::new("--public-key", &options.public_key, options.force)?;
     let made = generate(options.kind)?;

@@ -15,6 +15,23 @@ pub(super) fn pem_of(label: &str, der: &[u8]) -> Result<Zeroizing<String>, Progr
     text.map_err(|error| ProgramError::failed("PEM", error))
 }
 
+/// Checks that the files of a command are different ones, since each replaces what is there.
+pub(super) fn check_different(files: &[(&str, &Path)]) -> Result<(), ProgramError> {
+    let place = |path: &Path| {
+        let directory =
+            path.parent().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
+        Some((directory?.canonicalize().ok()?, path.file_name()?.to_owned()))
+    };
+    for (index, (setting, path)) in files.iter().enumerate() {
+        let same = |it: &&(&str, &Path)| place(path).is_some_and(|own| place(it.1) == Some(own));
+        if let Some((earlier, _)) = files.iter().take(index).find(same) {
+            let what = format_args!("{earlier} and {setting} name the same file: name two");
+            return Err(ProgramError::in_file(path, what));
+        }
+    }
+    Ok(())
+}
+
 /// A file to write.
 pub(super) struct Output<'a> {
     file: SettingFile<'a>,
