@@ -180,7 +180,7 @@ async fn a_server_with_a_kem_proves_its_key_and_is_known_by_it() {
         let socket = TcpStream::connect(address).await.unwrap();
         let stream = connector.connect(to, socket).await.unwrap();
         let facts = stream.facts();
-        assert_eq!((facts.psk, facts.server_signature_scheme), (psk, scheme));
+        assert_eq!((facts.psk, facts.signature_scheme), (psk, scheme));
     }
 }
 
