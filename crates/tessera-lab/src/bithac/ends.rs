@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tessera::auth::{CertificateCodecFactory, ChainMemory, Credential, PeerIdentity, PeerVerifier};
-use tessera::handshake::{Checked, ClientAuthentication};
+use tessera::handshake::Checked;
 use tessera::resume::{ClientSession, KnownServerKey};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_cache::{ClientCache, ServerCache};
@@ -71,6 +71,8 @@ impl Ends {
             let mut config = client_config(&client.preparation(), sessions)?;
             config.verifier = judge.verifier.clone();
             config.credentials = vec![credential(way, client.own)];
+            // Its moment is what is measured.
+            config.data_to_implicitly_authenticated_servers = certificates.kem().is_some();
             config.certificate_codecs = match way {
                 CertificateWay::Rfc7924 => {
                     vec![Arc::new(Rfc7924Cache(client_cache.clone()))]
@@ -188,10 +190,7 @@ impl Side<'_> {
         }
         let cache = Arc::new(cache);
         let mut config = server_config(&self.preparation(), &Stores::new(false)?)?;
-        config.client_authentication = match self.way {
-            CertificateWay::KnownKey => ClientAuthentication::None,
-            _ => ClientAuthentication::Required(verifier),
-        };
+        config.client_authentication = self.way.client_authentication(verifier);
         config.credentials = vec![credential(self.way, self.own)];
         config.certificate_codecs = codecs(self.way, cache.clone());
         if !self.way.resumes() {

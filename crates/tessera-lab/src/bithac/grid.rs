@@ -62,7 +62,7 @@ impl CellSelection<'_> {
     ) -> impl Iterator<Item = CellName> {
         self.mtus.iter().flat_map(move |mtu| {
             self.certificates.iter().flat_map(move |certificates| {
-                let is_here = |way: &&CertificateWay| way.shows() && way.is_for(*certificates);
+                let is_here = |way: &&CertificateWay| way.is_over_links(*certificates);
                 let shown = self.ways.iter().filter(is_here);
                 shown.map(move |way| {
                     let (way, certificates, link) = (*way, *certificates, link(*mtu));
@@ -87,11 +87,12 @@ const fn link(rate_bps: u64, rtt_ms: f64, mtu: u16, loss: f64) -> LinkName {
 
 /// Returns the cells whose times are measured: from 20 kbit/s to 100 Mbit/s, near and far, with and without loss.
 fn times() -> Vec<CellName> {
-    use CertificateWay::{Cached, Full, PskDhe, RawKeys};
-    use Certificates::{MlDsa65, MlDsa87, P256, Rsa2048};
+    use CertificateWay::{Cached, Full, KnownKey, PskDhe, RawKeys, ServerOnly};
+    use Certificates::{MlDsa65, MlDsa87, MlKem768, P256, Rsa2048};
     let both = [Full, Cached];
-    let all = [Full, Cached, RawKeys, PskDhe];
-    let of: [(LinkName, Certificates, &[CertificateWay]); 11] = [
+    let all = [Full, ServerOnly, Cached, RawKeys, PskDhe];
+    let kem = [Full, ServerOnly, Cached, RawKeys, KnownKey];
+    let of: [(LinkName, Certificates, &[CertificateWay]); 12] = [
         (link(20_000, 200.0, 1500, 0.0), P256, &both),
         (link(20_000, 200.0, 1500, 0.0), MlDsa65, &both),
         (link(100_000, 100.0, 1500, 0.0), Rsa2048, &both),
@@ -100,6 +101,7 @@ fn times() -> Vec<CellName> {
         (link(100_000, 100.0, 1500, 0.01), MlDsa65, &both),
         (link(250_000, 20.0, 127, 0.01), P256, &both),
         (link(1_000_000, 50.0, 1500, 0.0), MlDsa65, &all),
+        (link(1_000_000, 50.0, 1500, 0.0), MlKem768, &kem),
         (link(1_000_000, 50.0, 1500, 0.05), MlDsa65, &both),
         (link(100_000_000, 10.0, 1500, 0.0), Rsa2048, &both),
         (link(100_000_000, 10.0, 1500, 0.0), MlDsa87, &both),
@@ -131,12 +133,15 @@ mod tests {
         })
     }
 
-    /// How many ways there are that an observer can distinguish, of all certificates.
+    /// How many ways there are over links, of all certificates.
     fn shown() -> usize {
-        let shown = CertificateWay::ALL.iter().filter(|way| way.shows()).count();
+        let shown = CertificateWay::ALL.len() - 2;
         // Keys that sign can't be known.
         shown * Certificates::ALL.len() - (Certificates::ALL.len() - 1)
     }
+
+    /// The cells whose times are measured.
+    const TIMES: usize = 30;
 
     #[test]
     fn every_cell_occurs_in_the_grid_once() {
@@ -144,10 +149,10 @@ mod tests {
         let losing = 2 * grid;
         assert_eq!(all(&[Part::Bytes]).len(), grid);
         assert_eq!(all(&[Part::Losses]).len(), losing);
-        assert_eq!(all(&[Part::Times]).len(), 24);
+        assert_eq!(all(&[Part::Times]).len(), TIMES);
         let cells = all(&Part::ALL);
         let keys: HashSet<_> = cells.iter().map(CellName::key).collect();
-        let together = grid + losing + 24;
+        let together = grid + losing + TIMES;
         assert_eq!((keys.len(), cells.len()), (together, together));
     }
 

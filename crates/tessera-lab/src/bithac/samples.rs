@@ -29,6 +29,7 @@ pub(crate) fn sample(client: u64, server: u64) -> Sample {
     };
     Sample {
         tcp_us: 10.0,
+        data_us: None,
         handshake_us: 20.0,
         response_us: 30.0,
         client_engine_us: 5.0,

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tessera::handshake::CertificateTransfer;
+use tessera::auth::PeerVerifier;
+use tessera::handshake::{CertificateTransfer, ClientAuthentication};
 use tessera::resume::PskKind;
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera::{Facts, Role};
@@ -40,6 +42,8 @@ pub enum CertificateWay {
     /// The same if the client knows another chain of the server's, and the server doesn't know the client's ticket: its
     /// chain was renewed, and its cache lost.
     CachedMiss,
+    /// The server's chain is sent whole; the client has no certificate.
+    ServerOnly,
     /// Public keys instead of certificates, known beforehand (RFC 7250).
     RawKeys,
     /// None: the client knows the server's key, one of a KEM, and has no certificate itself.
@@ -53,7 +57,7 @@ pub enum CertificateWay {
 
 impl CertificateWay {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Full,
         Self::Zlib,
         Self::Known,
@@ -64,6 +68,7 @@ impl CertificateWay {
         Self::Cached,
         Self::CachedFirst,
         Self::CachedMiss,
+        Self::ServerOnly,
         Self::RawKeys,
         Self::KnownKey,
         Self::PskDhe,
@@ -84,6 +89,7 @@ impl CertificateWay {
             Self::Cached => "cached",
             Self::CachedFirst => "cached-first",
             Self::CachedMiss => "cached-miss",
+            Self::ServerOnly => "server-only",
             Self::RawKeys => "raw-keys",
             Self::KnownKey => "known-key",
             Self::PskDhe => "psk-dhe",
@@ -112,7 +118,7 @@ impl CertificateWay {
     /// Returns the form of the certificates, for people.
     pub(crate) fn form(self) -> &'static str {
         match self {
-            Self::Full | Self::Known => "Certificate",
+            Self::Full | Self::Known | Self::ServerOnly => "Certificate",
             Self::Zlib => "RFC 8879, zlib",
             Self::Rfc7924 => "RFC 7924 (cached_info)",
             Self::Paper | Self::PaperFirst | Self::PaperMiss => "paper (cached_info, BiTHaC)",
@@ -147,10 +153,30 @@ impl CertificateWay {
         self != Self::Known
     }
 
-    /// Whether it uses the forms of RFC 7924 and BiTHaC, which only matter for the bytes: the computation is the same
-    /// as with the default carrier.
+    /// Whether its computation is another's: with the forms of RFC 7924 and BiTHaC that of the default carrier.
     pub(super) fn is_for_links(self) -> bool {
-        self.carrier() == Some(Carrier::PAPER)
+        self.carrier() == Some(Carrier::PAPER) || self.is_for_times()
+    }
+
+    /// Whether its bytes over links are counted, with these certificates.
+    pub(super) fn is_over_links(self, certificates: Certificates) -> bool {
+        self.shows() && !self.is_for_times() && self.is_for(certificates)
+    }
+
+    /// Whether it is there for the moments of a connection alone: all other ways authenticate both ends.
+    pub(super) fn is_for_times(self) -> bool {
+        self == Self::ServerOnly
+    }
+
+    /// Returns how servers authenticate clients.
+    pub(super) fn client_authentication(
+        self,
+        verifier: Arc<dyn PeerVerifier>,
+    ) -> ClientAuthentication {
+        match self {
+            Self::ServerOnly | Self::KnownKey => ClientAuthentication::None,
+            _ => ClientAuthentication::Required(verifier),
+        }
     }
 
     /// Whether both ends can connect so with these certificates.
@@ -197,7 +223,8 @@ impl CertificateWay {
             (Self::Zlib, _) => Some(TransferForm::Compressed),
             (Self::Cached, _) => Some(TransferForm::AsId),
             (Self::Paper, _) | (Self::Rfc7924, Role::Server) => Some(TransferForm::AsHash),
-            (Self::KnownKey | Self::PskDhe | Self::ZeroRttFs, _) => None,
+            (Self::KnownKey | Self::PskDhe | Self::ZeroRttFs, _)
+            | (Self::ServerOnly, Role::Client) => None,
             _ => Some(TransferForm::Whole),
         };
         if travelled == expected {

@@ -33,6 +33,7 @@ pub(crate) fn sample(hello: u64, flight: u64) -> Sample {
     };
     let of = wired::Sample {
         tcp_us: 10.0,
+        data_us: None,
         handshake_us: 2000.0,
         response_us: 3000.0,
         client_engine_us: 5.0,

@@ -78,6 +78,16 @@ impl Wire {
         &mut self,
         connection: &mut Connection<H>,
     ) -> Result<Option<ReadEvent<H::Question>>> {
+        self.next_after(connection, |_, _| Ok(()))
+    }
+
+    /// The same; calls `before_waiting` whenever the peer must send something first, for what may go out with the output
+    /// that is pending.
+    pub(crate) fn next_after<H: Handshake>(
+        &mut self,
+        connection: &mut Connection<H>,
+        mut before_waiting: impl FnMut(&mut Connection<H>, &mut Output) -> Result<()>,
+    ) -> Result<Option<ReadEvent<H::Question>>> {
         loop {
             let now = clock::engine_time()?;
             let started = clock::thread_cpu()?;
@@ -98,6 +108,9 @@ impl Wire {
                 ReadEvent::PeerClosed => return Ok(None),
                 ReadEvent::OutputFull => self.send()?,
                 ReadEvent::NeedInput => {
+                    let started = clock::thread_cpu()?;
+                    before_waiting(connection, &mut self.output)?;
+                    self.count(started)?;
                     self.send()?;
                     if !self.receive()? {
                         return Ok(None);

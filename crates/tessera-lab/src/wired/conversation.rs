@@ -47,7 +47,9 @@ pub(crate) struct EndReport {
     pub(crate) engine_cpu: Duration,
     /// Processor time of its thread, from accept() on; of a client none.
     pub(crate) thread_cpu: Duration,
-    /// When its handshake was complete, and when it had the first response whole, on the machine's clock.
+    /// When it sent data though its handshake was not complete, when it was complete, and when it had the first response
+    /// whole, on the machine's clock.
+    pub(crate) implicit: Option<Duration>,
     pub(crate) complete: Duration,
     pub(crate) responded: Option<Duration>,
 }
@@ -64,6 +66,7 @@ impl EndReport {
             handshake_sent,
             engine_cpu: Duration::ZERO,
             thread_cpu: Duration::ZERO,
+            implicit: None,
             complete,
             responded: None,
         }
@@ -96,8 +99,8 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Connects, performs one exchange after the other, the first as early data if possible, and closes; early data that
-    /// was burned is sent again. Calls `between` after each event, when pending output has been sent. The stream must not
+    /// Connects, performs one exchange after the other, the first as early data if possible, or as soon as its policy
+    /// allows data, and closes; early data that was burned is sent again. Calls `between` after each event, when pending output has been sent. The stream must not
     /// be connected yet.
     pub(crate) fn call(
         self,
@@ -131,6 +134,7 @@ impl Caller {
             waiting.next();
         }
         let mut burned = false;
+        let mut implicit = None;
         let mut complete = None;
         let mut responded = None;
         let mut answered = 0;
@@ -138,11 +142,21 @@ impl Caller {
         let mut new_sessions = Vec::new();
         while complete.is_none() || answered < exchanges.len() || new_sessions.len() < sessions {
             let mut sends = false;
-            match wire.next(&mut connection)? {
+            let event = wire.next_after(&mut connection, |connection, output| {
+                let may_send = complete.is_none() && implicit.is_none() && early == 0;
+                if may_send && !first.is_empty() && connection.can_write() {
+                    whole(connection.write(&first, output)?, first.len())?;
+                    waiting.next();
+                    implicit = Some(clock::monotonic()?);
+                }
+                Ok(())
+            })?;
+            match event {
                 Some(ReadEvent::Handshake(Event::HandshakeComplete)) => {
-                    let data = Some(early).filter(|early| *early > 0);
+                    let data = if implicit.is_some() { first.len() } else { early };
+                    let data = Some(data).filter(|data| *data > 0);
                     complete = Some(Handshake::complete(wire.written(), data.into_iter())?);
-                    sends = early == 0 || burned;
+                    sends = data.is_none() || burned;
                 }
                 Some(ReadEvent::Handshake(Event::NewSession(session))) => {
                     new_sessions.push(*session)
@@ -179,6 +193,7 @@ impl Caller {
         let complete = complete.ok_or("the connection ended during the handshake")?;
         let mut told = EndReport::new(connection.facts(), complete);
         let data = if early > 0 { early as u64 + RECORD_OVERHEAD } else { 0 };
+        told.implicit = implicit;
         told.hello = wire.beginning().0.saturating_sub(data);
         let (cost, _) = wire.close(connection, process_cpu)?;
         (told.sent, told.engine_cpu, told.responded) = (cost.sent, cost.engine_cpu, responded);

@@ -14,6 +14,9 @@ use crate::error::LabError;
 pub(crate) struct Sample {
     /// Until TCP was connected.
     pub(crate) tcp_us: f64,
+    /// Until the client sent data, if its handshake was not complete: to a server that is authenticated implicitly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data_us: Option<f64>,
     /// Until the client's handshake was complete.
     pub(crate) handshake_us: f64,
     /// Until the client had the response.
@@ -50,6 +53,7 @@ impl Sample {
         };
         Ok(Self {
             tcp_us: since(call.connected),
+            data_us: call.client.implicit.map(since),
             handshake_us: since(call.client.complete),
             response_us: since(responded),
             client_engine_us: us(call.client.engine_cpu),
@@ -57,6 +61,11 @@ impl Sample {
             client: sent(&call.client, counter.from_client),
             server: sent(&call.server, counter.from_server),
         })
+    }
+
+    /// Until the client could send data.
+    pub(crate) fn sendable_us(&self) -> f64 {
+        self.data_us.unwrap_or(self.handshake_us)
     }
 
     /// TLS records of the handshake, both directions.
@@ -78,7 +87,7 @@ impl Sample {
     pub(crate) fn can_be(&self) -> bool {
         let Self { tcp_us, handshake_us, response_us, client_engine_us, server_engine_us, .. } =
             *self;
-        let moments = [0.0, tcp_us, handshake_us, response_us, LONGEST_US];
+        let moments = [0.0, tcp_us, self.sendable_us(), handshake_us, response_us, LONGEST_US];
         let work = [client_engine_us, server_engine_us];
         let sides = [self.client, self.server];
         moments.is_sorted()

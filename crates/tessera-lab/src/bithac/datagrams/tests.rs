@@ -17,7 +17,7 @@ fn cell(name: &CellName, parties: &Parties, samples: usize, seed: u64) -> Datagr
 }
 
 fn shown() -> impl Iterator<Item = CertificateWay> {
-    let is_here = |way: &CertificateWay| way.shows() && way.is_for(Certificates::Rsa2048);
+    let is_here = |way: &CertificateWay| way.is_over_links(Certificates::Rsa2048);
     CertificateWay::ALL.into_iter().filter(is_here)
 }
 

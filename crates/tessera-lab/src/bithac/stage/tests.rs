@@ -12,7 +12,7 @@ use tessera_link::End;
 use super::*;
 use crate::bithac::way::CertificateWay;
 use crate::certificates::Certificates;
-use crate::wired::Segment;
+use crate::wired::{LinkName, Segment};
 
 /// Returns both ends over a link with small packets; `None` only if the machine forbids it, which must not happen to
 /// root.
@@ -47,6 +47,28 @@ fn the_observer_counts_exactly_the_bytes_on_the_link() {
         // TCP may retransmit on a slow machine.
         assert!(sent.handshake < sent.tls && sent.tls <= sent.payload, "{sent:?}");
     }
+}
+
+/// Waiting for the server's Finished takes a round trip more (docs/kem-auth.md 7).
+#[test]
+fn data_leaves_before_a_server_that_authenticates_with_a_kem_has_finished() {
+    let name = |certificates| {
+        let link = LinkName { rtt_ms: 100.0, rate_bps: None, mtu: 1500, loss: 0.0 };
+        CellName { part: Part::Times, way: CertificateWay::ServerOnly, certificates, link }
+    };
+    let measured = |certificates| {
+        let parties = Parties::new(certificates, 2).unwrap();
+        measure(&name(certificates), &parties, 1, 1, || ()).unwrap().samples[0]
+    };
+    if wired().is_none() {
+        return;
+    }
+    let signed = measured(Certificates::P256);
+    assert_eq!(signed.data_us, None);
+    let sample = measured(Certificates::MlKem768);
+    let data = sample.data_us.expect("data before the handshake was complete");
+    assert!((190e3..290e3).contains(&data), "{sample:?}");
+    assert!(sample.handshake_us - data > 90e3, "{sample:?}");
 }
 
 #[test]

@@ -13,10 +13,12 @@ use crate::wired::{LinkName, Sample};
 /// Times over named links.
 pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::with_note(
-        "Milliseconds from connect() until the client's handshake is complete, and until it has the server's message: \
-         medians, and how far they may be off (95 %). The last column is the response's share of the full \
-         handshake's.",
-        "link, keys, way | connections | handshake | response | of full",
+        "Milliseconds from connect() until the client's first data leaves, until its handshake is complete, and until it \
+         has the server's message: medians, and how far they may be off (95 %). To a server that authenticates with a KEM \
+         the first data leaves when its Certificate is accepted, by a policy (docs/kem-auth.md 7); the server is \
+         authenticated explicitly when the handshake is complete, as with signatures. The last column is the response's \
+         share of the full handshake's.",
+        "link, keys, way | connections | first data | handshake | response | of full",
     );
     for cell in inputs.cells(Part::Times) {
         let name = &cell.name;
@@ -27,6 +29,7 @@ pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
             format!("{}, {}, {}", name.link.words(), name.certificates, name.way),
             cells![
                 cell.samples.len(),
+                median(cell, |sample| sample.sendable_us() / 1e3),
                 median(cell, |sample| sample.handshake_us / 1e3),
                 median(cell, |sample| sample.response_us / 1e3),
                 of_full(share),
