@@ -88,6 +88,8 @@ struct Certificate {
 pub enum IssueError {
     /// The issuer's key is of a kind that doesn't sign certificates here.
     IssuerKey,
+    /// The subject's key is malformed, or of a kind with which no end of TLS authenticates.
+    SubjectKey,
     /// No signature, no randomness, or no SHA-256.
     Provider,
     /// A part has no form in a certificate.
@@ -106,6 +108,9 @@ impl fmt::Display for IssueError {
             Self::IssuerKey => {
                 f.write_str("the issuer's key is of a kind that doesn't sign certificates")
             }
+            Self::SubjectKey => f.write_str(
+                "the key is malformed, or of a kind with which no end of TLS authenticates",
+            ),
             Self::Provider => f.write_str("no signature, or no randomness"),
             Self::Form(error) => error.fmt(f),
         }
@@ -169,7 +174,7 @@ fn extensions(
             add(&mut extensions, subject, &issued_by)?;
             let constraints = BasicConstraints { ca: false, path_len_constraint: None };
             add(&mut extensions, subject, &constraints)?;
-            add(&mut extensions, subject, &KeyUsage(FlagSet::from(key_usage(public_key_info))))?;
+            add(&mut extensions, subject, &KeyUsage(FlagSet::from(key_usage(public_key_info)?)))?;
             let purpose = if *is_client { ID_KP_CLIENT_AUTH } else { ID_KP_SERVER_AUTH };
             add(&mut extensions, subject, &ExtendedKeyUsage(vec![purpose]))?;
             let names: der::Result<_> = names.iter().map(|name| general_name(name)).collect();
@@ -189,13 +194,28 @@ where
 }
 
 /// RFC 9935 §5, RFC 8410 §5; keys that sign TLS handshakes need digitalSignature (RFC 8446 §4.4.2.2).
-fn key_usage(public_key_info: &[u8]) -> KeyUsages {
+fn key_usage(public_key_info: &[u8]) -> Result<KeyUsages, IssueError> {
     match kem_public_key(public_key_info).map(|key| key.scheme()) {
-        None => KeyUsages::DigitalSignature,
-        Some(SignatureScheme::KEM_X25519) => KeyUsages::KeyAgreement,
-        Some(_) => KeyUsages::KeyEncipherment,
+        Some(SignatureScheme::KEM_X25519) => Ok(KeyUsages::KeyAgreement),
+        Some(_) => Ok(KeyUsages::KeyEncipherment),
+        None => {
+            let algorithm = SubjectPublicKeyInfoOwned::from_der(public_key_info)?.algorithm.oid;
+            let signs = SIGNING_KEYS.contains(&algorithm);
+            if signs { Ok(KeyUsages::DigitalSignature) } else { Err(IssueError::SubjectKey) }
+        }
     }
 }
+
+/// The keys that sign in TLS.
+const SIGNING_KEYS: [ObjectIdentifier; 7] = [
+    rfc5912::RSA_ENCRYPTION,
+    rfc5912::ID_RSASSA_PSS,
+    rfc5912::ID_EC_PUBLIC_KEY,
+    rfc8410::ID_ED_25519,
+    fips204::ID_ML_DSA_44,
+    fips204::ID_ML_DSA_65,
+    fips204::ID_ML_DSA_87,
+];
 
 /// RFC 7093 §2, method 1.
 fn key_identifier(public_key_info: &[u8], provider: &Provider) -> Result<OctetString, IssueError> {

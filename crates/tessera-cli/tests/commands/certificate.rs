@@ -138,7 +138,16 @@ fn a_public_key_is_certified_whose_private_key_is_elsewhere() {
     let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
     lines[5] = "/".repeat(64);
     fs::write(&public, lines.join("\n")).unwrap();
-    refused(&[&issue[..], &["--force"]].concat(), &[&public, "not a public key of its KEM"]);
+    let again = [&issue[..], &["--force"]].concat();
+    refused(&again, &[&public, "not a public key of its KEM"]);
+    // X448 authenticates no end of TLS (RFC 8410 §3), and ML-KEM has no parameters (RFC 9935 §3).
+    let mlkem = "MBIwDQYJYIZIAWUDBAQCBQADAQA=".to_owned();
+    let x448 = "MEIwBQYDK2VvAzkA".to_owned() + &"CQkJ".repeat(18) + "CQk=";
+    for key in [mlkem, x448] {
+        let key = format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n");
+        fs::write(&public, key).unwrap();
+        refused(&again, &["--public-key", "no end of TLS authenticates"]);
+    }
 }
 
 #[test]

@@ -192,6 +192,7 @@ fn failed(error: &IssueError) -> ProgramError {
             "--ca-key: certificates are signed with ECDSA on P-256 or P-384, Ed25519, ML-DSA-44 or ML-DSA-65: name \
              such a key",
         ),
+        IssueError::SubjectKey => ProgramError::settings(format!("--public-key: {error}")),
         IssueError::Provider => ProgramError::Failed("signing the certificate failed".to_owned()),
         IssueError::Form(error) => ProgramError::failed("making the certificate", error),
     }
