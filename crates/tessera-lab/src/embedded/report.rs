@@ -182,6 +182,11 @@ impl End {
     pub(crate) fn ram(&self) -> u64 {
         [self.stack, self.heap, self.buffers].map(u64::from).iter().sum()
     }
+
+    /// Returns the same with the heap that must be there for a connection to start.
+    pub(crate) fn ram_to_start(&self) -> Option<u64> {
+        Some([self.stack, self.kept, self.needed?, self.buffers].map(u64::from).iter().sum())
+    }
 }
 
 /// Checks that names are printable, and occur once.

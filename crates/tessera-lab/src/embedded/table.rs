@@ -40,16 +40,20 @@ pub(crate) fn method(report: &Report) -> String {
 fn targets(report: &Report) -> Table {
     let mut table = Table::new(
         "what a client takes, and is to take at most",
-        "client | bytes | at most | reached",
+        "client | bytes | at most | reached | with the free heap to start",
     )
-    .note("In bytes; 1 KB is 1,000. RAM is with records of 2 KB.");
+    .note(
+        "In bytes; 1 KB is 1,000. RAM is with records of 2 KB, and what a handshake has at most at once. A connection starts \
+         only where more heap is free, for all that a peer may send within the limits: the last column has RAM with that.",
+    );
     for target in &TARGETS {
         let Some(image) = report.image(target.kind) else { continue };
         let measured = target.of.measured(image);
         let is_reached = measured <= u64::from(target.most);
         let reached = Cell::from(if is_reached { "yes" } else { "no" }).bad_if(!is_reached);
         let what = format!("{}, {}", image.image, target.of.words());
-        table.row(what, cells![measured, target.most, reached]);
+        let to_start = target.of.to_start(image);
+        table.row(what, cells![measured, target.most, reached, to_start]);
     }
     table
 }

@@ -36,6 +36,14 @@ impl Quantity {
         }
     }
 
+    /// Returns it with what must be there for a connection to start.
+    pub(crate) fn to_start(self, image: &Image) -> Option<u64> {
+        match self {
+            Self::Flash => None,
+            Self::Ram => image.client.end.ram_to_start(),
+        }
+    }
+
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Flash => "flash",
