@@ -62,7 +62,7 @@ help:
 
 ## test               everything that a change must pass, and how long each part took
 test:
-	+scripts/test-parts setup check unit bare-metal firmware
+	+scripts/test-parts setup check+bare-metal+firmware unit
 
 ## setup              install from Debian what the tests need: peers, libraries, a bare-metal target
 setup:
