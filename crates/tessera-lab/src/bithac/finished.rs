@@ -27,7 +27,6 @@ pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
         Part::Bytes => 1,
         // Nothing differs but the length of an ECDSA signature.
         Part::Datagrams if name.link.loss == 0.0 => 1,
-        Part::Datagrams => computed_of(repetitions),
         Part::Losses => repetitions.div_ceil(5),
         _ => repetitions,
     }
