@@ -50,6 +50,9 @@ pub fn server(
     if way == Way::KnownKey {
         config.credentials.push(kem_credential(directory, "server")?);
     }
+    for credential in &mut config.credentials {
+        credential.key = slips::private_key(slip, credential.key.clone());
+    }
     config.groups = way.groups().to_vec();
     config.suites = vec![way.suite()];
     config.key_log = slips::key_log(slip);

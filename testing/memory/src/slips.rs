@@ -7,12 +7,17 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use tessera::KeyLog;
-use tessera::crypto::{Aead, AeadAlgorithm, HeaderKey, KeyForm, Provider, Suite};
+use tessera::auth::PrivateKey;
+use tessera::crypto::{
+    Aead, AeadAlgorithm, AgreementError, Decapsulator, HeaderKey, KeyForm, Provider, SharedSecret,
+    Suite,
+};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, OpenTicket, PutRefused, PutSecret, SessionState, TakeAnswer, TakeSecret,
     TicketKeys, Vault,
 };
+use tessera::wire::SignatureScheme;
 use tessera_vault::{MemoryVault, TicketKeyRing};
 
 use crate::way::Way;
@@ -30,6 +35,8 @@ pub enum Slip {
     RecordNumberKeys,
     /// The ring keeps the PSKs of tickets that it opened.
     Psks,
+    /// The private key of a KEM keeps what it decapsulated.
+    Decapsulated,
     /// The vault keeps FS secrets that were taken.
     FsSecrets,
     /// The vault keeps seeds that were taken.
@@ -54,6 +61,7 @@ impl Slip {
                 &[("sn of c e traffic", "heap"), ("sn of s ap traffic", "heap")]
             }
             Self::Psks => &[("resumption PSK", "heap")],
+            Self::Decapsulated => &[("secret encapsulated to a static key", "heap")],
             Self::FsSecrets => &[("FS secret", "heap")],
             Self::Seeds => &[("private key of X25519", "heap")],
             Self::ExpandedKeys => {
@@ -68,6 +76,7 @@ impl Slip {
         match self {
             Self::RecordKeys | Self::Plaintext => &[Way::Fs, Way::DtlsFs],
             Self::RecordNumberKeys => &[Way::DtlsFs],
+            Self::Decapsulated => &[Way::Kem, Way::KnownKey],
             _ => &[Way::Fs],
         }
     }
@@ -221,6 +230,34 @@ impl Vault for KeepingVault {
 
     fn len(&self) -> usize {
         self.vault.len()
+    }
+}
+
+/// Returns the private key of a certificate.
+pub fn private_key(slip: Option<Slip>, key: PrivateKey) -> PrivateKey {
+    match key {
+        PrivateKey::Decapsulates(key) if slip == Some(Slip::Decapsulated) => {
+            PrivateKey::Decapsulates(Arc::new(KeepingKey(key)))
+        }
+        key => key,
+    }
+}
+
+struct KeepingKey(Arc<dyn Decapsulator>);
+
+impl Decapsulator for KeepingKey {
+    fn scheme(&self) -> &SignatureScheme {
+        self.0.scheme()
+    }
+
+    fn public_key(&self) -> Option<&[u8]> {
+        self.0.public_key()
+    }
+
+    fn decapsulate(&self, encapsulation: &[u8]) -> Result<SharedSecret, AgreementError> {
+        let secret = self.0.decapsulate(encapsulation)?;
+        keep(secret.expose());
+        Ok(secret)
     }
 }
 

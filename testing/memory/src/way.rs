@@ -47,6 +47,8 @@ pub enum Way {
     FsHttp,
     /// Over datagrams: certificates of the server.
     DtlsFull,
+    /// Over datagrams: certificates of both, with KEMs.
+    DtlsKemMutual,
     /// Over datagrams: a ticket and a key exchange.
     DtlsPskDhe,
     /// Over datagrams: forward-secret early data, a hybrid one-time key, another key exchange.
@@ -73,9 +75,11 @@ impl Way {
     /// Returns what carries its connections.
     pub fn carrier(self) -> Carrier {
         match self {
-            Self::DtlsFull | Self::DtlsPskDhe | Self::DtlsFs | Self::DtlsKeyUpdate => {
-                Carrier::Datagrams
-            }
+            Self::DtlsFull
+            | Self::DtlsKemMutual
+            | Self::DtlsPskDhe
+            | Self::DtlsFs
+            | Self::DtlsKeyUpdate => Carrier::Datagrams,
             Self::DtlsSleep => Carrier::SleepingDatagrams,
             _ => Carrier::Stream,
         }
@@ -83,12 +87,12 @@ impl Way {
 
     /// Whether the ends authenticate with KEMs.
     pub fn has_kems(self) -> bool {
-        matches!(self, Self::Kem | Self::KemMutual)
+        matches!(self, Self::Kem | Self::KemMutual | Self::DtlsKemMutual)
     }
 
     /// Whether the client has a certificate.
     pub fn is_mutual(self) -> bool {
-        matches!(self, Self::Mutual | Self::KemMutual)
+        matches!(self, Self::Mutual | Self::KemMutual | Self::DtlsKemMutual)
     }
 
     /// Whether the client sends forward-secret early data.
@@ -106,6 +110,7 @@ impl Way {
                 | Self::KemMutual
                 | Self::KnownKey
                 | Self::DtlsFull
+                | Self::DtlsKemMutual
                 | Self::DtlsKeyUpdate
                 | Self::DtlsSleep
         )
