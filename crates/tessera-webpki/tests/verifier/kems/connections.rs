@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rcgen::{KeyUsagePurpose, SignatureAlgorithm};
-use tessera::auth::PeerVerifier;
+use tessera::Destination;
+use tessera::auth::{PeerIdentity, PeerPublicKey, PeerVerifier};
 use tessera::handshake::ClientAuthentication;
-use tessera::resume::PskKind;
-use tessera::wire::{AlertDescription, SignatureScheme};
-use tessera_harness::{Mode, Pair, SERVER_NAME, Scene, at};
+use tessera::resume::{KnownServerKey, PskKind};
+use tessera::wire::{AlertDescription, NamedGroup, SignatureScheme};
+use tessera_harness::{Mode, Pair, SERVER_NAME, Scene, at, to};
 use tessera_pki::{Authority, KemLeaf};
 use tessera_webpki::{PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
 
@@ -107,21 +108,52 @@ fn two_ends_that_accept_kems_alone_connect_and_resume() {
     assert_connects(&scene, SignatureScheme::KEM_MLKEM768, client);
 }
 
+/// A server with a raw key, and a client that knows it.
+fn raw_scene(scheme: SignatureScheme) -> (Scene, KemLeaf) {
+    let mut scene = Scene::new(tessera_aws_lc::provider(), Mode::Full);
+    let leaf = server_leaf(&Authority::new("root"), scheme);
+    let info = leaf.key().public_key_info().to_vec();
+    let pin = PinnedKey { public_key: info.clone(), name: SERVER_NAME.into() };
+    let verifier = PinnedKeyVerifier::new(vec![pin]).unwrap();
+    scene.client.verifier = Arc::new(verifier.accepting_kems_alone(&[scheme]).unwrap());
+    let mut credential = leaf.credential();
+    credential.chain = vec![info];
+    credential.certificate_type = tessera::wire::CertificateType::RAW_PUBLIC_KEY;
+    scene.server.credentials = vec![credential];
+    (scene, leaf)
+}
+
 #[test]
 fn raw_keys_of_kems_connect_and_resume() {
     for scheme in ALL {
-        let mut scene = Scene::new(tessera_aws_lc::provider(), Mode::Full);
-        let leaf = server_leaf(&Authority::new("root"), scheme);
-        let info = leaf.key().public_key_info().to_vec();
-        let pin = PinnedKey { public_key: info.clone(), name: SERVER_NAME.into() };
-        let verifier = PinnedKeyVerifier::new(vec![pin]).unwrap();
-        scene.client.verifier = Arc::new(verifier.accepting_kems_alone(&[scheme]).unwrap());
-        let mut credential = leaf.credential();
-        credential.chain = vec![info];
-        credential.certificate_type = tessera::wire::CertificateType::RAW_PUBLIC_KEY;
-        scene.server.credentials = vec![credential];
-        assert_connects(&scene, scheme, None);
+        assert_connects(&raw_scene(scheme).0, scheme, None);
     }
+}
+
+/// Returns the bytes of a whole handshake both ways, without tickets.
+fn handshake_bytes(mut scene: Scene, destination: Destination, psk: Option<PskKind>) -> usize {
+    scene.client.groups = vec![NamedGroup::X25519MLKEM768];
+    scene.client.policy.tickets.new_session_count = 0;
+    let mut pair = scene.start_to(destination, at(0));
+    pair.run();
+    assert!(pair.to_client.complete && pair.to_server.complete);
+    assert!(pair.to_client.sessions.is_empty());
+    assert_eq!([pair.client.facts().psk, pair.server.facts().psk], [psk; 2]);
+    pair.client_sent.len() + pair.server_sent.len()
+}
+
+#[test]
+fn a_handshake_with_a_raw_or_known_key_of_ml_kem_768_is_small() {
+    let (scene, leaf) = raw_scene(SignatureScheme::KEM_MLKEM768);
+    let bytes = handshake_bytes(scene.clone(), to(None), None);
+    assert!(bytes <= 5400, "raw: {bytes}");
+    let public_key =
+        PeerPublicKey::new(SignatureScheme::KEM_MLKEM768, leaf.key().public_key().to_vec());
+    let identity = PeerIdentity { blob: SERVER_NAME.into(), expires_at: None };
+    let known_server_key = Some(Box::new(KnownServerKey { public_key, identity }));
+    let destination = Destination { known_server_key, ..to(None) };
+    let bytes = handshake_bytes(scene, destination, Some(PskKind::KnownKey));
+    assert!(bytes <= 4200, "known: {bytes}");
 }
 
 /// The server's order decides, not that of the client's list.
