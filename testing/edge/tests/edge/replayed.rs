@@ -33,8 +33,11 @@ impl Watched {
     /// Sends a request in a first flight, which the adversary records.
     async fn flies(&mut self) -> usize {
         self.drone.reconnect();
+        let sessions = self.drone.secrets().len();
         let answer = self.drone.post("/cart").await;
         let (Outcome::Answered, Some(answer)) = answer else { panic!("{answer:?}") };
+        // It may come after the answer, and is what the next flight begins with.
+        until("its session comes", || self.drone.secrets().len() > sessions).await;
         self.keep_recordings();
         answer.early
     }
