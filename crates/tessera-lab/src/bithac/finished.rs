@@ -210,13 +210,14 @@ mod tests {
 
     #[test]
     fn datagrams_have_columns_of_one_length_and_packets_that_fit_the_link() {
-        let cell = samples::datagrams(0.01, 30);
-        assert_eq!(check(&Finished::Datagrams(cell.clone()), 3), Ok(cell.name.key()));
-        assert!(check(&Finished::Datagrams(samples::datagrams(0.0, 1)), 3).is_ok());
+        const REPETITIONS: usize = 30;
+        let cell = samples::datagrams(0.01, REPETITIONS);
+        assert_eq!(check(&Finished::Datagrams(cell.clone()), REPETITIONS), Ok(cell.name.key()));
+        assert!(check(&Finished::Datagrams(samples::datagrams(0.0, 1)), REPETITIONS).is_ok());
         let refused = |change: fn(&mut DatagramCell), words: &str| {
-            let mut cell = samples::datagrams(0.01, 30);
+            let mut cell = samples::datagrams(0.01, REPETITIONS);
             change(&mut cell);
-            let refusal = check(&Finished::Datagrams(cell), 3).unwrap_err();
+            let refusal = check(&Finished::Datagrams(cell), REPETITIONS).unwrap_err();
             assert!(refusal.contains(words), "{refusal}");
         };
         refused(|cell| cell.samples = Default::default(), "no sample");
