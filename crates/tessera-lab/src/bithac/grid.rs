@@ -135,6 +135,7 @@ mod tests {
 
     /// How many ways there are over links, of all certificates.
     fn shown() -> usize {
+        // `known` looks like `full` there, and `server-only` has times alone.
         let shown = CertificateWay::ALL.len() - 2;
         // Keys that sign can't be known.
         shown * Certificates::ALL.len() - (Certificates::ALL.len() - 1)
