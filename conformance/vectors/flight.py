@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 
-from primitives import BASE_POINT, aes_gcm_open, ml_kem_decapsulate, ml_kem_keys, x25519
+from ml_kem import ML_KEM_768
+from primitives import BASE_POINT, aes_gcm_open, x25519
 from reading import Reader, Values, expect, number, pairs, vector
 
 HASHES = {0x1301: hashlib.sha256, 0x1302: hashlib.sha384}
@@ -52,8 +53,8 @@ class Flight:
             public, agreed = x25519(seed, BASE_POINT), x25519(seed, encapsulated)
         elif kind == X25519MLKEM768:
             d, scalar = seed[:32], seed[64:]  # z between them serves ciphertexts that do not fit
-            public = ml_kem_keys(d)[0] + x25519(scalar, BASE_POINT)
-            agreed = ml_kem_decapsulate(d, encapsulated[:1088]) + x25519(scalar, encapsulated[1088:])
+            public = ML_KEM_768.keys(d)[0] + x25519(scalar, BASE_POINT)
+            agreed = ML_KEM_768.decapsulate(d, encapsulated[:1088]) + x25519(scalar, encapsulated[1088:])
         else:
             assert seed == encapsulated == b"", "a one-time PSK has no key pair"
             public = agreed = b""

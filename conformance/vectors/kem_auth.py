@@ -10,7 +10,8 @@ from pathlib import Path
 
 from cached_chains import expand_label, message, read_certificate
 from flight import HASHES
-from primitives import BASE_POINT, ml_kem_decapsulate, ml_kem_keys, x25519
+from ml_kem import ML_KEM_768
+from primitives import BASE_POINT, x25519
 from reading import Reader, Values, expect, number, pairs, vector
 
 VECTORS = Path(__file__).parents[2] / "docs" / "kem-auth-vectors.txt"
@@ -44,13 +45,13 @@ class MlKem768:
     @staticmethod
     def public(private: bytes) -> bytes:
         assert len(private) == 64, "a seed is d || z"
-        return ml_kem_keys(private[:32])[0]
+        return ML_KEM_768.keys(private[:32])[0]
 
     @staticmethod
     def decapsulate(private: bytes, encapsulation: bytes) -> bytes:
         """z counts for encapsulations to another key alone."""
         assert len(encapsulation) == 1088, "the length of the encapsulation"
-        return ml_kem_decapsulate(private[:32], encapsulation)
+        return ML_KEM_768.decapsulate(private[:32], encapsulation)
 
 
 KEMS = {kem.SCHEME: kem for kem in (X25519, MlKem768)}
