@@ -9,7 +9,7 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak fuzz tunnel memory bench datagram-cost \
+EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak ml-kem fuzz tunnel memory bench datagram-cost \
 	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap firmware-peers rp2350 \
 	size-peers mutants
 RUN_msrv = scripts/msrv
@@ -23,6 +23,7 @@ RUN_mobile-peers = scripts/mobile-peers --test
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
 RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-endpoint --test endpoint \
 	-- --ignored --nocapture
+RUN_ml-kem = $(CARGO) test --release --locked --quiet --package tessera-kem --test ml_kem -- --ignored
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
 	--package tessera-fixed-pki --lib --test datagrams --test endpoint --test verifier -- fuzz_
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
