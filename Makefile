@@ -23,7 +23,7 @@ RUN_mobile-peers = scripts/mobile-peers --test
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
 RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-endpoint --test endpoint \
 	-- --ignored --nocapture
-RUN_ml-kem = $(CARGO) test --release --locked --quiet --package tessera-kem --test ml_kem -- --ignored
+RUN_ml-kem = scripts/ml-kem
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
 	--package tessera-fixed-pki --lib --test datagrams --test endpoint --test verifier -- fuzz_
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
@@ -80,6 +80,7 @@ check:
 	$(CARGO) fmt --manifest-path firmware/Cargo.toml --check
 	$(CARGO) fmt --manifest-path firmware/rp2350/Cargo.toml --check
 	$(CARGO) fmt --manifest-path firmware/size-peers/Cargo.toml --all --check
+	$(CARGO) fmt --manifest-path conformance/ml-kem/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	scripts/docs
 	formal/run --check
@@ -136,6 +137,7 @@ evidence-firmware:
 ## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep, and for frozen associations, resets
 ##                    and messages of return routability checks; changed chains for the verifier of devices: a hundred times the
 ##                    tests' seeds
+## ml-kem             ML-KEM compared with other implementations, a million keys of each size, and NIST's vectors; fetches libcrux
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              what a handshake costs, compared with rustls; needs valgrind; see bench/README.md
