@@ -54,6 +54,7 @@ mod k_pke;
 ))]
 mod one_time;
 mod parameters;
+mod permutation;
 mod polynomial;
 #[cfg(feature = "reproduction")]
 pub mod reproduction;

@@ -1,12 +1,13 @@
 //! The sponge over Keccak-f\[1600\] (FIPS 202 §4), of which SHA-3 and SHAKE are instances.
 
-use keccak::Keccak;
 use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::permutation::State;
 
 /// Absorbs bytes, then yields blocks of `RATE` bytes, a multiple of eight.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Sponge<const RATE: usize> {
-    lanes: [u64; 25],
+    state: State,
     /// How many bytes of the current block are absorbed.
     at: usize,
 }
@@ -25,7 +26,7 @@ pub(crate) enum Suffix {
 
 impl<const RATE: usize> Sponge<RATE> {
     pub(crate) const fn new() -> Self {
-        Self { lanes: [0; 25], at: 0 }
+        Self { state: State::new(), at: 0 }
     }
 
     pub(crate) fn absorb(&mut self, bytes: &[u8]) {
@@ -34,7 +35,7 @@ impl<const RATE: usize> Sponge<RATE> {
         self.absorb_bytes(head);
         let (lanes, tail) = rest.as_chunks::<8>();
         for lane in lanes {
-            self.lanes[self.at / 8 % 25] ^= u64::from_le_bytes(*lane);
+            self.state.xor(self.at / 8, u64::from_le_bytes(*lane));
             self.advance(8);
         }
         self.absorb_bytes(tail);
@@ -48,13 +49,13 @@ impl<const RATE: usize> Sponge<RATE> {
     }
 
     fn xor(&mut self, at: usize, byte: u8) {
-        self.lanes[at / 8 % 25] ^= u64::from(byte) << (8 * (at % 8));
+        self.state.xor(at / 8, u64::from(byte) << (8 * (at % 8)));
     }
 
     fn advance(&mut self, by: usize) {
         self.at += by;
         if self.at == RATE {
-            self.permute();
+            self.state.permute();
             self.at = 0;
         }
     }
@@ -67,13 +68,9 @@ impl<const RATE: usize> Sponge<RATE> {
 
     /// Yields the next block, or as much of it as there is room for.
     pub(crate) fn squeeze(&mut self, block: &mut [u8]) {
-        self.permute();
-        for (bytes, lane) in block.chunks_mut(8).zip(self.lanes.iter().take(RATE / 8)) {
+        self.state.permute();
+        for (bytes, lane) in block.chunks_mut(8).zip(self.state.lanes().take(RATE / 8)) {
             bytes.copy_from_slice(&lane.to_le_bytes()[..bytes.len()]);
         }
-    }
-
-    fn permute(&mut self) {
-        Keccak::new().with_f1600(|f1600| f1600(&mut self.lanes));
     }
 }
