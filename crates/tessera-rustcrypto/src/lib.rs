@@ -32,7 +32,10 @@
 //! | `aes-gcm` | TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 | yes |
 //! | `x25519` | key agreement by X25519 | yes |
 //! | `p256` | key agreement by secp256r1 | yes |
-//! | `ml-kem` | key agreement by X25519MLKEM768 and ML-KEM-768; enables `x25519` | yes |
+//! | `ml-kem` | key agreement by X25519MLKEM768 and ML-KEM-768, and [`KemKey`]; enables `x25519` | yes |
+//! | `ml-kem-512`, `ml-kem-1024` | the same with ML-KEM-512 and ML-KEM-1024; enable `ml-kem` | no |
+//! | `one-time-experimental` | `experimental_one_time_provider`; enables `ml-kem` | no |
+//! | `fo-skip-experimental` | `experimental_fo_skip_provider`; enables `ml-kem` | no |
 //! | `ecdsa` | `SigningKey` and the verification of signatures with P-256 | yes |
 //! | `rsa` | the verification of signatures with RSA-2048 to RSA-4096 and SHA-256, which takes some 8 KB of heap with RSA-2048 | no |
 //! | `ml-dsa` | the verification of signatures with ML-DSA-44, which takes some 105 KB of stack | no |
@@ -42,7 +45,7 @@
 //! `tessera_webpki::Algorithms` takes. RSASSA-PKCS1-v1_5 is in those for chains alone (RFC 8446 §4.2.3). What a verification
 //! takes of the heap is not part of [`heap_needed`](tessera::ClientConfig::heap_needed).
 //!
-//! There are no one-time keys: a device opens connections with forward-secret early data, but doesn't accept them.
+//! There are no one-time keys for early data: a device opens connections with forward-secret early data, but doesn't accept them.
 //!
 //! # What is wiped
 //!
@@ -67,11 +70,17 @@ mod aes;
 mod chacha;
 #[cfg(feature = "ecdsa")]
 mod ecdsa;
+#[cfg(feature = "fo-skip-experimental")]
+mod fo_skip;
 mod hash;
+#[cfg(feature = "ml-kem")]
+mod kem_key;
 #[cfg(feature = "ml-dsa")]
 mod ml_dsa;
 #[cfg(feature = "ml-kem")]
 mod ml_kem;
+#[cfg(feature = "one-time-experimental")]
+mod one_time_ml_kem;
 #[cfg(feature = "p256")]
 mod p256;
 #[cfg(any(feature = "p256", feature = "ecdsa"))]
@@ -93,9 +102,19 @@ use tessera::crypto::{KeyAgreement, Provider, Random, Suite};
 #[cfg(feature = "ml-kem")]
 use tessera::wire::NamedGroup;
 
+#[cfg(feature = "fo-skip-experimental")]
+use fo_skip::FoSkip;
+#[cfg(feature = "ml-kem")]
+use ml_kem::MlKem;
+#[cfg(feature = "one-time-experimental")]
+use one_time_ml_kem::OneTimeMlKem;
 use random::Drawn;
 use stack_depth::STACK_DEPTH;
+#[cfg(feature = "x25519")]
+use x25519::X25519;
 
+#[cfg(feature = "ml-kem")]
+pub use kem_key::KemKey;
 pub use random::RandomSource;
 #[cfg(feature = "ecdsa")]
 pub use sign::{KeyRejected, SigningKey};
@@ -109,10 +128,24 @@ pub const fn provider<R: RandomSource>() -> Provider {
         suites: SUITES,
         groups: Of::<R>::GROUPS,
         one_time_keys: &[],
-        kems: &[],
+        kems: Of::<R>::KEMS,
         random: Of::<R>::RANDOM,
         stack_depth: STACK_DEPTH,
     }
+}
+
+/// Returns the provider with one-time groups besides (`docs/one-time-kem.md`): **experimental, and not FIPS 203**. A
+/// configuration offers and accepts those that its `groups` name; none does by default.
+#[cfg(feature = "one-time-experimental")]
+pub const fn experimental_one_time_provider<R: RandomSource>() -> Provider {
+    Provider { groups: Of::<R>::GROUPS_AND_ONE_TIME, ..provider::<R>() }
+}
+
+/// Returns the provider whose clients open ciphertexts of ML-KEM without re-encryption (`docs/one-time-kem.md` §6):
+/// **experimental, and not FIPS 203**. A configuration with KEM authentication refuses its groups.
+#[cfg(feature = "fo-skip-experimental")]
+pub const fn experimental_fo_skip_provider<R: RandomSource>() -> Provider {
+    Provider { groups: Of::<R>::FO_SKIP, ..provider::<R>() }
 }
 
 static SUITES: &[&Suite] = &[
@@ -132,16 +165,71 @@ impl<R: RandomSource> Of<R> {
 
     const GROUPS: &'static [&'static dyn KeyAgreement] = &[
         #[cfg(feature = "ml-kem")]
-        &Hybrid {
-            group: NamedGroup::X25519MLKEM768,
-            first: &ml_kem::MlKem768::<R>::NEW,
-            second: &x25519::X25519::<R>::NEW,
-        },
+        &hybrid(NamedGroup::X25519MLKEM768, &MlKem::<3, R>::NEW, &X25519::<R>::NEW),
         #[cfg(feature = "x25519")]
-        &x25519::X25519::<R>::NEW,
+        &X25519::<R>::NEW,
         #[cfg(feature = "p256")]
         &p256::P256::<R>::NEW,
         #[cfg(feature = "ml-kem")]
-        &ml_kem::MlKem768::<R>::NEW,
+        &MlKem::<3, R>::NEW,
+        #[cfg(feature = "ml-kem-1024")]
+        &MlKem::<4, R>::NEW,
+        #[cfg(feature = "ml-kem-512")]
+        &MlKem::<2, R>::NEW,
     ];
+
+    const KEMS: &'static [&'static dyn KeyAgreement] = &[
+        #[cfg(feature = "ml-kem")]
+        &MlKem::<3, R>::NEW,
+        #[cfg(feature = "ml-kem-1024")]
+        &MlKem::<4, R>::NEW,
+        #[cfg(feature = "ml-kem-512")]
+        &MlKem::<2, R>::NEW,
+    ];
+
+    #[cfg(feature = "one-time-experimental")]
+    const GROUPS_AND_ONE_TIME: &'static [&'static dyn KeyAgreement] = &[
+        &hybrid(NamedGroup::X25519MLKEM768, &MlKem::<3, R>::NEW, &X25519::<R>::NEW),
+        &X25519::<R>::NEW,
+        #[cfg(feature = "p256")]
+        &p256::P256::<R>::NEW,
+        &MlKem::<3, R>::NEW,
+        #[cfg(feature = "ml-kem-1024")]
+        &MlKem::<4, R>::NEW,
+        #[cfg(feature = "ml-kem-512")]
+        &MlKem::<2, R>::NEW,
+        &hybrid(
+            NamedGroup::EXPERIMENTAL_ONE_TIME_X25519MLKEM768,
+            &OneTimeMlKem::<3, R>::NEW,
+            &X25519::<R>::NEW,
+        ),
+        &OneTimeMlKem::<3, R>::NEW,
+        #[cfg(feature = "ml-kem-1024")]
+        &OneTimeMlKem::<4, R>::NEW,
+        #[cfg(feature = "ml-kem-512")]
+        &OneTimeMlKem::<2, R>::NEW,
+    ];
+
+    #[cfg(feature = "fo-skip-experimental")]
+    const FO_SKIP: &'static [&'static dyn KeyAgreement] = &[
+        &hybrid(NamedGroup::X25519MLKEM768, &FoSkip::<3, R>::NEW, &X25519::<R>::NEW),
+        &X25519::<R>::NEW,
+        #[cfg(feature = "p256")]
+        &p256::P256::<R>::NEW,
+        &FoSkip::<3, R>::NEW,
+        #[cfg(feature = "ml-kem-1024")]
+        &FoSkip::<4, R>::NEW,
+        #[cfg(feature = "ml-kem-512")]
+        &FoSkip::<2, R>::NEW,
+    ];
+}
+
+/// Returns the group of ML-KEM-768 and X25519 (draft-ietf-tls-ecdhe-mlkem: in this order).
+#[cfg(feature = "ml-kem")]
+const fn hybrid(
+    group: NamedGroup,
+    first: &'static dyn KeyAgreement,
+    second: &'static dyn KeyAgreement,
+) -> Hybrid {
+    Hybrid { group, first, second }
 }

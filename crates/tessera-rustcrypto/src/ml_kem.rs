@@ -1,63 +1,62 @@
-//! ML-KEM-768 (FIPS 203).
+//! ML-KEM-512, ML-KEM-768 and ML-KEM-1024 (FIPS 203).
 
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use ml_kem::kem::{Decapsulate, KeyExport};
-use ml_kem::{B32, DecapsulationKey768, EncapsulationKey768, Seed};
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
+use tessera_kem::{DecapsulationKey, EncapsulationKey};
 use zeroize::Zeroizing;
 
 use crate::random::RandomSource;
 
-pub(crate) struct MlKem768<R>(PhantomData<fn() -> R>);
+/// The parameter set of rank `K`.
+pub(crate) struct MlKem<const K: usize, R>(PhantomData<fn() -> R>);
 
-impl<R> MlKem768<R> {
+impl<const K: usize, R> MlKem<K, R> {
     pub(crate) const NEW: Self = Self(PhantomData);
 }
 
-impl<R: RandomSource> KeyAgreement for MlKem768<R> {
+impl<const K: usize, R: RandomSource> KeyAgreement for MlKem<K, R> {
     fn group(&self) -> NamedGroup {
-        NamedGroup::MLKEM768
+        const { [NamedGroup::MLKEM512, NamedGroup::MLKEM768, NamedGroup::MLKEM1024][K - 2] }
     }
 
-    /// FIPS 203 §8, table 3.
     fn share_len(&self) -> usize {
-        1184
+        EncapsulationKey::<K>::LEN
     }
 
-    /// FIPS 203 §8, table 3.
     fn reply_len(&self) -> usize {
-        1088
+        EncapsulationKey::<K>::CIPHERTEXT_LEN
     }
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        let mut seed = Zeroizing::new(Seed::default());
-        R::fill(&mut seed)?;
-        let key = Box::new(DecapsulationKey768::from_seed(*seed));
-        let share = key.encapsulation_key().to_bytes().to_vec();
+        let mut seed = Zeroizing::new([0; 64]);
+        R::fill(&mut *seed)?;
+        let key = Box::new(DecapsulationKey::<K>::from_seed(&seed));
+        let mut share = vec![0; EncapsulationKey::<K>::LEN];
+        key.encapsulation_key().write(&mut share).map_err(agreement_error)?;
         Ok(Box::new(Key { key, share }))
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
-        let share = share.try_into().map_err(|_| AgreementError::InvalidShare)?;
-        // FIPS 203 §7.2: a coefficient of q or more is refused.
-        let key = EncapsulationKey768::new(&share).map_err(|_| AgreementError::InvalidShare)?;
-        let mut message = Zeroizing::new(B32::default());
-        R::fill(&mut message)?;
-        let (ciphertext, secret) = key.encapsulate_deterministic(&message);
-        Ok((ciphertext.to_vec(), SharedSecret::new(Zeroizing::new(secret).to_vec())))
+        let key = EncapsulationKey::<K>::new(share).map_err(agreement_error)?;
+        let mut message = Zeroizing::new([0; 32]);
+        R::fill(&mut *message)?;
+        let mut ciphertext = vec![0; EncapsulationKey::<K>::CIPHERTEXT_LEN];
+        let secret = key.encapsulate(&message, &mut ciphertext).map_err(agreement_error)?;
+        Ok((ciphertext, shared_secret(&secret)))
     }
 }
 
-struct Key {
-    key: Box<DecapsulationKey768>,
+struct Key<const K: usize> {
+    key: Box<DecapsulationKey<K>>,
     share: Vec<u8>,
 }
 
-impl Ephemeral for Key {
+impl<const K: usize> Ephemeral for Key<K> {
     fn share(&self) -> &[u8] {
         &self.share
     }
@@ -65,8 +64,15 @@ impl Ephemeral for Key {
     /// One of the right length that was not made for this key yields a secret that the peer does not know (FIPS 203
     /// §6.3, implicit rejection), never an error.
     fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError> {
-        let reply = reply.try_into().map_err(|_| AgreementError::InvalidShare)?;
-        let secret = Zeroizing::new(self.key.decapsulate(&reply));
-        Ok(SharedSecret::new(secret.to_vec()))
+        self.key.decapsulate(reply).map(|secret| shared_secret(&secret)).map_err(agreement_error)
     }
+}
+
+/// Whatever is wrong is the peer's: a length, or what FIPS 203 §7.2 refuses.
+pub(crate) fn agreement_error(_: tessera_kem::Error) -> AgreementError {
+    AgreementError::InvalidShare
+}
+
+pub(crate) fn shared_secret(secret: &tessera_kem::SharedSecret) -> SharedSecret {
+    SharedSecret::new(secret.expose().to_vec())
 }

@@ -11,6 +11,7 @@ mod t_h;
 
 #[cfg(feature = "fo-skip-experimental")]
 pub use fo_skip::ExperimentalFoSkipKey;
+#[cfg(feature = "reproduction")]
 pub(crate) use key::OneTimeKey;
 #[cfg(feature = "one-time-experimental")]
 pub use t_h::ExperimentalOneTimeKey;

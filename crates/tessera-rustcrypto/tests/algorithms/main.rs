@@ -17,3 +17,14 @@ mod verify;
 use source::provider;
 
 tessera_provider_tests::provider_tests!(crate::provider);
+
+/// The groups of a provider are tested as the usual ones are.
+#[cfg(feature = "one-time-experimental")]
+mod one_time {
+    tessera_provider_tests::provider_tests!(crate::source::one_time_provider);
+}
+
+#[cfg(feature = "fo-skip-experimental")]
+mod fo_skip {
+    tessera_provider_tests::provider_tests!(crate::source::fo_skip_provider);
+}

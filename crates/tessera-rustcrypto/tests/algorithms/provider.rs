@@ -21,6 +21,8 @@ fn the_provider_lists_what_its_features_name_in_order_of_preference() {
         (cfg!(feature = "x25519"), NamedGroup::X25519),
         (cfg!(feature = "p256"), NamedGroup::SECP256R1),
         (cfg!(feature = "ml-kem"), NamedGroup::MLKEM768),
+        (cfg!(feature = "ml-kem-1024"), NamedGroup::MLKEM1024),
+        (cfg!(feature = "ml-kem-512"), NamedGroup::MLKEM512),
     ];
     assert_eq!(groups, enabled(expected));
     assert!(provider().one_time_keys.is_empty());
@@ -42,12 +44,26 @@ fn the_limits_of_the_suites_are_those_of_aws_lc() {
 
 #[test]
 fn without_random_bytes_no_key_is_made() {
-    let share_of = |id| provider().group(id).unwrap().generate().unwrap().share().to_vec();
-    let provider = tessera_rustcrypto::provider::<Nothing>();
-    assert_eq!(provider.random.fill(&mut [0]), Err(RandomFailed));
-    for group in provider.groups {
-        assert_eq!(group.generate().map(|_| ()), Err(AgreementError::Provider));
-        let encapsulated = group.encapsulate(&share_of(group.group())).map(|_| ());
-        assert_eq!(encapsulated, Err(AgreementError::Provider), "{:?}", group.group());
+    let pairs = [
+        (provider(), tessera_rustcrypto::provider::<Nothing>()),
+        #[cfg(feature = "one-time-experimental")]
+        (
+            crate::source::one_time_provider(),
+            tessera_rustcrypto::experimental_one_time_provider::<Nothing>(),
+        ),
+        #[cfg(feature = "fo-skip-experimental")]
+        (
+            crate::source::fo_skip_provider(),
+            tessera_rustcrypto::experimental_fo_skip_provider::<Nothing>(),
+        ),
+    ];
+    for (provider, without) in pairs {
+        assert_eq!(without.random.fill(&mut [0]), Err(RandomFailed));
+        for (with, group) in provider.groups.iter().zip(without.groups) {
+            assert_eq!(group.generate().map(|_| ()), Err(AgreementError::Provider));
+            let share = with.generate().unwrap().share().to_vec();
+            let encapsulated = group.encapsulate(&share).map(|_| ());
+            assert_eq!(encapsulated, Err(AgreementError::Provider), "{:?}", group.group());
+        }
     }
 }

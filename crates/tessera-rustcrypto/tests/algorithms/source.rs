@@ -15,6 +15,16 @@ pub fn provider() -> Provider {
     tessera_rustcrypto::provider::<AwsLc>()
 }
 
+#[cfg(feature = "one-time-experimental")]
+pub fn one_time_provider() -> Provider {
+    tessera_rustcrypto::experimental_one_time_provider::<AwsLc>()
+}
+
+#[cfg(feature = "fo-skip-experimental")]
+pub fn fo_skip_provider() -> Provider {
+    tessera_rustcrypto::experimental_fo_skip_provider::<AwsLc>()
+}
+
 /// A source that has failed.
 pub struct Nothing;
 

@@ -5,6 +5,17 @@
 
 #[cfg(feature = "ecdsa")]
 mod certificates;
+#[cfg(all(
+    feature = "fo-skip-experimental",
+    feature = "ml-kem-512",
+    feature = "ml-kem-1024",
+    feature = "ecdsa"
+))]
+mod fo_skip;
+#[cfg(feature = "ml-kem")]
+mod kems;
+#[cfg(all(feature = "one-time-experimental", feature = "ml-kem-512", feature = "ml-kem-1024"))]
+mod one_time;
 mod psk;
 
 use tessera::crypto::{Provider, RandomFailed};

@@ -22,6 +22,12 @@ pub trait KeyAgreement: Send + Sync {
     /// Returns the length in bytes of the reply that [`encapsulate`](Self::encapsulate) returns (server to client).
     fn reply_len(&self) -> usize;
 
+    /// Returns whether its ephemeral keys suit KEM authentication, whose proof asks for IND-1CCA (docs/kem-auth.md §10): `true`,
+    /// the default, but for keys whose secret doesn't depend on the whole reply (docs/one-time-kem.md §6).
+    fn suits_kem_authentication(&self) -> bool {
+        true
+    }
+
     /// Generates an ephemeral key (the client's side).
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError>;
 

@@ -34,6 +34,10 @@ impl KeyAgreement for Hybrid {
         self.first.reply_len() + self.second.reply_len()
     }
 
+    fn suits_kem_authentication(&self) -> bool {
+        self.first.suits_kem_authentication() && self.second.suits_kem_authentication()
+    }
+
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
         let first = self.first.generate()?;
         let second = self.second.generate()?;

@@ -34,6 +34,8 @@ pub use signature::{Signer, SigningError};
 pub use stack::{Depth, StackDepth, wipe_stack_below};
 pub use suite::Suite;
 
+use alloc::vec::Vec;
+
 use subtle::ConstantTimeEq;
 
 use crate::error::Error;
@@ -71,6 +73,12 @@ impl Provider {
     /// Returns the key agreement with this code point, if the provider has it.
     pub fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
         self.groups.iter().copied().find(|group| group.group() == id)
+    }
+
+    /// Returns the groups that a configuration has if it names none: all but experimental ones.
+    pub(crate) fn default_groups(&self) -> Vec<NamedGroup> {
+        let groups = self.groups.iter().map(|group| group.group());
+        groups.filter(|group| !group.is_experimental()).collect()
     }
 
     /// Returns the KEM of this scheme, if it is one and the provider has it.

@@ -146,9 +146,13 @@ impl Common<'_> {
         check_certificates(self.verifier, self.credentials, self.certificate_codecs)?;
         let accepted = self.verifier.map(|verifier| verifier.schemes()).unwrap_or_default();
         let own = self.credentials.iter().flat_map(|own| own.key.schemes());
-        let mut kems = accepted.iter().chain(own).filter(|scheme| scheme.kem().is_some());
+        let mut kems =
+            accepted.iter().chain(own).filter(|scheme| scheme.kem().is_some()).peekable();
+        let uses_kems = kems.peek().is_some();
         let has_kems = kems.all(|scheme| provider.kem(*scheme).is_some());
         require(has_kems, "verifier, credentials: a KEM that the provider lacks")?;
+        let are_suited = !uses_kems || self.groups_suit_kem_authentication();
+        require(are_suited, "groups: one that KEM authentication must not use; name others")?;
         let has_suite = suites.iter().any(|suite| provider.suite(*suite).is_some());
         require(has_suite, "suites: name at least one that the provider has")?;
         let has_group = groups.iter().any(|group| provider.group(*group).is_some());
@@ -162,6 +166,12 @@ impl Common<'_> {
         let fits = record_size_limit.is_none_or(|it| (64..=MAX_RECORD_SIZE_LIMIT).contains(&it));
         require(fits, "record_size_limit: 64 to 16,385 bytes")?;
         require(!self.handshake_timeout.is_zero(), "handshake_timeout: must be above zero")
+    }
+
+    /// Returns whether all groups suit KEM authentication.
+    pub(super) fn groups_suit_kem_authentication(&self) -> bool {
+        let mut groups = self.groups.iter().filter_map(|group| self.provider.group(*group));
+        groups.all(|group| group.suits_kem_authentication())
     }
 }
 

@@ -37,6 +37,15 @@ code_points! {
         /// sent under one is forward-secret only if both ends really delete it. From the range
         /// for private use, and never in supported_groups or key_share.
         ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED = 0xfe5a,
+        /// ML-KEM-512 with keys that decapsulate once, by T_H: experimental (docs/one-time-kem.md). From the range for
+        /// private use, like those below.
+        EXPERIMENTAL_ONE_TIME_MLKEM512 = 0xfe61,
+        /// The same with ML-KEM-768.
+        EXPERIMENTAL_ONE_TIME_MLKEM768 = 0xfe62,
+        /// The same with ML-KEM-1024.
+        EXPERIMENTAL_ONE_TIME_MLKEM1024 = 0xfe63,
+        /// The same with ML-KEM-768, and with X25519 behind it.
+        EXPERIMENTAL_ONE_TIME_X25519MLKEM768 = 0xfe64,
     }
 }
 
@@ -44,6 +53,18 @@ impl NamedGroup {
     /// Returns whether a recorded handshake stays confidential when discrete logarithms fall.
     pub fn is_post_quantum(self) -> bool {
         matches!(self, Self::MLKEM512 | Self::MLKEM768 | Self::MLKEM1024 | Self::X25519MLKEM768)
+            || self.is_experimental()
+    }
+
+    /// Returns whether only a configuration that names the group may use it.
+    pub fn is_experimental(self) -> bool {
+        matches!(
+            self,
+            Self::EXPERIMENTAL_ONE_TIME_MLKEM512
+                | Self::EXPERIMENTAL_ONE_TIME_MLKEM768
+                | Self::EXPERIMENTAL_ONE_TIME_MLKEM1024
+                | Self::EXPERIMENTAL_ONE_TIME_X25519MLKEM768
+        )
     }
 }
 

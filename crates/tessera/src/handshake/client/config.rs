@@ -96,7 +96,7 @@ impl ClientConfig {
     pub fn new(provider: Provider, verifier: Arc<dyn PeerVerifier>) -> Self {
         Self {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),
-            groups: provider.groups.iter().map(|group| group.group()).collect(),
+            groups: provider.default_groups(),
             provider,
             verifier,
             policy: ReconnectPolicy::default(),

@@ -5,7 +5,7 @@ use super::offer::{Offer, OfferedPsk};
 use crate::auth::KeyId;
 use crate::crypto::AgreementError;
 use crate::error::Error;
-use crate::handshake::config::Checked;
+use crate::handshake::config::{Checked, Config};
 use crate::linked::KemAuthentication;
 use crate::resume::{KnownKeyIdentity, KnownServerKey, PskKind, SessionState, psk_of_known_key};
 use crate::schedule::KeyDerivation;
@@ -39,6 +39,11 @@ impl Offer {
         let suite = config.suite_with_sha256().ok_or(Error::Configuration(
             "known_server_key: add a suite with SHA-256 to the configuration's suites",
         ))?;
+        if !config.common().groups_suit_kem_authentication() {
+            return Err(Error::Configuration(
+                "known_server_key: a group of the configuration must not be used with KEM authentication; name others",
+            ));
+        }
         let (encapsulation, shared) = kem.encapsulate(public_key).map_err(|error| match error {
             AgreementError::InvalidShare => {
                 Error::Configuration("known_server_key: the key is not one of its KEM")

@@ -168,7 +168,7 @@ impl ServerConfig {
     pub fn new(provider: Provider, credentials: Vec<Credential>) -> Self {
         Self {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),
-            groups: provider.groups.iter().map(|group| group.group()).collect(),
+            groups: provider.default_groups(),
             provider,
             suites_by_the_clients_preference: false,
             classical_key_exchange_to_save_a_round_trip: false,

@@ -1,0 +1,76 @@
+//! Clients that open standard ciphertexts without re-encryption, with a server that doesn't know.
+
+use std::sync::Arc;
+
+use tessera::auth::{PeerIdentity, PeerPublicKey};
+use tessera::resume::KnownServerKey;
+use tessera::wire::{NamedGroup, SignatureScheme};
+use tessera::{ClientConfig, Destination, Error, ServerConfig};
+use tessera_harness::{Pair, at};
+use tessera_pki::Authority;
+use tessera_rustcrypto::experimental_fo_skip_provider;
+use tessera_webpki::{Algorithms, WebPkiVerifier};
+
+use crate::{AwsLc, complete};
+
+const SERVER_NAME: &str = "server.example";
+
+const ALGORITHMS: Algorithms = Algorithms {
+    handshake: tessera_rustcrypto::HANDSHAKE_ALGORITHMS,
+    chain: tessera_rustcrypto::CHAIN_ALGORITHMS,
+    chain_schemes: &[],
+};
+
+fn client(verifier: WebPkiVerifier) -> ClientConfig {
+    ClientConfig::new(experimental_fo_skip_provider::<AwsLc>(), Arc::new(verifier))
+}
+
+fn destination() -> Destination {
+    Destination { server_name: SERVER_NAME.into(), ..Default::default() }
+}
+
+#[test]
+fn a_server_that_signs_is_connected_to_on_the_standard_groups() {
+    let root = Authority::new("root");
+    let leaf = root.issue(SERVER_NAME);
+    // Those that AWS-LC has at a server.
+    for group in [NamedGroup::MLKEM768, NamedGroup::X25519MLKEM768] {
+        let mut config =
+            client(WebPkiVerifier::with_algorithms(&[root.der()], ALGORITHMS).unwrap());
+        config.groups = vec![group];
+        let mut server = ServerConfig::new(tessera_aws_lc::provider(), vec![leaf.credential()]);
+        server.groups = vec![group];
+        let mut pair = Pair::start(&config, &server, destination(), at(0)).unwrap();
+        complete(&mut pair);
+        assert_eq!(pair.client.facts().group, Some(group));
+    }
+}
+
+#[test]
+fn kem_authentication_refuses_groups_without_re_encryption() {
+    let root = Authority::new("root");
+    let verifier = || WebPkiVerifier::with_algorithms(&[root.der()], ALGORITHMS).unwrap();
+    let refused = "groups: one that KEM authentication must not use; name others";
+    let kems = verifier().accepting_kems(&[SignatureScheme::KEM_MLKEM768]).unwrap();
+    let mut config = client(kems);
+    assert_eq!(config.clone().checked().err(), Some(Error::Configuration(refused)));
+    config.groups = vec![NamedGroup::X25519];
+    assert!(config.checked().is_ok());
+
+    // A known key is the connection's, not the configuration's.
+    let mut public_key = vec![0; 1184];
+    tessera_kem::DecapsulationKey768::from_seed(&[7; 64])
+        .encapsulation_key()
+        .write(&mut public_key)
+        .unwrap();
+    let public_key = PeerPublicKey::new(SignatureScheme::KEM_MLKEM768, public_key);
+    let identity = PeerIdentity { blob: b"known".to_vec(), expires_at: None };
+    let known = Some(Box::new(KnownServerKey { public_key, identity }));
+    let to = || Destination { known_server_key: known.clone(), ..destination() };
+    let server = ServerConfig::new(tessera_aws_lc::provider(), vec![root.issue("x").credential()]);
+    let mut config = client(verifier());
+    let error = Pair::start(&config, &server, to(), at(0)).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Configuration(what) if what.starts_with("known_server_key")));
+    config.groups = vec![NamedGroup::X25519];
+    assert!(Pair::start(&config, &server, to(), at(0)).is_ok());
+}
