@@ -70,6 +70,12 @@ pub fn switch_to(side: Side) {
     unsafe { *HEAPS.current.get() = side };
 }
 
+/// Returns the end that runs.
+pub fn current() -> Side {
+    // SAFETY: one thread.
+    unsafe { *HEAPS.current.get() }
+}
+
 pub fn usage(side: Side) -> Usage {
     // SAFETY: one thread.
     let side = unsafe { &(*HEAPS.sides.get())[side as usize] };

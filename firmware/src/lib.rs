@@ -9,6 +9,7 @@ pub mod board;
 pub mod chains;
 pub mod connection;
 pub mod datagrams;
+pub mod end;
 pub mod ends;
 pub mod heap;
 pub mod measure;

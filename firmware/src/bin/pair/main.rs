@@ -13,11 +13,9 @@ use core::panic::PanicInfo;
 use cortex_m_rt::{ExceptionFrame, entry, exception};
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
 use cortex_m_semihosting::hprintln;
-use tessera::handshake::{Checked, ClientHandshake, Handshake};
-use tessera::{
-    ClientConfig, ClientConnection, Connection, Error, Output, ServerConfig, ServerConnection,
-};
-use tessera_firmware::connection::{Input, Progress, read};
+use tessera::handshake::{Checked, ClientHandshake};
+use tessera::{ClientConfig, ClientConnection, Error, Output, ServerConfig, ServerConnection};
+use tessera_firmware::end::End;
 use tessera_firmware::heap::{self, EachEnd, Side};
 use tessera_firmware::measure::{PAINTED, stack_pointer};
 use tessera_firmware::report::{self, Taken};
@@ -119,46 +117,6 @@ fn search() -> Result<(), Error> {
     }
 }
 
-/// One end, and what it took.
-struct End<H: Handshake> {
-    side: Side,
-    connection: Connection<H>,
-    input: Input,
-    output: Output,
-    progress: Progress,
-    taken: Taken,
-}
-
-impl<H: Handshake> End<H> {
-    /// Moves what the other end sends here; reads it. Returns whether there was anything.
-    fn take_from<O: Handshake>(&mut self, other: &mut End<O>) -> Result<bool, Error> {
-        let had_any = !other.output.is_empty();
-        while !other.output.is_empty() {
-            heap::switch_to(other.side);
-            let count = self.input.take_from(&mut other.output);
-            if !other.progress.is_complete || !self.progress.is_complete {
-                other.taken.sent += count;
-            }
-            heap::switch_to(self.side);
-            let (connection, input, output, progress) =
-                (&mut self.connection, &mut self.input, &mut self.output, &mut self.progress);
-            self.taken.cost.add(|| read(connection, input, output, progress))?;
-        }
-        Ok(had_any)
-    }
-
-    fn write(&mut self, data: &[u8]) -> Result<(), Error> {
-        heap::switch_to(self.side);
-        self.connection.write(data, &mut self.output)?;
-        Ok(())
-    }
-
-    fn close(&mut self) {
-        heap::switch_to(self.side);
-        self.connection.close(&mut self.output);
-    }
-}
-
 fn start_client(
     config: &Checked<ClientConfig>,
     mut taken: Taken,
@@ -168,8 +126,7 @@ fn start_client(
     let connection = taken.cost.add(|| {
         ClientConnection::start(config.clone(), ends::destination(), ends::NOW, &mut output)
     })?;
-    let (input, progress) = (Input::new(), Progress::default());
-    Ok(End { side: Side::Client, connection, input, output, progress, taken })
+    Ok(End::new(Side::Client, connection, output, taken))
 }
 
 /// Both ends' configurations.
@@ -189,14 +146,9 @@ impl Ends {
     ) -> Result<[Taken; 2], Error> {
         let mut client = start_client(&self.client, Taken::new(is_measured))?;
         heap::switch_to(Side::Server);
-        let mut server = End {
-            side: Side::Server,
-            connection: ServerConnection::start(self.server.clone(), ends::NOW),
-            input: Input::new(),
-            output: Output::new(),
-            progress: Progress::default(),
-            taken: Taken::new(is_measured),
-        };
+        let connection = ServerConnection::start(self.server.clone(), ends::NOW);
+        let taken = Taken::new(is_measured);
+        let mut server = End::new(Side::Server, connection, Output::new(), taken);
         while server.take_from(&mut client)? | client.take_from(&mut server)? {
             after_a_step();
         }
