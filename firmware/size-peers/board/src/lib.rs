@@ -4,6 +4,8 @@
 
 #[path = "../../../src/board.rs"]
 pub mod board;
+#[path = "../../../src/measure.rs"]
+pub mod measure;
 #[cfg(feature = "heap")]
 #[path = "../../../src/one_heap.rs"]
 mod one_heap;
