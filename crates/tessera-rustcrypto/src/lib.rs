@@ -39,13 +39,28 @@
 //! | `ecdsa` | `SigningKey` and the verification of signatures with P-256 | yes |
 //! | `rsa` | the verification of signatures with RSA-2048 to RSA-4096 and SHA-256, which takes some 8 KB of heap with RSA-2048 | no |
 //! | `ml-dsa` | the verification of signatures with ML-DSA-44, which takes some 105 KB of stack | no |
-//! | `ml-dsa-65` | the same with ML-DSA-65, which takes more; enables `ml-dsa` | no |
+//! | `ml-dsa-65`, `ml-dsa-87` | the same with ML-DSA-65 and ML-DSA-87, which take more; each enables `ml-dsa` | no |
+//! | `ed25519` | the verification of signatures with Ed25519 | no |
+//! | `falcon-pre-standard` | the verification of signatures with Falcon-512 and Falcon-1024, for experiments: see below | no |
 //!
-//! With `ecdsa`, `rsa` or `ml-dsa`, `HANDSHAKE_ALGORITHMS`, `CHAIN_ALGORITHMS` and `CHAIN_SCHEMES` are the lists that
+//! With any that verifies signatures, `HANDSHAKE_ALGORITHMS`, `CHAIN_ALGORITHMS` and `CHAIN_SCHEMES` are the lists that
 //! `tessera_webpki::Algorithms` takes. RSASSA-PKCS1-v1_5 is in those for chains alone (RFC 8446 §4.2.3). What a verification
 //! takes of the heap is not part of [`heap_needed`](tessera::ClientConfig::heap_needed).
 //!
 //! There are no one-time keys for early data: a device opens connections with forward-secret early data, but doesn't accept them.
+//!
+//! # Falcon before its standard
+//!
+//! FN-DSA (FIPS 206) is no standard yet. `falcon-pre-standard` verifies what version 0.4 of the crate `fn-dsa-vrfy` has, a
+//! guess at it that its next version may change: **for experiments between ends of the same build**. Public keys (897 and
+//! 1,793 bytes) and signatures (666 and 1,280 bytes: a header, a salt of 40 bytes, the compressed polynomial, padded) are
+//! encoded as in Falcon's submission. What is hashed behind the salt is not the message, but 64 bytes of
+//! SHAKE256(SHAKE256(public key) || 0 || 0 || message), where the inner hash has 64 bytes too. The first zero stands for a
+//! message that is not hashed before (`HASH_ID_RAW`), the second for an empty context (`DOMAIN_NONE`), as in ML-DSA.
+//!
+//! It has no numbers yet. `FALCON512_PRE_STANDARD` (0xfedc) and `FALCON1024_PRE_STANDARD` (0xfedf), and in certificates
+//! 1.3.9999.3.16 and 1.3.9999.3.19 without parameters, are those that Open Quantum Safe's provider has for that encoding
+//! (falconpadded512 and falconpadded1024). Its signatures are not verified here, nor ours there: it hashes the message itself.
 //!
 //! # What is wiped
 //!
@@ -70,6 +85,10 @@ mod aes;
 mod chacha;
 #[cfg(feature = "ecdsa")]
 mod ecdsa;
+#[cfg(feature = "ed25519")]
+mod ed25519;
+#[cfg(feature = "falcon-pre-standard")]
+mod falcon;
 #[cfg(feature = "fo-skip-experimental")]
 mod fo_skip;
 mod hash;
@@ -91,7 +110,7 @@ mod rsa;
 #[cfg(feature = "ecdsa")]
 mod sign;
 mod stack_depth;
-#[cfg(any(feature = "ecdsa", feature = "rsa", feature = "ml-dsa"))]
+#[cfg(feature = "signatures")]
 mod verify;
 #[cfg(feature = "x25519")]
 mod x25519;
@@ -118,7 +137,7 @@ pub use kem_key::KemKey;
 pub use random::RandomSource;
 #[cfg(feature = "ecdsa")]
 pub use sign::{KeyRejected, SigningKey};
-#[cfg(any(feature = "ecdsa", feature = "rsa", feature = "ml-dsa"))]
+#[cfg(feature = "signatures")]
 pub use verify::{CHAIN_ALGORITHMS, CHAIN_SCHEMES, HANDSHAKE_ALGORITHMS};
 
 /// Returns the provider: the suites and groups of the enabled features, the preferred ones first. ChaCha20-Poly1305 comes

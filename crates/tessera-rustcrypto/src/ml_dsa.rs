@@ -22,6 +22,11 @@ impl MlDsaPure<ml_dsa::MlDsa65> {
     pub(crate) const ML_DSA_65: Self = Self { id: alg_id::ML_DSA_65, parameters: PhantomData };
 }
 
+#[cfg(feature = "ml-dsa-87")]
+impl MlDsaPure<ml_dsa::MlDsa87> {
+    pub(crate) const ML_DSA_87: Self = Self { id: alg_id::ML_DSA_87, parameters: PhantomData };
+}
+
 impl<P: MlDsaParams> SignatureVerificationAlgorithm for MlDsaPure<P> {
     /// With the empty context string, as draft-ietf-tls-mldsa and RFC 9881 require.
     fn verify_signature(

@@ -2,6 +2,8 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[cfg(feature = "falcon-pre-standard")]
+mod falcon;
 mod masks;
 mod provider;
 #[cfg(feature = "rsa")]
@@ -11,8 +13,10 @@ mod scalars;
 #[cfg(feature = "ecdsa")]
 mod sign;
 mod source;
-#[cfg(any(feature = "ecdsa", feature = "rsa", feature = "ml-dsa"))]
+#[cfg(feature = "signatures")]
 mod verify;
+#[cfg(any(feature = "ed25519", feature = "ml-dsa"))]
+mod wycheproof;
 
 use source::provider;
 

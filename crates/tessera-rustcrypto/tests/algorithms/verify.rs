@@ -1,6 +1,6 @@
 //! Signatures of AWS-LC are verified, and no others.
 
-#[cfg(any(feature = "ecdsa", feature = "ml-dsa"))]
+#[cfg(any(feature = "ecdsa", feature = "ed25519", feature = "ml-dsa"))]
 use aws_lc_rs::signature::KeyPair;
 use pki_types::SignatureVerificationAlgorithm;
 use tessera::wire::SignatureScheme;
@@ -118,6 +118,35 @@ fn ml_dsa_65_verifies() {
     let mut signature = vec![0; 3309];
     pair.sign(MESSAGE, &mut signature).unwrap();
     assert_verifies(SignatureScheme::MLDSA65, pair.public_key().as_ref(), &signature);
+}
+
+#[cfg(feature = "ml-dsa-87")]
+#[test]
+fn ml_dsa_87_verifies() {
+    use aws_lc_rs::signature::{ML_DSA_87_SIGNING, PqdsaKeyPair};
+    let pair = PqdsaKeyPair::generate(&ML_DSA_87_SIGNING).unwrap();
+    let mut signature = vec![0; 4627];
+    pair.sign(MESSAGE, &mut signature).unwrap();
+    assert_verifies(SignatureScheme::MLDSA87, pair.public_key().as_ref(), &signature);
+}
+
+#[cfg(feature = "ed25519")]
+#[test]
+fn ed25519_verifies() {
+    use aws_lc_rs::signature::Ed25519KeyPair;
+    let pair = Ed25519KeyPair::generate().unwrap();
+    let signature = pair.sign(MESSAGE);
+    assert_verifies(SignatureScheme::ED25519, pair.public_key().as_ref(), signature.as_ref());
+}
+
+/// The point of order 1 with R of order 1 and S of 0 fits every message where that is not checked (RFC 8032 §5.1.7).
+#[cfg(feature = "ed25519")]
+#[test]
+fn ed25519_keys_of_small_order_are_refused() {
+    let mut one = [0; 32];
+    one[0] = 1;
+    let algorithm = in_handshakes(SignatureScheme::ED25519);
+    assert!(algorithm.verify_signature(&one, MESSAGE, &[one, [0; 32]].concat()).is_err());
 }
 
 #[test]

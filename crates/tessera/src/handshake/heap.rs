@@ -147,6 +147,8 @@ fn longest_signature(schemes: &[SignatureScheme]) -> usize {
         SignatureScheme::MLDSA65 => 3309,
         // Its owner sends none.
         scheme if scheme.kem().is_some() => 0,
+        SignatureScheme::FALCON512_PRE_STANDARD => 666,
+        SignatureScheme::FALCON1024_PRE_STANDARD => 1280,
         // ML-DSA-87 has 4,627; no RSA key has as many.
         _ => 5000,
     };

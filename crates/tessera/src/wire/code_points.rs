@@ -103,6 +103,11 @@ code_points! {
         MLDSA65 = 0x0905,
         /// ML-DSA-87 (draft-ietf-tls-mldsa).
         MLDSA87 = 0x0906,
+        /// Falcon-512 in signatures of fixed length, as `tessera-rustcrypto` guesses FN-DSA. From the range for private use:
+        /// Open Quantum Safe's for the same encoding.
+        FALCON512_PRE_STANDARD = 0xfedc,
+        /// The same with Falcon-1024.
+        FALCON1024_PRE_STANDARD = 0xfedf,
         /// No signature: the certificate has an X25519 key, and its holder decapsulates (docs/kem-auth.md).
         KEM_X25519 = 0xfe40,
         /// The same with ML-KEM-512.
