@@ -112,44 +112,38 @@ struct Kind {
 }
 
 static KINDS: [Kind; 4] = [
-    Kind {
-        scheme: SignatureScheme::KEM_MLKEM512,
-        algorithm: &ml_kem_identifier(1),
-        ml_kem: Some(MlKemForm {
+    Kind::new(
+        SignatureScheme::KEM_MLKEM512,
+        Some(MlKemForm {
             of: &kem::ML_KEM_512,
             from_seed: expanded::from_seed::<DecapsulationKey512>,
             passes_checks: expanded::passes_checks::<DecapsulationKey512>,
         }),
-    },
-    Kind {
-        scheme: SignatureScheme::KEM_MLKEM768,
-        algorithm: &ml_kem_identifier(2),
-        ml_kem: Some(MlKemForm {
+    ),
+    Kind::new(
+        SignatureScheme::KEM_MLKEM768,
+        Some(MlKemForm {
             of: &kem::ML_KEM_768,
             from_seed: expanded::from_seed::<DecapsulationKey768>,
             passes_checks: expanded::passes_checks::<DecapsulationKey768>,
         }),
-    },
-    Kind {
-        scheme: SignatureScheme::KEM_MLKEM1024,
-        algorithm: &ml_kem_identifier(3),
-        ml_kem: Some(MlKemForm {
+    ),
+    Kind::new(
+        SignatureScheme::KEM_MLKEM1024,
+        Some(MlKemForm {
             of: &kem::ML_KEM_1024,
             from_seed: expanded::from_seed::<DecapsulationKey1024>,
             passes_checks: expanded::passes_checks::<DecapsulationKey1024>,
         }),
-    },
-    Kind {
-        scheme: SignatureScheme::KEM_X25519,
-        // id-X25519, 1.3.101.110 (RFC 8410 §3).
-        algorithm: &[0x06, 0x03, 0x2b, 0x65, 0x6e],
-        ml_kem: None,
-    },
+    ),
+    Kind::new(SignatureScheme::KEM_X25519, None),
 ];
 
-/// id-alg-ml-kem-512, -768 or -1024, 2.16.840.1.101.3.4.4.`number` (RFC 9935 §3).
-const fn ml_kem_identifier(number: u8) -> [u8; 11] {
-    [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04, number]
+impl Kind {
+    const fn new(scheme: SignatureScheme, ml_kem: Option<MlKemForm>) -> Self {
+        let algorithm = scheme.kem_key_algorithm().expect("its keys have a form");
+        Self { scheme, algorithm, ml_kem }
+    }
 }
 
 /// How keys of one size of ML-KEM are read.

@@ -55,6 +55,14 @@ pub(crate) fn check_proof(
     Err(defect)
 }
 
+/// Returns the contents of the AlgorithmIdentifier of a SubjectPublicKeyInfo, and the key.
+pub(crate) fn key_parts(public_key: &[u8]) -> Result<(&[u8], &[u8]), Defect> {
+    let mut fields = Elements::new(only(public_key, Tag::Sequence)?);
+    let parts = (fields.expect(Tag::Sequence)?, fields.bytes()?);
+    fields.end()?;
+    Ok(parts)
+}
+
 /// Checks a message and its signature. RFC 5280 §4.1.2.7: the key's algorithm identifier has its parameters, the curve.
 fn check(
     algorithm: &dyn SignatureVerificationAlgorithm,
@@ -63,9 +71,7 @@ fn check(
     of_key: Defect,
     of_signature: Defect,
 ) -> Result<(), Defect> {
-    let mut fields = Elements::new(only(public_key, Tag::Sequence)?);
-    let (kind, key) = (fields.expect(Tag::Sequence)?, fields.bytes()?);
-    fields.end()?;
+    let (kind, key) = key_parts(public_key)?;
     if algorithm.public_key_alg_id().as_ref() != kind {
         return Err(of_key);
     }

@@ -45,7 +45,19 @@ const VERSION_3: &[u8] = &[2];
 
 /// Bits of keyUsage (RFC 5280 §4.2.1.3).
 const DIGITAL_SIGNATURE: u8 = 0x80;
+#[cfg(feature = "kems")]
+const KEY_ENCIPHERMENT: u8 = 0x20;
 const KEY_CERT_SIGN: u8 = 0x04;
+
+/// What the key of an end entity does in a handshake.
+#[derive(Clone, Copy)]
+pub(crate) enum KeyUse {
+    /// It signs CertificateVerify (RFC 8446 §4.4.2.2).
+    Signing,
+    /// It decapsulates (RFC 9935 §5).
+    #[cfg(feature = "kems")]
+    Decapsulation,
+}
 
 impl<'a> Certificate<'a> {
     pub(crate) fn read(der: &'a [u8]) -> Result<Self, Defect> {
@@ -144,10 +156,14 @@ impl<'a> Extensions<'a> {
         self.is_authority && self.allows(KEY_CERT_SIGN)
     }
 
-    /// Checks that the key may sign handshakes. RFC 8446 §4.4.2.2: if there is a key usage, it must include
-    /// digitalSignature.
-    pub(crate) fn check_signs(&self) -> Result<(), Defect> {
-        if self.allows(DIGITAL_SIGNATURE) { Ok(()) } else { Err(Defect::KeyUsage) }
+    /// Checks that the key may do this: if there is a key usage, it must include the bit for it.
+    pub(crate) fn check_use(&self, key_use: KeyUse) -> Result<(), Defect> {
+        let (bit, defect) = match key_use {
+            KeyUse::Signing => (DIGITAL_SIGNATURE, Defect::KeyUsage),
+            #[cfg(feature = "kems")]
+            KeyUse::Decapsulation => (KEY_ENCIPHERMENT, Defect::KemKeyUsage),
+        };
+        if self.allows(bit) { Ok(()) } else { Err(defect) }
     }
 
     fn allows(&self, usage: u8) -> bool {

@@ -41,6 +41,8 @@ pub enum Defect {
     TooManyCertificates,
     /// The end entity's key must not sign (RFC 8446 §4.4.2.2).
     KeyUsage,
+    /// The end entity's key, one of ML-KEM, must not decapsulate (RFC 9935 §5).
+    KemKeyUsage,
     /// A certificate is for other purposes (RFC 5280 §4.2.1.12).
     ExtendedKeyUsage,
     /// No trust anchor, and not the next certificate, issued a certificate.
@@ -57,7 +59,7 @@ pub enum Defect {
     NoNames,
     /// The certificate's names don't fit into [`PeerIdentity::MAX_LEN`](tessera::auth::PeerIdentity::MAX_LEN).
     LongNames,
-    /// The peer's proof is not a signature.
+    /// The peer's proof is neither a signature nor by a KEM that is accepted.
     ProofKind,
     /// The scheme of the peer's signature wasn't offered (RFC 8446 §4.4.3).
     Scheme,
@@ -90,6 +92,7 @@ impl Defect {
             | Self::NameConstraints
             | Self::IsAuthority
             | Self::KeyUsage
+            | Self::KemKeyUsage
             | Self::ExtendedKeyUsage
             | Self::Algorithm
             | Self::KeyAlgorithm
@@ -134,6 +137,7 @@ impl Defect {
             Self::PathLength => "certificate: too many authorities below one that limits them",
             Self::TooManyCertificates => "certificate: its chain is too long",
             Self::KeyUsage => "certificate: its key usage lacks digitalSignature",
+            Self::KemKeyUsage => "certificate: its key usage lacks keyEncipherment",
             Self::ExtendedKeyUsage => "certificate: it is for other uses",
             Self::UnknownIssuer => {
                 "certificate: no trusted root issued it, nor the certificate sent after it"
@@ -144,7 +148,7 @@ impl Defect {
             Self::Name => "certificate: it is for other names",
             Self::NoNames => "the certificate has no names",
             Self::LongNames => "the certificate's names are too long for an identity",
-            Self::ProofKind => "the peer's proof is not a signature",
+            Self::ProofKind => "the peer's proof is of a kind that is not accepted",
             Self::Scheme => "CertificateVerify: scheme not offered",
             Self::SchemeOfAnotherKey => "CertificateVerify: the scheme does not fit the key",
             Self::ProofSignature => "CertificateVerify: the signature is wrong",

@@ -12,6 +12,9 @@ pub enum ConfigError {
     NoAlgorithms,
     /// A scheme may only sign certificates (RFC 8446 §4.2.3).
     Scheme,
+    /// The list of KEMs is empty, or has one whose keys this crate doesn't read.
+    #[cfg(feature = "kems")]
+    Kem,
 }
 
 impl fmt::Display for ConfigError {
@@ -20,6 +23,8 @@ impl fmt::Display for ConfigError {
             Self::NoAnchors => "no trust anchor: give at least one",
             Self::NoAlgorithms => "no signature algorithm",
             Self::Scheme => "a handshake scheme may only sign certificates",
+            #[cfg(feature = "kems")]
+            Self::Kem => "a KEM is not known here, or there is none",
         })
     }
 }

@@ -24,7 +24,7 @@ impl ChainVerifier for FixedPkiVerifier {
         names: Names,
         remembers: bool,
     ) -> Result<JudgedChain, PeerRejected> {
-        let (path, identity) = self.judge(question, names == Names::Checked)?;
+        let (path, identity, public_key) = self.judge(question, names == Names::Checked)?;
         let is_remembered = remembers && path.is_all_of(&question.chain);
         let end_entity = is_remembered.then(|| {
             let public_key = joined(&[path.end_entity.public_key]).ok()?;
@@ -35,7 +35,7 @@ impl ChainVerifier for FixedPkiVerifier {
             false => 0..=u64::MAX,
         };
         let end_entity = end_entity.flatten();
-        Ok(JudgedChain { identity, validity, public_key: None, end_entity })
+        Ok(JudgedChain { identity, validity, public_key, end_entity })
     }
 
     fn judge_proof(
@@ -43,6 +43,6 @@ impl ChainVerifier for FixedPkiVerifier {
         question: &VerifyPeer,
         public_key: &[u8],
     ) -> Result<Option<PeerPublicKey>, PeerRejected> {
-        self.check_proof(question, public_key).map(|()| None).map_err(PeerRejected::from)
+        self.check_proof(question, public_key).map_err(PeerRejected::from)
     }
 }

@@ -2,7 +2,7 @@
 //! reads certificates in place, and takes a few kilobytes of flash.
 //!
 //! Such a PKI has few authorities, known when the image is built: they issue in order, without revocation lists, with a
-//! provider's algorithms (ECDSA with P-256 and SHA-256; RSA; ML-DSA). For the Web's PKI, use `tessera-webpki`.
+//! provider's algorithms (ECDSA with P-256 and SHA-256; Ed25519; RSA; ML-DSA). For the Web's PKI, use `tessera-webpki`.
 //!
 //! ```
 //! use tessera_fixed_pki::{Anchor, Algorithms, FixedPkiVerifier};
@@ -27,7 +27,7 @@
 //! | each extension once; no unknown critical one; no name constraints, critical or not | §4.2, §4.2.1.10 |
 //! | the next certificate presented, or an anchor, has the issuer's name, and its key made the signature | §6.1.3 (a) (1), (4) |
 //! | issuers: basicConstraints with cA, pathLenConstraint; keyCertSign, if there is a key usage | §6.1.4 (k) to (n) |
-//! | the end entity is no authority; digitalSignature, if there is a key usage (RFC 8446 §4.4.2.2) | §4.2.1.3, §4.2.1.9 |
+//! | the end entity is no authority; digitalSignature, if there is a key usage (RFC 8446 §4.4.2.2), or with a key of ML-KEM keyEncipherment (RFC 9935 §5) | §4.2.1.3, §4.2.1.9 |
 //! | serverAuth or clientAuth, if there is an extended key usage, of issuers too | §4.2.1.12 |
 //!
 //! Of an anchor, the name and the key decide, and of one that is a certificate, whether it may issue (§6.1.1 (d)). A peer
@@ -48,6 +48,7 @@
 //! - an extension twice, known or not, and a critical cRLDistributionPoints;
 //! - malformed extended key usages and alternative names, also after one that fits;
 //! - servers by IP address;
+//! - keys of X25519, which `tessera-webpki` accepts as those of a KEM;
 //! - anchors of version 1, or with critical extensions that it doesn't know.
 //!
 //! Neither checks revocation here: `tessera-webpki` does with lists.
@@ -59,6 +60,7 @@
 //!
 //! # Features
 //!
+//! - `kems`: after `accepting_kems`, peers with keys of ML-KEM, which decapsulate instead of signing.
 //! - `known-chains`: `KnownChains` is a verifier that recognises the chains it accepted before, without `std`.
 //! - `reasons`, on by default: rejections have the reason in words, besides the alert.
 #![no_std]
@@ -73,6 +75,8 @@ mod clients;
 mod defect;
 mod der;
 mod error;
+#[cfg(feature = "kems")]
+mod kems;
 #[cfg(feature = "known-chains")]
 mod known;
 mod names;

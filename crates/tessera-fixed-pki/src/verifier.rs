@@ -5,19 +5,25 @@ use core::fmt;
 
 use pki_types::SignatureVerificationAlgorithm;
 use tessera::Role;
+#[cfg(feature = "kems")]
+use tessera::auth::AskedKey;
 use tessera::auth::{
-    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifierPolicy, VerifyPeer,
-    joined,
+    PeerAcceptance, PeerIdentity, PeerPublicKey, PeerRejected, PeerVerifier, Proof, VerifierPolicy,
+    VerifyPeer, joined,
 };
 use tessera::handshake::Reply;
+#[cfg(feature = "kems")]
+use tessera::wire::CertificateType;
 use tessera::wire::SignatureScheme;
 
 use crate::algorithms::{Algorithms, CertificateAlgorithms, check_proof};
 use crate::anchor::Anchor;
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, KeyUse};
 use crate::clients;
 use crate::defect::Defect;
 use crate::error::ConfigError;
+#[cfg(feature = "kems")]
+use crate::kems;
 use crate::names;
 use crate::path::{Path, Rules};
 
@@ -32,6 +38,8 @@ pub struct FixedPkiVerifier {
     pub(crate) checks_dates: bool,
     /// Names clients. A function that isn't set isn't linked.
     identifies: Option<Identify>,
+    #[cfg(feature = "kems")]
+    kems: Vec<SignatureScheme>,
 }
 
 /// Makes a client's identity.
@@ -57,7 +65,35 @@ impl FixedPkiVerifier {
             return Err(ConfigError::NoAlgorithms);
         }
         let algorithms = CertificateAlgorithms { alike: algorithms, others: &[] };
-        Ok(Self { anchors, algorithms, schemes, checks_dates: true, identifies: None })
+        Ok(Self {
+            anchors,
+            algorithms,
+            schemes,
+            checks_dates: true,
+            identifies: None,
+            #[cfg(feature = "kems")]
+            kems: Vec::new(),
+        })
+    }
+
+    /// Accepts peers with keys of these KEMs as well, which decapsulate instead of signing (docs/kem-auth.md): ML-KEM-512,
+    /// ML-KEM-768 and ML-KEM-1024 (RFC 9935). Their certificates are signed as all others. They are offered after all
+    /// signatures, in this order.
+    ///
+    /// # Errors
+    /// Returns an error for an empty list, and for other schemes.
+    #[cfg(feature = "kems")]
+    pub fn accepting_kems(mut self, schemes: &[SignatureScheme]) -> Result<Self, ConfigError> {
+        if schemes.is_empty() || !schemes.iter().all(|scheme| kems::is_known(*scheme)) {
+            return Err(ConfigError::Kem);
+        }
+        for scheme in schemes {
+            if !self.kems.contains(scheme) {
+                self.kems.push(*scheme);
+                self.schemes.push(*scheme);
+            }
+        }
+        Ok(self)
     }
 
     /// Accepts clients, too. Their identities are those of `tessera_webpki::WebPkiVerifier`: DNS names and URIs as
@@ -106,35 +142,53 @@ impl FixedPkiVerifier {
         server_name: Option<&str>,
         unix: Option<u64>,
     ) -> Result<(), Defect> {
-        let path = self.path(role, chain, unix)?;
+        let path = self.path(role, chain, unix, self.use_of_key(chain))?;
         self.identity(&path.end_entity, role, server_name).map(drop)
     }
 
-    /// Returns the path of an accepted peer, and its identity; empty if its names don't count.
+    /// Returns the path of an accepted peer; its identity, empty if its names don't count; and its key if the engine needs it.
     pub(crate) fn judge<'q>(
         &self,
         question: &'q VerifyPeer,
         names: bool,
-    ) -> Result<(Path<'q>, Vec<u8>), Defect> {
+    ) -> Result<(Path<'q>, Vec<u8>, Option<PeerPublicKey>), Defect> {
         if question.known.is_some() {
             return Err(Defect::NotSent);
         }
-        let path = self.path(question.peer, &question.chain, question.unix)?;
+        let key_use = match &question.proof {
+            #[cfg(feature = "kems")]
+            Proof::Kem { .. } => KeyUse::Decapsulation,
+            _ => KeyUse::Signing,
+        };
+        let path = self.path(question.peer, &question.chain, question.unix, key_use)?;
         let name = question.server_name.as_deref();
         let identity = match names {
             true => self.identity(&path.end_entity, question.peer, name)?,
             false => Vec::new(),
         };
-        self.check_proof(question, path.end_entity.public_key)?;
-        Ok((path, identity))
+        let public_key = self.check_proof(question, path.end_entity.public_key)?;
+        Ok((path, identity, public_key))
     }
 
-    /// Returns the path of a chain whose end entity may sign handshakes.
+    /// Returns what the end entity's key would do in a handshake.
+    fn use_of_key(&self, chain: &[Vec<u8>]) -> KeyUse {
+        #[cfg(feature = "kems")]
+        if let Some(first) = chain.first()
+            && kems::of_certificate(first).is_some_and(|scheme| self.kems.contains(&scheme))
+        {
+            return KeyUse::Decapsulation;
+        }
+        let _ = chain;
+        KeyUse::Signing
+    }
+
+    /// Returns the path of a chain whose end entity's key may do this.
     fn path<'c>(
         &self,
         peer: Role,
         chain: &'c [Vec<u8>],
         unix: Option<u64>,
+        key_use: KeyUse,
     ) -> Result<Path<'c>, Defect> {
         let unix = match self.checks_dates {
             true => Some(unix.ok_or(Defect::NoTime)?),
@@ -142,7 +196,7 @@ impl FixedPkiVerifier {
         };
         let rules = Rules { anchors: &self.anchors, algorithms: self.algorithms, peer, unix };
         let path = rules.path(chain)?;
-        path.end_entity.extensions.check_signs()?;
+        path.end_entity.extensions.check_use(key_use)?;
         Ok(path)
     }
 
@@ -163,16 +217,24 @@ impl FixedPkiVerifier {
         }
     }
 
-    /// Checks that the peer holds the private half of this key (a SubjectPublicKeyInfo).
+    /// Checks that the peer holds the private half of this key (a SubjectPublicKeyInfo), or returns the key with which it
+    /// will prove that.
     pub(crate) fn check_proof(
         &self,
         question: &VerifyPeer,
         public_key: &[u8],
-    ) -> Result<(), Defect> {
-        let Proof::Signature { scheme, signed, signature } = &question.proof else {
-            return Err(Defect::ProofKind);
-        };
-        check_proof(self.algorithms.alike, public_key, *scheme, (signed, signature))
+    ) -> Result<Option<PeerPublicKey>, Defect> {
+        match &question.proof {
+            Proof::Signature { scheme, signed, signature } => {
+                check_proof(self.algorithms.alike, public_key, *scheme, (signed, signature))?;
+                Ok(None)
+            }
+            #[cfg(feature = "kems")]
+            Proof::Kem { scheme } if self.kems.contains(scheme) => {
+                kems::public_key(*scheme, public_key).map(Some)
+            }
+            _ => Err(Defect::ProofKind),
+        }
     }
 }
 
@@ -197,13 +259,32 @@ impl PeerVerifier for FixedPkiVerifier {
                 .with(&algorithm.public_key_alg_id())
                 .with(&algorithm.signature_alg_id());
         }
-        self.anchors.iter().fold(policy, |policy, anchor| anchor.add_to(policy))
+        let policy = self.anchors.iter().fold(policy, |policy, anchor| anchor.add_to(policy));
+        // It stays as it is without any: sessions survive.
+        #[cfg(feature = "kems")]
+        if !self.kems.is_empty() {
+            let kems = self.kems.iter().map(|scheme| scheme.0.to_be_bytes());
+            return policy.with(b"KEMs").with_set(kems);
+        }
+        policy
+    }
+
+    #[cfg(feature = "kems")]
+    fn kem_scheme(&self, asked: &AskedKey<'_>) -> Option<SignatureScheme> {
+        let first = asked.chain.first()?;
+        // The memory of chains asks about the key that it has kept of one.
+        match asked.certificate_type {
+            CertificateType::RAW_PUBLIC_KEY => kems::of_key(first),
+            _ => kems::of_certificate(first),
+        }
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        let judged = self.judge(question, true).map(|(path, blob)| {
+        let judged = self.judge(question, true).map(|(path, blob, public_key)| {
             let expires_at = self.checks_dates.then_some(path.validity.not_after);
-            PeerAcceptance::new(PeerIdentity { blob, expires_at })
+            let mut accepted = PeerAcceptance::new(PeerIdentity { blob, expires_at });
+            accepted.public_key = public_key;
+            accepted
         });
         Reply::Now(judged.map_err(PeerRejected::from))
     }
@@ -212,8 +293,9 @@ impl PeerVerifier for FixedPkiVerifier {
         let first = question.chain.first().map(|der| Certificate::read(der));
         first.is_some_and(|first| {
             first.is_ok_and(|first| {
-                first.extensions.check_signs().is_ok()
-                    && self.check_proof(question, first.public_key).is_ok()
+                // A KEM has proved nothing yet.
+                first.extensions.check_use(KeyUse::Signing).is_ok()
+                    && matches!(self.check_proof(question, first.public_key), Ok(None))
             })
         })
     }

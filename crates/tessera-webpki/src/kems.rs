@@ -24,35 +24,18 @@ pub(crate) struct Kem {
 }
 
 static KEMS: [Kem; 4] = [
-    Kem {
-        scheme: SignatureScheme::KEM_MLKEM512,
-        algorithm: &ml_kem_identifier(1),
-        key_use: KeyUse::Encipherment,
-    },
-    Kem {
-        scheme: SignatureScheme::KEM_MLKEM768,
-        algorithm: &ml_kem_identifier(2),
-        key_use: KeyUse::Encipherment,
-    },
-    Kem {
-        scheme: SignatureScheme::KEM_MLKEM1024,
-        algorithm: &ml_kem_identifier(3),
-        key_use: KeyUse::Encipherment,
-    },
-    Kem {
-        scheme: SignatureScheme::KEM_X25519,
-        // id-X25519, 1.3.101.110 (RFC 8410 §3).
-        algorithm: &[0x06, 0x03, 0x2b, 0x65, 0x6e],
-        key_use: KeyUse::Agreement,
-    },
+    Kem::new(SignatureScheme::KEM_MLKEM512, KeyUse::Encipherment),
+    Kem::new(SignatureScheme::KEM_MLKEM768, KeyUse::Encipherment),
+    Kem::new(SignatureScheme::KEM_MLKEM1024, KeyUse::Encipherment),
+    Kem::new(SignatureScheme::KEM_X25519, KeyUse::Agreement),
 ];
 
-/// id-alg-ml-kem-512, -768 or -1024, 2.16.840.1.101.3.4.4.`number` (RFC 9935 §3).
-const fn ml_kem_identifier(number: u8) -> [u8; 11] {
-    [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04, number]
-}
-
 impl Kem {
+    const fn new(scheme: SignatureScheme, key_use: KeyUse) -> Self {
+        let algorithm = scheme.kem_key_algorithm().expect("its keys have a form");
+        Self { scheme, algorithm, key_use }
+    }
+
     /// Returns the key in this SubjectPublicKeyInfo, if it is one of this KEM. The engine checks the key itself.
     pub(crate) fn public_key(&self, info: &[u8]) -> Result<PeerPublicKey, PeerRejected> {
         let malformed = || {

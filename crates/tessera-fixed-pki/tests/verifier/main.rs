@@ -6,6 +6,7 @@ mod anchors;
 mod chains;
 mod clients;
 mod dates;
+mod kems;
 mod known;
 mod mutated;
 mod names;

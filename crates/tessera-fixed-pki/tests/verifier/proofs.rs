@@ -29,7 +29,7 @@ fn the_peers_key_signed_the_handshake() {
     both.refuse(&with(good, |it| it.proof = other.proof), Defect::ProofSignature);
 }
 
-/// It has no keys of KEMs, so it offers none.
+/// What is not accepted is not offered.
 #[test]
 fn a_kem_is_refused() {
     let root = root();

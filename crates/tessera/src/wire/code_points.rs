@@ -142,6 +142,20 @@ impl SignatureScheme {
             _ => return None,
         })
     }
+
+    /// Returns the contents of the AlgorithmIdentifier of the KEM's keys in a SubjectPublicKeyInfo or PKCS#8, if they have a
+    /// form there: the identifier alone (DER), without parameters (RFC 9935 §3, RFC 8410 §3).
+    pub const fn kem_key_algorithm(self) -> Option<&'static [u8]> {
+        Some(match self {
+            // id-X25519, 1.3.101.110.
+            Self::KEM_X25519 => &[0x06, 0x03, 0x2b, 0x65, 0x6e],
+            // id-alg-ml-kem-512, -768 and -1024, 2.16.840.1.101.3.4.4.1 to 3.
+            Self::KEM_MLKEM512 => &[0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04, 1],
+            Self::KEM_MLKEM768 => &[0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04, 2],
+            Self::KEM_MLKEM1024 => &[0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04, 3],
+            _ => return None,
+        })
+    }
 }
 
 code_points! {
