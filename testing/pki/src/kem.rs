@@ -60,15 +60,36 @@ fn pem(label: &str, der: &[u8]) -> String {
 pub fn certificate_of(
     public_key_info: &[u8],
     params: &CertificateParams,
-    issuer: &Issuer<'_, KeyPair>,
+    issuer: &Issuer<'_, impl SigningKey>,
+) -> Vec<u8> {
+    certificate_signed_by(
+        |signed| issuer.key().sign(signed).unwrap(),
+        None,
+        public_key_info,
+        params,
+        issuer,
+    )
+}
+
+/// The same, signed so, and with this algorithm (an AlgorithmIdentifier, DER) if it isn't the issuer's.
+pub fn certificate_signed_by(
+    sign: impl FnOnce(&[u8]) -> Vec<u8>,
+    algorithm: Option<&[u8]>,
+    public_key_info: &[u8],
+    params: &CertificateParams,
+    issuer: &Issuer<'_, impl SigningKey>,
 ) -> Vec<u8> {
     let other = params.signed_by(&KeyPair::generate().unwrap(), issuer).unwrap();
     let mut certificate = elements(other.der());
     let mut fields = elements(&certificate[0]);
     // RFC 5280 §4.1: version, serial number, algorithm, issuer, validity, subject, key, extensions.
+    if let Some(algorithm) = algorithm {
+        fields[2] = algorithm.to_vec();
+        certificate[1] = algorithm.to_vec();
+    }
     fields[6] = public_key_info.to_vec();
     certificate[0] = sequence(&fields.concat());
-    let signature = issuer.key().sign(&certificate[0]).unwrap();
+    let signature = sign(&certificate[0]);
     certificate[2] = BitStringRef::from_bytes(&signature).unwrap().to_der().unwrap();
     sequence(&certificate.concat())
 }

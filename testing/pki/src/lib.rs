@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails its test")]
 
+#[cfg(feature = "falcon")]
+mod falcon;
 mod kem;
 
 use std::sync::Arc;
@@ -19,7 +21,11 @@ use tessera::auth::{Credential, PrivateKey};
 use tessera::wire::SignatureScheme;
 use tessera_aws_lc::SigningKey;
 
-pub use kem::{KemLeaf, certificate_of};
+#[cfg(feature = "falcon")]
+pub use falcon::FalconKey;
+#[cfg(feature = "falcon")]
+pub use fn_dsa_sign;
+pub use kem::{KemLeaf, certificate_of, certificate_signed_by};
 
 /// An authority: a root, or one below another.
 pub struct Authority {

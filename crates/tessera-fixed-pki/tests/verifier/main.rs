@@ -16,3 +16,4 @@ mod random;
 mod rebuilt;
 mod rsa;
 mod setup;
+mod suites;
