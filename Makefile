@@ -9,7 +9,7 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak ml-kem fuzz tunnel memory bench datagram-cost \
+EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak ml-kem kem-timing kem-traces fuzz tunnel memory bench datagram-cost \
 	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap firmware-peers rp2350 \
 	size-peers mutants
 RUN_msrv = scripts/msrv
@@ -24,6 +24,8 @@ RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-onc
 RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-endpoint --test endpoint \
 	-- --ignored --nocapture
 RUN_ml-kem = scripts/ml-kem
+RUN_kem-timing = scripts/kem-timing
+RUN_kem-traces = scripts/kem-traces
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
 	--package tessera-fixed-pki --lib --test datagrams --test endpoint --test verifier -- fuzz_
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
@@ -137,7 +139,10 @@ evidence-firmware:
 ## fuzz               random datagrams for DTLS's records, fragments, ACKs, cookies and sleep, and for frozen associations, resets
 ##                    and messages of return routability checks; changed chains for the verifier of devices: a hundred times the
 ##                    tests' seeds
-## ml-kem             ML-KEM compared with other implementations, a million keys of each size, and NIST's vectors; fetches libcrux
+## ml-kem             ML-KEM compared with other implementations, a million keys of each size, and NIST's vectors; fetches
+##                    libcrux; runs the next two as well
+## kem-timing         no time of ML-KEM-768's decapsulations depends on a secret: two minutes, without other load
+## kem-traces         an emulated Cortex-M33 takes the same branches in ML-KEM with different secrets: ten minutes
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              what a handshake costs, compared with rustls; needs valgrind; see bench/README.md
@@ -162,6 +167,9 @@ evidence-firmware:
 ## mutants            security checks changed one at a time: no change without a test that fails; hours; needs cargo-mutants
 $(EVIDENCE):
 	$(RUN_$@)
+
+ml-kem: kem-timing kem-traces
+evidence-ml-kem: evidence-kem-timing evidence-kem-traces
 
 tlsfuzzer evidence-tlsfuzzer size-peers evidence-size-peers: program
 program:
