@@ -9,7 +9,7 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak ml-kem kem-timing kem-traces fuzz tunnel memory bench datagram-cost \
+EVIDENCE = msrv formal bogo tlsfuzzer newer-peers dtls-peers mobile-peers soak datagram-soak ml-kem kem-timing kem-traces one-time-kems fuzz tunnel memory bench datagram-cost \
 	throughput connect-rate idle-connections tunnel-cost sepp sepp-receivers sepp-relay stek edge captures heap firmware-peers rp2350 \
 	size-peers mutants
 RUN_msrv = scripts/msrv
@@ -26,6 +26,7 @@ RUN_datagram-soak = $(CARGO) test --release --locked --quiet --package tessera-e
 RUN_ml-kem = scripts/ml-kem
 RUN_kem-timing = scripts/kem-timing
 RUN_kem-traces = scripts/kem-traces
+RUN_one-time-kems = bench/one-time-kems
 RUN_fuzz = env FUZZ_FACTOR=100 $(CARGO) test --release --locked --quiet --package tessera-tls --package tessera-endpoint \
 	--package tessera-fixed-pki --lib --test datagrams --test endpoint --test verifier -- fuzz_
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
@@ -143,6 +144,7 @@ evidence-firmware:
 ##                    libcrux; runs the next two as well
 ## kem-timing         no time of ML-KEM-768's decapsulations depends on a secret: two minutes, without other load
 ## kem-traces         an emulated Cortex-M33 takes the same branches in ML-KEM with different secrets: ten minutes
+## one-time-kems      what one-time KEMs cost, compared with ML-KEM, ours and others'; needs valgrind; see bench/README.md
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              what a handshake costs, compared with rustls; needs valgrind; see bench/README.md
