@@ -143,7 +143,7 @@ evidence-firmware:
 ## ml-kem             ML-KEM compared with other implementations, a million keys of each size, and NIST's vectors; fetches
 ##                    libcrux; runs the next two as well
 ## kem-timing         no time of ML-KEM-768's decapsulations depends on a secret: two minutes, without other load
-## kem-traces         an emulated Cortex-M33 takes the same branches in ML-KEM with different secrets: ten minutes
+## kem-traces         an emulated Cortex-M33 takes the same branches in ML-KEM with different secrets: a quarter of an hour
 ## one-time-kems      what one-time KEMs cost, compared with ML-KEM, ours and others'; needs valgrind; see bench/README.md
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
