@@ -112,6 +112,7 @@ firmware:
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features ml-dsa
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features cached
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features cached-rsa
+	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features suites --test suites
 	scripts/firmware --small --check --connections 200 --images psk
 	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa cached
 	scripts/firmware-peers --images psk p256 hybrid

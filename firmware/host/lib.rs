@@ -8,15 +8,21 @@ extern crate alloc;
 pub mod chains;
 #[path = "../src/connection.rs"]
 pub mod connection;
+#[cfg(feature = "suites")]
+#[path = "../src/ed25519_key.rs"]
+pub mod ed25519_key;
 #[path = "../src/ends.rs"]
 pub mod ends;
+#[cfg(feature = "suites")]
+#[path = "../src/falcon_key.rs"]
+pub mod falcon_key;
 #[cfg(feature = "ml-dsa")]
 #[path = "../src/ml_dsa_key.rs"]
-mod ml_dsa_key;
+pub mod ml_dsa_key;
 #[path = "../src/random.rs"]
 pub mod random;
-#[cfg(feature = "cached-rsa")]
+#[cfg(any(feature = "cached-rsa", feature = "suites"))]
 #[path = "../src/rsa_key.rs"]
-mod rsa_key;
+pub mod rsa_key;
 #[path = "../src/xorshift.rs"]
 mod xorshift;

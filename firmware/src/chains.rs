@@ -163,7 +163,9 @@ impl Chain {
         Some(match self.keys {
             Keys::P256 => Arc::new(SigningKey::from_pkcs8(self.key).ok()?),
             #[cfg(feature = "ml-dsa")]
-            Keys::MlDsa44 => Arc::new(crate::ml_dsa_key::MlDsaKey::from_pkcs8(self.key)?),
+            Keys::MlDsa44 => {
+                Arc::new(crate::ml_dsa_key::MlDsaKey::<ml_dsa::MlDsa44>::from_pkcs8(self.key)?)
+            }
             #[cfg(feature = "cached-rsa")]
             Keys::Rsa2048 => Arc::new(crate::rsa_key::RsaKey::from_pkcs8(self.key)?),
         })

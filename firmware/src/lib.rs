@@ -9,17 +9,21 @@ pub mod board;
 pub mod chains;
 pub mod connection;
 pub mod datagrams;
+#[cfg(feature = "suites")]
+pub mod ed25519_key;
 pub mod end;
 pub mod ends;
+#[cfg(feature = "suites")]
+pub mod falcon_key;
 pub mod heap;
 pub mod measure;
 #[cfg(feature = "ml-dsa")]
-mod ml_dsa_key;
+pub mod ml_dsa_key;
 pub mod one_heap;
 pub mod random;
 pub mod report;
-#[cfg(feature = "cached-rsa")]
-mod rsa_key;
+#[cfg(any(feature = "cached-rsa", feature = "suites"))]
+pub mod rsa_key;
 pub mod search;
 pub mod uart;
 mod xorshift;
