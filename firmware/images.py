@@ -1,6 +1,7 @@
 """How scripts build the images of this folder, run them in QEMU, and start OpenSSL for them."""
 
 import base64
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", FIRMWARE / "target"))
 RELEASE = TARGET / "thumbv8m.main-none-eabi/release"
 # Each image is a feature of the same name, but one.
 IMAGES = ["psk", "p256", "hybrid", "ml-dsa", "cached", "cached-rsa", "psk-datagram"]
-FEATURES = {"psk-datagram": "psk"}
+FEATURES = {"psk-datagram": "psk", "kems": ""}
 HYBRIDS = ["hybrid", "ml-dsa"]
 # Where an image's chain is.
 PKI = {"ml-dsa": FIRMWARE / "pki/ml-dsa", "cached-rsa": FIRMWARE / "pki/rsa"}
@@ -54,7 +55,7 @@ def pki_of(image):
     return PKI.get(image, FIRMWARE / "pki")
 
 
-def build(image, programs, is_small, workspace=FIRMWARE, **variables):
+def build(image, programs, is_small, workspace=FIRMWARE, opt_level=None, **variables):
     """Builds programs of an image, with environment variables that they read."""
     # build-std is an unstable option, which RUSTC_BOOTSTRAP allows on a stable compiler.
     environment = os.environ | {"RUSTC_BOOTSTRAP": "1", "RUSTC": "/usr/bin/rustc", "CARGO_TARGET_DIR": str(TARGET)}
@@ -62,6 +63,8 @@ def build(image, programs, is_small, workspace=FIRMWARE, **variables):
         environment.pop(name, None)
     command = ["/usr/bin/cargo", "build", "--release", "--locked", "--quiet", "--features", FEATURES.get(image, image),
                *(word for path in programs for word in ("--bin", path.name)), *(SMALL if is_small else [])]
+    if opt_level is not None:
+        command += ["--config", f"profile.release.opt-level={json.dumps(opt_level)}"]
     subprocess.run(command, cwd=workspace, env=environment | variables, check=True)
 
 

@@ -5,8 +5,11 @@ use tessera::{Connection, Error, Event, Output, ReadEvent};
 
 use crate::ends::{NOW, RECORD};
 
-/// Room for one record: its content, its header, and what protection adds (RFC 8446 §5.2).
-const INPUT: usize = RECORD as usize + 5 + 256;
+/// The longest record: its content, its header, and what protection adds (RFC 8446 §5.2).
+const LONGEST: usize = RECORD as usize + 5 + 256;
+
+/// Room for one record. A ClientHello with two of the longest shares is longer: the server's limit isn't known yet.
+const INPUT: usize = if cfg!(feature = "suites") { 8 * 1024 } else { LONGEST };
 
 /// What an end has received and not read.
 pub struct Input {
@@ -30,7 +33,7 @@ impl Input {
 
     /// Moves as much of the other end's output here as there is room for; returns how much.
     pub fn take_from(&mut self, output: &mut Output) -> usize {
-        let count = output.as_slice().len().min(self.room().len());
+        let count = output.as_slice().len().min(self.room().len()).min(LONGEST);
         self.room()[..count].copy_from_slice(&output.as_slice()[..count]);
         self.received(count);
         output.consume(count);

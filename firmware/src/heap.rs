@@ -7,8 +7,8 @@ use core::ptr::NonNull;
 
 use linked_list_allocator::Heap;
 
-/// How large each end's heap is, in bytes: more than any image needs.
-const LEN: usize = 128 * 1024;
+/// How large each end's heap is, in bytes: more than any image needs. Servers of suites sign with expanded keys.
+const LEN: usize = if cfg!(feature = "suites") { 1 << 20 } else { 128 * 1024 };
 
 /// Which end allocates.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use core::ptr::{read_volatile, write_volatile};
 use crate::board::{instructions, ticks};
 
 /// How much of the stack is painted, in bytes.
-pub const PAINTED: usize = 160 * 1024;
+pub const PAINTED: usize = 640 * 1024;
 
 const PAINT: u32 = 0xa7a7_a7a7;
 
