@@ -22,6 +22,10 @@ impl<O: Observer> KeyAgreement for ObservedPart<&'static dyn KeyAgreement, O> {
         self.inner.reply_len()
     }
 
+    fn suits_kem_authentication(&self) -> bool {
+        self.inner.suits_kem_authentication()
+    }
+
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
         let inner = self.during(Operation::KeyGeneration, |inner| inner.generate())?;
         Ok(Box::new(ObservedPart { inner, by: self.by }))

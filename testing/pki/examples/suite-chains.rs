@@ -155,7 +155,8 @@ fn end_entity(usage: KeyUsagePurpose) -> CertificateParams {
         vec![SanType::DnsName("server.example".try_into().expect("it is ASCII"))];
     let mut params = named("server", params);
     params.key_usages = vec![usage];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     params
 }
 

@@ -174,8 +174,8 @@ fn set_coefficient(key: &mut [u8], coefficient: usize, value: u16) {
     }
 }
 
-/// FIPS 203 §6.3: a ciphertext for another key yields another secret, not an error. Groups that don't check it are told apart
-/// by that.
+/// FIPS 203 §6.3: a ciphertext for another key yields another secret, not an error. Only groups that
+/// don't suit KEM authentication yield the same one.
 pub fn ml_kem_answers_a_wrong_ciphertext_with_another_secret(provider: &Provider) {
     let Some(group) = provider.group(NamedGroup::MLKEM768) else { return };
     let client = group.generate().unwrap();

@@ -97,7 +97,10 @@ libcrux!(libcrux_512, mlkem512, "ML-KEM-512");
 libcrux!(libcrux_768, mlkem768, "ML-KEM-768");
 libcrux!(libcrux_1024, mlkem1024, "ML-KEM-1024");
 
-fn print<R>([implementation, set, construction, operation]: [&str; 4], run: impl FnOnce() -> R) -> R {
+fn print<R>(
+    [implementation, set, construction, operation]: [&str; 4],
+    run: impl FnOnce() -> R,
+) -> R {
     let mut cost = Cost { is_measured: true, ..Cost::default() };
     let result = cost.add(run);
     hprintln!(
