@@ -2,15 +2,13 @@
 //! peer sees the difference.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
-use tessera_kem::{EncapsulationKey, ExperimentalFoSkipKey};
-use zeroize::Zeroizing;
+use tessera_kem::ExperimentalFoSkipKey;
 
-use crate::ml_kem::{MlKem, agreement_error, shared_secret};
+use crate::ml_kem::{MlKem, one_time_key};
 use crate::random::RandomSource;
 
 /// ML-KEM of rank `K`, of which this client's keys decapsulate without re-encryption.
@@ -38,30 +36,12 @@ impl<const K: usize, R: RandomSource> KeyAgreement for FoSkip<K, R> {
     }
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        let mut d = Zeroizing::new([0; 32]);
-        R::fill(&mut *d)?;
-        let mut share = vec![0; EncapsulationKey::<K>::LEN];
-        let key = ExperimentalFoSkipKey::generate(&d, &mut share).map_err(agreement_error)?;
-        Ok(Box::new(Key::<K> { key: Box::new(key), share }))
+        let (generate, open) =
+            (ExperimentalFoSkipKey::<K>::generate, ExperimentalFoSkipKey::decapsulate_boxed);
+        one_time_key::<_, R>(self.share_len(), generate, open)
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
         self.0.encapsulate(share)
-    }
-}
-
-struct Key<const K: usize> {
-    key: Box<ExperimentalFoSkipKey<K>>,
-    share: Vec<u8>,
-}
-
-impl<const K: usize> Ephemeral for Key<K> {
-    fn share(&self) -> &[u8] {
-        &self.share
-    }
-
-    fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError> {
-        let secret = self.key.decapsulate_boxed(reply).map_err(agreement_error)?;
-        Ok(shared_secret(&secret))
     }
 }

@@ -176,47 +176,38 @@ static SUITES: &[&Suite] = &[
     &aes::AES_256_GCM_SHA384,
 ];
 
+/// The groups of the enabled features, the preferred ones first, with this ML-KEM; and then others.
+macro_rules! groups {
+    ($ml_kem:ident, $($others:tt)*) => {
+        &[
+            #[cfg(feature = "ml-kem")]
+            &hybrid(NamedGroup::X25519MLKEM768, &$ml_kem::<3, R>::NEW, &X25519::<R>::NEW),
+            #[cfg(feature = "x25519")]
+            &X25519::<R>::NEW,
+            #[cfg(feature = "p256")]
+            &p256::P256::<R>::NEW,
+            #[cfg(feature = "ml-kem")]
+            &$ml_kem::<3, R>::NEW,
+            #[cfg(feature = "ml-kem-1024")]
+            &$ml_kem::<4, R>::NEW,
+            #[cfg(feature = "ml-kem-512")]
+            &$ml_kem::<2, R>::NEW,
+            $($others)*
+        ]
+    };
+}
+
 /// What draws from one source.
 struct Of<R>(R);
 
 impl<R: RandomSource> Of<R> {
     const RANDOM: &'static dyn Random = &Drawn::<R>::NEW;
 
-    const GROUPS: &'static [&'static dyn KeyAgreement] = &[
-        #[cfg(feature = "ml-kem")]
-        &hybrid(NamedGroup::X25519MLKEM768, &MlKem::<3, R>::NEW, &X25519::<R>::NEW),
-        #[cfg(feature = "x25519")]
-        &X25519::<R>::NEW,
-        #[cfg(feature = "p256")]
-        &p256::P256::<R>::NEW,
-        #[cfg(feature = "ml-kem")]
-        &MlKem::<3, R>::NEW,
-        #[cfg(feature = "ml-kem-1024")]
-        &MlKem::<4, R>::NEW,
-        #[cfg(feature = "ml-kem-512")]
-        &MlKem::<2, R>::NEW,
-    ];
-
-    const KEMS: &'static [&'static dyn KeyAgreement] = &[
-        #[cfg(feature = "ml-kem")]
-        &MlKem::<3, R>::NEW,
-        #[cfg(feature = "ml-kem-1024")]
-        &MlKem::<4, R>::NEW,
-        #[cfg(feature = "ml-kem-512")]
-        &MlKem::<2, R>::NEW,
-    ];
+    const GROUPS: &'static [&'static dyn KeyAgreement] = groups!(MlKem,);
 
     #[cfg(feature = "one-time-experimental")]
-    const GROUPS_AND_ONE_TIME: &'static [&'static dyn KeyAgreement] = &[
-        &hybrid(NamedGroup::X25519MLKEM768, &MlKem::<3, R>::NEW, &X25519::<R>::NEW),
-        &X25519::<R>::NEW,
-        #[cfg(feature = "p256")]
-        &p256::P256::<R>::NEW,
-        &MlKem::<3, R>::NEW,
-        #[cfg(feature = "ml-kem-1024")]
-        &MlKem::<4, R>::NEW,
-        #[cfg(feature = "ml-kem-512")]
-        &MlKem::<2, R>::NEW,
+    const GROUPS_AND_ONE_TIME: &'static [&'static dyn KeyAgreement] = groups!(
+        MlKem,
         &hybrid(
             NamedGroup::EXPERIMENTAL_ONE_TIME_X25519MLKEM768,
             &OneTimeMlKem::<3, R>::NEW,
@@ -227,19 +218,18 @@ impl<R: RandomSource> Of<R> {
         &OneTimeMlKem::<4, R>::NEW,
         #[cfg(feature = "ml-kem-512")]
         &OneTimeMlKem::<2, R>::NEW,
-    ];
+    );
 
     #[cfg(feature = "fo-skip-experimental")]
-    const FO_SKIP: &'static [&'static dyn KeyAgreement] = &[
-        &hybrid(NamedGroup::X25519MLKEM768, &FoSkip::<3, R>::NEW, &X25519::<R>::NEW),
-        &X25519::<R>::NEW,
-        #[cfg(feature = "p256")]
-        &p256::P256::<R>::NEW,
-        &FoSkip::<3, R>::NEW,
+    const FO_SKIP: &'static [&'static dyn KeyAgreement] = groups!(FoSkip,);
+
+    const KEMS: &'static [&'static dyn KeyAgreement] = &[
+        #[cfg(feature = "ml-kem")]
+        &MlKem::<3, R>::NEW,
         #[cfg(feature = "ml-kem-1024")]
-        &FoSkip::<4, R>::NEW,
+        &MlKem::<4, R>::NEW,
         #[cfg(feature = "ml-kem-512")]
-        &FoSkip::<2, R>::NEW,
+        &MlKem::<2, R>::NEW,
     ];
 }
 

@@ -38,7 +38,8 @@ impl<const K: usize, R: RandomSource> KeyAgreement for MlKem<K, R> {
         let key = Box::new(DecapsulationKey::<K>::from_seed(&seed));
         let mut share = vec![0; EncapsulationKey::<K>::LEN];
         key.encapsulation_key().write(&mut share).map_err(agreement_error)?;
-        Ok(Box::new(Key { key, share }))
+        let open = |key: Box<DecapsulationKey<K>>, reply: &[u8]| key.decapsulate(reply);
+        Ok(Box::new(Key { key, share, open }))
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
@@ -51,12 +52,16 @@ impl<const K: usize, R: RandomSource> KeyAgreement for MlKem<K, R> {
     }
 }
 
-struct Key<const K: usize> {
-    key: Box<DecapsulationKey<K>>,
+/// An ephemeral key, and how it opens what the peer encapsulated.
+struct Key<T> {
+    key: Box<T>,
     share: Vec<u8>,
+    open: Open<T>,
 }
 
-impl<const K: usize> Ephemeral for Key<K> {
+type Open<T> = fn(Box<T>, &[u8]) -> Result<tessera_kem::SharedSecret, tessera_kem::Error>;
+
+impl<T: Send + Sync> Ephemeral for Key<T> {
     fn share(&self) -> &[u8] {
         &self.share
     }
@@ -64,8 +69,23 @@ impl<const K: usize> Ephemeral for Key<K> {
     /// One of the right length that was not made for this key yields a secret that the peer does not know (FIPS 203
     /// §6.3, implicit rejection), never an error.
     fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError> {
-        self.key.decapsulate(reply).map(|secret| shared_secret(&secret)).map_err(agreement_error)
+        let Self { key, open, .. } = *self;
+        open(key, reply).map(|secret| shared_secret(&secret)).map_err(agreement_error)
     }
+}
+
+/// Generates a key that decapsulates once, with a public half of this length.
+#[cfg(any(feature = "one-time-experimental", feature = "fo-skip-experimental"))]
+pub(crate) fn one_time_key<T: Send + Sync + 'static, R: RandomSource>(
+    share_len: usize,
+    generate: fn(&[u8; 32], &mut [u8]) -> Result<T, tessera_kem::Error>,
+    open: Open<T>,
+) -> Result<Box<dyn Ephemeral>, AgreementError> {
+    let mut d = Zeroizing::new([0; 32]);
+    R::fill(&mut *d)?;
+    let mut share = vec![0; share_len];
+    let key = Box::new(generate(&d, &mut share).map_err(agreement_error)?);
+    Ok(Box::new(Key { key, share, open }))
 }
 
 /// Whatever is wrong is the peer's: a length, or what FIPS 203 §7.2 refuses.

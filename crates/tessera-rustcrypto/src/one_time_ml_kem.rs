@@ -10,7 +10,7 @@ use tessera::wire::NamedGroup;
 use tessera_kem::{EncapsulationKey, ExperimentalOneTimeKey};
 use zeroize::Zeroizing;
 
-use crate::ml_kem::{agreement_error, shared_secret};
+use crate::ml_kem::{agreement_error, one_time_key, shared_secret};
 use crate::random::RandomSource;
 
 /// T_H over the parameter set of rank `K`.
@@ -40,11 +40,9 @@ impl<const K: usize, R: RandomSource> KeyAgreement for OneTimeMlKem<K, R> {
     }
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        let mut d = Zeroizing::new([0; 32]);
-        R::fill(&mut *d)?;
-        let mut share = vec![0; EncapsulationKey::<K>::LEN];
-        let key = ExperimentalOneTimeKey::generate(&d, &mut share).map_err(agreement_error)?;
-        Ok(Box::new(Key::<K> { key: Box::new(key), share }))
+        let (generate, open) =
+            (ExperimentalOneTimeKey::<K>::generate, ExperimentalOneTimeKey::decapsulate_boxed);
+        one_time_key::<_, R>(self.share_len(), generate, open)
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
@@ -54,21 +52,5 @@ impl<const K: usize, R: RandomSource> KeyAgreement for OneTimeMlKem<K, R> {
         let mut ciphertext = vec![0; EncapsulationKey::<K>::CIPHERTEXT_LEN];
         let secret = ExperimentalOneTimeKey::encapsulate(&key, &random, &mut ciphertext);
         Ok((ciphertext, shared_secret(&secret.map_err(agreement_error)?)))
-    }
-}
-
-struct Key<const K: usize> {
-    key: Box<ExperimentalOneTimeKey<K>>,
-    share: Vec<u8>,
-}
-
-impl<const K: usize> Ephemeral for Key<K> {
-    fn share(&self) -> &[u8] {
-        &self.share
-    }
-
-    fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError> {
-        let secret = self.key.decapsulate_boxed(reply).map_err(agreement_error)?;
-        Ok(shared_secret(&secret))
     }
 }
