@@ -55,6 +55,7 @@ mod numbers;
 mod page;
 mod pki;
 mod processes;
+mod radio;
 pub mod reconnect;
 mod registration;
 pub mod results;

@@ -77,10 +77,11 @@ fn a_recorded_report_is_shown_without_an_emulator() {
 fn the_images_of_a_checkout_are_built_by_its_script() {
     let directory = Directory::new();
     let source = checkout(&directory);
-    let options = ["--source", &source, "--small", "--images", "psk,p256", "--connections", "7"];
+    let options =
+        ["--source", &source, "--small", "--suites", "--images", "psk,p256", "--connections", "7"];
     let (output, stderr) = ended(embedded(&[&options[..], &["--json", "-"]].concat()));
     assert!(output.status.success(), "{stderr}");
-    assert!(stderr.contains("--connections 7 --small --images psk p256"), "{stderr}");
+    assert!(stderr.contains("--connections 7 --small --suites --images psk p256"), "{stderr}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert_eq!(report, document());
     let of = |image, words: &str| {
@@ -118,6 +119,7 @@ fn documents_and_options_that_cannot_be_are_refused() {
     refused(&["--source", &directory.path("")], "no checkout of Tessera");
     refused(&["--from", "/nowhere.json"], "/nowhere.json can't be read: No such file");
     refused(&["--from", "x", "--small"], "cannot be used with");
+    refused(&["--from", "x", "--suites"], "cannot be used with");
     refused(&["--connections", "0"], "0 is not in");
     let mut document = document();
     document["images"][0]["client"].as_object_mut().expect("fields").remove("crates");

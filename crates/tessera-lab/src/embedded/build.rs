@@ -40,6 +40,9 @@ pub(super) fn measured(options: &Options) -> Result<Report, LabError> {
     if options.small {
         command.arg("--small");
     }
+    if options.suites {
+        command.arg("--suites");
+    }
     if !options.images.is_empty() {
         command.arg("--images").args(&options.images);
     }

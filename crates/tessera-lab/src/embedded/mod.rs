@@ -1,16 +1,29 @@
 //! The experiment `embedded`: what a client and a server take on a Cortex-M33: sizes by crate and section, stack and heap by
-//! message, instructions by operation.
+//! message, instructions by operation; and a client's handshakes by suite, with their time over a modelled link, next to
+//! those of a thesis.
 //!
 //! `scripts/firmware` of a checkout builds the images of `firmware/`, runs them in an emulator and writes the report; this
 //! shows it, fresh or recorded.
 
 mod build;
+mod claims;
+mod compared;
+mod energy;
+mod goals;
 mod groups;
+mod kem_tables;
+mod link;
+mod names;
 mod page;
+mod pictures;
 mod published;
 mod report;
+mod suite_tables;
+mod suites;
+mod sweep;
 mod table;
 mod targets;
+mod thesis;
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +45,8 @@ pub struct Options {
     pub images: Vec<String>,
     /// Does everything that makes images smaller.
     pub small: bool,
+    /// Measures all suites, and KEMs, as well.
+    pub suites: bool,
     /// Repetitions, which are connections of an image, and the output; the rest is ignored.
     pub common: experiment::Options,
 }
@@ -68,5 +83,7 @@ pub(crate) fn page(report: &Report) -> Result<String, LabError> {
     page::render(report).map_err(|error| LabError::system("making the page")(error.into()))
 }
 
+#[cfg(test)]
+mod sample;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use super::published::{Kind, PUBLISHED};
 use super::report::{NAME, Report};
 use super::table::{self, LEGEND};
 use super::targets::{Quantity, most};
+use super::{claims, pictures};
 use crate::numbers::{count, fixed};
 use crate::page::document::{Page, Section, answer, description_list};
 use crate::page::stacked::{Bar, Stacked};
@@ -17,13 +18,19 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
         let found = tables.iter().find(|(known, _)| *known == name);
         found.and_then(|(_, table)| table.as_ref()).map_or_else(String::new, html::table)
     };
-    let parts: [(&str, &str, String, &[&str]); 6] = [
+    let parts: [(&str, &str, String, &[&str]); 12] = [
+        ("thesis", "Suites, next to a thesis", pictures::parts(report), &["thesis", "claims"]),
+        ("goals", "Goals of suites and KEMs", String::new(), &["goals"]),
+        ("links", "Links", pictures::links(report), &["links", "links-256"]),
+        ("kems", "KEMs alone", String::new(), &["kems", "one-time-kems"]),
+        ("energy", "Energy", String::new(), &["energy"]),
         ("ram", "Memory", ram(report), &["targets", "handshakes"]),
         ("flash", "Flash", flash(report), &["published", "sizes"]),
         ("crates", "Flash, by crate", String::new(), &["crates"]),
         ("messages", "Messages", String::new(), &["messages"]),
         ("chains", "Chains", String::new(), &["chains"]),
         ("operations", "Operations", String::new(), &["operations"]),
+        ("suites", "All suites", String::new(), &["parts", "suites", "times"]),
     ];
     let sections = parts.into_iter().filter_map(|(id, title, figure, names)| {
         let content = figure + &names.iter().map(|name| table(name)).collect::<String>();
@@ -40,7 +47,7 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
     page.with_report(NAME, report)
 }
 
-/// Returns the answer, the sentence that matters first: what clients take.
+/// Returns the answer, the sentences that matter first: what clients take, and both sides of the thesis' headline.
 pub(crate) fn summary(report: &Report) -> [String; 2] {
     let takes = |kind: Kind| {
         let client = &report.image(kind)?.client;
@@ -48,13 +55,14 @@ pub(crate) fn summary(report: &Report) -> [String; 2] {
         Some(format!("{} and {} ({})", fixed(flash, 1), fixed(ram, 1), kind.words()))
     };
     let taken: Vec<_> = Kind::ALL.into_iter().filter_map(takes).collect();
-    if taken.is_empty() {
+    let headline = claims::headline(report);
+    if taken.is_empty() && headline.is_none() {
         return ["None of the known images was measured.".to_owned(), String::new()];
     }
-    [
-        format!("A client takes, in KB of flash and of RAM: {}.", taken.join(", ")),
-        table::method(report),
-    ]
+    let taken = (!taken.is_empty())
+        .then(|| format!("A client takes, in KB of flash and of RAM: {}.", taken.join(", ")));
+    let sentences: Vec<_> = taken.into_iter().chain(headline).collect();
+    [sentences.join(" "), table::method(report)]
 }
 
 fn introduction(report: &Report) -> String {

@@ -7,10 +7,20 @@ pub(crate) enum Kind {
     P256,
     Hybrid,
     MlDsa,
+    KemPinned,
+    KemX509,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Psk, Self::P256, Self::Hybrid, Self::MlDsa];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Psk, Self::P256, Self::Hybrid, Self::MlDsa, Self::KemPinned, Self::KemX509];
+
+    /// Returns those that others publish sizes of.
+    pub(crate) fn published() -> impl Iterator<Item = Self> {
+        let is_there =
+            |kind: &Self| PUBLISHED.iter().any(|it| it.flash.iter().any(|(of, ..)| of == kind));
+        Self::ALL.into_iter().filter(is_there)
+    }
 
     /// Returns the name of its image.
     pub(crate) fn image(self) -> &'static str {
@@ -19,6 +29,8 @@ impl Kind {
             Self::P256 => "p256",
             Self::Hybrid => "hybrid",
             Self::MlDsa => "ml-dsa",
+            Self::KemPinned => "kem-pinned",
+            Self::KemX509 => "kem-x509",
         }
     }
 
@@ -28,6 +40,8 @@ impl Kind {
             Self::P256 => "P-256 chain",
             Self::Hybrid => "P-256 chain, X25519MLKEM768",
             Self::MlDsa => "X25519MLKEM768, ML-DSA-44",
+            Self::KemPinned => "ML-KEM, known key",
+            Self::KemX509 => "ML-KEM, chain",
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The report: the document of `scripts/firmware`, as it was written.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::names::{once, printable};
+use super::suites::{self, FAST, KemOperation, Suite, SuiteName, Suites};
 use crate::error::{LabError, words};
 use crate::experiment::limits::CheckResult;
 
@@ -26,6 +28,12 @@ pub(crate) struct Report {
     pub(crate) connections: u64,
     pub(crate) images: Vec<Image>,
     pub(crate) operations: Vec<Operation>,
+    /// Handshakes by suite, each time at another level of optimization.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) suites: Vec<Suites>,
+    /// KEMs alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) kems: Vec<KemOperation>,
 }
 
 /// An image: a client, and a server for it.
@@ -141,6 +149,17 @@ impl Report {
             .map_err(|what| wrong(format!("is not a report of `tessera lab {NAME}`: {what}")))
     }
 
+    /// Returns the suites at a level of optimization.
+    pub(crate) fn suites_at(&self, opt_level: &str) -> &[Suite] {
+        let found = self.suites.iter().find(|it| it.opt_level == opt_level);
+        found.map_or(&[], |suites| &suites.rows)
+    }
+
+    /// Returns the suite of a name, at opt-level 3.
+    pub(crate) fn suite(&self, name: SuiteName<'_>) -> Option<&Suite> {
+        self.suites_at(FAST).iter().find(|it| it.name() == name)
+    }
+
     /// Rejects a report that no run writes.
     fn check(&self) -> CheckResult {
         if self.experiment != NAME {
@@ -150,9 +169,10 @@ impl Report {
             return Err("it has no image".to_owned());
         }
         let setting = [&self.revision, &self.compiler, &self.opt_level];
-        printable("revision, compiler or opt-level", setting.into_iter())?;
+        printable("revision, compiler or opt-level", setting.into_iter().map(String::as_str))?;
         once("the images", self.images.iter().map(|it| &it.image))?;
         once("the operations", self.operations.iter().map(|it| &it.operation))?;
+        suites::check(&self.suites, &self.kems)?;
         self.images
             .iter()
             .try_for_each(|image| image.check().map_err(|what| format!("{}: {what}", image.image)))
@@ -173,7 +193,7 @@ impl Image {
         once("the crates", crates.keys())?;
         let messages = end.messages.iter().chain(&self.server.messages).map(|it| &it.message);
         let shown = messages.chain(self.chains.iter().map(|it| &it.keys)).chain([&self.openssl]);
-        printable("the messages, chains or OpenSSL", shown)
+        printable("the messages, chains or OpenSSL", shown.map(String::as_str))
     }
 }
 
@@ -187,22 +207,4 @@ impl End {
     pub(crate) fn ram_to_start(&self) -> Option<u64> {
         Some([self.stack, self.kept, self.needed?, self.buffers].map(u64::from).iter().sum())
     }
-}
-
-/// Checks that names are printable, and occur once.
-fn once<'n>(what: &str, names: impl Iterator<Item = &'n String> + Clone) -> CheckResult {
-    printable(what, names.clone())?;
-    let mut seen = HashSet::new();
-    match names.into_iter().find(|name| !seen.insert(*name)) {
-        Some(name) => Err(format!("{what} have {name} twice")),
-        None => Ok(()),
-    }
-}
-
-/// Checks that no name has control characters, which a terminal would obey.
-fn printable<'n>(what: &str, mut names: impl Iterator<Item = &'n String>) -> CheckResult {
-    if names.any(|name| name.is_empty() || name.contains(char::is_control)) {
-        return Err(format!("{what} have a name that can't be printed"));
-    }
-    Ok(())
 }

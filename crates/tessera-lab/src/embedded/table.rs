@@ -3,6 +3,7 @@
 use super::published::{Kind, PUBLISHED};
 use super::report::{Chain, End, Image, Report};
 use super::targets::TARGETS;
+use super::{claims, compared, energy, goals, kem_tables, suite_tables, sweep};
 use crate::numbers::count;
 use crate::table::{Cell, Name, Row, Table, cells};
 
@@ -17,6 +18,17 @@ pub(crate) fn all(report: &Report) -> Vec<(&'static str, Option<Table>)> {
         ("messages", messages(report)),
         ("chains", chains(report)),
         ("operations", operations(report)),
+        ("goals", goals::table(report)),
+        ("suites", suite_tables::suites(report)),
+        ("times", suite_tables::modelled(report)),
+        ("parts", suite_tables::parts(report)),
+        ("thesis", compared::table(report)),
+        ("claims", claims::table(report)),
+        ("links", sweep::table(report, 1500)),
+        ("links-256", sweep::table(report, 256)),
+        ("kems", kem_tables::kems(report)),
+        ("one-time-kems", kem_tables::constructions(report)),
+        ("energy", energy::table(report)),
     ];
     tables.into_iter().map(|(name, table)| (name, table.unless_empty())).collect()
 }
@@ -101,16 +113,17 @@ fn crates(report: &Report) -> Table {
 }
 
 fn published(report: &Report) -> Table {
-    let ours = Kind::ALL.map(|kind| report.image(kind).map(|it| Cell::from(it.client.flash)));
+    let ours =
+        Kind::published().map(|kind| report.image(kind).map(|it| Cell::from(it.client.flash)));
     let stack = report.image(Kind::MlDsa).map(|it| Cell::from(it.client.end.stack));
     let mut table = Table::new("flash of other makers' clients, as they publish it", "client | setting")
         .note(
             "Ours is measured, in bytes. The others' figures are their makers', not measured here, and their conditions differ.",
         )
-        .and(Kind::ALL.map(Kind::words))
+        .and(Kind::published().map(Kind::words))
         .and(["stack"]);
     let setting = Cell::from("measured here");
-    let cells = [setting].into_iter().chain(ours.into_iter().chain([stack]).map(Cell::from));
+    let cells = [setting].into_iter().chain(ours.chain([stack]).map(Cell::from));
     table.row("Tessera", cells);
     for published in &PUBLISHED {
         let of = |kind| {
@@ -118,7 +131,8 @@ fn published(report: &Report) -> Table {
             Cell::from(found.map(|(.., words)| *words))
         };
         let setting = format!("published by others: {}", published.setting).into();
-        let cells = [setting].into_iter().chain(Kind::ALL.map(of)).chain([published.stack.into()]);
+        let cells =
+            [setting].into_iter().chain(Kind::published().map(of)).chain([published.stack.into()]);
         table.row(published.name, cells);
     }
     table
@@ -220,9 +234,16 @@ p256          a chain of two certificates, ECDSA with P-256; X25519
 hybrid        the same with X25519MLKEM768
 ml-dsa        a chain of ML-DSA-44; X25519MLKEM768; signatures of ECDSA with P-256 could be verified too
 cached        as p256, and the chain is sent as a hash, since the client knows it; at first it doesn't
+kem-pinned    ML-KEM alone, and the server's key is known: no certificate, and no signature
+kem-x509      a chain whose leaf has a key of ML-KEM; ML-KEM
 psk-datagram  as psk, over datagrams (DTLS 1.3)
 stack         the most below a call of the engine
 heap          the most in use during a connection; at rest: before it and after it, the configuration and caches
 buffers       the caller's, which hold records of 2 KB
 instructions  those that the processor retires, counted by the emulator; they repeat, and are not cycles
+first data    when a client may send application data
+explicit      when it has authenticated the server by a Finished or a signature; with KEM authentication that is a round trip later
+one-time      ML-KEM whose key decapsulates once, without re-encryption (T_H): experimental
+known key     a client that knows the server's key of ML-KEM, and sends an encapsulation in its ClientHello
+modelled      by instructions at 125 million a second, a server that computes in no time, and a link without losses
 OpenSSL       whether the client alone connects to `openssl s_server`";

@@ -18,13 +18,16 @@ pub(crate) enum Quantity {
 }
 
 /// All of them, in bytes.
-pub(crate) const TARGETS: [Target; 6] = [
+pub(crate) const TARGETS: [Target; 9] = [
     Target { kind: Kind::Psk, of: Quantity::Flash, most: 50_000 },
     Target { kind: Kind::P256, of: Quantity::Flash, most: 110_000 },
     Target { kind: Kind::Hybrid, of: Quantity::Flash, most: 120_000 },
     Target { kind: Kind::MlDsa, of: Quantity::Flash, most: 135_000 },
     Target { kind: Kind::Psk, of: Quantity::Ram, most: 12_000 },
     Target { kind: Kind::P256, of: Quantity::Ram, most: 24_000 },
+    Target { kind: Kind::KemPinned, of: Quantity::Flash, most: 65_536 },
+    Target { kind: Kind::KemPinned, of: Quantity::Ram, most: 28_000 },
+    Target { kind: Kind::KemX509, of: Quantity::Ram, most: 32_000 },
 ];
 
 impl Quantity {

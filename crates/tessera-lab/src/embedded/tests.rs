@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::report::Report;
-use super::{page, summary, tables};
+use super::{page, sample, summary, tables};
 use crate::table::{markdown, terminal};
 
 /// A document of two images.
-fn document() -> Value {
+pub(super) fn document() -> Value {
     let end = |stack: u32, messages: Value| {
         json!({
             "stack": stack, "heap": 2504, "needed": 6863, "kept": 288, "allocations": 30, "instructions": 4_346_764, "sent": 298,
@@ -54,7 +54,11 @@ fn report() -> Report {
 
 /// Returns a table as Markdown.
 fn of(name: &str) -> String {
-    let tables = tables(&report());
+    of_report(&report(), name)
+}
+
+fn of_report(report: &Report, name: &str) -> String {
+    let tables = tables(report);
     let (_, table) = tables.iter().find(|(known, _)| *known == name).unwrap();
     markdown::table(table.as_ref().unwrap())
 }
@@ -155,4 +159,154 @@ fn a_document_that_no_run_writes_is_refused() {
         refused(&without(field), &format!("missing field `{field}`"));
     }
     assert!(Report::parse("").is_err());
+}
+
+#[test]
+fn suites_that_no_run_writes_are_refused() {
+    let refused = |at: &str, value: Value, words: &str| {
+        let mut document = sample::with_suites(document());
+        *document.pointer_mut(at).unwrap() = value;
+        let what = Report::parse(&document.to_string()).err().unwrap();
+        assert!(what.contains(words), "{what}");
+    };
+    let row = |rest: &str| format!("/suites/0/rows/0/{rest}");
+    refused("/suites/1/opt_level", "3".into(), "the suites have 3 twice");
+    refused(&row("leaf"), "\u{1b}[2J".into(), "can't be printed");
+    refused(&row("leaf"), "x".repeat(49).into(), "a name of more than 48 bytes");
+    refused(
+        "/suites/0/rows/2/leaf",
+        "Falcon-512".into(),
+        "have ML-KEM-512, Falcon-512, Falcon-512, server twice",
+    );
+    refused("/kems/1/operation", "key pair".into(), "the KEMs have tessera-kem, 3, ML-KEM-512");
+    refused(&row("steps"), json!([]), "step 2 is none of the client's");
+    refused(&row("explicit_step"), 3.into(), "X25519 / Ed25519 / Ed25519: step 3 is none");
+    refused(&row("first_data_step"), 1.into(), "step 1 is none of the client's");
+    refused(&row("explicit_step"), 0.into(), "first data is after step 2");
+    refused(&row("steps/0/read"), 1.into(), "doesn't begin with the client's start");
+    refused(&row("steps/1/read"), 251.into(), "step 1 reads more than was sent");
+    refused(&row("steps/2/sent"), 59.into(), "its steps send [309, 720] bytes");
+    refused(&row("server/sent"), 721.into(), "its steps send [310, 720] bytes");
+    refused(&row("explicit/proof"), u64::MAX.into(), "its parts have more instructions");
+    refused(&row("first_data/instructions"), 6_600_000.into(), "its parts have more instructions");
+    refused(&row("steps/0/side"), "peer".into(), "unknown variant `peer`");
+}
+
+#[test]
+fn a_document_of_before_has_no_suites_and_stays_as_it_is() {
+    let again = serde_json::to_value(report()).unwrap();
+    assert!(again.get("suites").is_none() && again.get("kems").is_none(), "{again}");
+    let with = serde_json::to_value(sample::report()).unwrap();
+    let written = sample::with_suites(document());
+    assert_eq!([&with["suites"], &with["kems"]], [&written["suites"], &written["kems"]]);
+}
+
+/// The figures are those of the sample, in which nothing was measured.
+#[test]
+fn suites_are_shown_by_both_metrics_next_to_the_thesis() {
+    let report = sample::report();
+    for (name, row) in [
+        (
+            "suites",
+            "| one-time ML-KEM-512, CA Falcon-512, leaf ML-KEM-512, server | 3,320,000 | 0.474 | 3,490,000 | 0.499 | – | – | \
+             1,060 | 3,580 | 3,400 | 14,000 |",
+        ),
+        (
+            "suites",
+            "| X25519, CA Ed25519, leaf Ed25519, server | 7,000,000 | 1.000 | 7,000,000 | 1.000 | 7,660,000 | 7,660,000 |",
+        ),
+        ("suites", "| ML-KEM-768, leaf ML-KEM-768, known key | 3,730,000 | 0.533 | 3,730,000 |"),
+        ("times", "| X25519, CA Ed25519, leaf Ed25519, server | 66.4 | 1.000 | 66.4 | 1.000 |"),
+        (
+            "parts",
+            "| ML-KEM-512, CA Falcon-512, leaf ML-KEM-512, server, to explicit authentication | 1.400 | 1.300 | 0.700 | 0.550 | \
+             0.140 |",
+        ),
+        (
+            "thesis",
+            "| one-time ML-KEM-512, CA Falcon-512, leaf ML-KEM-512, server | 84.17 | 0.656 |",
+        ),
+        (
+            "thesis",
+            "| HQC-128, CA SPHINCS+-128s, leaf HQC-128, server | 2,928.46 | 22.807 | left out |",
+        ),
+        ("thesis", "| P-256, CA RSA-2048, leaf RSA-2048, server | 484.22 | 3.771 | – | – |"),
+        ("links", "| 20 kbit/s, RTT 600 ms |"),
+        ("links-256", "packets of up to 256 bytes"),
+        ("energy", "| X25519, CA Ed25519, leaf Ed25519, server | 0.54 | 1.000 |"),
+    ] {
+        let made = of_report(&report, name);
+        assert!(made.contains(row), "{row} in {made}");
+    }
+    let links = of_report(&report, "links");
+    assert_eq!(links.matches(" ms |").count(), 20, "{links}");
+}
+
+#[test]
+fn claims_and_goals_are_computed_from_the_report() {
+    let report = sample::report();
+    for (name, row) in [
+        (
+            "claims",
+            "| 2: decapsulation takes less | cycles: -63.9, -68.2, -71.6 % | instructions: -75.0 % (ML-KEM-512), -60.0 % \
+             (ML-KEM-768) | in part |",
+        ),
+        ("claims", "| instructions: +8.0 % (ML-KEM-512) | yes |"),
+        (
+            "claims",
+            "instructions: -42.9 % (one-time ML-KEM-512 / Falcon-512 / ML-KEM-512), -42.9 %",
+        ),
+        ("claims", "bytes of the chain: -5.6 % (ML-KEM-512 / Falcon-512 / ML-KEM-512), -6.2 %"),
+        ("claims", "in this run 20 for each image"),
+        (
+            "claims",
+            "| 14: HQC and SPHINCS+ are impractical online | time: 1.3 to 13 s | left out | – |",
+        ),
+        ("goals", "of X25519, raw key Ed25519 | 0.876 | 1.000 | yes |"),
+        (
+            "goals",
+            "| stack of ML-KEM-768, the most of its operations, in bytes | 11,500 | 12,000 | yes |",
+        ),
+        (
+            "goals",
+            "| ML-KEM-512, the worst of its operations, of libcrux | 1.200 | 1.100 | **no** |",
+        ),
+        ("goals", "| decapsulation, one-time, of ML-KEM-768 | -60.0 % | -68.0 % | **no** |"),
+        ("goals", "| stack of decapsulation, one-time, of ML-KEM-512 | -55.0 % | -50.0 % | yes |"),
+        (
+            "kems",
+            "| ML-KEM-512, key pair, opt-level 3 | 600,000 | 500,000 | 1.200 | 6,000 | 16,000 |",
+        ),
+        ("kems", "| ML-KEM-768, decapsulate, opt-level 3 | 1,300,000 | – | – | 11,500 | – |"),
+        (
+            "one-time-kems",
+            "| ML-KEM-512, T_H, decapsulate | 200,000 | -75.0 % | -63.9 % | cycles, Cortex-M33 | 3,600 | 0.45 |",
+        ),
+    ] {
+        let made = of_report(&report, name);
+        assert!(made.contains(row), "{row} in {made}");
+    }
+    let [sentence, _] = summary(&report);
+    assert!(sentence.contains("0.66 and 1.05"), "{sentence}");
+}
+
+#[test]
+fn a_claim_without_its_measurements_is_open() {
+    let mut document = sample::with_suites(document());
+    document["suites"] = json!([]);
+    let made = of_report(&Report::parse(&document.to_string()).unwrap(), "claims");
+    assert!(made.contains("explicit authentication | – | – |"), "{made}");
+}
+
+#[test]
+fn the_page_draws_the_parts_of_suites_and_their_time_over_links() {
+    let page = page(&sample::report()).unwrap();
+    for part in [
+        "X25519, CA Ed25519, leaf Ed25519, server, by both metrics: key exchange 20.8, chain 21.6, proof 10.4, protocol 2.8, AEAD 0.4, \
+         link 10.4; ms, modelled",
+        "id=\"links\"",
+        "data-way=\"1500/20 kbit/s/600\"",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
 }

@@ -15,16 +15,21 @@ pub(crate) struct EmbeddedArguments {
 
     /// Shows this report, and measures nothing.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
-          conflicts_with_all = ["source", "images", "small", "connections"])]
+          conflicts_with_all = ["source", "images", "small", "suites", "connections"])]
     from: Option<PathBuf>,
 
-    /// The images, separated by commas: psk, p256, hybrid, ml-dsa, cached, psk-datagram [default: all].
+    /// The images, separated by commas: psk, p256, hybrid, ml-dsa, kem-pinned, kem-x509, cached, cached-rsa, psk-datagram
+    /// [default: all].
     #[arg(long, value_name = "IMAGES", value_delimiter = ',')]
     images: Vec<String>,
 
     /// Does everything that makes images smaller (`scripts/firmware --small`); otherwise their opt-level is s.
     #[arg(long)]
     small: bool,
+
+    /// Measures the suites of key exchange and certificates, and KEMs alone, as well: some minutes more.
+    #[arg(long)]
+    suites: bool,
 
     /// How many connections each image makes in its run.
     #[arg(long, value_name = "N", default_value_t = 20,
@@ -42,7 +47,7 @@ pub(crate) struct EmbeddedArguments {
 
 impl From<EmbeddedArguments> for embedded::Options {
     fn from(arguments: EmbeddedArguments) -> Self {
-        let EmbeddedArguments { source, from, images, small, connections, json, report } =
+        let EmbeddedArguments { source, from, images, small, suites, connections, json, report } =
             arguments;
         let common = Options {
             repetitions: connections,
@@ -54,6 +59,6 @@ impl From<EmbeddedArguments> for embedded::Options {
             json: json.as_deref().map(Destination::named),
             page: report.as_deref().map(Destination::named),
         };
-        Self { source, from, images, small, common }
+        Self { source, from, images, small, suites, common }
     }
 }

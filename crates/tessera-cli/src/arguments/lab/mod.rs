@@ -221,6 +221,7 @@ Exit codes: 0 at least one cell was measured, 1 none could be, or something fail
 Examples:
   tessera lab embedded --small                          all images, built small; some minutes
   tessera lab embedded --images psk --connections 2     one image, opt-level s
+  tessera lab embedded --small --suites                 all images, and handshakes by suite
   tessera lab embedded --small --json embedded.json --report embedded.html
                                                         the report, and a page for a browser
   tessera lab embedded --from docs/results/embedded.json

@@ -3,16 +3,12 @@
 use super::{WAYS, of_full, of_report};
 use crate::bithac::CertificateWay;
 use crate::numbers::fixed;
+use crate::radio::{RECEIVED_BIT_NJ, SENT_BIT_NJ};
 use crate::results::bithac::input::Inputs;
 use crate::results::bithac::targets::{median, ratio};
 use crate::table::{Table, cells};
 
-/// The energy of a device per bit that its radio sends, and receives, in nanojoules: 6.40 mA and 6.53 mA at 3 V and 250
-/// kbit/s (Nordic Semiconductor, nRF52840 Product Specification, "Current consumption", "Radio transmitting/receiving":
-/// IRADIO_TX5, 0 dBm, and IRADIO_RX2, both IEEE 802.15.4-2006 at 250 kbit/s with HFXO and DC/DC).
-const SENT_BIT_NJ: f64 = 6.40 * 3.0 / 250e3 * 1e6;
-const RECEIVED_BIT_NJ: f64 = 6.53 * 3.0 / 250e3 * 1e6;
-/// The power of its processor, in milliwatts: 3.3 mA at 3 V and 64 MHz, from flash. The same document has this under
+/// The power of its processor, in milliwatts: 3.3 mA at 3 V and 64 MHz, from flash. The document of the radio has this under
 /// "CPU running", which was not available; its "Compounded" has 8.6 mA if the processor runs and the radio receives
 /// (IS1), and 6.26 mA if it sleeps (IRADIO_RX0), so 2.3 mA in addition to a running radio.
 const PROCESSOR_MW: f64 = 3.3 * 3.0;
