@@ -234,8 +234,6 @@ p256          a chain of two certificates, ECDSA with P-256; X25519
 hybrid        the same with X25519MLKEM768
 ml-dsa        a chain of ML-DSA-44; X25519MLKEM768; signatures of ECDSA with P-256 could be verified too
 cached        as p256, and the chain is sent as a hash, since the client knows it; at first it doesn't
-kem-pinned    ML-KEM alone, and the server's key is known: no certificate, and no signature
-kem-x509      a chain whose leaf has a key of ML-KEM; ML-KEM
 psk-datagram  as psk, over datagrams (DTLS 1.3)
 stack         the most below a call of the engine
 heap          the most in use during a connection; at rest: before it and after it, the configuration and caches
