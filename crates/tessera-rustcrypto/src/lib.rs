@@ -32,7 +32,7 @@
 //! | `aes-gcm` | TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 | yes |
 //! | `x25519` | key agreement by X25519 | yes |
 //! | `p256` | key agreement by secp256r1 | yes |
-//! | `ml-kem` | key agreement by X25519MLKEM768 and ML-KEM-768, and [`KemKey`]; enables `x25519` | yes |
+//! | `ml-kem` | key agreement by ML-KEM-768, with `x25519` also by X25519MLKEM768, and [`KemKey`] | yes |
 //! | `ml-kem-512`, `ml-kem-1024` | the same with ML-KEM-512 and ML-KEM-1024; enable `ml-kem` | no |
 //! | `one-time-experimental` | `experimental_one_time_provider`; enables `ml-kem` | no |
 //! | `fo-skip-experimental` | `experimental_fo_skip_provider`; enables `ml-kem` | no |
@@ -75,7 +75,7 @@ extern crate alloc;
 
 #[cfg(not(any(feature = "chacha20poly1305", feature = "aes-gcm")))]
 compile_error!("a suite is needed: enable `chacha20poly1305`, `aes-gcm` or both");
-#[cfg(not(any(feature = "x25519", feature = "p256")))]
+#[cfg(not(any(feature = "x25519", feature = "p256", feature = "ml-kem")))]
 compile_error!("a key agreement is needed: enable `x25519`, `p256` or `ml-kem`");
 
 mod aead;
@@ -115,10 +115,10 @@ mod verify;
 #[cfg(feature = "x25519")]
 mod x25519;
 
-#[cfg(feature = "ml-kem")]
+#[cfg(all(feature = "ml-kem", feature = "x25519"))]
 use tessera::crypto::Hybrid;
 use tessera::crypto::{KeyAgreement, Provider, Random, Suite};
-#[cfg(feature = "ml-kem")]
+#[cfg(all(feature = "ml-kem", feature = "x25519"))]
 use tessera::wire::NamedGroup;
 
 #[cfg(feature = "fo-skip-experimental")]
@@ -180,7 +180,7 @@ static SUITES: &[&Suite] = &[
 macro_rules! groups {
     ($ml_kem:ident, $($others:tt)*) => {
         &[
-            #[cfg(feature = "ml-kem")]
+            #[cfg(all(feature = "ml-kem", feature = "x25519"))]
             &hybrid(NamedGroup::X25519MLKEM768, &$ml_kem::<3, R>::NEW, &X25519::<R>::NEW),
             #[cfg(feature = "x25519")]
             &X25519::<R>::NEW,
@@ -208,6 +208,7 @@ impl<R: RandomSource> Of<R> {
     #[cfg(feature = "one-time-experimental")]
     const GROUPS_AND_ONE_TIME: &'static [&'static dyn KeyAgreement] = groups!(
         MlKem,
+        #[cfg(feature = "x25519")]
         &hybrid(
             NamedGroup::EXPERIMENTAL_ONE_TIME_X25519MLKEM768,
             &OneTimeMlKem::<3, R>::NEW,
@@ -234,7 +235,7 @@ impl<R: RandomSource> Of<R> {
 }
 
 /// Returns the group of ML-KEM-768 and X25519 (draft-ietf-tls-ecdhe-mlkem: in this order).
-#[cfg(feature = "ml-kem")]
+#[cfg(all(feature = "ml-kem", feature = "x25519"))]
 const fn hybrid(
     group: NamedGroup,
     first: &'static dyn KeyAgreement,
