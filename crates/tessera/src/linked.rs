@@ -100,5 +100,6 @@ macro_rules! witness {
 
 witness!(Certificates, "certificates");
 witness!(KemAuthentication, "kem-authentication");
+witness!(KnownKeys, "known-keys");
 witness!(Sessions, "sessions");
 witness!(Grease, "grease");

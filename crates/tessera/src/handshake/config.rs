@@ -13,7 +13,7 @@ use crate::crypto::{Decapsulator, Provider, SHA256_LEN, Suite};
 use crate::error::{Error, require};
 use crate::key_log::KeyLog;
 use crate::limits::{Limits, MAX_RECORD_SIZE_LIMIT};
-use crate::linked::KemAuthentication;
+use crate::linked::KnownKeys;
 use crate::resume::AuthenticationScope;
 use crate::wire::{CipherSuite, NamedGroup};
 
@@ -57,7 +57,7 @@ pub(super) fn settle<C: Config>(config: C) -> Checked<C> {
     let Common { verifier, also_accepted, policy_epoch, provider, credentials, .. } =
         config.common();
     let authentication = AuthenticationScope::new(verifier, also_accepted, policy_epoch, provider);
-    let sha256 = provider.sha256().filter(|_| KemAuthentication::linked().is_some());
+    let sha256 = provider.sha256().filter(|_| KnownKeys::linked().is_some());
     let known_keys = sha256.map_or_else(Vec::new, |sha256| {
         let ids = credentials.iter().map(|own| own.key.known_by(sha256)).enumerate();
         ids.filter_map(|(index, id)| Some((id?, index))).collect()

@@ -13,7 +13,7 @@ use crate::handshake::config::Config;
 use crate::handshake::handover::Handover;
 use crate::handshake::heap::{self, Encapsulation, Primitives, Written};
 use crate::limits::MAX_COOKIE;
-use crate::linked::{Certificates, KemAuthentication, Sessions};
+use crate::linked::{Certificates, KnownKeys, Sessions};
 use crate::resume::ClientSession;
 use crate::schedule::HandshakeSecret;
 use crate::wire::{FlightHandle, OpaqueExtension, TICKET_ID_LEN};
@@ -48,10 +48,10 @@ impl ClientConfig {
         let answers = usize::from(answers.is_some());
         let known_key = to.known_server_key.as_ref();
         let known_key =
-            known_key.filter(|_| KemAuthentication::linked().is_some()).map_or((0, 0), |known| {
+            known_key.filter(|_| KnownKeys::linked().is_some()).map_or((0, 0), |known| {
                 let kem = self.provider.kem(known.public_key.scheme());
                 kem.map_or((0, 0), |kem| {
-                    (KeyId::LEN + kem.reply_len(), kem.share_len() + kem.reply_len())
+                    (KeyId::LEN + kem.reply_len(), kem.share_len() + 3 * kem.reply_len())
                 })
             });
         let identities = to.external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
@@ -80,10 +80,11 @@ impl ClientConfig {
         let shares = self.groups.len().min(2) + 2 * answers;
         let hello = without_shares + shares * share;
         let classical = shares * share.min(LONGEST_CLASSICAL_SHARE);
-        let written = match without_shares + classical > HELLO_WITHOUT_SHARES {
+        let room = HELLO_WITHOUT_SHARES + known_key.0;
+        let written = match without_shares + classical > room {
             // It grows, and moves.
             true => 3 * hello,
-            false => HELLO_WITHOUT_SHARES + shares * share,
+            false => room + shares * share,
         };
 
         let names = 4 * to.server_name.len() + 2 * identities + 2 * lists.min(256);
@@ -94,7 +95,7 @@ impl ClientConfig {
         let second = hello + 6 + cookie;
         let hellos = primitives.hashes()
             + primitives.agreements
-            + 4 * known_key.1
+            + known_key.1
             + heap::message(limits.handshake_message)
             + written.max(second)
             + 2 * (second + heap::OVERHEAD).max(first);

@@ -6,7 +6,7 @@ use crate::auth::KeyId;
 use crate::crypto::AgreementError;
 use crate::error::Error;
 use crate::handshake::config::{Checked, Config};
-use crate::linked::KemAuthentication;
+use crate::linked::KnownKeys;
 use crate::resume::{KnownKeyIdentity, KnownServerKey, PskKind, SessionState, psk_of_known_key};
 use crate::schedule::KeyDerivation;
 
@@ -17,7 +17,7 @@ impl Checked<ClientConfig> {
         session: &SessionState,
         known: Option<&KnownServerKey>,
     ) -> bool {
-        let known = known.filter(|_| KemAuthentication::linked().is_some());
+        let known = known.filter(|_| KnownKeys::linked().is_some());
         let began =
             |known: &KnownServerKey| session.accepted_by == Some(known.digest(&self.provider));
         session.policy_epoch == self.policy_epoch && known.is_some_and(began)
@@ -27,9 +27,9 @@ impl Checked<ClientConfig> {
 impl Offer {
     /// Encapsulates to the key, and offers the PSK that follows.
     pub(super) fn add_known_key(&mut self, known: KnownServerKey) -> Result<(), Error> {
-        let linked = KemAuthentication::linked();
-        let linked =
-            linked.ok_or(Error::Configuration("known_server_key: this build leaves KEMs out"))?;
+        let linked = KnownKeys::linked();
+        let linked = linked
+            .ok_or(Error::Configuration("known_server_key: this build leaves known keys out"))?;
         let config = &self.config;
         let (scheme, public_key) = (known.public_key.scheme(), known.public_key.as_bytes());
         let kem = config

@@ -13,7 +13,7 @@ use crate::error::{Error, require};
 use crate::handshake::config::Checked;
 use crate::handshake::context::{SecretLog, same_hash};
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
-use crate::linked::{KemAuthentication, Sessions};
+use crate::linked::{KnownKeys, Sessions};
 use crate::resume::{
     Beginning, ClientSession, ExternalPsk, FsIdentity, KnownServerKey, PskKind, SessionAge,
     SessionAuthentication, SessionState, answer_one_time_key, psk_for_flight,
@@ -46,7 +46,7 @@ pub(crate) struct Offer {
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
     /// The server whose static key one of them is from.
-    pub(super) known_server: Option<KemAuthentication<PeerIdentity>>,
+    pub(super) known_server: Option<KnownKeys<PeerIdentity>>,
     /// The certificate codecs for this server.
     pub(crate) codecs: ConnectionCodecs,
     /// Whether the last ClientHello had PSKs; `psks` itself is emptied at ServerHello.

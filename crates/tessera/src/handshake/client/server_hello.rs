@@ -24,7 +24,7 @@ use crate::wire::{
     OpaqueExtension, ServerHello,
 };
 
-/// The room for a ClientHello without its post-quantum shares, in bytes, that fits most.
+/// The room for a ClientHello in bytes, that fits most, without post-quantum shares and what is encapsulated to a known key.
 pub(in crate::handshake) const HELLO_WITHOUT_SHARES: usize = 512;
 
 /// The ClientHello was sent.
@@ -42,7 +42,9 @@ impl ClientState {
         // Classical shares have room.
         let shares = offer.ephemerals.iter().filter(|(group, _)| group.is_post_quantum());
         let shares = shares.map(|(_, it)| it.share().len()).sum::<usize>();
-        let mut hello = Vec::with_capacity(HELLO_WITHOUT_SHARES + shares);
+        let known_keys = offer.psks.iter().filter(|psk| psk.kind == PskKind::KnownKey);
+        let known_keys = known_keys.map(|psk| psk.identity.len()).sum::<usize>();
+        let mut hello = Vec::with_capacity(HELLO_WITHOUT_SHARES + shares + known_keys);
         offer.write(&mut hello, None);
         ctx.below.send(Epoch::Initial, &hello);
         ctx.facts.server_name = Some(offer.server_name.clone()).filter(|name| !name.is_empty());

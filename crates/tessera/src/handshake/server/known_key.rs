@@ -10,7 +10,7 @@ use crate::crypto::AgreementError;
 use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::limits::MAX_IDENTITIES;
-use crate::linked::KemAuthentication;
+use crate::linked::KnownKeys;
 use crate::resume::{ExternalPsk, KnownKeyIdentity, PskKind, psk_of_known_key};
 
 /// The PSK of a known key, and its place among the identities.
@@ -28,7 +28,7 @@ impl Negotiation<'_> {
         ctx: &Context<'_>,
     ) -> Result<Option<&'k KnownKeyPsk>, Error> {
         // Over datagrams, a stranger's address is proved first.
-        let may_be_known = KemAuthentication::linked().is_some() && self.config.has_known_keys();
+        let may_be_known = KnownKeys::linked().is_some() && self.config.has_known_keys();
         if !may_be_known || self.hello.parsed.psks.is_none() || arrival.is_unproved {
             return Ok(None);
         }
