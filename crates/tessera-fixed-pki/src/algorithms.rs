@@ -37,24 +37,6 @@ pub(crate) fn check_certificate(
     Err(defect)
 }
 
-/// Checks the signature of a handshake under the peer's key (a SubjectPublicKeyInfo).
-pub(crate) fn check_proof(
-    algorithms: Algorithms,
-    public_key: &[u8],
-    scheme: SignatureScheme,
-    signed: (&[u8], &[u8]),
-) -> Result<(), Defect> {
-    let mut defect = Defect::Scheme;
-    for (_, algorithm) in algorithms.iter().filter(|(known, _)| *known == scheme) {
-        let (key, signature) = (Defect::SchemeOfAnotherKey, Defect::ProofSignature);
-        match check(*algorithm, public_key, signed, key, signature) {
-            Err(Defect::SchemeOfAnotherKey) => defect = Defect::SchemeOfAnotherKey,
-            result => return result,
-        }
-    }
-    Err(defect)
-}
-
 /// Returns the contents of the AlgorithmIdentifier of a SubjectPublicKeyInfo, and the key.
 pub(crate) fn key_parts(public_key: &[u8]) -> Result<(&[u8], &[u8]), Defect> {
     let mut fields = Elements::new(only(public_key, Tag::Sequence)?);
@@ -64,7 +46,7 @@ pub(crate) fn key_parts(public_key: &[u8]) -> Result<(&[u8], &[u8]), Defect> {
 }
 
 /// Checks a message and its signature. RFC 5280 §4.1.2.7: the key's algorithm identifier has its parameters, the curve.
-fn check(
+pub(crate) fn check(
     algorithm: &dyn SignatureVerificationAlgorithm,
     public_key: &[u8],
     (message, signature): (&[u8], &[u8]),

@@ -67,6 +67,10 @@ pub enum Defect {
     SchemeOfAnotherKey,
     /// The peer's signature is wrong.
     ProofSignature,
+    /// The peer presents something else than a raw public key, and this verifier knows keys alone (RFC 7250).
+    NotRawKey,
+    /// The peer's raw public key isn't pinned, or for another name.
+    UnknownKey,
     /// The peer named certificates instead of sending them, and this verifier remembers none.
     NotSent,
     /// This verifier checks dates, and there is no clock.
@@ -87,6 +91,7 @@ impl Defect {
             Self::NoCertificate => AlertDescription::DECODE_ERROR,
             Self::NotYetValid | Self::Expired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
+            Self::UnknownKey => AlertDescription::CERTIFICATE_UNKNOWN,
             Self::Version
             | Self::CriticalExtension
             | Self::NameConstraints
@@ -98,7 +103,8 @@ impl Defect {
             | Self::KeyAlgorithm
             | Self::NoNames
             | Self::LongNames
-            | Self::ProofKind => AlertDescription::UNSUPPORTED_CERTIFICATE,
+            | Self::ProofKind
+            | Self::NotRawKey => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::Scheme | Self::SchemeOfAnotherKey => AlertDescription::ILLEGAL_PARAMETER,
             // RFC 8446 §4.4.3.
             Self::ProofSignature => AlertDescription::DECRYPT_ERROR,
@@ -152,6 +158,8 @@ impl Defect {
             Self::Scheme => "CertificateVerify: scheme not offered",
             Self::SchemeOfAnotherKey => "CertificateVerify: the scheme does not fit the key",
             Self::ProofSignature => "CertificateVerify: the signature is wrong",
+            Self::NotRawKey => "not a raw public key, and nothing else is accepted",
+            Self::UnknownKey => "the peer's public key is not known",
             Self::NotSent => "the peer names certificates that are not known here",
             Self::NoTime => "the clock has no date to check certificates by",
             Self::ServerName => "no DNS name to verify the server for",

@@ -15,6 +15,14 @@ pub enum ConfigError {
     /// The list of KEMs is empty, or has one whose keys this crate doesn't read.
     #[cfg(feature = "kems")]
     Kem,
+    /// No pinned key: every peer would be refused.
+    NoKeys,
+    /// The name of a pinned key is empty, or too long for an identity.
+    KeyName,
+    /// A pinned key is no SubjectPublicKeyInfo.
+    Key,
+    /// No algorithm fits a pinned key: its owner could not prove its identity.
+    KeyAlgorithm,
 }
 
 impl fmt::Display for ConfigError {
@@ -25,6 +33,10 @@ impl fmt::Display for ConfigError {
             Self::Scheme => "a handshake scheme may only sign certificates",
             #[cfg(feature = "kems")]
             Self::Kem => "a KEM is not known here, or there is none",
+            Self::NoKeys => "no pinned key: give at least one",
+            Self::KeyName => "a pinned key's name is empty, or too long for an identity",
+            Self::Key => "a pinned key is no SubjectPublicKeyInfo in DER",
+            Self::KeyAlgorithm => "no algorithm fits a pinned key: give its algorithm",
         })
     }
 }

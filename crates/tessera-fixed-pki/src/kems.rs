@@ -11,6 +11,13 @@ use crate::defect::Defect;
 const KEMS: [SignatureScheme; 3] =
     [SignatureScheme::KEM_MLKEM512, SignatureScheme::KEM_MLKEM768, SignatureScheme::KEM_MLKEM1024];
 
+/// Returns the key of ML-KEM in a SubjectPublicKeyInfo (DER): for clients that know a server's key (docs/kem-auth.md §9).
+/// `None` if it is of another kind, or malformed.
+#[must_use]
+pub fn kem_public_key(info: &[u8]) -> Option<PeerPublicKey> {
+    public_key(of_key(info)?, info).ok()
+}
+
 pub(crate) fn is_known(scheme: SignatureScheme) -> bool {
     KEMS.contains(&scheme)
 }

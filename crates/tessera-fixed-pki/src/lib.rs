@@ -36,6 +36,12 @@
 //! A server must have the name asked for as a dNSName in subjectAltName (RFC 9525 §6): a wildcard is the whole leftmost
 //! label, stands for one label, and for none directly below a top-level domain. The common name doesn't count.
 //!
+//! # Raw public keys
+//!
+//! [`PinnedKeyVerifier`] knows its peers by their keys (RFC 7250). It accepts what `tessera_webpki::PinnedKeyVerifier` accepts
+//! that knows the same keys, with the same identities, and the same alerts but one: what is presented and isn't DER is an unknown
+//! key here. It offers the schemes of the pinned keys alone.
+//!
 //! # Differences from `tessera-webpki`
 //!
 //! A peer that this verifier accepts is accepted by `tessera-webpki`, too, with the same identity, and what both refuse gets
@@ -60,7 +66,8 @@
 //!
 //! # Features
 //!
-//! - `kems`: after `accepting_kems`, peers with keys of ML-KEM, which decapsulate instead of signing.
+//! - `kems`: after `accepting_kems`, or if such a key is pinned, peers with keys of ML-KEM, which decapsulate instead of
+//!   signing; and `kem_public_key`, for clients that know their server's key.
 //! - `known-chains`: `KnownChains` is a verifier that recognises the chains it accepted before, without `std`.
 //! - `reasons`, on by default: rejections have the reason in words, besides the alert.
 #![no_std]
@@ -81,6 +88,8 @@ mod kems;
 mod known;
 mod names;
 mod path;
+mod pinned_keys;
+mod proof;
 mod time;
 mod verifier;
 
@@ -88,9 +97,12 @@ pub use algorithms::Algorithms;
 pub use anchor::Anchor;
 pub use defect::Defect;
 pub use error::ConfigError;
+#[cfg(feature = "kems")]
+pub use kems::kem_public_key;
 #[cfg(feature = "known-chains")]
 pub use known::KnownChains;
 pub use path::MAX_CERTIFICATES;
+pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 #[cfg(feature = "known-chains")]
 pub use tessera_known_chains::{ChainStore, StoreBounds, StoreCounts, StoreError};
 pub use verifier::FixedPkiVerifier;

@@ -16,7 +16,7 @@ use tessera::handshake::Reply;
 use tessera::wire::CertificateType;
 use tessera::wire::SignatureScheme;
 
-use crate::algorithms::{Algorithms, CertificateAlgorithms, check_proof};
+use crate::algorithms::{Algorithms, CertificateAlgorithms};
 use crate::anchor::Anchor;
 use crate::certificate::{Certificate, KeyUse};
 use crate::clients;
@@ -26,6 +26,7 @@ use crate::error::ConfigError;
 use crate::kems;
 use crate::names;
 use crate::path::{Path, Rules};
+use crate::proof::check_proof;
 
 /// Verifies servers, and on request clients, by chains of a fixed PKI. The crate's page lists what it checks.
 ///
@@ -224,17 +225,7 @@ impl FixedPkiVerifier {
         question: &VerifyPeer,
         public_key: &[u8],
     ) -> Result<Option<PeerPublicKey>, Defect> {
-        match &question.proof {
-            Proof::Signature { scheme, signed, signature } => {
-                check_proof(self.algorithms.alike, public_key, *scheme, (signed, signature))?;
-                Ok(None)
-            }
-            #[cfg(feature = "kems")]
-            Proof::Kem { scheme } if self.kems.contains(scheme) => {
-                kems::public_key(*scheme, public_key).map(Some)
-            }
-            _ => Err(Defect::ProofKind),
-        }
+        check_proof(question, public_key, self.algorithms.alike, &self.schemes)
     }
 }
 

@@ -10,6 +10,7 @@ mod kems;
 mod known;
 mod mutated;
 mod names;
+mod pinned_keys;
 mod pki;
 mod proofs;
 mod random;

@@ -3,7 +3,7 @@
 use pki_types::SignatureVerificationAlgorithm;
 use rcgen::{
     CertificateParams, CertifiedIssuer, CustomExtension, ExtendedKeyUsagePurpose, Issuer, KeyPair,
-    SignatureAlgorithm, SigningKey, date_time_ymd,
+    PublicKeyData, SignatureAlgorithm, SigningKey, date_time_ymd,
 };
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifyPeer};
 use tessera::wire::SignatureScheme;
@@ -102,6 +102,11 @@ impl Peer {
     pub fn above(mut self, authorities: &[&Ca]) -> Self {
         self.chain.extend(authorities.iter().map(|it| it.der().to_vec()));
         self
+    }
+
+    /// Returns its key, a SubjectPublicKeyInfo.
+    pub fn public_key(&self) -> Vec<u8> {
+        self.key.subject_public_key_info()
     }
 
     pub fn as_client_with(&self, scheme: SignatureScheme) -> VerifyPeer {
