@@ -1,4 +1,4 @@
-//! What no peer should send to a device with 32 KB of heap: an error and its alert, the heap as before, and a connection
+//! What no peer should send to a device with 40 KB of heap: an error and its alert, the heap as before, and a connection
 //! over the same buffers.
 
 use embedded_io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Devices with 32 KB of heap, of which a test knows what it holds.
+//! Devices with 40 KB of heap, of which a test knows what it holds.
 
 use std::sync::Arc;
 
@@ -11,15 +11,18 @@ use tessera::{ClientConfig, Destination, Limits, ServerConfig};
 use tessera_embedded::{Acceptor, Connector, Error, TlsStream};
 use tessera_heap_tests::{Heap, heap, off_heap, on_heap, set_heap};
 
-use crate::ends::{Memory, Pki, TestClock, by_chain, by_psk, psk, psk_client, psk_server};
+use crate::ends::{
+    Memory, Pki, TestClock, by_chain, by_known_key, by_psk, device, device_kem_server, kem_server,
+    known_key_client, psk, psk_client, psk_server, raw_key_client,
+};
 use crate::peer::Peer;
 
 /// What a device's heap holds, in bytes.
-pub const HEAP: usize = 32 * 1024;
+pub const HEAP: usize = 40 * 1024;
 
 /// What it reads.
 pub const LIMITS: Limits =
-    Limits { handshake_message: 2048, certificate_message: 4096, client_hello: 2048, tickets: 1 };
+    Limits { handshake_message: 2048, certificate_message: 4096, client_hello: 3072, tickets: 1 };
 
 /// One end of a connection.
 pub trait Device {
@@ -69,6 +72,14 @@ impl Client {
         config.suites = vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256];
         config.groups = vec![NamedGroup::X25519MLKEM768];
         Self::new(config, by_chain, pki.server())
+    }
+
+    pub fn by_known_key() -> Self {
+        Self::new(known_key_client(), by_known_key, kem_server())
+    }
+
+    pub fn by_raw_key() -> Self {
+        Self::new(raw_key_client(device()), by_chain, kem_server())
     }
 }
 
@@ -136,6 +147,16 @@ impl Server {
         config.client_authentication = ClientAuthentication::Required(verifier);
         client.credentials = vec![pki.leaf.credential()];
         Self::new(config, client, by_chain)
+    }
+
+    /// Clients know its key of ML-KEM-768.
+    pub fn by_known_key() -> Self {
+        Self::new(device_kem_server(), raw_key_client(tessera_aws_lc::provider()), by_known_key)
+    }
+
+    /// It sends its key of ML-KEM-768.
+    pub fn by_raw_key() -> Self {
+        Self::new(device_kem_server(), raw_key_client(tessera_aws_lc::provider()), by_chain)
     }
 }
 

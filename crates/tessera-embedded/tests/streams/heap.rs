@@ -15,7 +15,7 @@ use crate::peer::Peer;
 
 /// At every size below the need nothing is sent, and the number is reported.
 fn starts_with_what_it_needs<D: Device>(name: &str, device: &D) {
-    let (needed, mut memory) = (device.needed(), Memory::new());
+    let (needed, mut memory) = (device.needed(), Memory::for_records(3072));
     println!("{name} needs {needed} bytes");
     assert!(needed <= HEAP, "{name} needs {needed} bytes");
     let mut peer = device.peer();
@@ -41,12 +41,16 @@ fn starts_with_what_it_needs<D: Device>(name: &str, device: &D) {
 fn a_client_starts_with_what_it_needs_and_not_with_less() {
     starts_with_what_it_needs("a client by PSK", &Client::by_psk());
     starts_with_what_it_needs("a client by chain", &Client::by_chain(&Pki::new()));
+    starts_with_what_it_needs("a client by known key", &Client::by_known_key());
+    starts_with_what_it_needs("a client by raw key of a KEM", &Client::by_raw_key());
 }
 
 #[test]
 fn a_server_starts_with_what_it_needs_and_not_with_less() {
     starts_with_what_it_needs("a server by PSK", &Server::by_psk());
     starts_with_what_it_needs("a server by chain", &Server::by_chain(&Pki::new()));
+    starts_with_what_it_needs("a server by known key", &Server::by_known_key());
+    starts_with_what_it_needs("a server by raw key of a KEM", &Server::by_raw_key());
 }
 
 struct Flash(Vec<u8>);
