@@ -14,7 +14,8 @@ FIRMWARE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", FIRMWARE / "target"))
 RELEASE = TARGET / "thumbv8m.main-none-eabi/release"
 # Each image is a feature of the same name, but one.
-IMAGES = ["psk", "p256", "hybrid", "ml-dsa", "cached", "cached-rsa", "psk-datagram"]
+IMAGES = ["psk", "p256", "hybrid", "ml-dsa", "kem-pinned", "kem-raw-key", "kem-x509", "kem-x509-ml-dsa", "cached", "cached-rsa",
+          "psk-datagram"]
 FEATURES = {"psk-datagram": "psk", "kems": ""}
 HYBRIDS = ["hybrid", "ml-dsa"]
 # Where an image's chain is.

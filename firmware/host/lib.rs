@@ -3,7 +3,7 @@
 
 extern crate alloc;
 
-#[cfg(feature = "p256")]
+#[cfg(feature = "chains")]
 #[path = "../src/chains.rs"]
 pub mod chains;
 #[path = "../src/connection.rs"]
@@ -19,6 +19,9 @@ pub mod falcon_key;
 #[cfg(feature = "ml-dsa")]
 #[path = "../src/ml_dsa_key.rs"]
 pub mod ml_dsa_key;
+#[cfg(feature = "kem-pinned")]
+#[path = "../src/pinned_key.rs"]
+pub mod pinned_key;
 #[path = "../src/random.rs"]
 pub mod random;
 #[cfg(any(feature = "cached-rsa", feature = "suites"))]

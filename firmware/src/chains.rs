@@ -11,6 +11,7 @@ use tessera_fixed_pki::{Anchor, FixedPkiVerifier};
 use tessera_rustcrypto::{HANDSHAKE_ALGORITHMS, SigningKey};
 
 use crate::ends;
+#[cfg(feature = "cached")]
 use crate::random::PROVIDER;
 
 /// A server's chain, all of its keys of one kind.
@@ -30,11 +31,16 @@ pub enum Keys {
     MlDsa44,
     #[cfg(feature = "cached-rsa")]
     Rsa2048,
+    /// The server's alone: the authorities have others.
+    #[cfg(feature = "kem-x509")]
+    MlKem768,
 }
 
 /// The chain of the image.
-#[cfg(not(any(feature = "ml-dsa", feature = "cached-rsa")))]
+#[cfg(not(any(feature = "ml-dsa", feature = "cached-rsa", feature = "kem-x509")))]
 pub const CHAIN: Chain = p256(TWO);
+#[cfg(feature = "kem-x509")]
+pub const CHAIN: Chain = ML_KEM_768;
 #[cfg(feature = "ml-dsa")]
 pub const CHAIN: Chain = ML_DSA_44;
 #[cfg(feature = "cached-rsa")]
@@ -61,6 +67,27 @@ const ML_DSA_44: Chain = Chain {
     ],
     key: include_bytes!("../pki/ml-dsa/server.key.der"),
 };
+
+/// Below authorities with P-256 or ML-DSA-44.
+#[cfg(feature = "kem-x509")]
+macro_rules! below {
+    ($folder:literal) => {
+        Chain {
+            keys: Keys::MlKem768,
+            root: include_bytes!(concat!("../pki/suites/", $folder, "/root.der")),
+            certificates: &[
+                include_bytes!(concat!("../pki/suites/", $folder, "/ml-kem-768.der")),
+                include_bytes!(concat!("../pki/suites/", $folder, "/between.der")),
+            ],
+            key: include_bytes!("../pki/suites/ml-kem-768.key.der"),
+        }
+    };
+}
+
+#[cfg(all(feature = "kem-x509", not(feature = "kem-x509-ml-dsa")))]
+const ML_KEM_768: Chain = below!("p256");
+#[cfg(feature = "kem-x509-ml-dsa")]
+const ML_KEM_768: Chain = below!("ml-dsa-44");
 
 #[cfg(feature = "cached-rsa")]
 const fn rsa(certificates: &'static [&'static [u8]]) -> Chain {
@@ -133,10 +160,12 @@ impl Chain {
     }
 
     pub fn server(&self) -> Result<ServerConfig, Error> {
-        let signer = self.signer().ok_or(Error::Configuration("the server's key can't be read"))?;
+        let key = self.private_key();
+        let key = key.ok_or(Error::Configuration("the server's key can't be read"))?;
         let chain: Vec<_> = self.certificates.iter().map(|der| der.to_vec()).collect();
-        let credential = Credential::new(chain, PrivateKey::Signs(signer));
-        let mut config = ServerConfig::new(PROVIDER, vec![credential]);
+        let config = ends::server_with(vec![Credential::new(chain, key)]);
+        #[cfg(feature = "cached")]
+        let mut config = config;
         #[cfg(feature = "cached")]
         config.certificate_codecs.insert(
             0,
@@ -145,9 +174,17 @@ impl Chain {
                     .map_err(|_| Error::Configuration("the provider has no SHA-256"))?,
             ),
         );
-        config.record_size_limit = Some(ends::RECORD);
-        config.limits = ends::LIMITS;
         Ok(config)
+    }
+
+    fn private_key(&self) -> Option<PrivateKey> {
+        #[cfg(feature = "kem-x509")]
+        if let Keys::MlKem768 = self.keys {
+            // The seed comes last (RFC 9935 §6).
+            let key = tessera_rustcrypto::KemKey::<3>::from_seed(self.key.last_chunk()?);
+            return Some(PrivateKey::Decapsulates(Arc::new(key)));
+        }
+        self.signer().map(PrivateKey::Signs)
     }
 
     /// Returns the server's key for `SignatureVerificationAlgorithm::verify_signature`.
@@ -168,6 +205,8 @@ impl Chain {
             }
             #[cfg(feature = "cached-rsa")]
             Keys::Rsa2048 => Arc::new(crate::rsa_key::RsaKey::from_pkcs8(self.key)?),
+            #[cfg(feature = "kem-x509")]
+            Keys::MlKem768 => return None,
         })
     }
 }
@@ -184,6 +223,9 @@ impl Keys {
             // The end of rsaEncryption and its NULL (RFC 3279 §2.3.1); RSAPublicKey with the exponent 65537.
             #[cfg(feature = "cached-rsa")]
             Self::Rsa2048 => (&[0x0d, 1, 1, 1, 5, 0, 3, 0x82, 1, 0x0f, 0], 270),
+            // The end of id-alg-ml-kem-768 (RFC 9935 §3).
+            #[cfg(feature = "kem-x509")]
+            Self::MlKem768 => (&[0x65, 3, 4, 4, 2, 3, 0x82, 4, 0xa1, 0], 1184),
         }
     }
 
@@ -195,6 +237,8 @@ impl Keys {
             Self::MlDsa44 => ["ML-DSA-44 sign", "ML-DSA-44 verify"],
             #[cfg(feature = "cached-rsa")]
             Self::Rsa2048 => ["RSA-2048 PSS sign", "RSA-2048 PSS verify"],
+            #[cfg(feature = "kem-x509")]
+            Self::MlKem768 => ["ML-KEM-768 encapsulate", "ML-KEM-768 decapsulate"],
         }
     }
 
@@ -205,6 +249,8 @@ impl Keys {
             Self::MlDsa44 => "ML-DSA-44",
             #[cfg(feature = "cached-rsa")]
             Self::Rsa2048 => "RSA-2048",
+            #[cfg(feature = "kem-x509")]
+            Self::MlKem768 => "ML-KEM-768",
         }
     }
 }
@@ -219,6 +265,10 @@ pub fn client_below(root: &'static [u8]) -> ClientConfig {
         tessera_rustcrypto::CHAIN_ALGORITHMS,
         tessera_rustcrypto::CHAIN_SCHEMES,
     );
+    #[cfg(feature = "kem-x509")]
+    let verifier = verifier
+        .accepting_kems(&[tessera::wire::SignatureScheme::KEM_MLKEM768])
+        .expect("its keys have a form in certificates");
     remembering(verifier)
 }
 

@@ -8,8 +8,15 @@ use crate::ends::{NOW, RECORD};
 /// The longest record: its content, its header, and what protection adds (RFC 8446 §5.2).
 const LONGEST: usize = RECORD as usize + 5 + 256;
 
-/// Room for one record. A ClientHello with two of the longest shares is longer: the server's limit isn't known yet.
-const INPUT: usize = if cfg!(feature = "suites") { 8 * 1024 } else { LONGEST };
+/// Room for one record. A ClientHello with two of the longest shares, or with what is encapsulated to a known key, is longer:
+/// the server's limit isn't known yet.
+const INPUT: usize = if cfg!(feature = "suites") {
+    8 * 1024
+} else if cfg!(feature = "kem-pinned") {
+    LONGEST + 1024
+} else {
+    LONGEST
+};
 
 /// What an end has received and not read.
 pub struct Input {

@@ -5,7 +5,7 @@
 extern crate alloc;
 
 pub mod board;
-#[cfg(feature = "p256")]
+#[cfg(feature = "chains")]
 pub mod chains;
 pub mod connection;
 pub mod datagrams;
@@ -20,6 +20,8 @@ pub mod measure;
 #[cfg(feature = "ml-dsa")]
 pub mod ml_dsa_key;
 pub mod one_heap;
+#[cfg(feature = "kem-pinned")]
+mod pinned_key;
 pub mod random;
 pub mod report;
 #[cfg(any(feature = "cached-rsa", feature = "suites"))]

@@ -1,5 +1,5 @@
 //! Both ends of the image with a PSK over datagrams.
-#![cfg(not(feature = "p256"))]
+#![cfg(not(any(feature = "chains", feature = "kem-pinned")))]
 
 use tessera::face::Arrival;
 use tessera::handshake::Handshake;

@@ -1,5 +1,5 @@
 //! The client of the image with a PSK at `openssl s_server`.
-#![cfg(not(feature = "p256"))]
+#![cfg(not(any(feature = "chains", feature = "kem-pinned")))]
 
 use std::error::Error as StdError;
 use std::io::{BufRead, BufReader, Read, Write};

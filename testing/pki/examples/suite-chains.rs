@@ -2,7 +2,8 @@
 //! servers' keys: for `firmware/pki`.
 //!
 //! In each folder: the root, the authority `between`, the server with a key of the authority's kind, and the server with keys
-//! of ML-KEM, the same below every authority. Below Falcon-512, one with ML-DSA-44, too.
+//! of ML-KEM, the same below every authority. Below Falcon-512, one with ML-DSA-44, too. The keys of ML-KEM are above the
+//! folders, their public halves as SubjectPublicKeyInfo.
 
 use std::path::{Path, PathBuf};
 use std::{env, error, fs};
@@ -51,8 +52,10 @@ fn main() -> Result<()> {
     let mut kems = Vec::new();
     for (name, scheme) in KEMS {
         let key = KemKey::generate_pkcs8(scheme)?;
-        kems.push((name, KemKey::from_pkcs8(&key)?.public_key_info().to_vec()));
+        let info = KemKey::from_pkcs8(&key)?.public_key_info().to_vec();
         write(&folder, &format!("{name}.key"), &key)?;
+        write(&folder, &format!("{name}.pub"), &info)?;
+        kems.push((name, info));
     }
     for (name, kind) in KINDS {
         let folder = folder.join(name);

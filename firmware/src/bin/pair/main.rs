@@ -46,9 +46,10 @@ fn run() -> Result<(), Error> {
     heap::switch_to(Side::Client);
     let client = ends::client().checked()?;
     let ends = Ends { client, server, is_known: false };
-    #[cfg(feature = "cached")]
-    report::measure(format_args!("full "), || ends.connect(true, || ()))?;
-    let ends = Ends { is_known: cfg!(feature = "cached"), ..ends };
+    if CAN_KNOW {
+        report::measure(format_args!("full "), || ends.connect(true, || ()))?;
+    }
+    let ends = Ends { is_known: CAN_KNOW, ..ends };
     // The server keeps the hash of its chain from the first time that it sends it.
     #[cfg(feature = "cached")]
     ends.connect(false, || ())?;
@@ -62,6 +63,9 @@ fn run() -> Result<(), Error> {
     messages::measure(client, server)?;
     search()
 }
+
+/// Whether the client may know the server's chain or key before it connects.
+const CAN_KNOW: bool = cfg!(any(feature = "cached", feature = "kem-raw-key"));
 
 /// Connects twice with each chain: the client knows it the second time.
 #[cfg(feature = "cached")]
@@ -119,12 +123,15 @@ fn search() -> Result<(), Error> {
 
 fn start_client(
     config: &Checked<ClientConfig>,
+    is_known: bool,
     mut taken: Taken,
 ) -> Result<End<ClientHandshake>, Error> {
     heap::switch_to(Side::Client);
     let mut output = Output::new();
     let connection = taken.cost.add(|| {
-        ClientConnection::start(config.clone(), ends::destination(), ends::NOW, &mut output)
+        let mut to = ends::destination();
+        to.known_server_key.take_if(|_| CAN_KNOW && !is_known);
+        ClientConnection::start(config.clone(), to, ends::NOW, &mut output)
     })?;
     Ok(End::new(Side::Client, connection, output, taken))
 }
@@ -133,7 +140,7 @@ fn start_client(
 struct Ends {
     client: Checked<ClientConfig>,
     server: Checked<ServerConfig>,
-    /// Whether the client knows the server's chain, so that its hash is sent.
+    /// Whether the client knows the server's chain, so that its hash is sent, or the server's key, so that nothing is.
     is_known: bool,
 }
 
@@ -144,7 +151,7 @@ impl Ends {
         is_measured: bool,
         mut after_a_step: impl FnMut(),
     ) -> Result<[Taken; 2], Error> {
-        let mut client = start_client(&self.client, Taken::new(is_measured))?;
+        let mut client = start_client(&self.client, self.is_known, Taken::new(is_measured))?;
         heap::switch_to(Side::Server);
         let connection = ServerConnection::start(self.server.clone(), ends::NOW);
         let taken = Taken::new(is_measured);
@@ -156,8 +163,9 @@ impl Ends {
             return Err(Error::Configuration("the handshake is not complete"));
         }
         let certificate = client.connection.facts().peer_certificate;
-        if certificate.is_some_and(|it| it.encoded_with.is_some()) != self.is_known {
-            return Err(Error::Configuration("the chain did not travel as expected"));
+        let is_whole = certificate.is_some_and(|it| it.encoded_with.is_none());
+        if CAN_KNOW && is_whole == self.is_known {
+            return Err(Error::Configuration("the chain or the key did not travel as expected"));
         }
         let taken = [&mut client.taken, &mut server.taken].map(take);
         client.write(b"from the client")?;

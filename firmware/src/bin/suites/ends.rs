@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
 use pki_types::{SignatureVerificationAlgorithm, alg_id};
-use tessera::auth::{Credential, PeerIdentity, PeerPublicKey, PeerVerifier};
+use tessera::auth::{Credential, PeerIdentity, PeerVerifier};
 use tessera::crypto::Provider;
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::KnownServerKey;
@@ -17,11 +17,14 @@ use tessera_cache::{ClientCache, ServerCache};
 use tessera_firmware::ends::{RECORD, SERVER_NAME};
 use tessera_firmware::heap::{self, Side};
 use tessera_firmware::random::NotRandom;
-use tessera_fixed_pki::{Anchor, ChainStore, FixedPkiVerifier, KnownChains, StoreBounds};
+use tessera_fixed_pki::{
+    Anchor, ChainStore, FixedPkiVerifier, KnownChains, PinnedKey, PinnedKeyVerifier, StoreBounds,
+    kem_public_key,
+};
 use tessera_rustcrypto::{CHAIN_ALGORITHMS, HANDSHAKE_ALGORITHMS, experimental_one_time_provider};
 
 use crate::counted::{self, Algorithms, Verification};
-use crate::raw_key::{RawKey, key_info, key_of};
+use crate::key_info::key_info;
 use crate::table::{Authority, Leaf, Mode, Suite};
 
 /// Both ends' configurations.
@@ -165,12 +168,15 @@ impl Cryptography {
             Mode::KnownKey | Mode::RawKey => {
                 let algorithms =
                     if leaf.is_kem() { &[] } else { self.algorithms([leaf.scheme; 2]) };
-                Arc::new(RawKey::new(key_info(leaf.certificate), leaf.scheme, algorithms))
+                let key = PinnedKey { public_key: key_info(leaf.certificate), name: SERVER_NAME };
+                let verifier = PinnedKeyVerifier::new(vec![key], algorithms);
+                Arc::new(verifier.map_err(|_| Error::Configuration("a key can't be pinned"))?)
             }
         };
-        let known = (*mode == Mode::KnownKey).then(|| KnownServerKey {
-            public_key: PeerPublicKey::new(leaf.scheme, key_of(leaf).to_vec()),
-            identity: PeerIdentity { blob: SERVER_NAME.into(), expires_at: None },
+        let public_key = kem_public_key(key_info(leaf.certificate));
+        let known = public_key.filter(|_| *mode == Mode::KnownKey).map(|public_key| {
+            let identity = PeerIdentity { blob: SERVER_NAME.into(), expires_at: None };
+            KnownServerKey { public_key, identity }
         });
         let mut client = ClientConfig::new(self.provider, verifier);
         client.suites = vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256];

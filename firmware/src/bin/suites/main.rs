@@ -7,7 +7,7 @@ extern crate alloc;
 
 mod counted;
 mod ends;
-mod raw_key;
+mod key_info;
 mod table;
 
 use alloc::vec::Vec;
