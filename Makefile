@@ -112,10 +112,12 @@ firmware:
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features ml-dsa
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features cached
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features cached-rsa
+	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features kem-pinned
+	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features kem-raw-key
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features suites --test suites
-	scripts/firmware --small --check --connections 200 --images psk
-	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa cached
-	scripts/firmware-peers --images psk p256 hybrid
+	scripts/firmware --small --check --connections 200 --images psk kem-pinned
+	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa kem-x509 cached
+	scripts/firmware-peers --images psk p256 hybrid kem-pinned
 
 ## evidence           run and record all parts below, each also alone as evidence-PART; see docs/evidence
 evidence:

@@ -233,6 +233,10 @@ psk           external PSK, psk_dhe_ke, X25519
 p256          a chain of two certificates, ECDSA with P-256; X25519
 hybrid        the same with X25519MLKEM768
 ml-dsa        a chain of ML-DSA-44; X25519MLKEM768; signatures of ECDSA with P-256 could be verified too
+kem-pinned    the client knows the server's key of ML-KEM-768, and encapsulates to it; ML-KEM-768; no code for certificates
+kem-raw-key   the same, and a server may send its key (RFC 7250), as at first
+kem-x509      a chain of two certificates, ECDSA with P-256, the server's with a key of ML-KEM-768; ML-KEM-768
+kem-x509-ml-dsa  the same below authorities with ML-DSA-44
 cached        as p256, and the chain is sent as a hash, since the client knows it; at first it doesn't
 psk-datagram  as psk, over datagrams (DTLS 1.3)
 stack         the most below a call of the engine

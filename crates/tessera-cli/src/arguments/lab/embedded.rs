@@ -18,8 +18,8 @@ pub(crate) struct EmbeddedArguments {
           conflicts_with_all = ["source", "images", "small", "suites", "connections"])]
     from: Option<PathBuf>,
 
-    /// The images, separated by commas: psk, p256, hybrid, ml-dsa, kem-pinned, kem-x509, cached, cached-rsa, psk-datagram
-    /// [default: all].
+    /// The images, separated by commas: psk, p256, hybrid, ml-dsa, kem-pinned, kem-raw-key, kem-x509, kem-x509-ml-dsa, cached,
+    /// cached-rsa, psk-datagram [default: all].
     #[arg(long, value_name = "IMAGES", value_delimiter = ',')]
     images: Vec<String>,
 
