@@ -7,8 +7,10 @@ use pki_types::SignatureVerificationAlgorithm;
 use tessera::Role;
 #[cfg(feature = "kems")]
 use tessera::auth::AskedKey;
+#[cfg(feature = "kems")]
+use tessera::auth::Proof;
 use tessera::auth::{
-    PeerAcceptance, PeerIdentity, PeerPublicKey, PeerRejected, PeerVerifier, Proof, VerifierPolicy,
+    PeerAcceptance, PeerIdentity, PeerPublicKey, PeerRejected, PeerVerifier, VerifierPolicy,
     VerifyPeer, joined,
 };
 use tessera::handshake::Reply;
