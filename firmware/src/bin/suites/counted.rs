@@ -1,4 +1,7 @@
 //! A provider that counts, at either end, what the parts of a handshake take.
+//!
+//! `tessera-observed` can't: it needs std, and sees of a verification neither whether it is of a certificate or of the
+//! handshake, nor of an encapsulation whether it is to a share or to a static key.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
