@@ -21,7 +21,7 @@ mod said;
 pub use asking::{StapleVerifier, StapledData};
 pub use browser::serve_pages;
 pub use cached::{Caches, Form, forms};
-pub use configs::{client, server, to};
+pub use configs::{client, fo_skip_client, server, to};
 pub use counting::CountingCompression;
 pub use end::{Client, End, Listener, Server};
 pub use key_lines::{KeyLines, hex};
