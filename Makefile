@@ -101,6 +101,7 @@ unit:
 	scripts/unit-tests
 	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
 	$(CARGO) test --package tessera-rustcrypto --no-default-features --features x25519,chacha20poly1305 --locked
+	$(CARGO) test --package tessera-rustcrypto --all-features --test handshakes --locked
 
 ## bare-metal         check what is no_std for a Cortex-M33
 bare-metal:

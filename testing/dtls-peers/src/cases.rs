@@ -12,6 +12,8 @@ pub enum Case {
     /// A group that only a HelloRetryRequest brings about.
     Retry,
     Hybrid,
+    /// Our client doesn't re-encrypt (docs/one-time-kem.md §6).
+    FoSkip,
     /// Our client offers KEMs, and our server has a key of one next to that which signs (docs/kem-auth.md §3).
     Kems,
     SmallDatagrams,
@@ -42,7 +44,7 @@ impl Case {
     /// Returns the cases of a peer in a role.
     pub fn of(peer: &Peer, is_server: bool) -> Vec<Self> {
         let lost = |is_clients| (1..=4).map(move |number| Self::Lost { is_clients, number });
-        let all = [Self::Full, Self::Cookie, Self::Retry, Self::Hybrid, Self::Kems]
+        let all = [Self::Full, Self::Cookie, Self::Retry, Self::Hybrid, Self::FoSkip, Self::Kems]
             .into_iter()
             .chain([Self::SmallDatagrams])
             .chain(lost(true))
@@ -66,6 +68,7 @@ impl Case {
             // A server of ours always asks.
             Self::Cookie => is_server && peer.has_cookies,
             Self::Hybrid => peer.hybrid,
+            Self::FoSkip => is_server && peer.hybrid,
             // krabitls has one group.
             Self::Retry => peer.name != "krabitls",
             Self::Resumption => peer.resumes,
@@ -88,6 +91,7 @@ impl Case {
             Self::Cookie => "HelloRetryRequest with a cookie".into(),
             Self::Retry => "HelloRetryRequest for a group".into(),
             Self::Hybrid => "X25519MLKEM768".into(),
+            Self::FoSkip => "X25519MLKEM768 without re-encryption".into(),
             Self::Kems => "KEMs on offer".into(),
             Self::SmallDatagrams => format!("datagrams of {SMALL} bytes"),
             Self::Lost { is_clients: true, number } => {

@@ -8,7 +8,7 @@ use tessera::handshake::ClientAuthentication;
 use tessera::resume::ReplayGuard;
 use tessera::wire::{NamedGroup, SignatureScheme};
 use tessera::{AssociationOptions, ConnectionId, Facts};
-use tessera_interop::{KeyKind, Pki, client, server};
+use tessera_interop::{KeyKind, Pki, client, fo_skip_client, server};
 use tessera_tokio::{
     Acceptor, ClientDatagramConnection, Connector, DatagramConnector, DatagramListener,
     EndpointOptions, MemorySessionStore, ReceivedDatagram, ServerDatagramConnection,
@@ -31,7 +31,7 @@ pub const CLIENT_ID: [u8; 5] = [1, 2, 3, 4, 5];
 fn groups(case: Case, is_client: bool) -> Vec<NamedGroup> {
     match (case, is_client) {
         // The client sends a share for X25519 at first.
-        (Case::Hybrid, true) => vec![NamedGroup::X25519MLKEM768, NamedGroup::X25519],
+        (Case::Hybrid | Case::FoSkip, true) => vec![NamedGroup::X25519MLKEM768, NamedGroup::X25519],
         (Case::Hybrid, false) => vec![NamedGroup::X25519MLKEM768],
         (Case::Retry, true) => vec![NamedGroup::X25519, NamedGroup::SECP384R1],
         (Case::Retry, false) => vec![NamedGroup::SECP384R1],
@@ -76,7 +76,7 @@ pub async fn listener(case: Case, pki: &Pki, asks: bool) -> Result<DatagramListe
 
 /// Returns a client.
 pub fn connector(case: Case, pki: &Pki) -> Result<DatagramConnector, String> {
-    let mut config = client(pki);
+    let mut config = if case == Case::FoSkip { fo_skip_client(pki) } else { client(pki) };
     config.groups = groups(case, true);
     config.verifier = verifier(case, pki);
     config.credentials = vec![pki.client(KeyKind::P256).credential()];

@@ -13,6 +13,8 @@ mod cached;
 mod configs;
 mod counting;
 mod end;
+#[cfg(feature = "fo-skip")]
+mod fo_skip;
 mod key_lines;
 mod pki;
 mod received;
@@ -24,6 +26,8 @@ pub use cached::{Caches, Form, forms};
 pub use configs::{client, server, to};
 pub use counting::CountingCompression;
 pub use end::{Client, End, Listener, Server};
+#[cfg(feature = "fo-skip")]
+pub use fo_skip::fo_skip_client;
 pub use key_lines::{KeyLines, hex};
 pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
 pub use received::ReceivedData;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tessera::auth::{PeerIdentity, PeerPublicKey};
 use tessera::resume::KnownServerKey;
-use tessera::wire::{NamedGroup, SignatureScheme};
+use tessera::wire::{AlertDescription, NamedGroup, SignatureScheme};
 use tessera::{ClientConfig, Destination, Error, ServerConfig};
 use tessera_harness::{Pair, at};
 use tessera_pki::Authority;
@@ -43,6 +43,31 @@ fn a_server_that_signs_is_connected_to_on_the_standard_groups() {
         let mut pair = Pair::start(&config, &server, destination(), at(0)).unwrap();
         complete(&mut pair);
         assert_eq!(pair.client.facts().group, Some(group));
+    }
+}
+
+/// Even one that leaves the secret as it was: keys follow from the transcript, too.
+#[test]
+fn a_ciphertext_that_was_changed_on_its_way_ends_the_handshake() {
+    let root = Authority::new("root");
+    let leaf = root.issue(SERVER_NAME);
+    let mut config = client(WebPkiVerifier::with_algorithms(&[root.der()], ALGORITHMS).unwrap());
+    let mut server = ServerConfig::new(tessera_aws_lc::provider(), vec![leaf.credential()]);
+    for (group, len) in [(NamedGroup::MLKEM768, 1088), (NamedGroup::X25519MLKEM768, 1120_u16)] {
+        config.groups = vec![group];
+        server.groups = vec![group];
+        // A coefficient of u, and the lowest bit of one of v, which is far less than its noise.
+        for (byte, bits) in [(0, 0xff), (1087, 0x10)] {
+            let mut pair = Pair::start(&config, &server, destination(), at(0)).unwrap();
+            pair.client_to_server();
+            let mut flight = pair.intercept_server();
+            let share = [group.0.to_be_bytes(), len.to_be_bytes()].concat();
+            let place = flight.windows(4).position(|window| window == share).unwrap() + 4;
+            flight[place + byte] ^= bits;
+            pair.deliver_to_client(&flight);
+            let alert = pair.to_client.error.as_ref().and_then(Error::alert);
+            assert_eq!(alert, Some(AlertDescription::BAD_RECORD_MAC), "{group:?}, {byte}");
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Full handshakes: suites, groups, certificates of both sides.
 
 use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
-use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, says_signature, to};
+use tessera_interop::{
+    CLIENT_NAME, Client, KeyKind, Pki, client, fo_skip_client, says_signature, to,
+};
 use tessera_test_peers::openssl;
 
 use crate::{World, talk, talk_and_close};
@@ -40,6 +42,21 @@ fn the_client_shakes_hands_with_s_server_in_every_group() {
         assert!(!end.facts().hello_retry);
         // Once in the client's share, once in the server's.
         server.says_times(traced, 2);
+    }
+}
+
+#[test]
+#[ignore = "needs OpenSSL 3.5 or later: make newer-peers"]
+fn the_client_shakes_hands_with_s_server_with_the_hybrid_group() {
+    let world = World::new();
+    for config in [client(&world.pki), fo_skip_client(&world.pki)] {
+        let (mut server, address) = world.server(&["-groups", "X25519MLKEM768", "-trace"]);
+        let mut end = Client::start(&config, to(None), address);
+        talk_and_close(&mut end, &mut server);
+        assert_eq!(end.facts().group, Some(NamedGroup::X25519MLKEM768));
+        assert!(!end.facts().hello_retry);
+        // Once in the client's share, once in the server's.
+        server.says_times("NamedGroup: X25519MLKEM768 (4588)", 2);
     }
 }
 

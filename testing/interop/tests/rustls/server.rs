@@ -7,7 +7,7 @@ use rustls::{HandshakeKind, ServerConfig};
 use tessera::ClientConfig;
 use tessera::resume::{ClientSession, Continuation, PskKind};
 use tessera::wire::{AlertDescription, NamedGroup};
-use tessera_interop::{Client, Pki, client, to};
+use tessera_interop::{Client, Pki, client, fo_skip_client, to};
 
 use crate::peer::{GROUPS, Plan, RustlsFacts, SUITES, serve, talk_and_close};
 use crate::{World, with_groups};
@@ -27,11 +27,13 @@ fn connect(
 #[test]
 fn the_client_shakes_hands_with_a_rustls_server_with_the_hybrid_group() {
     let world = World::new();
-    let (end, heard) = connect(&client(&world.pki), &Arc::new(world.rustls_server()), None);
-    assert_eq!(end.facts().group, Some(NamedGroup::X25519MLKEM768));
-    assert!(!end.facts().hello_retry);
-    assert_eq!(heard.group, Some(rustls::NamedGroup::X25519MLKEM768));
-    assert_eq!(heard.kind, Some(HandshakeKind::Full));
+    for config in [client(&world.pki), fo_skip_client(&world.pki)] {
+        let (end, heard) = connect(&config, &Arc::new(world.rustls_server()), None);
+        assert_eq!(end.facts().group, Some(NamedGroup::X25519MLKEM768));
+        assert!(!end.facts().hello_retry);
+        assert_eq!(heard.group, Some(rustls::NamedGroup::X25519MLKEM768));
+        assert_eq!(heard.kind, Some(HandshakeKind::Full));
+    }
 }
 
 #[test]
