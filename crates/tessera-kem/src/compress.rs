@@ -25,8 +25,8 @@ pub(crate) fn byte_decode(bytes: &[u8], f: &mut Polynomial) {
     unpack::<12>(bytes, f, |value| value as i16);
 }
 
-/// Whether all that is encoded is modulo q (FIPS 203 §7.2, step 2), for public polynomials.
-pub(crate) fn is_modulo_q(bytes: &[u8]) -> bool {
+/// Whether all encoded coefficients are below q (FIPS 203 §7.2, the modulus check), for public polynomials.
+pub(crate) fn is_reduced(bytes: &[u8]) -> bool {
     let mut f = Polynomial::ZERO;
     byte_decode(bytes, &mut f);
     f.0.iter().all(|&f| i32::from(f) < Q)
@@ -153,10 +153,10 @@ mod tests {
             let mut f = Polynomial([3328; 256]);
             let mut bytes = [0; 384];
             byte_encode(&f, &mut bytes);
-            assert!(is_modulo_q(&bytes));
+            assert!(is_reduced(&bytes));
             f.0[at] = 3329;
             byte_encode(&f, &mut bytes);
-            assert!(!is_modulo_q(&bytes), "{at}");
+            assert!(!is_reduced(&bytes), "{at}");
             let mut again = Polynomial::ZERO;
             byte_decode(&bytes, &mut again);
             assert_eq!(f.0, again.0);

@@ -44,7 +44,7 @@ impl<const K: usize> DecapsulationKey<K> {
         key
     }
 
-    /// Reads the expanded form and checks it (FIPS 203 §7.3), and its encapsulation key, too (§7.2).
+    /// Reads the expanded form, and checks it (FIPS 203 §7.3) and its encapsulation key (§7.2).
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Hash`] or [`Error::Modulus`].
@@ -86,7 +86,7 @@ impl<const K: usize> DecapsulationKey<K> {
     /// Writes the expanded form.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`EXPANDED_LEN`](Self::EXPANDED_LEN) bytes, or more.
+    /// [`Error::Length`] if `bytes` is not exactly [`EXPANDED_LEN`](Self::EXPANDED_LEN) bytes long.
     pub fn write_expanded(&self, bytes: &mut [u8]) -> Result<(), Error> {
         if bytes.len() != Self::EXPANDED_LEN {
             return Err(Error::Length);
@@ -113,8 +113,8 @@ impl<const K: usize> DecapsulationKey<K> {
         &self.encapsulation
     }
 
-    /// Returns the secret that a ciphertext has (algorithm 18, ML-KEM.Decaps_internal). One that was not made for this key
-    /// yields a secret that its maker doesn't know: implicit rejection.
+    /// Returns the secret that a ciphertext encapsulates (algorithm 18, ML-KEM.Decaps_internal). One that was not made for
+    /// this key yields a secret that its maker doesn't know: implicit rejection.
     ///
     /// # Errors
     /// [`Error::Length`].
@@ -136,7 +136,7 @@ impl<const K: usize> DecapsulationKey<K> {
     }
 }
 
-/// Returns `b` where `choice` is 1.
+/// Returns `b` if `choice` is 1, and `a` if it is 0.
 pub(crate) fn select(a: &[u8; 32], b: &[u8; 32], choice: Choice) -> Zeroizing<[u8; 32]> {
     let mut selected = Zeroizing::new(*a);
     for (selected, b) in selected.iter_mut().zip(b) {

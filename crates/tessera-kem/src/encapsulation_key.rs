@@ -1,6 +1,6 @@
 //! Encapsulation keys and encapsulation.
 
-use crate::compress::is_modulo_q;
+use crate::compress::is_reduced;
 use crate::error::Error;
 use crate::hashes::{g, h};
 use crate::k_pke::{EncryptionKey, encrypt};
@@ -29,7 +29,7 @@ impl<const K: usize> EncapsulationKey<K> {
         }
         let mut key = Self { encryption: EncryptionKey::ZERO, hash: *h(&[bytes]) };
         let (polynomials, rho) = bytes.split_at(POLYNOMIAL_LEN * K);
-        if !polynomials.chunks_exact(POLYNOMIAL_LEN).all(is_modulo_q) {
+        if !polynomials.chunks_exact(POLYNOMIAL_LEN).all(is_reduced) {
             return Err(Error::Modulus);
         }
         key.encryption.t_hat.as_flattened_mut().copy_from_slice(polynomials);
@@ -40,17 +40,17 @@ impl<const K: usize> EncapsulationKey<K> {
     /// Writes the encoded key.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`LEN`](Self::LEN) bytes, or more.
+    /// [`Error::Length`] if `bytes` is not exactly [`LEN`](Self::LEN) bytes long.
     pub fn write(&self, bytes: &mut [u8]) -> Result<(), Error> {
         self.encryption.write(bytes)
     }
 
-    /// Writes a ciphertext and returns the secret that it has for the key's owner (algorithm 17, ML-KEM.Encaps_internal).
+    /// Writes a ciphertext and returns the secret that it encapsulates (algorithm 17, ML-KEM.Encaps_internal).
     ///
     /// `m` must come from a generator of random bits that fits the parameter set (FIPS 203 §3.3), fresh each time.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`CIPHERTEXT_LEN`](Self::CIPHERTEXT_LEN) bytes, or more.
+    /// [`Error::Length`] if `ciphertext` is not exactly [`CIPHERTEXT_LEN`](Self::CIPHERTEXT_LEN) bytes long.
     pub fn encapsulate(&self, m: &[u8; 32], ciphertext: &mut [u8]) -> Result<SharedSecret, Error> {
         let derived = g(&[m, &self.hash]);
         self.encrypt(m, &derived.second, ciphertext)?;
@@ -89,7 +89,7 @@ impl<const K: usize> EncryptionKey<K> {
         Ok(())
     }
 
-    /// H(ek)
+    /// H(ek).
     pub(crate) fn hash(&self) -> [u8; 32] {
         *h(&[self.t_hat.as_flattened(), &self.rho])
     }

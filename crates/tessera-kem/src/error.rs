@@ -6,11 +6,11 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A key, a ciphertext, or the room for one has another length than the parameter set's.
+    /// A key, a ciphertext, or the buffer for one doesn't have the parameter set's length.
     Length,
-    /// An encapsulation key has a coefficient that is not modulo q.
+    /// A coefficient of an encapsulation key is not below q.
     Modulus,
-    /// A decapsulation key has another hash of its encapsulation key than it should.
+    /// The hash in a decapsulation key is not that of its encapsulation key.
     Hash,
     /// A seed and an expanded decapsulation key are not the same key.
     SeedMismatch,
@@ -19,9 +19,11 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Length => "the length is not the parameter set's",
-            Self::Modulus => "the encapsulation key has a coefficient that is not modulo q",
-            Self::Hash => "the decapsulation key has a wrong hash of its encapsulation key",
+            Self::Length => {
+                "a key, a ciphertext or its buffer does not have the parameter set's length"
+            }
+            Self::Modulus => "a coefficient of the encapsulation key is not below q",
+            Self::Hash => "the hash in the decapsulation key is not that of its encapsulation key",
             Self::SeedMismatch => "the seed and the expanded decapsulation key are different keys",
         })
     }

@@ -1,4 +1,4 @@
-//! K-PKE (FIPS 203 §5). It is no scheme of its own: a key that decrypts for strangers more than once is recovered.
+//! K-PKE (FIPS 203 §5). It is no scheme to use alone: an attacker who chooses ciphertexts recovers a key that decrypts them.
 //!
 //! The matrix is never in memory: an entry is sampled, multiplied, and overwritten by the next.
 
@@ -10,7 +10,7 @@ use crate::parameters::{EncodedVector, POLYNOMIAL_LEN, Parameters};
 use crate::polynomial::{Polynomial, Sums};
 use crate::sampling::{sample_noise, sample_ntt};
 
-/// The noise of e, e_1 and e_2 in every parameter set (FIPS 203 §8, table 2).
+/// The noise of e_1 and e_2, in every parameter set (FIPS 203 §8, table 2).
 const ETA_2: usize = 2;
 
 /// An encryption key: `t_hat`, encoded, and the seed of the matrix.

@@ -1,7 +1,8 @@
 //! ML-KEM-512, ML-KEM-768 and ML-KEM-1024 ([FIPS 203]) for devices and servers: `no_std`, without a heap, in little stack.
 //!
 //! - The matrix is sampled and consumed entry by entry. No operation of ML-KEM-768 takes 12 KB of stack.
-//! - No branch and no index depends on a secret, and nothing secret is divided. `subtle` compares and selects.
+//! - No branch and no index depends on a secret, and nothing secret is divided. `subtle` compares and selects. Secrets are
+//!   multiplied, so the processor must multiply in constant time: a Cortex-M33 does, a Cortex-M3 doesn't (UMULL).
 //! - Secrets are wiped when they are dropped. Callers keep keys in boxes, and wipe the stack through which secrets went.
 //!
 //! It draws no random bits: callers pass seeds and messages, which must be fresh.

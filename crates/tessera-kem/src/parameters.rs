@@ -1,13 +1,13 @@
 //! The parameter sets of FIPS 203 §8, by their rank k: 2 is ML-KEM-512, 3 is ML-KEM-768, 4 is ML-KEM-1024.
 
-/// The length of an encoded polynomial whose coefficients are modulo q, `ByteEncode_12`.
+/// The length of a polynomial that `ByteEncode_12` has encoded.
 pub(crate) const POLYNOMIAL_LEN: usize = 384;
 
 /// The parameters of rank `K` (FIPS 203 §8, table 2).
 pub(crate) struct Parameters<const K: usize>;
 
 impl<const K: usize> Parameters<K> {
-    /// The noise of secret vectors.
+    /// The noise of s, e and y.
     pub(crate) const ETA_1: usize = match K {
         2 => 3,
         3 | 4 => 2,

@@ -78,7 +78,7 @@ fn a_seed_and_an_expanded_key_that_disagree_are_refused() {
 }
 
 #[test]
-fn a_coefficient_that_is_not_modulo_q_is_refused() {
+fn a_coefficient_that_is_not_below_q_is_refused() {
     let mut bytes = [0; EncapsulationKey::<3>::LEN];
     key::<3>(1).encapsulation_key().write(&mut bytes).unwrap();
     for coefficient in 0..3 * 256 {

@@ -30,13 +30,13 @@ impl<const K: usize> ExperimentalFoSkipKey<K> {
     /// Derives a key from `d`, fresh random bits, and writes its public half, an encapsulation key of ML-KEM.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`EncapsulationKey::LEN`](crate::EncapsulationKey::LEN) bytes, or more.
+    /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`](crate::EncapsulationKey::LEN) bytes long.
     pub fn generate(d: &[u8; 32], public: &mut [u8]) -> Result<Self, Error> {
         OneTimeKey::generate(d, public).map(Self)
     }
 
-    /// Returns the secret that a ciphertext has, and destroys the key, whatever comes out. Moving the key to the call
-    /// can leave a copy on the stack, which the caller wipes: see `decapsulate_boxed`, with feature `alloc`.
+    /// Returns the secret that a ciphertext encapsulates, and destroys the key, even on an error. Moving the key into the
+    /// call can leave a copy on the stack, which the caller wipes: see `decapsulate_boxed`, with feature `alloc`.
     ///
     /// # Errors
     /// [`Error::Length`].

@@ -45,7 +45,7 @@ impl<const K: usize> ExperimentalOneTimeKey<K> {
     /// Derives a key from `d`, fresh random bits, and writes its public half, an encapsulation key of ML-KEM.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`EncapsulationKey::LEN`] bytes, or more.
+    /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`] bytes long.
     pub fn generate(d: &[u8; 32], public: &mut [u8]) -> Result<Self, Error> {
         OneTimeKey::generate(d, public).map(Self)
     }
@@ -54,7 +54,7 @@ impl<const K: usize> ExperimentalOneTimeKey<K> {
     /// K-PKE, which don't depend on each other.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`EncapsulationKey::CIPHERTEXT_LEN`] bytes, or more.
+    /// [`Error::Length`] if `ciphertext` is not exactly [`EncapsulationKey::CIPHERTEXT_LEN`] bytes long.
     pub fn encapsulate(
         public: &EncapsulationKey<K>,
         random: &[[u8; 32]; 2],
@@ -65,8 +65,8 @@ impl<const K: usize> ExperimentalOneTimeKey<K> {
         Ok(t_h(m, ciphertext, &public.hash))
     }
 
-    /// Returns the secret that a ciphertext has, and destroys the key, whatever comes out. Moving the key to the call
-    /// can leave a copy on the stack, which the caller wipes: see `decapsulate_boxed`, with feature `alloc`.
+    /// Returns the secret that a ciphertext encapsulates, and destroys the key, even on an error. Moving the key into the
+    /// call can leave a copy on the stack, which the caller wipes: see `decapsulate_boxed`, with feature `alloc`.
     ///
     /// # Errors
     /// [`Error::Length`].

@@ -13,7 +13,7 @@ impl<const K: usize> ExperimentalAsCodedKey<K> {
     /// Derives a key from `d`, fresh random bits, and writes its public half.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`EncapsulationKey::LEN`] bytes, or more.
+    /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`] bytes long.
     pub fn generate(d: &[u8; 32], public: &mut [u8]) -> Result<Self, Error> {
         OneTimeKey::generate(d, public).map(Self)
     }
@@ -22,7 +22,7 @@ impl<const K: usize> ExperimentalAsCodedKey<K> {
     /// random bits.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`EncapsulationKey::CIPHERTEXT_LEN`] bytes, or more.
+    /// [`Error::Length`] if `ciphertext` is not exactly [`EncapsulationKey::CIPHERTEXT_LEN`] bytes long.
     pub fn encapsulate(
         public: &EncapsulationKey<K>,
         coins: &[u8; 32],
@@ -34,7 +34,7 @@ impl<const K: usize> ExperimentalAsCodedKey<K> {
         Ok(h(&[&*m, ciphertext]).into())
     }
 
-    /// Returns the secret that a ciphertext has, and destroys the key.
+    /// Returns the secret that a ciphertext encapsulates, and destroys the key.
     ///
     /// # Errors
     /// [`Error::Length`].

@@ -29,7 +29,7 @@ impl<const K: usize> ExperimentalEncryptThenMacKey<K> {
     /// Derives a key from a seed, d followed by z, fresh random bits, and writes its public half.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`EncapsulationKey::LEN`] bytes, or more.
+    /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`] bytes long.
     pub fn generate(seed: &[[u8; 32]; 2], public: &mut [u8]) -> Result<Self, Error> {
         let [d, z] = seed;
         Ok(Self { key: OneTimeKey::generate(d, public)?, z: *z })
@@ -38,7 +38,7 @@ impl<const K: usize> ExperimentalEncryptThenMacKey<K> {
     /// Writes a ciphertext with its tag and returns the secret. `random` is fresh: the message, then the coins of K-PKE.
     ///
     /// # Errors
-    /// [`Error::Length`] if there is not room for [`CIPHERTEXT_LEN`](Self::CIPHERTEXT_LEN) bytes, or more.
+    /// [`Error::Length`] if `ciphertext` is not exactly [`CIPHERTEXT_LEN`](Self::CIPHERTEXT_LEN) bytes long.
     pub fn encapsulate(
         public: &EncapsulationKey<K>,
         random: &[[u8; 32]; 2],
@@ -52,8 +52,8 @@ impl<const K: usize> ExperimentalEncryptThenMacKey<K> {
         Ok(j(&[&*derived.first, tag]).into())
     }
 
-    /// Returns the secret that a ciphertext has, and destroys the key. A wrong tag yields a secret that its maker doesn't
-    /// know.
+    /// Returns the secret that a ciphertext encapsulates, and destroys the key. A wrong tag yields a secret that its maker
+    /// doesn't know.
     ///
     /// # Errors
     /// [`Error::Length`].
