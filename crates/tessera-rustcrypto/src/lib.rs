@@ -64,10 +64,11 @@
 //!
 //! # What is wiped
 //!
-//! Private keys, secrets, keyed ciphers and hashes wipe themselves when dropped. Some crates leave copies on the
-//! stack: scalars of X25519 and points of both curves, the polynomials of ML-KEM's secret vector and message, Poly1305's
-//! one-time key, AES's round keys while they are computed. The engine overwrites those: it wipes the
-//! stack after each step down to the provider's `stack_depth`.
+//! Private keys, secrets, keyed ciphers and hashes wipe themselves when dropped. Copies stay on the stack: scalars of
+//! X25519 and points of both curves, keys and secrets of ML-KEM that were moved, Poly1305's one-time key, AES's round keys
+//! while they are computed. The engine overwrites those: it wipes the stack after each step down to the provider's
+//! `stack_depth`. It doesn't where a program reads a [`KemKey`] or a `SigningKey` itself: call
+//! [`wipe_stack_below`](tessera::crypto::wipe_stack_below) after that.
 #![no_std]
 #![forbid(unsafe_code)]
 

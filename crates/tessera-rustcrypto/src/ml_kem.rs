@@ -39,7 +39,7 @@ impl<const K: usize, R: RandomSource> KeyAgreement for MlKem<K, R> {
         let mut share = vec![0; EncapsulationKey::<K>::LEN];
         key.encapsulation_key().write(&mut share).map_err(agreement_error)?;
         let open = |key: Box<DecapsulationKey<K>>, reply: &[u8]| key.decapsulate(reply);
-        Ok(Box::new(Key { key, share, open }))
+        Ok(Box::new(EphemeralKey { key, share, open }))
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
@@ -52,8 +52,8 @@ impl<const K: usize, R: RandomSource> KeyAgreement for MlKem<K, R> {
     }
 }
 
-/// An ephemeral key, and how it opens what the peer encapsulated.
-struct Key<T> {
+/// A key that decapsulates once, whatever its kind, and how it does.
+struct EphemeralKey<T> {
     key: Box<T>,
     share: Vec<u8>,
     open: Open<T>,
@@ -61,12 +61,12 @@ struct Key<T> {
 
 type Open<T> = fn(Box<T>, &[u8]) -> Result<tessera_kem::SharedSecret, tessera_kem::Error>;
 
-impl<T: Send + Sync> Ephemeral for Key<T> {
+impl<T: Send + Sync> Ephemeral for EphemeralKey<T> {
     fn share(&self) -> &[u8] {
         &self.share
     }
 
-    /// One of the right length that was not made for this key yields a secret that the peer does not know (FIPS 203
+    /// A ciphertext of the right length that was not made for this key yields a secret that the peer does not know (FIPS 203
     /// §6.3, implicit rejection), never an error.
     fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError> {
         let Self { key, open, .. } = *self;
@@ -74,7 +74,7 @@ impl<T: Send + Sync> Ephemeral for Key<T> {
     }
 }
 
-/// Generates a key that decapsulates once, with a public half of this length.
+/// Generates a key of a one-time KEM, with a public half of this length.
 #[cfg(any(feature = "one-time-experimental", feature = "fo-skip-experimental"))]
 pub(crate) fn one_time_key<T: Send + Sync + 'static, R: RandomSource>(
     share_len: usize,
@@ -85,10 +85,10 @@ pub(crate) fn one_time_key<T: Send + Sync + 'static, R: RandomSource>(
     R::fill(&mut *d)?;
     let mut share = vec![0; share_len];
     let key = Box::new(generate(&d, &mut share).map_err(agreement_error)?);
-    Ok(Box::new(Key { key, share, open }))
+    Ok(Box::new(EphemeralKey { key, share, open }))
 }
 
-/// Whatever is wrong is the peer's: a length, or what FIPS 203 §7.2 refuses.
+/// The peer's share or ciphertext is wrong: its length, or its coefficients (FIPS 203 §7.2). This side's have the right ones.
 pub(crate) fn agreement_error(_: tessera_kem::Error) -> AgreementError {
     AgreementError::InvalidShare
 }
