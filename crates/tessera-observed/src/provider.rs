@@ -1,6 +1,6 @@
 //! A provider, observed.
 
-use tessera::crypto::{KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed, Suite};
+use tessera::crypto::{Aead, KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed, Suite};
 
 use crate::observer::{ObservedPart, Observer};
 use crate::operation::Operation;
@@ -41,6 +41,7 @@ fn suite<O: Observer>(inner: &'static Suite, by: &'static O) -> Suite {
     Suite::new(inner.id, hash, aead)
         .with_confidentiality_limit(inner.confidentiality_limit)
         .with_integrity_limit(inner.integrity_limit)
+        .with_key_heap(inner.key_heap + size_of::<ObservedPart<Box<dyn Aead>, O>>())
 }
 
 fn leak<T>(value: T) -> &'static mut T {
