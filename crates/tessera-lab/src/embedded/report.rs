@@ -44,7 +44,7 @@ pub(crate) struct Image {
     pub(crate) openssl: String,
     pub(crate) client: Client,
     pub(crate) server: End,
-    /// The first handshake, in which the client didn't know the chain yet.
+    /// The first handshake, in which the client didn't know the chain or the key yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) full: Option<Ends>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
