@@ -13,7 +13,7 @@ import sizes
 FIRMWARE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", FIRMWARE / "target"))
 RELEASE = TARGET / "thumbv8m.main-none-eabi/release"
-# Each image is a feature of the same name, but one.
+# Each image is a feature of the same name, but one. `kems` is a program of size-peers, without features.
 IMAGES = ["psk", "p256", "hybrid", "ml-dsa", "kem-pinned", "kem-raw-key", "kem-x509", "kem-x509-ml-dsa", "cached", "cached-rsa",
           "psk-datagram"]
 FEATURES = {"psk-datagram": "psk", "kems": ""}

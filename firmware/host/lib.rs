@@ -16,12 +16,12 @@ pub mod ends;
 #[cfg(feature = "suites")]
 #[path = "../src/falcon_key.rs"]
 pub mod falcon_key;
+#[cfg(feature = "kem-pinned")]
+#[path = "../src/known_key.rs"]
+pub mod known_key;
 #[cfg(feature = "ml-dsa")]
 #[path = "../src/ml_dsa_key.rs"]
 pub mod ml_dsa_key;
-#[cfg(feature = "kem-pinned")]
-#[path = "../src/pinned_key.rs"]
-pub mod pinned_key;
 #[path = "../src/random.rs"]
 pub mod random;
 #[cfg(any(feature = "cached-rsa", feature = "suites"))]

@@ -113,7 +113,7 @@ pub fn destination() -> Destination {
         #[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
         external_psks: by_psk::psks(),
         #[cfg(feature = "kem-pinned")]
-        known_server_key: Some(crate::pinned_key::known()),
+        known_server_key: Some(crate::known_key::known()),
         ..Destination::default()
     }
 }
@@ -155,7 +155,7 @@ mod by_psk {
 #[cfg(feature = "chains")]
 pub use crate::chains::client;
 #[cfg(feature = "kem-pinned")]
-pub use crate::pinned_key::{client, server};
+pub use crate::known_key::{client, server};
 #[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
 pub use by_psk::{client, server};
 

@@ -16,12 +16,12 @@ pub mod ends;
 #[cfg(feature = "suites")]
 pub mod falcon_key;
 pub mod heap;
+#[cfg(feature = "kem-pinned")]
+mod known_key;
 pub mod measure;
 #[cfg(feature = "ml-dsa")]
 pub mod ml_dsa_key;
 pub mod one_heap;
-#[cfg(feature = "kem-pinned")]
-mod pinned_key;
 pub mod random;
 pub mod report;
 #[cfg(any(feature = "cached-rsa", feature = "suites"))]

@@ -52,7 +52,7 @@ const LIMITS: Limits = Limits {
     tickets: 0,
 };
 
-/// What counts; it lasts as long as the program.
+/// The provider and the algorithms, which count what they do. They last as long as the program.
 pub struct Cryptography {
     provider: Provider,
     /// By the schemes that a client accepts.

@@ -63,7 +63,7 @@ fn measure(cryptography: &Cryptography, suite: &Suite) -> Result<(), Error> {
         // Both learn the chain.
         ends.connect(suite)?;
     }
-    let Handshaken { rows, client_sent, server_sent, stack, heap } = ends.connect(suite)?;
+    let Measurement { rows, client_sent, server_sent, stack, heap } = ends.connect(suite)?;
     let (exchange, leaf, mode) = (suite.exchange.name, suite.leaf.name, suite.mode.name());
     let authority = suite.authority.map_or("none", |it| it.name);
     let chain = suite.authority.map_or(0, |it| suite.leaf.certificate.len() + it.between.len());
@@ -88,7 +88,7 @@ fn measure(cryptography: &Cryptography, suite: &Suite) -> Result<(), Error> {
                     sent
                 );
             }
-            Row::Reached { what, instructions, parts } => {
+            Row::Milestone { what, instructions, parts } => {
                 let [exchange, chain, proof, aead] = parts;
                 hprintln!(
                     "  {} instructions {} exchange {} chain {} proof {} aead {}",
@@ -106,15 +106,15 @@ fn measure(cryptography: &Cryptography, suite: &Suite) -> Result<(), Error> {
 }
 
 /// What happened, in order.
-pub enum Row {
+enum Row {
     /// An end has read and written, in bytes; its first data, too.
     Step { side: Side, read: usize, instructions: u64, sent: usize },
     /// The client may do something after the last step.
-    Reached { what: &'static str, instructions: u64, parts: [u32; PARTS.len()] },
+    Milestone { what: &'static str, instructions: u64, parts: [u32; PARTS.len()] },
 }
 
-/// A handshake.
-pub struct Handshaken {
+/// What a handshake took.
+struct Measurement {
     rows: Vec<Row>,
     client_sent: usize,
     server_sent: usize,
@@ -127,7 +127,7 @@ const DATA: &[u8] = b"from the client";
 
 impl Ends {
     /// Connects, and carries data from the client as soon as it may send it.
-    fn connect(&self, suite: &Suite) -> Result<Handshaken, Error> {
+    fn connect(&self, suite: &Suite) -> Result<Measurement, Error> {
         counted::reset();
         // Outside the client's heap, which is measured.
         heap::switch_to(Side::Server);
@@ -159,7 +159,7 @@ impl Ends {
                 ];
                 let instructions = client.taken.cost.instructions;
                 for what in what.into_iter().flatten() {
-                    rows.push(Row::Reached { what, instructions, parts: counts(Side::Client) });
+                    rows.push(Row::Milestone { what, instructions, parts: counts(Side::Client) });
                 }
                 if what[0].is_some() {
                     has_written = true;
@@ -189,7 +189,7 @@ impl Ends {
         if is_cached != knows || facts.group != Some(suite.exchange.group) {
             return Err(Error::Configuration("the handshake is not the one that was asked for"));
         }
-        Ok(Handshaken {
+        Ok(Measurement {
             rows,
             client_sent: client.taken.sent - record,
             server_sent: server.taken.sent,
@@ -203,7 +203,7 @@ impl Ends {
 fn last_sent(rows: &mut [Row]) -> Option<&mut usize> {
     rows.iter_mut().rev().find_map(|row| match row {
         Row::Step { sent, .. } => Some(sent),
-        Row::Reached { .. } => None,
+        Row::Milestone { .. } => None,
     })
 }
 

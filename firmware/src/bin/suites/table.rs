@@ -4,8 +4,7 @@ use alloc::sync::Arc;
 
 use ml_dsa::{MlDsa44, MlDsa65, MlDsa87};
 use tessera::auth::PrivateKey;
-use tessera::crypto::Decapsulator;
-use tessera::crypto::Signer;
+use tessera::crypto::{Decapsulator, Signer};
 use tessera::wire::{NamedGroup, SignatureScheme};
 use tessera_firmware::ed25519_key::Ed25519Key;
 use tessera_firmware::falcon_key::{FalconKey, SigningKey512, SigningKey1024};
@@ -39,7 +38,7 @@ const HYBRID: Exchange = exchange("X25519MLKEM768", NamedGroup::X25519MLKEM768);
 const ONE_TIME_HYBRID: Exchange =
     exchange("one-time X25519MLKEM768", NamedGroup::EXPERIMENTAL_ONE_TIME_X25519MLKEM768);
 
-pub const EXCHANGES: [Exchange; 10] = [
+const EXCHANGES: [Exchange; 10] = [
     X25519,
     exchange("P-256", NamedGroup::SECP256R1),
     ML_KEM[0],
@@ -53,7 +52,7 @@ pub const EXCHANGES: [Exchange; 10] = [
 ];
 
 /// Those of handshakes in which both ends authenticate, or in which the client knows the chain.
-pub const SOME_EXCHANGES: [Exchange; 6] =
+const SOME_EXCHANGES: [Exchange; 6] =
     [X25519, ML_KEM[0], ML_KEM[1], ONE_TIME[0], ONE_TIME[1], HYBRID];
 
 /// A key that a certificate has.
@@ -116,7 +115,7 @@ macro_rules! authority {
     };
 }
 
-pub static AUTHORITIES: [Authority; 8] = [
+static AUTHORITIES: [Authority; 8] = [
     authority!("ed25519", "Ed25519", ED25519, signed with ED25519),
     authority!("p256", "P-256", ECDSA_SECP256R1_SHA256, signed with ECDSA_SECP256R1_SHA256),
     authority!("rsa-2048", "RSA-2048", RSA_PSS_RSAE_SHA256, signed with RSA_PKCS1_SHA256),
@@ -225,7 +224,7 @@ pub fn suites() -> impl Iterator<Item = Suite> {
             })
         })
     };
-    // The keys of Ed25519, P-256 and ML-DSA-44 and of ML-KEM.
+    // A key of each signature algorithm, and of each parameter set of ML-KEM.
     let known = EXCHANGES.iter().flat_map(|exchange| {
         let keys = AUTHORITIES.iter().flat_map(|authority| authority.leaves.iter().take(1));
         let keys = keys.chain(AUTHORITIES[0].leaves.iter().skip(1));
