@@ -23,7 +23,7 @@ PKI = {"ml-dsa": FIRMWARE / "pki/ml-dsa", "cached-rsa": FIRMWARE / "pki/rsa"}
 QEMU = ["qemu-system-arm", "-M", "mps2-an505", "-nographic", "-monitor", "none",
         "-semihosting-config", "enable=on,target=native", "-icount", "shift=7"]
 LIMIT = 600  # seconds, of a run, and one more for each connection
-# The key of src/ends.rs.
+# The key of src/external_psk.rs.
 PSK = ["-nocert", "-psk_identity", "device", "-psk", "07" * 32]
 SMALL = ["--config", 'profile.release.opt-level="z"', "-Zbuild-std-features=optimize_for_size", "--config",
          "target.thumbv8m.main-none-eabi.rustflags="

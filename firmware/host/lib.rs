@@ -13,6 +13,9 @@ pub mod connection;
 pub mod ed25519_key;
 #[path = "../src/ends.rs"]
 pub mod ends;
+#[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
+#[path = "../src/external_psk.rs"]
+pub mod external_psk;
 #[cfg(feature = "suites")]
 #[path = "../src/falcon_key.rs"]
 pub mod falcon_key;
@@ -27,5 +30,7 @@ pub mod random;
 #[cfg(any(feature = "cached-rsa", feature = "suites"))]
 #[path = "../src/rsa_key.rs"]
 pub mod rsa_key;
+#[path = "../src/settings.rs"]
+pub mod settings;
 #[path = "../src/xorshift.rs"]
 mod xorshift;

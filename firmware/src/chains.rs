@@ -10,11 +10,11 @@ use tessera::{ClientConfig, Error, ServerConfig};
 use tessera_fixed_pki::{Anchor, FixedPkiVerifier};
 use tessera_rustcrypto::{HANDSHAKE_ALGORITHMS, SigningKey};
 
-use crate::ends;
 #[cfg(feature = "cached")]
 use crate::random::PROVIDER;
+use crate::settings::{client_with, server_with};
 
-/// A server's chain, all of its keys of one kind.
+/// A server's chain, all of its keys of one kind, but for a server's of ML-KEM.
 pub struct Chain {
     pub keys: Keys,
     root: &'static [u8],
@@ -163,7 +163,7 @@ impl Chain {
         let key = self.private_key();
         let key = key.ok_or(Error::Configuration("the server's key can't be read"))?;
         let chain: Vec<_> = self.certificates.iter().map(|der| der.to_vec()).collect();
-        let config = ends::server_with(vec![Credential::new(chain, key)]);
+        let config = server_with(vec![Credential::new(chain, key)]);
         #[cfg(feature = "cached")]
         let mut config = config;
         #[cfg(feature = "cached")]
@@ -274,7 +274,7 @@ pub fn client_below(root: &'static [u8]) -> ClientConfig {
 
 #[cfg(not(feature = "cached"))]
 fn remembering(verifier: FixedPkiVerifier) -> ClientConfig {
-    ends::client_with(Arc::new(verifier))
+    client_with(Arc::new(verifier))
 }
 
 /// Keeps of a chain its hash, its dates, and the server's key.
@@ -287,7 +287,7 @@ fn remembering(verifier: FixedPkiVerifier) -> ClientConfig {
     let verifier = KnownChains::new(verifier, &store.expect("the provider has SHA-256"));
     let verifier = Arc::new(verifier);
     let cache = ClientCache::new(&PROVIDER).expect("the provider has SHA-256");
-    let mut config = ends::client_with(verifier.clone());
+    let mut config = client_with(verifier.clone());
     config.certificate_codecs.insert(0, Arc::new(cache.with_chain_memory(verifier)));
     config
 }

@@ -3,7 +3,7 @@
 use tessera::handshake::Handshake;
 use tessera::{Connection, Error, Event, Output, ReadEvent};
 
-use crate::ends::{NOW, RECORD};
+use crate::settings::{NOW, RECORD};
 
 /// The longest record: its content, its header, and what protection adds (RFC 8446 §5.2).
 const LONGEST: usize = RECORD as usize + 5 + 256;

@@ -6,7 +6,8 @@ use core::time::Duration;
 use tessera::handshake::Handshake;
 use tessera::{Association, Error, Event, ReadEvent, Time};
 
-use crate::{board, ends};
+use crate::board;
+use crate::settings::{DATAGRAM, NOW};
 
 /// The time since the start. It must be asked more often than the ticks wrap: every three minutes.
 pub struct Clock {
@@ -25,7 +26,7 @@ impl Clock {
         self.ticks += u64::from(newest.wrapping_sub(self.newest));
         self.newest = newest;
         let monotonic = Duration::from_micros(self.ticks / u64::from(board::TICKS / 1_000_000));
-        Time { monotonic, ..ends::NOW }
+        Time { monotonic, ..NOW }
     }
 }
 
@@ -35,8 +36,8 @@ pub fn run<H: Handshake>(
     line: Option<&[u8]>,
     clock: &mut Clock,
 ) -> Result<(), Error> {
-    let mut out = Vec::with_capacity(ends::DATAGRAM);
-    let mut datagram = [0; ends::DATAGRAM];
+    let mut out = Vec::with_capacity(DATAGRAM);
+    let mut datagram = [0; DATAGRAM];
     loop {
         while association.transmit(clock.now(), &mut out) {
             send(&mut out);

@@ -1,165 +1,28 @@
 //! The ends of each image, by its features.
 
-use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
-use core::time::Duration;
+use tessera::Destination;
 
-use tessera::auth::{Credential, PeerVerifier};
-use tessera::crypto::{Depth, StackDepth};
-use tessera::wire::{CipherSuite, NamedGroup};
-use tessera::{AssociationOptions, ClientConfig, Destination, Limits, ServerConfig, Time};
+pub use crate::settings::{DATA, DATAGRAM, NOW, RECORD, SERVER_NAME, StoppedClock, datagrams};
 
-use crate::random::PROVIDER;
-
-/// The most that a record holds, in bytes (RFC 8449).
-pub const RECORD: u16 = 2048;
-
-/// The most data that a record holds which a client alone sends, in bytes.
-pub const DATA: usize = 64;
-
-/// The longest datagram, in bytes: the MTU of IPv6, without the headers of UDP and IP.
-pub const DATAGRAM: usize = 1280 - 48;
-
-pub const SERVER_NAME: &str = "server.example";
-
-const GROUP: NamedGroup = if cfg!(feature = "hybrid") {
-    NamedGroup::X25519MLKEM768
-} else if cfg!(feature = "ml-kem") {
-    NamedGroup::MLKEM768
-} else {
-    NamedGroup::X25519
-};
-
-/// The time of every connection: in 2027.
-pub const NOW: Time =
-    Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
-
-/// It stands still.
-#[derive(Debug)]
-pub struct Clock;
-
-impl tessera::Clock for Clock {
-    fn now(&self) -> Time {
-        NOW
-    }
-}
-
-/// What a client with a PSK reaches below the calls that handle secrets: 2,848 bytes at opt-level z.
-const PSK_CLIENT: StackDepth =
-    StackDepth { derivation: Depth::of::<4096>(), agreement: Depth::of::<4096>() };
-
-/// What a client that knows its server's key reaches: 9,710 bytes at opt-level z, in the step that generates a key and
-/// encapsulates to another.
-const KNOWN_KEY_CLIENT: StackDepth =
-    StackDepth { derivation: Depth::of::<4096>(), agreement: Depth::of::<10_240>() };
-
-/// What either end reads of the other.
-pub const LIMITS: Limits = Limits {
-    // The signature of a CertificateVerify has 2,420 bytes with ML-DSA-44, and a certificate 4 KB. What is encapsulated to a key
-    // of ML-KEM-768 has 1,088.
-    handshake_message: if cfg!(feature = "ml-dsa") {
-        4096
-    } else if cfg!(all(feature = "kem-pinned", not(feature = "kem-raw-key"))) {
-        1280
-    } else if cfg!(any(feature = "hybrid", feature = "ml-kem")) {
-        2048
-    } else if cfg!(feature = "p256") {
-        1024
-    } else {
-        512
-    },
-    certificate_message: if cfg!(any(feature = "ml-dsa", feature = "kem-x509-ml-dsa")) {
-        12 * 1024
-    } else if cfg!(feature = "chains") {
-        8192
-    } else if cfg!(feature = "ml-kem") {
-        2048
-    } else {
-        1024
-    },
-    // With a share of ML-KEM-768 and what is encapsulated to a known key.
-    client_hello: if cfg!(feature = "kem-pinned") { 3072 } else { 2048 },
-    tickets: 0,
-};
-
-/// Returns a client with this verifier.
-pub fn client_with(verifier: Arc<dyn PeerVerifier>) -> ClientConfig {
-    let mut config = ClientConfig::new(PROVIDER, verifier);
-    config.suites = vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256];
-    config.groups = vec![GROUP];
-    config.record_size_limit = Some(RECORD);
-    config.policy.resumption = false;
-    config.limits = LIMITS;
-    if cfg!(all(feature = "kem-pinned", not(feature = "kem-raw-key"))) {
-        config.provider.stack_depth = KNOWN_KEY_CLIENT;
-    } else if !cfg!(any(feature = "chains", feature = "kem-raw-key")) {
-        config.provider.stack_depth = PSK_CLIENT;
-    }
-    config
-}
-
-/// Returns a server with these credentials.
-pub fn server_with(credentials: Vec<Credential>) -> ServerConfig {
-    let mut config = ServerConfig::new(PROVIDER, credentials);
-    config.record_size_limit = Some(RECORD);
-    config.limits = LIMITS;
-    config
-}
+#[cfg(feature = "chains")]
+pub use crate::chains::client;
+#[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
+pub use crate::external_psk::{client, server};
+#[cfg(feature = "kem-pinned")]
+pub use crate::known_key::{client, server};
 
 pub fn destination() -> Destination {
     Destination {
         server_name: SERVER_NAME.into(),
         #[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
-        external_psks: by_psk::psks(),
+        external_psks: crate::external_psk::psks(),
         #[cfg(feature = "kem-pinned")]
         known_server_key: Some(crate::known_key::known()),
         ..Destination::default()
     }
 }
 
-/// Returns what is specific to associations, without connection IDs: the ends don't move.
-pub fn datagrams() -> AssociationOptions {
-    AssociationOptions {
-        connection_id: None,
-        max_datagram: DATAGRAM,
-        ..AssociationOptions::default()
-    }
-}
-
-#[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
-mod by_psk {
-    use super::*;
-    use tessera::auth::NoCertificates;
-    use tessera::resume::ExternalPsk;
-
-    pub(super) fn psks() -> Vec<ExternalPsk> {
-        vec![ExternalPsk::new(
-            b"device".to_vec(),
-            vec![7; 32].into(),
-            CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
-        )]
-    }
-
-    pub fn client() -> ClientConfig {
-        client_with(Arc::new(NoCertificates))
-    }
-
-    pub fn server() -> Result<ServerConfig, tessera::Error> {
-        let mut config = server_with(Vec::new());
-        config.external_psks = psks();
-        Ok(config)
-    }
-}
-
 #[cfg(feature = "chains")]
-pub use crate::chains::client;
-#[cfg(feature = "kem-pinned")]
-pub use crate::known_key::{client, server};
-#[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
-pub use by_psk::{client, server};
-
-#[cfg(feature = "chains")]
-pub fn server() -> Result<ServerConfig, tessera::Error> {
+pub fn server() -> Result<tessera::ServerConfig, tessera::Error> {
     crate::chains::CHAIN.server()
 }

@@ -11,7 +11,7 @@ use tessera::wire::SignatureScheme;
 use tessera::{ClientConfig, Error, ServerConfig};
 use tessera_rustcrypto::KemKey;
 
-use crate::ends::{self, SERVER_NAME};
+use crate::settings::{SERVER_NAME, client_with, server_with};
 
 /// A SubjectPublicKeyInfo.
 const PUBLIC_KEY: &[u8] = include_bytes!("../pki/suites/ml-kem-768.pub.der");
@@ -24,7 +24,7 @@ const KEY: &[u8] = include_bytes!("../pki/suites/ml-kem-768.key.der");
 
 #[cfg(not(feature = "kem-raw-key"))]
 pub fn client() -> ClientConfig {
-    ends::client_with(Arc::new(tessera::auth::NoCertificates))
+    client_with(Arc::new(tessera::auth::NoCertificates))
 }
 
 #[cfg(feature = "kem-raw-key")]
@@ -33,7 +33,7 @@ pub fn client() -> ClientConfig {
 
     let key = PinnedKey { public_key: PUBLIC_KEY, name: SERVER_NAME };
     let verifier = PinnedKeyVerifier::new(vec![key], &[]).expect("the key is good");
-    ends::client_with(Arc::new(verifier))
+    client_with(Arc::new(verifier))
 }
 
 /// Returns what the client knows of the server.
@@ -51,5 +51,5 @@ pub fn server() -> Result<ServerConfig, Error> {
     let seed = KEY.last_chunk().ok_or(Error::Configuration("the server's key can't be read"))?;
     let key = PrivateKey::Decapsulates(Arc::new(KemKey::<3>::from_seed(seed)));
     let credential = Credential::raw_public_key(PUBLIC_KEY.to_vec(), key);
-    Ok(ends::server_with(vec![credential]))
+    Ok(server_with(vec![credential]))
 }

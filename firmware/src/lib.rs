@@ -13,6 +13,8 @@ pub mod datagrams;
 pub mod ed25519_key;
 pub mod end;
 pub mod ends;
+#[cfg(not(any(feature = "chains", feature = "kem-pinned")))]
+mod external_psk;
 #[cfg(feature = "suites")]
 pub mod falcon_key;
 pub mod heap;
@@ -27,5 +29,6 @@ pub mod report;
 #[cfg(any(feature = "cached-rsa", feature = "suites"))]
 pub mod rsa_key;
 pub mod search;
+mod settings;
 pub mod uart;
 mod xorshift;

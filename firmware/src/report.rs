@@ -6,15 +6,15 @@ use cortex_m_semihosting::hprintln;
 use tessera::Error;
 use tessera_embedded::{input_len, output_len};
 
-use crate::ends;
 use crate::heap::{self, Side};
 use crate::measure::Cost;
+use crate::settings::{DATA, RECORD};
 
 /// How often the ends connect: set by `scripts/firmware`.
 const CONNECTIONS: Option<&str> = option_env!("FIRMWARE_CONNECTIONS");
 
 /// What the stream of a client alone has for records, in bytes.
-const BUFFERS: usize = input_len(ends::RECORD) + output_len(ends::DATA);
+const BUFFERS: usize = input_len(RECORD) + output_len(DATA);
 
 const SIDES: [Side; 2] = [Side::Client, Side::Server];
 

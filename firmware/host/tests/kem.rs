@@ -7,6 +7,7 @@ use tessera::{ClientConfig, ClientConnection, Connection, Destination, Error, Ou
 use tessera::{ServerConfig, ServerConnection};
 use tessera_firmware_host::connection::{Input, Progress, read};
 use tessera_firmware_host::ends;
+use tessera_firmware_host::settings::server_with;
 
 /// Moves what one end has sent to the other, which reads it.
 fn pass<H: Handshake>(
@@ -100,7 +101,7 @@ mod another_key {
         let from = info.len() - key.public_key().len();
         info[from..].copy_from_slice(key.public_key());
         let key = PrivateKey::Decapsulates(Arc::new(key));
-        ends::server_with(vec![Credential::raw_public_key(info, key)])
+        server_with(vec![Credential::raw_public_key(info, key)])
     }
 
     #[test]
@@ -143,7 +144,7 @@ mod another_key {
         let public = known.public_key().expect("it is known").to_vec();
         let pretends = Pretends(KemKey::from_seed(&[1; 64]), public);
         let key = PrivateKey::Decapsulates(Arc::new(pretends));
-        let server = ends::server_with(vec![Credential { key, ..good }]);
+        let server = server_with(vec![Credential { key, ..good }]);
         let (client, server) = connect(ends::client(), ends::destination(), server);
         // The binder is under the secret that the server doesn't get (docs/kem-auth.md §9).
         let alert = AlertDescription::DECRYPT_ERROR;

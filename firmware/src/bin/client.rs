@@ -48,7 +48,7 @@ fn run() -> Result<(), Error<Infallible>> {
 #[inline(never)]
 fn connector() -> Result<Connector, Error<Infallible>> {
     let config = ends::client().checked().map_err(Error::Tls)?;
-    Ok(Connector::new(config, Arc::new(ends::Clock)))
+    Ok(Connector::new(config, Arc::new(ends::StoppedClock)))
 }
 
 const LINE: &[u8] = b"from the device\n";
