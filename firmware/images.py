@@ -49,6 +49,8 @@ def program(image, role):
 
 
 def group_of(image):
+    if image.startswith("kem-"):
+        return "MLKEM768"
     return "X25519MLKEM768" if image in HYBRIDS else "X25519"
 
 

@@ -123,6 +123,7 @@ impl PeerVerifier for PinnedKeyVerifier {
         &[CertificateType::RAW_PUBLIC_KEY]
     }
 
+    /// The algorithms are those of the keys' own kinds: they decide nothing more.
     fn policy(&self) -> VerifierPolicy {
         // Of several names for one client's key, the first is its identity: the order matters.
         self.keys

@@ -1,5 +1,6 @@
 //! A device's energy, as a model.
 
+use super::link::CYCLES;
 use super::report::Report;
 use super::suite_tables::ratio;
 use super::suites::{BASELINE, METRICS, Suite};
@@ -11,8 +12,8 @@ use crate::table::{Row, Table, cells};
 /// The energy of a processor's cycle, in picojoules: 19.5 µA/MHz at 3.3 V (STMicroelectronics, STM32U575/585, a Cortex-M33:
 /// Run mode, among the features of its data sheet).
 const CYCLE_PJ: f64 = 19.5 * 3.3;
-/// That of an instruction, with 1.2 cycles as in the model of time.
-const INSTRUCTION_PJ: f64 = CYCLE_PJ * 1.2;
+/// That of an instruction.
+const INSTRUCTION_PJ: f64 = CYCLE_PJ * CYCLES;
 
 /// Returns the energy of a client in a whole handshake, in millijoules: of the processor, and of the radio.
 fn of(suite: &Suite) -> [f64; 2] {
@@ -41,7 +42,7 @@ pub(super) fn table(report: &Report) -> Table {
     Table::new("a client's energy, modelled", &format!("key exchange | CA | leaf | mode || {columns}"))
         .note(format!(
             "A model, and no measurement; only ratios are to be read. Of a client in a whole handshake ({}). An instruction takes \
-             {INSTRUCTION_PJ:.0} pJ: 19.5 µA/MHz at 3.3 V (STM32U575/585, a Cortex-M33, Run mode) with 1.2 cycles. The radio takes \
+             {INSTRUCTION_PJ:.0} pJ: 19.5 µA/MHz at 3.3 V (STM32U575/585, a Cortex-M33, Run mode) with {CYCLES} cycles. The radio takes \
              {SENT_BIT_NJ:.1} nJ for a bit that it sends and {RECEIVED_BIT_NJ:.1} nJ for one that it receives (nRF52840, IEEE \
              802.15.4, 250 kbit/s): no headers below TLS, no listening, no sleep. A radio of a longer range takes more for a bit, \
              and the ratio together then approaches that of the radio.",

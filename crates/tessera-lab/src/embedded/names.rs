@@ -4,29 +4,11 @@ use std::collections::HashSet;
 
 use crate::experiment::limits::CheckResult;
 
-/// The longest name of a suite or a KEM, in bytes.
+/// The longest name, in bytes.
 const NAME: usize = 48;
 
-/// Checks that names are printable, and occur once.
-pub(super) fn once<'n>(what: &str, names: impl Iterator<Item = &'n String> + Clone) -> CheckResult {
-    printable(what, names.clone().map(String::as_str))?;
-    let mut seen = HashSet::new();
-    match names.into_iter().find(|name| !seen.insert(*name)) {
-        Some(name) => Err(format!("{what} have {name} twice")),
-        None => Ok(()),
-    }
-}
-
-/// Checks that no name has control characters, which a terminal would obey.
-pub(super) fn printable<'n>(what: &str, mut names: impl Iterator<Item = &'n str>) -> CheckResult {
-    if names.any(|name| name.is_empty() || name.contains(char::is_control)) {
-        return Err(format!("{what} have a name that can't be printed"));
-    }
-    Ok(())
-}
-
 /// Checks that names are printable, not too long, and occur once.
-pub(super) fn only_once<'n, const N: usize>(
+pub(super) fn once<'n, const N: usize>(
     what: &str,
     names: impl Iterator<Item = [&'n str; N]> + Clone,
 ) -> CheckResult {
@@ -39,6 +21,14 @@ pub(super) fn only_once<'n, const N: usize>(
         if !seen.insert(name) {
             return Err(format!("{what} have {} twice", name.join(", ")));
         }
+    }
+    Ok(())
+}
+
+/// Checks that no name has control characters, which a terminal would obey.
+pub(super) fn printable<'n>(what: &str, mut names: impl Iterator<Item = &'n str>) -> CheckResult {
+    if names.any(|name| name.is_empty() || name.contains(char::is_control)) {
+        return Err(format!("{what} have a name that can't be printed"));
     }
     Ok(())
 }

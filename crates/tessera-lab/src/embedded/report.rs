@@ -170,8 +170,8 @@ impl Report {
         }
         let setting = [&self.revision, &self.compiler, &self.opt_level];
         printable("revision, compiler or opt-level", setting.into_iter().map(String::as_str))?;
-        once("the images", self.images.iter().map(|it| &it.image))?;
-        once("the operations", self.operations.iter().map(|it| &it.operation))?;
+        once("the images", self.images.iter().map(|it| [it.image.as_str()]))?;
+        once("the operations", self.operations.iter().map(|it| [it.operation.as_str()]))?;
         suites::check(&self.suites, &self.kems)?;
         self.images
             .iter()
@@ -190,7 +190,7 @@ impl Image {
                 return Err(format!("{what} are {is} bytes, but the flash is {flash}"));
             }
         }
-        once("the crates", crates.keys())?;
+        once("the crates", crates.keys().map(|it| [it.as_str()]))?;
         let messages = end.messages.iter().chain(&self.server.messages).map(|it| &it.message);
         let shown = messages.chain(self.chains.iter().map(|it| &it.keys)).chain([&self.openssl]);
         printable("the messages, chains or OpenSSL", shown.map(String::as_str))

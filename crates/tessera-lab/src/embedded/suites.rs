@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::names::only_once;
+use super::names::once;
 use crate::experiment::limits::CheckResult;
 use crate::numbers::NOTHING;
 use crate::table::Name;
@@ -240,10 +240,10 @@ impl Side {
 
 /// Rejects suites and KEMs that no run writes.
 pub(super) fn check(suites: &[Suites], kems: &[KemOperation]) -> CheckResult {
-    only_once("the suites", suites.iter().map(|it| [it.opt_level.as_str()]))?;
+    once("the suites", suites.iter().map(|it| [it.opt_level.as_str()]))?;
     for Suites { opt_level, rows } in suites {
         let names = rows.iter().map(|it| [&*it.key_exchange, &it.ca, &it.leaf, &it.mode]);
-        only_once(&format!("the suites at opt-level {opt_level}"), names)?;
+        once(&format!("the suites at opt-level {opt_level}"), names)?;
         rows.iter().try_for_each(|suite| {
             suite.check().map_err(|what| format!("{}: {what}", suite.name().words()))
         })?;
@@ -251,5 +251,5 @@ pub(super) fn check(suites: &[Suites], kems: &[KemOperation]) -> CheckResult {
     let names = kems
         .iter()
         .map(|it| [&*it.implementation, &it.opt_level, &it.set, &it.construction, &it.operation]);
-    only_once("the KEMs", names)
+    once("the KEMs", names)
 }

@@ -52,8 +52,17 @@ code_points! {
 impl NamedGroup {
     /// Returns whether a recorded handshake stays confidential when discrete logarithms fall.
     pub fn is_post_quantum(self) -> bool {
-        matches!(self, Self::MLKEM512 | Self::MLKEM768 | Self::MLKEM1024 | Self::X25519MLKEM768)
-            || self.is_experimental()
+        matches!(
+            self,
+            Self::MLKEM512
+                | Self::MLKEM768
+                | Self::MLKEM1024
+                | Self::X25519MLKEM768
+                | Self::EXPERIMENTAL_ONE_TIME_MLKEM512
+                | Self::EXPERIMENTAL_ONE_TIME_MLKEM768
+                | Self::EXPERIMENTAL_ONE_TIME_MLKEM1024
+                | Self::EXPERIMENTAL_ONE_TIME_X25519MLKEM768
+        )
     }
 
     /// Returns whether only a configuration that names the group may use it.
