@@ -107,7 +107,7 @@ fn schemes_of(public_key: &[u8], algorithms: Algorithms) -> Result<Vec<Signature
     };
     let schemes = algorithms.iter().filter(fits).map(|(scheme, _)| *scheme);
     #[cfg(feature = "kems")]
-    let schemes = schemes.chain(kems::of_key(public_key));
+    let schemes = schemes.chain(kems::kem_public_key(public_key).map(|key| key.scheme()));
     Ok(schemes.collect())
 }
 

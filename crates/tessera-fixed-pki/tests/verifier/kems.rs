@@ -134,19 +134,23 @@ fn a_key_usage_must_allow_the_kem() {
     refuse(&verifiers, &signing.as_server(), Defect::KeyUsage);
 }
 
+/// Puts a NULL after the identifier, with lengths that fit.
+pub fn with_parameters(info: &[u8]) -> Vec<u8> {
+    let at = info.windows(2).position(|two| two == [0x30, 11]).unwrap();
+    let mut wrong = info.to_vec();
+    wrong[at + 1] += 2;
+    wrong.splice(at + 13..at + 13, [5, 0]);
+    let len = u16::from_be_bytes([wrong[2], wrong[3]]) + 2;
+    wrong[2..4].copy_from_slice(&len.to_be_bytes());
+    wrong
+}
+
 /// RFC 9935 §3: there are none.
 #[test]
 fn a_key_with_parameters_is_malformed() {
     let root = root();
     let leaf = KemLeaf::with(&server_params(), KEM, &root);
-    let info = leaf.key().public_key_info().to_vec();
-    // A NULL after the identifier, with lengths that fit.
-    let at = info.windows(2).position(|two| two == [0x30, 11]).unwrap();
-    let mut wrong = info.clone();
-    wrong[at + 1] += 2;
-    wrong.splice(at + 13..at + 13, [5, 0]);
-    let len = u16::from_be_bytes([wrong[2], wrong[3]]) + 2;
-    wrong[2..4].copy_from_slice(&len.to_be_bytes());
+    let wrong = with_parameters(leaf.key().public_key_info());
     let chain = vec![certificate_of(&wrong, &server_params(), &root)];
     for verifier in both(&root, &KEMS) {
         assert_eq!(verifier.kem_scheme(&asked(&chain)), Some(KEM));

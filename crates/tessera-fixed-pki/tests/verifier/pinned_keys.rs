@@ -4,10 +4,12 @@ use tessera::auth::{
     AskedKey, PeerAcceptance, PeerIdentity, PeerPublicKey, PeerVerifier, Proof, VerifyPeer,
 };
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
-use tessera_fixed_pki::{ConfigError, Defect, PinnedKey, PinnedKeyVerifier, kem_public_key};
+use tessera_fixed_pki::{
+    Algorithms, ConfigError, Defect, PinnedKey, PinnedKeyVerifier, kem_public_key,
+};
 use tessera_pki::KemLeaf;
 
-use crate::kems::{KEMS, asked, question, verdict};
+use crate::kems::{KEMS, asked, question, verdict, with_parameters};
 use crate::pki::{ALGORITHMS, Peer, client_params, leaked, root, server_params, with};
 
 type Pin<'p> = (&'p [u8], &'static str);
@@ -161,6 +163,12 @@ fn a_pinned_key_of_ml_kem_is_returned() {
         let signs = raw(peer().as_server(), &chain_key(&question));
         both.refuse(&signs, Defect::SchemeOfAnotherKey);
     }
+    // RFC 9935 §3: there are no parameters.
+    let leaf = KemLeaf::with(&server_params(), KEMS[0], &root());
+    let wrong = with_parameters(leaf.key().public_key_info());
+    assert_eq!(kem_public_key(&wrong), None);
+    let verifier = PinnedKeyVerifier::new(pinned(&[(&wrong, "server.example")]), ALGORITHMS);
+    assert_eq!(verifier.err(), Some(ConfigError::KeyAlgorithm));
     assert_eq!(kem_public_key(&peer().public_key()), None);
     assert_eq!(kem_public_key(b"garbage"), None);
 }
@@ -182,6 +190,7 @@ fn the_schemes_of_pinned_keys_are_offered_in_their_order_and_each_once() {
         |pins: &[Pin<'_>]| PinnedKeyVerifier::new(pinned(pins), ALGORITHMS).unwrap().policy();
     assert!(policy(&pins) == policy(&pins) && policy(&pins[..1]) != policy(&pins));
     assert!(policy(&[(&kem, "one"), (&kem, "two")]) != policy(&[(&kem, "two"), (&kem, "one")]));
+    assert!(policy(&[(&kem, "one")]) != policy(&[(&p256, "one")]));
 }
 
 #[test]
@@ -195,10 +204,19 @@ fn pinned_keys_have_names_and_algorithms() {
     for len in [0, longest + 1] {
         assert_eq!(error(&[(&key, name(len))]), Some(ConfigError::KeyName));
     }
-    for wrong in [&b"garbage"[..], &[], &key[..key.len() - 1]] {
+    // A NULL after the key, in the structure and behind it.
+    let mut inside = [&key[..], &[5, 0]].concat();
+    inside[1] += 2;
+    let behind = [&key[..], &[5, 0]].concat();
+    for wrong in [&b"garbage"[..], &[], &key[..key.len() - 1], &inside, &behind] {
         assert_eq!(error(&[(&key, "one"), (wrong, "two")]), Some(ConfigError::Key));
     }
     let none = PinnedKeyVerifier::new(pinned(&[(&key, "one")]), &[]);
+    assert_eq!(none.err(), Some(ConfigError::KeyAlgorithm));
+    // A scheme of certificates alone proves nothing in a handshake (RFC 8446 §4.2.3).
+    static FOR_CERTIFICATES: Algorithms =
+        &[(SignatureScheme::RSA_PKCS1_SHA256, webpki::aws_lc_rs::ECDSA_P256_SHA256)];
+    let none = PinnedKeyVerifier::new(pinned(&[(&key, "one")]), FOR_CERTIFICATES);
     assert_eq!(none.err(), Some(ConfigError::KeyAlgorithm));
     assert_eq!(Defect::UnknownKey.alert(), AlertDescription::CERTIFICATE_UNKNOWN);
 }
