@@ -2,6 +2,8 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[cfg(feature = "ml-kem")]
+mod drawn;
 #[cfg(feature = "falcon-pre-standard")]
 mod falcon;
 mod masks;

@@ -3,7 +3,7 @@
 use tessera::crypto::{Provider, RandomFailed};
 use tessera_rustcrypto::RandomSource;
 
-struct AwsLc;
+pub struct AwsLc;
 
 impl RandomSource for AwsLc {
     fn fill(out: &mut [u8]) -> Result<(), RandomFailed> {

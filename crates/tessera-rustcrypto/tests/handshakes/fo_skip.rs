@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{PeerIdentity, PeerPublicKey};
+use tessera::auth::{Credential, PeerIdentity, PeerPublicKey, PrivateKey};
 use tessera::resume::KnownServerKey;
 use tessera::wire::{AlertDescription, NamedGroup, SignatureScheme};
 use tessera::{ClientConfig, Destination, Error, ServerConfig};
 use tessera_harness::{Pair, at};
 use tessera_pki::Authority;
-use tessera_rustcrypto::experimental_fo_skip_provider;
+use tessera_rustcrypto::{KemKey, experimental_fo_skip_provider};
 use tessera_webpki::{Algorithms, WebPkiVerifier};
 
 use crate::{AwsLc, complete};
@@ -78,9 +78,21 @@ fn kem_authentication_refuses_groups_without_re_encryption() {
     let refused = "groups: one that KEM authentication must not use; name others";
     let kems = verifier().accepting_kems(&[SignatureScheme::KEM_MLKEM768]).unwrap();
     let mut config = client(kems);
-    assert_eq!(config.clone().checked().err(), Some(Error::Configuration(refused)));
+    for group in [NamedGroup::MLKEM768, NamedGroup::X25519MLKEM768] {
+        config.groups = vec![NamedGroup::X25519, group];
+        assert_eq!(config.clone().checked().err(), Some(Error::Configuration(refused)));
+    }
     config.groups = vec![NamedGroup::X25519];
     assert!(config.checked().is_ok());
+
+    // Nor does a server with such a key have them.
+    let seed = [7; 64];
+    let key = PrivateKey::Decapsulates(Arc::new(KemKey::<3>::from_seed(&seed)));
+    let credential = Credential::raw_public_key(vec![0x30], key);
+    let mut server = ServerConfig::new(experimental_fo_skip_provider::<AwsLc>(), vec![credential]);
+    assert_eq!(server.clone().checked().err(), Some(Error::Configuration(refused)));
+    server.groups = vec![NamedGroup::X25519];
+    assert!(server.checked().is_ok());
 
     // A known key is the connection's, not the configuration's.
     let mut public_key = vec![0; 1184];
