@@ -33,3 +33,39 @@ fn receipts_are_not_asked_for() -> Result<(), Error> {
     assert!(matches!(error, Err(Error::Configuration(_))));
     Ok(())
 }
+
+/// What an image could only show in a certificate is an error when it is configured.
+#[cfg(not(any(feature = "chains", feature = "kem-authentication")))]
+#[test]
+fn credentials_are_refused_where_certificates_are_left_out() {
+    use std::sync::Arc;
+
+    use tessera::auth::{Credential, PrivateKey};
+    use tessera::crypto::{AgreementError, Decapsulator, SharedSecret};
+    use tessera::wire::SignatureScheme;
+
+    struct Key(Option<Vec<u8>>);
+    impl Decapsulator for Key {
+        fn scheme(&self) -> &SignatureScheme {
+            &SignatureScheme::KEM_MLKEM768
+        }
+        fn public_key(&self) -> Option<&[u8]> {
+            self.0.as_deref()
+        }
+        fn decapsulate(&self, _: &[u8]) -> Result<SharedSecret, AgreementError> {
+            Err(AgreementError::Provider)
+        }
+    }
+    let decapsulates = |key| PrivateKey::Decapsulates(Arc::new(Key(key)));
+    let cases = [
+        (PrivateKey::Elsewhere(vec![SignatureScheme::ED25519]), false),
+        (PrivateKey::Elsewhere(vec![SignatureScheme::KEM_MLKEM768]), false),
+        (decapsulates(None), false),
+        (decapsulates(Some(vec![7; 1184])), cfg!(feature = "kem-pinned")),
+    ];
+    for (key, may_be_known) in cases {
+        let mut config = ends::server().expect("the image's server is good");
+        config.credentials.push(Credential::raw_public_key(vec![0x30], key));
+        assert_eq!(config.checked().is_ok(), may_be_known);
+    }
+}

@@ -103,6 +103,11 @@ impl PrivateKey {
         self.schemes().first().is_some_and(|scheme| scheme.kem().is_some())
     }
 
+    /// Returns whether clients may know its public key.
+    pub(crate) fn may_be_known(&self) -> bool {
+        matches!(self, Self::Decapsulates(key) if key.public_key().is_some())
+    }
+
     /// Returns the schemes of the key, in order of preference.
     pub(crate) fn schemes(&self) -> &[SignatureScheme] {
         match self {
