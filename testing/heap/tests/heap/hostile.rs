@@ -251,6 +251,11 @@ fn fuzz_no_client_makes_a_server_take_more_than_it_states() {
             let Ok(mut pair) = ends.start_with(world.to(), Role::Server, NO_LIMIT) else { return };
             let hello = pair.client.sent();
             let mut hello = tessera_harness::Hello::read(&hello[5..]);
+            let known = hello
+                .identities()
+                .into_iter()
+                .map(|(identity, _)| identity)
+                .find(|_| world.knows_key());
             // Up to as long as the server reads.
             let mut left =
                 world.server.limits.client_hello.saturating_sub(hello.write().len() + 40);
@@ -279,11 +284,17 @@ fn fuzz_no_client_makes_a_server_take_more_than_it_states() {
                 }
                 4 => {
                     let size = *random.numbers.pick(&[1usize, 20, 200, 2000]);
+                    // That of a known key, or what is none.
+                    let identity = match known.filter(|_| random.numbers.happens(50)) {
+                        Some(known) => known,
+                        None => vec![9; size],
+                    };
+                    let size = identity.len();
                     let mut identities = Vec::new();
                     let mut binders = Vec::new();
                     while left > size + 50 {
                         left -= size + 6 + 33;
-                        identities.extend(vec16(&vec![9; size]));
+                        identities.extend(vec16(&identity));
                         identities.extend([0; 4]);
                         binders.extend([32]);
                         binders.extend([7; 32]);

@@ -15,6 +15,7 @@ use tessera_null_provider::{NullSigner, NullVerifier};
 use tessera_rustcrypto::RandomSource;
 
 use crate::ends::Ends;
+use crate::kems::{KEMS, StaticKey, WITH_KEMS};
 
 struct Counter;
 
@@ -88,6 +89,22 @@ pub fn to(psks: bool) -> Destination {
         external_psks: if psks { vec![psk()] } else { Vec::new() },
         ..Destination::default()
     }
+}
+
+/// Clients that know their server's key, with a PSK's limits, and with those of certificates.
+fn with_known_keys(group: NamedGroup) -> [Configs; 2] {
+    [with_psk(group), with_certificates(group)].map(|(mut client, mut server)| {
+        client.provider = WITH_KEMS;
+        // A known key is of SHA-256.
+        client.suites = vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256];
+        server.suites = client.suites.clone();
+        client.credentials.clear();
+        (client, server)
+    })
+}
+
+fn to_known() -> Destination {
+    Destination { known_server_key: Some(StaticKey(KEMS[1]).known()), ..to(false) }
 }
 
 /// Connects in pieces of several sizes, and resumes if there is a session; returns the peak. The heap has `limit` bytes.
@@ -204,10 +221,16 @@ fn check_heap_succeeds_from_the_need_on() {
 #[test]
 fn no_peer_makes_a_client_take_more_than_it_needs() {
     for group in GROUPS {
-        for ends in [with_psk(group), with_certificates(group)] {
-            let psks = ends.1.credentials.is_empty();
+        let [known, known_by_devices] = with_known_keys(group);
+        let cases: [(Configs, &dyn Fn() -> Destination); 4] = [
+            (with_psk(group), &|| to(true)),
+            (with_certificates(group), &|| to(false)),
+            (known, &to_known),
+            (known_by_devices, &to_known),
+        ];
+        for (ends, to) in cases {
             let longest = ends.0.limits.handshake_message;
-            let needed = ends.0.heap_needed(&to(psks));
+            let needed = ends.0.heap_needed(&to());
             let checked = Ends {
                 client: ends.0.clone().checked().unwrap(),
                 server: ends.1.clone().checked().unwrap(),
@@ -235,7 +258,7 @@ fn no_peer_makes_a_client_take_more_than_it_needs() {
             };
             for over in [0, 1] {
                 for piece in [1, 100, 20_000] {
-                    let start = checked.start_with(to(psks), Role::Client, needed as isize);
+                    let start = checked.start_with(to(), Role::Client, needed as isize);
                     let mut pair = start.unwrap();
                     let hello = pair.client.sent();
                     let session_id = hello[5 + 4 + 2 + 32 + 1..][..32].to_vec();

@@ -204,6 +204,10 @@ impl World {
         Self { client, server, server_name, psks, extensions, known_server_key }
     }
 
+    pub fn knows_key(&self) -> bool {
+        self.known_server_key.is_some()
+    }
+
     pub fn to(&self) -> Destination {
         Destination {
             server_name: self.server_name.clone(),
