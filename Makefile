@@ -85,6 +85,7 @@ check:
 	$(CARGO) fmt --manifest-path firmware/size-peers/Cargo.toml --all --check
 	$(CARGO) fmt --manifest-path conformance/ml-kem/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --package tessera-rustcrypto --all-features --all-targets --locked -- -D warnings
 	scripts/docs
 	formal/run --check
 	python3 formal/test_run.py
@@ -101,7 +102,7 @@ unit:
 	scripts/unit-tests
 	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
 	$(CARGO) test --package tessera-rustcrypto --no-default-features --features x25519,chacha20poly1305 --locked
-	$(CARGO) test --package tessera-rustcrypto --all-features --test handshakes --locked
+	$(CARGO) test --package tessera-rustcrypto --all-features --tests --locked
 
 ## bare-metal         check what is no_std for a Cortex-M33
 bare-metal:
@@ -115,6 +116,7 @@ firmware:
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features cached-rsa
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features kem-pinned
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features kem-raw-key
+	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features kem-x509
 	$(CARGO) test --quiet --locked --manifest-path firmware/host/Cargo.toml --features suites --test suites
 	scripts/firmware --small --check --connections 200 --images psk kem-pinned
 	scripts/firmware --small --check --connections 5 --images p256 hybrid ml-dsa kem-x509 cached
