@@ -122,3 +122,15 @@ fn a_wrong_tag_yields_a_secret_that_its_maker_does_not_know() {
         assert_ne!(*key.decapsulate(&ciphertext).unwrap().expose(), secret, "{bit}");
     }
 }
+
+/// Otherwise everyone could compute it from the ciphertext.
+#[test]
+fn the_secret_of_a_wrong_tag_hangs_on_z() {
+    let rejected = [8, 9].map(|z| {
+        let key =
+            ExperimentalEncryptThenMacKey::<3>::generate(&[[1; 32], [z; 32]], &mut public::<3>());
+        let ciphertext = [7; ExperimentalEncryptThenMacKey::<3>::CIPHERTEXT_LEN];
+        *key.unwrap().decapsulate(&ciphertext).unwrap().expose()
+    });
+    assert_ne!(rejected[0], rejected[1]);
+}
