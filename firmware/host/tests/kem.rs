@@ -7,7 +7,6 @@ use tessera::{ClientConfig, ClientConnection, Connection, Destination, Error, Ou
 use tessera::{ServerConfig, ServerConnection};
 use tessera_firmware_host::connection::{Input, Progress, read};
 use tessera_firmware_host::ends;
-use tessera_firmware_host::settings::server_with;
 
 /// Moves what one end has sent to the other, which reads it.
 fn pass<H: Handshake>(
@@ -90,6 +89,7 @@ mod another_key {
     use std::sync::Arc;
 
     use tessera::auth::{Credential, PrivateKey};
+    use tessera_firmware_host::settings::server_with;
     use tessera_rustcrypto::KemKey;
 
     use super::*;
