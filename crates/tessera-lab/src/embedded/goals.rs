@@ -4,7 +4,7 @@ use super::kem_tables::{FULL, LIBCRUX, OPERATIONS, OURS, percent};
 use super::link::{OF_THE_THESIS, times};
 use super::report::Report;
 use super::suite_tables::words;
-use super::suites::{BASELINE, FAST, SuiteName, known_key};
+use super::suites::{BASELINE, FAST, RAW_ED25519, known_key};
 use super::thesis::{BEST, SETS};
 use crate::numbers::{count, fixed};
 use crate::table::{Cell, Table, cells};
@@ -16,9 +16,6 @@ struct Goal {
     most: Option<f64>,
     write: fn(f64) -> String,
 }
-
-const RAW_ED25519: SuiteName<'_> =
-    SuiteName { key_exchange: "X25519", ca: "none", leaf: "Ed25519", mode: "raw key" };
 
 /// All goals.
 pub(super) fn table(report: &Report) -> Table {

@@ -36,7 +36,7 @@ impl Link {
         self.mtu - HEADERS
     }
 
-    fn initial_window(&self) -> u32 {
+    pub(crate) fn initial_window(&self) -> u32 {
         let segment = self.segment();
         (10 * segment).min((2 * segment).max(14_600))
     }

@@ -19,29 +19,34 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
         found.and_then(|(_, table)| table.as_ref()).map_or_else(String::new, html::table)
     };
     let parts: [(&str, &str, String, &[&str]); 12] = [
+        ("ram", "Memory", ram(report), &["targets", "handshakes"]),
+        ("flash", "Flash", flash(report), &["published", "sizes"]),
         ("thesis", "Suites, next to a thesis", pictures::parts(report), &["thesis", "claims"]),
         ("goals", "Goals of suites and KEMs", String::new(), &["goals"]),
         ("links", "Links", pictures::links(report), &["links", "links-256"]),
         ("kems", "KEMs alone", String::new(), &["kems", "one-time-kems"]),
         ("energy", "Energy", String::new(), &["energy"]),
-        ("ram", "Memory", ram(report), &["targets", "handshakes"]),
-        ("flash", "Flash", flash(report), &["published", "sizes"]),
         ("crates", "Flash, by crate", String::new(), &["crates"]),
         ("messages", "Messages", String::new(), &["messages"]),
         ("chains", "Chains", String::new(), &["chains"]),
         ("operations", "Operations", String::new(), &["operations"]),
-        ("suites", "All suites", String::new(), &["parts", "suites", "times"]),
+        ("parts", "Suites in parts", String::new(), &["parts"]),
     ];
     let sections = parts.into_iter().filter_map(|(id, title, figure, names)| {
         let content = figure + &names.iter().map(|name| table(name)).collect::<String>();
         (!content.is_empty()).then(|| Section::new(id, title, content))
+    });
+    let all = ["suites", "times"].map(table).concat();
+    let all = (!all.is_empty()).then(|| {
+        let rows = format!("<details><summary>Hundreds of rows</summary>\n{all}</details>\n");
+        Section::new("suites", "All suites", rows)
     });
     let [sentence, rest] = summary(report);
     let page = Page {
         title: "TLS 1.3 on a Cortex-M33",
         answer: answer(&sentence, &rest),
         introduction: introduction(report),
-        sections: sections.collect(),
+        sections: sections.chain(all).collect(),
         legend: LEGEND,
     };
     page.with_report(NAME, report)

@@ -126,6 +126,10 @@ pub(crate) const fn known_key(key_exchange: &str) -> SuiteName<'_> {
     SuiteName { key_exchange, ca: "none", leaf: "ML-KEM-768", mode: "known key" }
 }
 
+/// A server that sends its key of Ed25519, which the client knows.
+pub(crate) const RAW_ED25519: SuiteName<'_> =
+    SuiteName { key_exchange: "X25519", ca: "none", leaf: "Ed25519", mode: "raw key" };
+
 impl SuiteName<'_> {
     /// Returns it in few words.
     pub(crate) fn words(self) -> String {

@@ -1,20 +1,22 @@
 //! The modelled time of some suites over many links.
 
-use super::link::{Link, times};
+use super::link::{Link, OF_THE_THESIS, times};
 use super::report::Report;
 use super::suite_tables::{MODEL, ratio};
-use super::suites::{BASELINE, Suite, SuiteName, known_key, with_chain};
+use super::suites::{BASELINE, RAW_ED25519, Suite, SuiteName, known_key, with_chain};
 use super::thesis::{BEST, BEST_CCA};
 use crate::numbers::rate;
 use crate::table::{Cell, Name, Row, Table};
 
 /// The suites.
-pub(super) const SUITES: [SuiteName<'_>; 7] = [
+pub(super) const SUITES: [SuiteName<'_>; 9] = [
     BEST,
     BEST_CCA,
     with_chain("ML-KEM-512", "ML-DSA-44", "ML-KEM-512"),
     with_chain("ML-KEM-512", "ML-DSA-44", "ML-DSA-44"),
     with_chain("X25519MLKEM768", "P-256", "P-256"),
+    RAW_ED25519,
+    known_key("X25519"),
     known_key("ML-KEM-768"),
     known_key("one-time ML-KEM-768"),
 ];
@@ -57,7 +59,9 @@ pub(super) fn table(report: &Report, mtu: u32) -> Table {
     Table::new(title, &format!("rate | RTT || {}", columns.join(" | ")))
         .note(format!(
             "Modelled time to first data / to explicit authentication, where they differ, of X25519 / Ed25519 / Ed25519 over \
-             the same link; packets of up to {mtu} bytes. {MODEL}"
+             the same link; packets of up to {mtu} bytes. What is longer than {} bytes, the first window (RFC 6928), takes a \
+             further round trip. {MODEL}",
+            Link { mtu, ..OF_THE_THESIS }.initial_window()
         ))
         .rows(rows)
 }

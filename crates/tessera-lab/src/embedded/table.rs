@@ -211,7 +211,8 @@ fn operations(report: &Report) -> Table {
         Row::new(name, cells![it.instructions, it.stack])
     });
     Table::new("operations alone", "operation | instructions | stack")
-        .note("Of the provider for devices; the stack in bytes.")
+        .note("Of the provider for devices, in a program of its own; the stack in bytes. What the compiler inlines differs there: an \
+             operation may reach deeper than the handshake that has it.")
         .rows(rows)
 }
 
@@ -239,10 +240,16 @@ kem-x509      a chain of two certificates, ECDSA with P-256, the server's with a
 kem-x509-ml-dsa  the same below authorities with ML-DSA-44
 cached        as p256, and the chain is sent as a hash, since the client knows it; at first it doesn't
 psk-datagram  as psk, over datagrams (DTLS 1.3)
+cached-rsa    the same with RSA-2048
+CA, leaf      the keys of the authorities, and of the server's certificate
+server        the server has a chain, and the client nothing; mutual: both have one
+cached chain  the client knows the chain, and its hash is sent
+raw key       the server sends its key, which the client knows, in place of a chain (RFC 7250)
+chain         the signatures of certificates that a client verifies; proof: the server's own, or what is encapsulated to its key
 stack         the most below a call of the engine
 heap          the most in use during a connection; at rest: before it and after it, the configuration and caches
 buffers       the caller's, which hold records of 2 KB
-instructions  those that the processor retires, counted by the emulator; they repeat, and are not cycles
+instructions  those that the processor retires, counted by the emulator; they repeat in one directory, and are not cycles
 first data    when a client may send application data
 explicit      when it has authenticated the server by a Finished or a signature; with KEM authentication that is a round trip later
 one-time      ML-KEM whose key decapsulates once, without re-encryption (T_H): experimental
