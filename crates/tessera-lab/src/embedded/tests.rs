@@ -113,7 +113,7 @@ fn the_page_shows_what_clients_take_next_to_what_others_publish() {
         "data-way=\"psk/wolfSSL tinytls13\"",
         "PSK, Tessera: engine 26.4, cryptography 0.9, the image, and literals 24.7, to be at most 50; KB",
         "psk: stack 5.9, heap 2.5, buffers for records 2.3, to be at most 12; KB",
-        "published by others 61.0; KB",
+        "published by others 61.3; KB",
         "\"experiment\":\"embedded\"",
     ] {
         assert!(page.contains(part), "{part} in {page}");
