@@ -5,7 +5,7 @@ use super::link::{Link, OF_THE_THESIS, computing, times};
 use super::report::Report;
 use super::suite_tables::words;
 use super::suites::{BASELINE, Suite, SuiteName, with_chain};
-use super::thesis::{BEST, BEST_CCA, SETS, change as change_of};
+use super::thesis::{BEST, BEST_CCA, KEY_EXCHANGES, SETS, change as change_of};
 use crate::numbers::{count, fixed};
 use crate::table::{Cell, Row, Table, cells};
 
@@ -106,7 +106,7 @@ fn claims(report: &Report) -> [Claim; 15] {
         ),
         shown(
             "the whole key exchange, with its round trip, takes less",
-            "time: -6 % (512), -21 to -23 % (768), -29 % (1024)",
+            KEY_EXCHANGES,
             pairs(report, &ONE_TIME, exchanged, less, "time"),
         ),
         shown(
