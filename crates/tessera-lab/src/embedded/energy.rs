@@ -42,7 +42,8 @@ pub(super) fn table(report: &Report) -> Table {
     Table::new("a client's energy, modelled", &format!("key exchange | CA | leaf | mode || {columns}"))
         .note(format!(
             "A model, and no measurement; only ratios are to be read. Of a client in a whole handshake ({}). An instruction takes \
-             {INSTRUCTION_PJ:.0} pJ: 19.5 µA/MHz at 3.3 V (STM32U575/585, a Cortex-M33, Run mode) with {CYCLES} cycles. The radio takes \
+             {INSTRUCTION_PJ:.0} pJ: 19.5 µA/MHz at 3.3 V (STM32U575/585, a Cortex-M33, Run mode) with {CYCLES} cycles, the \
+             best case: at full speed a cycle takes about twice as much. The radio takes \
              {SENT_BIT_NJ:.1} nJ for a bit that it sends and {RECEIVED_BIT_NJ:.1} nJ for one that it receives (nRF52840, IEEE \
              802.15.4, 250 kbit/s): no headers below TLS, no listening, no sleep. A radio of a longer range takes more for a bit, \
              and the ratio together then approaches that of the radio.",
