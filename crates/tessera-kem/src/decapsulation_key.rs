@@ -32,8 +32,10 @@ impl<const K: usize> DecapsulationKey<K> {
         z: [0; 32],
     };
 
-    /// Derives the key from its seed, d followed by z (algorithm 16, ML-KEM.KeyGen_internal). A new key's seed comes from
-    /// a generator of random bits that fits the parameter set (FIPS 203 §3.3).
+    /// Derives the key from its seed (algorithm 16, ML-KEM.KeyGen_internal).
+    ///
+    /// `seed`: 64 random bytes, d and z. A new key's comes from a generator of random bits that fits the parameter set
+    /// (FIPS 203 §3.3).
     #[must_use]
     pub fn from_seed(seed: &[u8; 64]) -> Self {
         let mut key = Self::ZERO;

@@ -47,7 +47,8 @@ impl<const K: usize> EncapsulationKey<K> {
 
     /// Writes a ciphertext and returns the secret that it encapsulates (algorithm 17, ML-KEM.Encaps_internal).
     ///
-    /// `m` must come from a generator of random bits that fits the parameter set (FIPS 203 §3.3), fresh each time.
+    /// `m`: 32 random bytes, never data and never twice (FIPS 203 §6.2), since the secret follows from them. They come
+    /// from a generator of random bits that fits the parameter set (§3.3).
     ///
     /// # Errors
     /// [`Error::Length`] if `ciphertext` is not exactly [`CIPHERTEXT_LEN`](Self::CIPHERTEXT_LEN) bytes long.

@@ -5,11 +5,14 @@
 //!   multiplied, so the processor must multiply in constant time: a Cortex-M33 does, a Cortex-M3 doesn't (UMULL).
 //! - Secrets are wiped when they are dropped. Callers keep keys in boxes, and wipe the stack through which secrets went.
 //!
-//! It draws no random bits: callers pass seeds and messages, which must be fresh.
+//! It draws no random bits, callers pass them:
+//!
+//! - `seed`: 64 random bytes, d and z, from which a key is derived.
+//! - `m`: 32 random bytes, never data and never twice, for each encapsulation.
 //!
 //! ```
 //! use tessera_kem::{DecapsulationKey768, EncapsulationKey768};
-//! # let (seed, message) = ([1; 64], [2; 32]);
+//! # let (seed, m) = ([1; 64], [2; 32]);
 //!
 //! let key = Box::new(DecapsulationKey768::from_seed(&seed));
 //! let mut public = [0; EncapsulationKey768::LEN];
@@ -17,7 +20,7 @@
 //!
 //! let peer = EncapsulationKey768::new(&public)?;
 //! let mut ciphertext = [0; EncapsulationKey768::CIPHERTEXT_LEN];
-//! let secret = peer.encapsulate(&message, &mut ciphertext)?;
+//! let secret = peer.encapsulate(&m, &mut ciphertext)?;
 //!
 //! assert_eq!(key.decapsulate(&ciphertext)?.expose(), secret.expose());
 //! # Ok::<(), tessera_kem::Error>(())
@@ -71,6 +74,11 @@ pub use one_time::ExperimentalFoSkipKey;
 #[cfg(feature = "one-time-experimental")]
 pub use one_time::ExperimentalOneTimeKey;
 pub use secret::SharedSecret;
+
+/// The README's code is compiled with the tests of the pages.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 /// An encapsulation key of ML-KEM-512.
 pub type EncapsulationKey512 = EncapsulationKey<2>;

@@ -27,7 +27,9 @@ use crate::secret::SharedSecret;
 pub struct ExperimentalFoSkipKey<const K: usize>(OneTimeKey<K>);
 
 impl<const K: usize> ExperimentalFoSkipKey<K> {
-    /// Derives a key from `d`, fresh random bits, and writes its public half, an encapsulation key of ML-KEM.
+    /// Derives a key from `d`, and writes its public half, an encapsulation key of ML-KEM.
+    ///
+    /// `d`: 32 random bytes, never twice: a key that is derived again would decapsulate again.
     ///
     /// # Errors
     /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`](crate::EncapsulationKey::LEN) bytes long.

@@ -42,7 +42,9 @@ const DOMAIN: &[u8; 40] = b"Tessera one-time ML-KEM T_H EXPERIMENTAL";
 pub struct ExperimentalOneTimeKey<const K: usize>(OneTimeKey<K>);
 
 impl<const K: usize> ExperimentalOneTimeKey<K> {
-    /// Derives a key from `d`, fresh random bits, and writes its public half, an encapsulation key of ML-KEM.
+    /// Derives a key from `d`, and writes its public half, an encapsulation key of ML-KEM.
+    ///
+    /// `d`: 32 random bytes, never twice: a key that is derived again would decapsulate again.
     ///
     /// # Errors
     /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`] bytes long.
@@ -50,8 +52,10 @@ impl<const K: usize> ExperimentalOneTimeKey<K> {
         OneTimeKey::generate(d, public).map(Self)
     }
 
-    /// Writes a ciphertext to a one-time key and returns the secret. `random` is fresh: the message, then the coins of
-    /// K-PKE, which don't depend on each other.
+    /// Writes a ciphertext to a one-time key and returns the secret.
+    ///
+    /// `random`: m, then r, the coins of K-PKE. Each is 32 random bytes, never data and never twice, and neither depends
+    /// on the other.
     ///
     /// # Errors
     /// [`Error::Length`] if `ciphertext` is not exactly [`EncapsulationKey::CIPHERTEXT_LEN`] bytes long.

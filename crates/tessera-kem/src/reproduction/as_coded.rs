@@ -10,7 +10,7 @@ use crate::secret::SharedSecret;
 pub struct ExperimentalAsCodedKey<const K: usize>(OneTimeKey<K>);
 
 impl<const K: usize> ExperimentalAsCodedKey<K> {
-    /// Derives a key from `d`, fresh random bits, and writes its public half.
+    /// Derives a key from `d`, 32 random bytes, and writes its public half.
     ///
     /// # Errors
     /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`] bytes long.
@@ -18,8 +18,8 @@ impl<const K: usize> ExperimentalAsCodedKey<K> {
         OneTimeKey::generate(d, public).map(Self)
     }
 
-    /// Writes a ciphertext and returns the secret. Both the coins of K-PKE and the message follow from `coins`, fresh
-    /// random bits.
+    /// Writes a ciphertext and returns the secret. Both the coins of K-PKE and m follow from `coins`: 32 random bytes,
+    /// never data and never twice.
     ///
     /// # Errors
     /// [`Error::Length`] if `ciphertext` is not exactly [`EncapsulationKey::CIPHERTEXT_LEN`] bytes long.

@@ -26,7 +26,7 @@ impl<const K: usize> ExperimentalEncryptThenMacKey<K> {
     /// The length of a ciphertext with its tag.
     pub const CIPHERTEXT_LEN: usize = EncapsulationKey::<K>::CIPHERTEXT_LEN + TAG_LEN;
 
-    /// Derives a key from a seed, d followed by z, fresh random bits, and writes its public half.
+    /// Derives a key from `seed`: 64 random bytes, d and z, and writes its public half.
     ///
     /// # Errors
     /// [`Error::Length`] if `public` is not exactly [`EncapsulationKey::LEN`] bytes long.
@@ -35,7 +35,9 @@ impl<const K: usize> ExperimentalEncryptThenMacKey<K> {
         Ok(Self { key: OneTimeKey::generate(d, public)?, z: *z })
     }
 
-    /// Writes a ciphertext with its tag and returns the secret. `random` is fresh: the message, then the coins of K-PKE.
+    /// Writes a ciphertext with its tag and returns the secret.
+    ///
+    /// `random`: m, then r, the coins of K-PKE. Each is 32 random bytes, never data and never twice.
     ///
     /// # Errors
     /// [`Error::Length`] if `ciphertext` is not exactly [`CIPHERTEXT_LEN`](Self::CIPHERTEXT_LEN) bytes long.

@@ -12,8 +12,8 @@ fn seeded(label: &str, n: u32) -> [u8; 64] {
     digest(&SHA512, format!("{label} {n}").as_bytes()).as_ref().try_into().unwrap()
 }
 
-fn message(n: u32) -> [u8; 32] {
-    seeded("message", n)[..32].try_into().unwrap()
+fn random_m(n: u32) -> [u8; 32] {
+    seeded("m", n)[..32].try_into().unwrap()
 }
 
 /// A ciphertext in which one bit is wrong.
@@ -32,7 +32,7 @@ macro_rules! compare_with_ml_kem {
         let theirs = ml_kem::$module::DecapsulationKey::from_seed(seed.into());
         assert_eq!(public(&ours), theirs.encapsulation_key().to_bytes().as_slice(), "{}", $n);
 
-        let m = message($n);
+        let m = random_m($n);
         let (ciphertext, secret) = encapsulate(ours.encapsulation_key(), &m);
         let (their_ciphertext, their_secret) =
             theirs.encapsulation_key().encapsulate_deterministic(&m.into());
@@ -73,7 +73,7 @@ fn compare_with_aws_lc<const K: usize>(algorithm: &'static kem::Algorithm, n: u3
     let ours = DecapsulationKey::<K>::from_expanded(theirs.key_bytes().unwrap().as_ref()).unwrap();
     let their_public = theirs.encapsulation_key().unwrap();
     assert_eq!(public(&ours), their_public.key_bytes().unwrap().as_ref());
-    let (ciphertext, secret) = encapsulate(ours.encapsulation_key(), &message(n));
+    let (ciphertext, secret) = encapsulate(ours.encapsulation_key(), &random_m(n));
     let their_secret = theirs.decapsulate(ciphertext.as_slice().into()).unwrap();
     assert_eq!(secret, their_secret.as_ref());
     let damaged = damaged(&ciphertext, n);
