@@ -86,6 +86,10 @@ pub fn any_private_key(file: SettingFile<'_>) -> Result<AnyPrivateKey, ProgramEr
                     "the key is encrypted; decrypt it with: openssl pkcs8 -in {} -out NEW",
                     path.display()
                 )
+            } else if find(&bytes, b"-----BEGIN PUBLIC KEY-----") {
+                format!(
+                    "no private key in this file: it is the public half; name the private key after {setting}"
+                )
             } else {
                 format!(
                     "no private key in this file; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)"
@@ -119,12 +123,24 @@ fn from_pkcs8(der: &[u8]) -> Result<AnyPrivateKey, KeyRejected> {
 /// # Errors
 /// Returns an error if the file can't be read, is not PEM, or has no public key.
 pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    all::<SubjectPublicKeyInfoDer<'_>>(file, MAX_LEN, |setting| {
-        format!(
-            "no public key in this file; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); extract a certificate's \
-             key with: openssl x509 -pubkey -noout -in FILE"
-        )
-    })
+    let bytes = read(file, MAX_LEN)?;
+    let none = if is_der(&bytes) && !is_certificate(&bytes) {
+        // OpenSSL before 3.5 can't convert keys of ML-KEM; `base64` converts any.
+        |setting: &str| {
+            format!(
+                "no PEM in this file; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); convert a key from DER with: \
+                 (echo -----BEGIN PUBLIC KEY-----; base64 < FILE; echo -----END PUBLIC KEY-----) > NEW"
+            )
+        }
+    } else {
+        |setting: &str| {
+            format!(
+                "no public key in this file; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); extract a certificate's \
+                 key with: openssl x509 -pubkey -noout -in FILE"
+            )
+        }
+    };
+    all_of::<SubjectPublicKeyInfoDer<'_>>(file, &bytes, none)
 }
 
 /// Reads the public key of a file, as [`public_keys`] does, which must be the only one: a file of several doesn't show which
@@ -153,8 +169,7 @@ pub fn public_key(file: SettingFile<'_>) -> Result<Vec<u8>, ProgramError> {
 /// Returns an error if the file can't be read, is neither, or has no revocation list.
 pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
     let mut bytes = read(file, MAX_LISTS_LEN)?;
-    // A SEQUENCE; text that starts with this character (`0`) has PEM blocks further on.
-    if bytes.first() == Some(&0x30) && !find(&bytes, b"-----BEGIN") {
+    if is_der(&bytes) {
         return Ok(vec![std::mem::take(&mut *bytes)]);
     }
     all_of::<CertificateRevocationListDer<'_>>(file, &bytes, |setting| {
@@ -191,6 +206,16 @@ const MAX_LEN: usize = 1024 * 1024;
 
 /// Revocation lists of large authorities take tens of megabytes.
 const MAX_LISTS_LEN: usize = 128 * 1024 * 1024;
+
+/// A SEQUENCE; text that starts with this character (`0`) has PEM blocks further on.
+fn is_der(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&0x30) && !find(bytes, b"-----BEGIN")
+}
+
+/// DER that starts with version 3, behind two SEQUENCEs (RFC 5280 §4.1), where a key has its algorithm.
+fn is_certificate(der: &[u8]) -> bool {
+    find(&der[..der.len().min(16)], &[0xa0, 3, 2, 1, 2])
+}
 
 fn find(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)

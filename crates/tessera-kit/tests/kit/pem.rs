@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, PublicKeyX509Der};
@@ -17,7 +18,7 @@ use tessera_pki::rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKC
 struct TestFile(PathBuf);
 
 impl TestFile {
-    fn new(content: &str) -> Self {
+    fn new(content: &(impl AsRef<[u8]> + ?Sized)) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("tessera-kit-pem-{}-{count}", std::process::id());
@@ -152,6 +153,10 @@ fn the_error_about_a_malformed_certificate_names_its_setting() {
 fn the_error_about_a_file_without_a_key_names_the_remedy() {
     for (content, words) in [
         ("", "tls.key takes PEM"),
+        (
+            &armored("PUBLIC KEY", b"a key"),
+            "it is the public half; name the private key after tls.key",
+        ),
         ("-----BEGIN PRIVATE KEY-----\nAAAA\n", "malformed PEM"),
         (&armored("PRIVATE KEY", b"no key"), "the private key is malformed"),
         (&armored("EC PRIVATE KEY", b"no key"), "the private key is malformed"),
@@ -197,4 +202,25 @@ fn files_of_roots_and_of_raw_public_keys_make_verifiers() {
     trust::raw_public_keys(public.setting(), "peer").unwrap();
     refusal(trust::raw_public_keys(public.setting(), ""));
     assert!(refusal(trust::roots(public.setting())).contains("no certificate in this file"));
+}
+
+#[test]
+fn the_error_about_a_public_key_in_der_has_a_command_that_converts_it() {
+    let authority = Authority::new("root");
+    let certificate = TestFile::new(::pem::parse(authority.pem()).unwrap().contents());
+    let why = refusal(pem::public_keys(certificate.setting()));
+    assert!(why.ends_with("openssl x509 -pubkey -noout -in FILE"), "{why}");
+
+    let leaf = authority.issue_kem(SignatureScheme::KEM_MLKEM768, &["server.example"], |_| ());
+    let key = TestFile::new(&leaf.key_pem());
+    let public = pem::kem_key(key.setting()).unwrap().public_key_info().to_vec();
+    let (der, converted) = (TestFile::new(&public), TestFile::new(""));
+    let why = refusal(pem::public_keys(der.setting()));
+    assert!(why.contains("tls.key takes PEM (-----BEGIN PUBLIC KEY-----)"), "{why}");
+    let (_, command) = why.split_once("convert a key from DER with: ").expect(&why);
+    let command = command.replace("FILE", "\"$1\"").replace("NEW", "\"$2\"");
+    let shell = ["-c", &command, "sh"];
+    let status = Command::new("sh").args(shell).args([&der.0, &converted.0]).status().unwrap();
+    assert!(status.success(), "{command}");
+    assert_eq!(pem::public_keys(converted.setting()).unwrap(), [public]);
 }
