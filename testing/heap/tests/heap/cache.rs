@@ -17,7 +17,8 @@ use tessera_heap_tests::{Heap, heap, on_heap, refuse_each, set_heap};
 use tessera_null_provider::{NullSigner, NullVerifier};
 
 use crate::ends::{Ends, NOW, Pair};
-use crate::need::{PROVIDER, limits};
+use crate::need::limits;
+use crate::provider::PROVIDER;
 
 /// What is smaller is of fixed size: the nodes of the cache's trees have 2 KB. The server's certificates are larger.
 const SMALLEST: usize = 4096;

@@ -8,7 +8,7 @@ use tessera_harness::{Numbers, Sealer, Secrets, each_seed, message, plain, rewri
 use tessera_heap_tests::heap;
 
 use crate::ends::Ends;
-use crate::need::PROVIDER;
+use crate::provider::PROVIDER;
 use crate::worlds::{Random, World};
 
 const NO_LIMIT: isize = isize::MAX / 2;

@@ -12,7 +12,7 @@ use tessera_fixed_pki::KnownChains;
 use tessera_heap_tests::{Heap, heap, off_heap, on_heap, refuse_each, set_heap};
 use tessera_known_chains::{ChainStore, ChainVerifier, EndEntity, JudgedChain, Names, StoreBounds};
 
-use crate::need::PROVIDER;
+use crate::provider::PROVIDER;
 use crate::verifier::{Peer, dns, judge};
 
 /// A running hash is smaller, and so is the hold of a pin.

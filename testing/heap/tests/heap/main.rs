@@ -8,6 +8,8 @@ mod hostile;
 mod kems;
 mod known;
 mod need;
+mod provider;
+mod static_keys;
 mod verifier;
 mod worlds;
 

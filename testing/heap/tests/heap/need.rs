@@ -4,7 +4,6 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use tessera::auth::{Credential, PrivateKey};
-use tessera::crypto::{Provider, RandomFailed};
 use tessera::handshake::ClientAuthentication;
 use tessera::resume::ExternalPsk;
 use tessera::wire::{CipherSuite, NamedGroup};
@@ -12,23 +11,10 @@ use tessera::{ClientConfig, Destination, Error, Limits, Padding, Role, ServerCon
 use tessera_harness::{UnsealedTickets, message, plain};
 use tessera_heap_tests::{Heap, heap, on_heap, set_heap};
 use tessera_null_provider::{NullSigner, NullVerifier};
-use tessera_rustcrypto::RandomSource;
 
 use crate::ends::Ends;
-use crate::kems::{KEMS, StaticKey, WITH_KEMS};
-
-struct Counter;
-
-impl RandomSource for Counter {
-    fn fill(out: &mut [u8]) -> Result<(), RandomFailed> {
-        for (at, byte) in out.iter_mut().enumerate() {
-            *byte = at as u8;
-        }
-        Ok(())
-    }
-}
-
-pub static PROVIDER: Provider = tessera_rustcrypto::provider::<Counter>();
+use crate::provider::{PROVIDER, WITH_KEMS};
+use crate::static_keys::{KEMS, StaticKey};
 
 /// What both ends are made of.
 pub type Configs = (ClientConfig, ServerConfig);

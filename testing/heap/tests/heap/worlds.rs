@@ -15,8 +15,8 @@ use tessera_harness::Numbers;
 use tessera_heap_tests::off_heap;
 use tessera_null_provider::{NullSigner, NullVerifier};
 
-use crate::kems::{AnyChain, KEMS, StaticKey, WITH_KEMS};
-use crate::need::PROVIDER;
+use crate::provider::{PROVIDER, WITH_KEMS};
+use crate::static_keys::{AnyChain, KEMS, StaticKey};
 
 /// Tickets whose own work takes nothing.
 struct Tickets;
